@@ -1,0 +1,53 @@
+# The names of everything that is done to this repository. CI runs .ci/run, which
+# uses them.
+
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Packages with goroutines of their own (internal/archtest has the list): the race
+# detector has nothing to find in the others.
+RACE := ./internal/output/...
+
+# Packages whose tests know -update, and those that have benchmarks or fuzz targets.
+having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
+GOLDEN     = $(call having,internal/golden"|flag.Bool."update")
+BENCHMARKS = $(call having,^func Benchmark)
+FUZZ       = $(call having,^func Fuzz)
+
+BENCH    ?= .
+FUZZTIME ?= 1m
+
+.PHONY: all build test race lint golden bench fuzz demo
+
+all: build lint test
+
+build: ## make bin/fairlead
+	$(GO) build -trimpath -o bin/fairlead ./cmd/fairlead
+
+test: ## run all tests
+	$(GO) test $(TESTFLAGS) ./...
+
+race: ## run the tests of what runs in parallel under the race detector
+	$(GO) test -race $(TESTFLAGS) $(RACE)
+
+lint: ## look for what is badly formatted or probably wrong
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+golden: ## rewrite what the golden tests want; read the diff before committing it
+	$(GO) test $(GOLDEN) -update
+
+bench: ## measure; BENCH=regexp chooses. BENCHMARKS.md says what the figures mean
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHMARKS)
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; for package in $(FUZZ); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+demo: ## render the example fleet to standard output
+	$(GO) run ./cmd/fairlead render --base-dir testdata/fleet/base --environment-dir testdata/fleet/dev -e dev
