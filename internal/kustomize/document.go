@@ -1,0 +1,171 @@
+package kustomize
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// separator is a line at which kyaml cuts a text into documents before it parses
+// them, if nothing or a comment follows; a plain one is one for YAML too. kyaml
+// also trims what is a space in Unicode, and needs none before a comment. There
+// the parser would see other documents than kyaml, and a check of the one would
+// say nothing about the other.
+var (
+	separator      = regexp.MustCompile(`(?m)^---.*$`)
+	plainSeparator = regexp.MustCompile(`^---([ \t]*\r?$|[ \t]+[!-~])`)
+)
+
+// oddity says why kyaml might read the text otherwise than the parser does.
+func oddity(text []byte) *syntaxError {
+	if !utf8.Valid(text) {
+		return &syntaxError{0, "it is not UTF-8"} // the parser takes UTF-16 as well
+	}
+	for _, at := range separator.FindAllIndex(text, -1) {
+		if !plainSeparator.Match(text[at[0]:at[1]]) {
+			return &syntaxError{1 + bytes.Count(text[:at[0]], []byte("\n")), "nothing but a space may follow --- at the start of a line"}
+		}
+	}
+	return nil
+}
+
+// parse reads YAML with the parser that krusty uses, and gives the size of the
+// text with every alias written out. krusty writes them out without asking.
+func parse(text []byte) (docs []*yaml.Node, size int, err error) {
+	if odd := oddity(text); odd != nil {
+		return nil, 0, odd
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		doc := &yaml.Node{}
+		if err := decoder.Decode(doc); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, 0, newSyntaxError(err)
+		}
+		docs = append(docs, doc)
+	}
+	e := expansion{sizes: map[*yaml.Node]int{}}
+	for _, doc := range docs {
+		size = min(size+e.size(doc), enough)
+	}
+	if e.cycle != nil {
+		return nil, 0, &syntaxError{e.cycle.Line, fmt.Sprintf("alias %q stands for something that contains it", e.cycle.Value)}
+	}
+	return docs, len(text) + size - e.written, nil
+}
+
+// parseData is parse for a text of which only the size matters. JSON has no
+// aliases, and has escapes that YAML does not know.
+func parseData(text []byte) (size int, err error) {
+	if json.Valid(text) {
+		return len(text), nil
+	}
+	_, size, err = parse(text)
+	return size, err
+}
+
+// expansion counts the bytes of nodes with every alias replaced by what it
+// stands for.
+type expansion struct {
+	written int                // bytes of the nodes of the text itself
+	sizes   map[*yaml.Node]int // of anchored nodes that are counted
+	cycle   *yaml.Node         // an alias inside of its own target
+}
+
+const (
+	// nodeCost is what a node counts besides its text: about what it takes in
+	// memory, beyond what the text took that it comes from.
+	nodeCost = 64
+	// enough is beyond every limit, and a sum of two does not overflow.
+	enough = 1 << 30
+)
+
+func (e *expansion) size(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return e.target(n)
+	}
+	size := nodeCost + len(n.Value)
+	e.written = min(e.written+size, enough)
+	for _, child := range n.Content {
+		size = min(size+e.size(child), enough)
+	}
+	if n.Anchor != "" {
+		e.sizes[n] = size
+	}
+	return size
+}
+
+// target is the size of what an alias stands for, which stands before it in the
+// text. If it is not yet counted, it is not yet at its end.
+func (e *expansion) target(alias *yaml.Node) int {
+	size, counted := e.sizes[alias.Alias]
+	if !counted {
+		e.cycle = alias
+	}
+	return size
+}
+
+// syntaxError is what a parser says about a line of its text.
+type syntaxError struct {
+	line    int
+	message string
+}
+
+func (e *syntaxError) Error() string { return e.message }
+
+var lineInMessage = regexp.MustCompile(`^yaml: line (\d+): `)
+
+func newSyntaxError(err error) *syntaxError {
+	message := err.Error()
+	found := lineInMessage.FindStringSubmatch(message)
+	if found == nil {
+		return &syntaxError{0, message}
+	}
+	line, _ := strconv.Atoi(found[1]) // digits; 0 if there are too many of them
+	return &syntaxError{line, message[len(found[0]):]}
+}
+
+const hintSyntax = "check the indentation and the quotes in and above this line"
+
+// hintFor is the hint for a text that cannot be parsed; "" for other errors.
+func hintFor(err error) string {
+	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) {
+		return hintSyntax
+	}
+	return ""
+}
+
+// lineOf is the line that a parser complains about; 0 if it does not say.
+func lineOf(err error) int {
+	var syntax *syntaxError
+	if errors.As(err, &syntax) {
+		return syntax.line
+	}
+	return 0
+}
+
+// pairs gives the keys and values of a mapping, or of a document that is one.
+func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(k, v *yaml.Node) bool) {
+		if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+			n = n.Content[0]
+		}
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], n.Content[i+1]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package kustomize
+
+import (
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	hintHelm   = "render the chart beforehand and commit the result, or let the cluster do it (reconciler flux-helm)"
+	hintPlugin = "use the transformers that are part of kustomize (apiVersion: builtin)"
+)
+
+// plugins checks the generators, transformers and validators: each is the path
+// of a file, or inline YAML, and configures something that is part of kustomize.
+func (c *check) plugins(k kustomization) int {
+	size := 0
+	for _, f := range []struct {
+		name    string
+		entries []string
+	}{
+		{"generators", k.spec.Generators},
+		{"transformers", k.spec.Transformers},
+		{"validators", k.spec.Validators},
+	} {
+		for _, entry := range f.entries {
+			size += c.plugin(k.ref(f.name, entry))
+		}
+	}
+	return size
+}
+
+func (c *check) plugin(r ref) int {
+	if inline, size := c.isInline(r); inline {
+		return size + c.configs(r, r.source, r.field+" ", []byte(r.value), size)
+	}
+	at, data, ok := c.file(r)
+	if !ok {
+		return 0
+	}
+	docs, size, err := parse(data)
+	if err != nil {
+		c.refuseFile(r, at, lineOf(err), hintSyntax, "kustomize cannot read the file: %v", err)
+		return 0
+	}
+	return size + c.configs(r, &source{dir: r.dir, file: at, docs: docs}, "", data, size)
+}
+
+// configs checks the objects that configure plugins in a text of the source.
+func (c *check) configs(r ref, s *source, prefix string, text []byte, size int) int {
+	if size > maxInput {
+		return 0
+	}
+	objects, err := c.factory.NewResMapFromBytes(text)
+	if err != nil {
+		// Inline, krusty would now take the text for a path.
+		c.refuse(r, hintObjects, "kustomize cannot read it: %s", oneLine(err.Error()))
+		return 0
+	}
+	for _, o := range objects.Resources() {
+		size += c.config(s, prefix, o)
+	}
+	return size
+}
+
+// pluginConfig has every field by which a plugin of kustomize names a file or
+// holds text that is parsed again.
+type pluginConfig struct {
+	Path           string                      `json:"path"`
+	Paths          []types.PatchStrategicMerge `json:"paths"`
+	TargetFilePath string                      `json:"targetFilePath"`
+	Replacements   []types.ReplacementField    `json:"replacements"`
+	Patch          string                      `json:"patch"`
+	Patches        string                      `json:"patches"`
+	JSONOp         string                      `json:"jsonOp"`
+	types.KvPairSources
+}
+
+func (c *check) config(s *source, prefix string, o *resource.Resource) int {
+	field := prefix + o.GetKind()
+	if !c.isBuiltin(s.ref(field, o.GetKind()), o) {
+		return 0
+	}
+	var config pluginConfig
+	text, err := o.AsYAML()
+	if err == nil {
+		err = yaml.Unmarshal(text, &config)
+	}
+	if err != nil {
+		c.refuse(s.ref(field, o.GetKind()), "look the field up in the documentation of kustomize", "kustomize cannot read it: %s", oneLine(err.Error()))
+		return 0
+	}
+	size := c.keyValues(s, field, config.KvPairSources)
+	for _, inline := range []string{config.Patches, config.JSONOp} {
+		size += c.patch(s, field, "", inline)
+	}
+	size += c.patch(s, field, config.Path, config.Patch)
+	for _, p := range config.Paths {
+		size += c.strategicPatch(s.ref(field+" paths", string(p)))
+	}
+	if config.TargetFilePath != "" {
+		_, n := c.data(s.ref(field+" targetFilePath", config.TargetFilePath))
+		size += n
+	}
+	for _, p := range config.Replacements {
+		if p.Path != "" {
+			_, n := c.data(s.ref(field+" replacements path", p.Path))
+			size += n
+		}
+	}
+	return size
+}
+
+// isBuiltin reports, if not, that the plugin is a program.
+func (c *check) isBuiltin(r ref, o *resource.Resource) bool {
+	for _, key := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
+		if _, ok := o.GetAnnotations()[key]; ok {
+			c.refuse(r, hintPlugin, "its annotation %s makes kustomize run a program", key)
+			return false
+		}
+	}
+	if gvk := o.GetGvk(); gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion {
+		c.refuse(r, hintPlugin, "%q of %q is a plugin, which is a program that kustomize would run", gvk.Kind, o.GetApiVersion())
+		return false
+	}
+	if o.GetKind() == "HelmChartInflationGenerator" {
+		c.refuse(r, hintHelm, "kustomize would run helm")
+		return false
+	}
+	return true
+}

@@ -1,0 +1,86 @@
+package kustomize
+
+import (
+	"path"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// mount is where the root of the tree is in krusty's file system.
+const mount = "/the-repository"
+
+// run builds the kustomization with the given files and no others.
+func run(root kustomization, files map[string][]byte) ([]Object, error) {
+	built, err := krust(root.dir, files)
+	if err != nil {
+		return nil, err
+	}
+	origins := originsOf(root, files, built)
+	objects := make([]Object, built.Size())
+	for i, r := range built.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			return nil, err
+		}
+		objects[i] = Object{File: origins[i], YAML: text}
+	}
+	return objects, nil
+}
+
+func krust(dir string, files map[string][]byte) (resmap.ResMap, error) {
+	disk := filesys.MakeFsInMemory()
+	for name, data := range files {
+		if err := disk.WriteFile(path.Join(mount, name), data); err != nil {
+			return nil, err
+		}
+	}
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsRootOnly
+	options.PluginConfig = types.DisabledPluginConfig()
+	return krusty.MakeKustomizer(options).Run(disk, path.Join(mount, dir))
+}
+
+// originsOf finds the file of each object by building once more, with the
+// annotations by which kustomize says where an object is from. The objects of
+// that build are of no other use: an annotation that nobody wrote is seen by
+// patches and replacements, and can change what they do. Where that build does
+// not give the same objects, the answer is the kustomization.
+func originsOf(root kustomization, files map[string][]byte, built resmap.ResMap) []string {
+	origins := slices.Repeat([]string{root.file}, built.Size())
+	traced, err := krust(root.dir, traced(root, files))
+	if err != nil || traced.Size() != built.Size() {
+		return origins
+	}
+	for i, r := range traced.Resources() {
+		origin, err := r.GetOrigin()
+		if err != nil || origin == nil || r.CurId() != built.Resources()[i].CurId() {
+			continue
+		}
+		if from := origin.Path + origin.ConfiguredIn; from != "" { // never both
+			origins[i] = path.Join(root.dir, from)
+		}
+	}
+	return origins
+}
+
+// traced gives the files with a root kustomization that asks for origins; it
+// gives them unchanged, if it cannot be written.
+func traced(root kustomization, files map[string][]byte) map[string][]byte {
+	spec := *root.spec
+	spec.BuildMetadata = append(slices.Clone(spec.BuildMetadata), types.OriginAnnotations)
+	text, err := yaml.Marshal(spec)
+	if err != nil {
+		return files
+	}
+	changed := map[string][]byte{}
+	for name, data := range files {
+		changed[name] = data
+	}
+	changed[root.file] = text
+	return changed
+}

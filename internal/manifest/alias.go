@@ -1,0 +1,70 @@
+package manifest
+
+import "gopkg.in/yaml.v3"
+
+// maxRepeated is how many nodes a document may gain through its aliases. Files
+// that people mean have a few hundred; a few lines of aliases to aliases make
+// billions.
+const maxRepeated = 100_000
+
+// expands says why a document has no bounded expansion. Whoever walks a
+// document through its aliases asks this first.
+func expands(root *yaml.Node) *unreadable {
+	e := expansion{sizes: map[*yaml.Node]int{}}
+	size := e.size(root)
+	if e.cycle != nil {
+		return &unreadable{Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}}
+	}
+	if size-e.written > maxRepeated {
+		return &unreadable{Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}}
+	}
+	return nil
+}
+
+// expansion counts nodes with every alias replaced by what it stands for.
+type expansion struct {
+	written int                // nodes in the text
+	sizes   map[*yaml.Node]int // of anchored nodes; underWay while they are counted
+	cycle   *yaml.Node         // an alias inside of its own target
+}
+
+const (
+	underWay = -1
+	// enough is far beyond maxRepeated, and doubles without overflow.
+	enough = 1 << 30
+)
+
+func (e *expansion) size(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return e.aliasSize(n)
+	}
+	anchored := n.Anchor != ""
+	if anchored {
+		e.sizes[n] = underWay
+	}
+	e.written = min(e.written+1, enough)
+	size := 1
+	for _, child := range n.Content {
+		size = min(size+e.size(child), enough)
+	}
+	if anchored {
+		e.sizes[n] = size
+	}
+	return size
+}
+
+// aliasSize finds the size known or under way, as an anchor stands before its
+// aliases; unless it stands in an earlier document, which yaml.v3 allows.
+func (e *expansion) aliasSize(n *yaml.Node) int {
+	size, known := e.sizes[n.Alias]
+	if !known {
+		written := e.written
+		size = e.size(n.Alias)
+		e.written = written
+	}
+	if size == underWay {
+		e.cycle = n
+		return 1
+	}
+	return size
+}

@@ -1,0 +1,227 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Object is one YAML document, or one item of a list that a document is.
+type Object struct {
+	// APIVersion, Kind, Namespace and Name are "" where the text has none. A
+	// document that is not a mapping has none of them.
+	APIVersion, Kind, Namespace, Name string
+	// Line counts from 1, from the start of the text.
+	Line int
+	// Node is the mapping, or whatever else the document is; never an alias.
+	Node *yaml.Node
+}
+
+// title is "Kind/name", as far as they are known.
+func (o Object) title() string {
+	if o.Kind != "" && o.Name != "" {
+		return o.Kind + "/" + o.Name
+	}
+	return o.Kind
+}
+
+// Decode gives the objects of text in their order. Empty documents are left
+// out, and objects whose kind ends in "List" are replaced by their items. The
+// error is what [Check] would say, with its line, of text that is not UTF-8, is
+// not YAML, or expands without bound; duplicate keys are no error here.
+func Decode(text []byte) ([]Object, error) {
+	documents, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var objects []Object
+	for _, root := range documents {
+		if err := expands(root); err != nil {
+			return nil, err
+		}
+		objects = append(objects, takeApart(root, "", "")...)
+	}
+	return objects, nil
+}
+
+// unreadable is the error of text that has no objects to speak of.
+type unreadable struct{ finding Finding }
+
+func (e *unreadable) Error() string {
+	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
+}
+
+// parse gives the root node of every document that is not empty, up to the
+// first that cannot be read.
+func parse(text []byte) ([]*yaml.Node, *unreadable) {
+	if !utf8.Valid(text) {
+		return nil, &unreadable{Finding{Line: invalidLine(text), Summary: "the text is not UTF-8", Hint: hintEncoding}}
+	}
+	roots, err := decodeAll(text)
+	if err == nil {
+		return roots, nil
+	}
+	place := yamlPlace.FindStringSubmatch(err.Error())
+	line, _ := strconv.Atoi(place[1])
+	if len(text) <= maxSearched {
+		line = errorLine(text, err)
+	}
+	return roots, &unreadable{Finding{
+		Line:    max(line, 1),
+		Summary: "the text is not YAML: " + err.Error()[len(place[0]):],
+		Hint:    hintSyntax,
+	}}
+}
+
+// yamlPlace is what yaml.v3 puts in front of its messages. Its line is often
+// that of the block around the mistake, and serves only where the right one
+// costs too much.
+var yamlPlace = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// maxSearched is the length of text up to which the line of a mistake is
+// searched for, by decoding the text a dozen times or two.
+const maxSearched = 1 << 20
+
+// decodeAll turns the decoder's panics into errors: it has some left, which
+// odd comments and line breaks can reach.
+func decodeAll(text []byte) (roots []*yaml.Node, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("yaml: the decoder gave up on it")
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		if err := decoder.Decode(&document); err == io.EOF {
+			return roots, nil
+		} else if err != nil {
+			return roots, err
+		}
+		if root := document.Content[0]; root.ShortTag() != "!!null" {
+			roots = append(roots, root)
+		}
+	}
+}
+
+func invalidLine(text []byte) int {
+	line := 1
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		text = text[size:]
+	}
+	return line
+}
+
+// errorLine finds the line that makes the decoder fail with err: the last line
+// of the shortest beginning of the text that fails in the same way.
+func errorLine(text []byte, err error) int {
+	var ends []int
+	for i, c := range text {
+		if c == '\n' {
+			ends = append(ends, i+1)
+		}
+	}
+	before := sort.Search(len(ends), func(i int) bool {
+		_, e := decodeAll(text[:ends[i]])
+		return e != nil && e.Error() == err.Error()
+	})
+	return before + 1
+}
+
+// takeApart gives the object that n is, or the items of the list that it is.
+// Items of a list of one kind need not repeat what their list says of them, so
+// apiVersion and kind are those of an object that has no kind.
+func takeApart(n *yaml.Node, apiVersion, kind string) []Object {
+	o := describe(n)
+	if o.Node.Kind == yaml.MappingNode && o.Kind == "" && kind != "" {
+		o.APIVersion, o.Kind = apiVersion, kind
+	}
+	itemKind, isList := strings.CutSuffix(o.Kind, "List")
+	items := field(o.Node, "items")
+	if !isList || items == nil || items.Kind != yaml.SequenceNode {
+		return []Object{o}
+	}
+	var objects []Object
+	for _, item := range items.Content {
+		objects = append(objects, takeApart(item, o.APIVersion, itemKind)...)
+	}
+	return objects
+}
+
+func describe(n *yaml.Node) Object {
+	n = target(n)
+	metadata := field(n, "metadata")
+	return Object{
+		APIVersion: scalar(field(n, "apiVersion")),
+		Kind:       scalar(field(n, "kind")),
+		Namespace:  scalar(field(metadata, "namespace")),
+		Name:       scalar(field(metadata, "name")),
+		Line:       n.Line,
+		Node:       n,
+	}
+}
+
+// target is what an alias stands for, and any other node itself.
+func target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// scalar is the text of a scalar, and "" for null and everything else.
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// field gives the value of a key in a mapping, also one that is merged into it,
+// or nil.
+func field(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if k := target(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
+			return target(n.Content[i+1])
+		}
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].ShortTag() != "!!merge" {
+			continue
+		}
+		if v := mergedField(target(n.Content[i+1]), key); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func mergedField(merged *yaml.Node, key string) *yaml.Node {
+	if merged.Kind != yaml.SequenceNode {
+		return field(merged, key)
+	}
+	for _, m := range merged.Content {
+		if v := field(target(m), key); v != nil {
+			return v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// plaintextSecret finds the first value of a Secret that anyone can read. The
+// metadata of SOPS stands in the document or in the object, as the document may
+// be a list.
+func plaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
+	if o.APIVersion != "v1" || o.Kind != "Secret" {
+		return Finding{}, false
+	}
+	sops := hasSOPS(root) || hasSOPS(o.Node)
+	for _, section := range []string{"data", "stringData"} {
+		value := readable(field(o.Node, section), sops)
+		if value == nil {
+			continue
+		}
+		return Finding{
+			Line:    value.Line,
+			Object:  o.title(),
+			Summary: fmt.Sprintf("%s holds a value in plain text under %s", o.title(), section),
+			Hint:    hintSecret,
+		}, true
+	}
+	return Finding{}, false
+}
+
+func hasSOPS(n *yaml.Node) bool {
+	sops := field(target(n), "sops")
+	return sops != nil && sops.Kind == yaml.MappingNode
+}
+
+// readable gives the first scalar in n, which may be nil, that is neither
+// empty, nor encrypted, nor a substitution.
+func readable(n *yaml.Node, sops bool) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	n = target(n)
+	if n.Kind == yaml.ScalarNode {
+		if v := scalar(n); v == "" || sops && encrypted(v) || substituted(v) {
+			return nil
+		}
+		return n
+	}
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			continue
+		}
+		if found := readable(child, sops); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// encrypted recognises a value as SOPS writes it.
+func encrypted(v string) bool {
+	return strings.HasPrefix(v, "ENC[AES256_GCM,") && strings.HasSuffix(v, "]")
+}
+
+// substituted recognises a value that Flux fills in on the cluster, such as
+// "${PASSWORD}". It passes since the value is not in the text; one with a
+// default, as in "${PASSWORD:=x}", does not, since the default is.
+func substituted(v string) bool {
+	name, ok := strings.CutPrefix(v, "${")
+	if !ok {
+		return false
+	}
+	name, ok = strings.CutSuffix(name, "}")
+	return ok && name != "" && strings.Trim(name, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}

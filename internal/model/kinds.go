@@ -1,0 +1,153 @@
+package model
+
+import "slices"
+
+// Group and Version are those of the kinds that people write.
+const (
+	Group      = "scheduler.kalypso.io"
+	Version    = "v1alpha1"
+	APIVersion = Group + "/" + Version
+)
+
+// Annotations that Fairlead reads on Kalypso's kinds.
+const (
+	DependsOnAnnotation  = "fairlead.io/depends-on"
+	EngineAnnotation     = "fairlead.io/engine"
+	ExpansionsAnnotation = "fairlead.io/expansions"
+)
+
+// Labels with a meaning.
+const (
+	workloadLabel       = "workload"
+	workspaceLabel      = "workspace"
+	platformConfigLabel = "platform-config"
+	ownerNameLabel      = "kustomize.toolkit.fluxcd.io/name"
+	ownerNamespaceLabel = "kustomize.toolkit.fluxcd.io/namespace"
+)
+
+// KindInfo describes a kind for schemas: its spec is a struct whose fields carry
+// `yaml` and `required` tags.
+type KindInfo struct {
+	Kind string
+	Spec any
+}
+
+// Kinds are the kinds of scheduler.kalypso.io/v1alpha1 that people write, sorted.
+var Kinds = []KindInfo{
+	{"BaseRepo", baseRepoSpec{}},
+	{"ClusterType", clusterTypeSpec{}},
+	{"ConfigSchema", configSchemaSpec{}},
+	{"DeploymentTarget", deploymentTargetSpec{}},
+	{"Environment", environmentSpec{}},
+	{"GitOpsRepo", repoSpec{}},
+	{"SchedulingPolicy", schedulingPolicySpec{}},
+	{"Template", templateSpec{}},
+	{"Workload", workloadSpec{}},
+	{"WorkloadRegistration", workloadRegistrationSpec{}},
+}
+
+// made lists the kinds that Kalypso makes itself; nobody writes them.
+var made = []string{"Assignment", "AssignmentPackage"}
+
+func kindNames() []string {
+	out := make([]string, len(Kinds))
+	for i, k := range Kinds {
+		out[i] = k.Kind
+	}
+	return out
+}
+
+func isKind(name string) bool { return slices.Contains(kindNames(), name) }
+
+type repoSpec struct {
+	Repo   string `yaml:"repo" required:"true"`
+	Branch string `yaml:"branch" required:"true"`
+	Path   string `yaml:"path" required:"true"`
+}
+
+func (s repoSpec) ref() RepoRef { return RepoRef{Repo: s.Repo, Branch: s.Branch, Path: s.Path} }
+
+type baseRepoSpec struct {
+	repoSpec
+	Commit verbatim `yaml:"commit"`
+}
+
+type environmentSpec struct {
+	ControlPlane repoSpec `yaml:"controlPlane" required:"true"`
+}
+
+type clusterTypeSpec struct {
+	Reconciler       string `yaml:"reconciler" required:"true"`
+	NamespaceService string `yaml:"namespaceService" required:"true"`
+	ConfigType       string `yaml:"configType" required:"true"`
+}
+
+type templateSpec struct {
+	Type        string    `yaml:"type" required:"true"`
+	ContentType string    `yaml:"contentType"`
+	Manifests   []located `yaml:"manifests" required:"true"`
+}
+
+type schedulingPolicySpec struct {
+	DeploymentTargetSelector targetSelectorSpec      `yaml:"deploymentTargetSelector" required:"true"`
+	ClusterTypeSelector      clusterTypeSelectorSpec `yaml:"clusterTypeSelector" required:"true"`
+}
+
+type targetSelectorSpec struct {
+	Workspace     string       `yaml:"workspace"`
+	LabelSelector selectorSpec `yaml:"labelSelector" required:"true"`
+}
+
+type clusterTypeSelectorSpec struct {
+	LabelSelector selectorSpec `yaml:"labelSelector" required:"true"`
+}
+
+type selectorSpec struct {
+	MatchLabels      map[string]string `yaml:"matchLabels"`
+	MatchExpressions []expressionSpec  `yaml:"matchExpressions"`
+}
+
+type expressionSpec struct {
+	Key      string   `yaml:"key" required:"true"`
+	Operator string   `yaml:"operator" required:"true"`
+	Values   []string `yaml:"values"`
+}
+
+type workloadRegistrationSpec struct {
+	Workload  repoSpec `yaml:"workload" required:"true"`
+	Workspace string   `yaml:"workspace"`
+}
+
+type configSchemaSpec struct {
+	Schema string `yaml:"schema" required:"true"`
+}
+
+type workloadSpec struct {
+	DeploymentTargets []targetSpec `yaml:"deploymentTargets"`
+	ConfigSchemas     []located    `yaml:"configSchemas"`
+}
+
+// targetSpec is a deployment target inside a Workload. Annotations is Fairlead's
+// addition; Kalypso refuses the field.
+type targetSpec struct {
+	Name          located            `yaml:"name" required:"true"`
+	Labels        map[string]string  `yaml:"labels"`
+	Annotations   map[string]located `yaml:"annotations"`
+	Environment   string             `yaml:"environment" required:"true"`
+	Manifests     map[string]string  `yaml:"manifests" required:"true"`
+	ConfigSchemas []located          `yaml:"configSchemas"`
+}
+
+type deploymentTargetSpec struct {
+	Name          string            `yaml:"name"`
+	Labels        map[string]string `yaml:"labels"`
+	Environment   string            `yaml:"environment" required:"true"`
+	Manifests     map[string]string `yaml:"manifests" required:"true"`
+	ConfigSchemas []located         `yaml:"configSchemas"`
+}
+
+// configMapBody is what a ConfigMap has beside metadata.
+type configMapBody struct {
+	Data       map[string]located `yaml:"data"`
+	BinaryData map[string]string  `yaml:"binaryData"`
+}

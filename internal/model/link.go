@@ -1,0 +1,148 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// link puts the objects of all layers together and checks them against each
+// other. Problems go to all.problems.
+func link(env string, all *content) *Model {
+	m := &Model{Environment: env, Ignored: all.ignored}
+	problems := &all.problems
+	m.Environments = unique(all.environments, problems, func(e *Environment) *Object { return &e.Object })
+	m.BaseRepos = unique(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
+	m.GitOpsRepos = unique(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
+	m.ClusterTypes = unique(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
+	m.Templates = unique(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
+	m.Policies = unique(all.policies, problems, func(p *Policy) *Object { return &p.Object })
+	m.Registrations = unique(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
+	m.Configs = unique(all.configs, problems, func(c *Config) *Object { return &c.Object })
+	m.Schemas = unique(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
+	workloads := unique(all.workloads, problems, func(w *workload) *Object { return &w.Object })
+	m.Targets = m.targets(workloads, all.targets, problems)
+	m.checkGitOpsRepo(problems)
+	return m
+}
+
+// unique sorts objects of one kind by name and reports those with the same name:
+// Flux would apply them in turn, for ever. It keeps the first by position.
+func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
+	sorted := slices.Clone(objects)
+	slices.SortFunc(sorted, func(a, b *T) int { return compareObjects(object(a), object(b)) })
+	kept := sorted[:0]
+	for _, o := range sorted {
+		if len(kept) > 0 && object(kept[len(kept)-1]).Name == object(o).Name {
+			first, second := object(kept[len(kept)-1]), object(o)
+			problems.Addf(second.Pos, second.Subject(), "remove one of them, or give it another name",
+				"there is another %s of this name at %s", second.Kind, first.Pos)
+			continue
+		}
+		kept = append(kept, o)
+	}
+	return slices.Clip(kept)
+}
+
+func compareObjects(a, b *Object) int {
+	return cmp.Or(
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
+		cmp.Compare(a.Pos.File, b.Pos.File),
+		cmp.Compare(a.Pos.Line, b.Pos.Line),
+	)
+}
+
+// withoutOverridden leaves out the built-in templates for which the control plane
+// has one of its own.
+func withoutOverridden(templates []*Template) []*Template {
+	written := map[string]bool{}
+	for _, t := range templates {
+		if !t.BuiltIn {
+			written[t.Name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(templates), func(t *Template) bool { return t.BuiltIn && written[t.Name] })
+}
+
+// targets are those that workloads ask for in this environment, and those that
+// were written as such.
+func (m *Model) targets(workloads []*workload, written []*Target, problems *problem.List) []*Target {
+	var all []*Target
+	workspaces := map[string]string{}
+	for _, r := range m.Registrations {
+		workspaces[r.Name] = r.Workspace
+	}
+	for _, w := range workloads {
+		for i := range w.targets {
+			if w.targets[i].Environment == m.Environment {
+				all = append(all, w.target(&w.targets[i], workspaces[w.registration]))
+			}
+		}
+	}
+	for _, t := range written {
+		if t.Environment == m.Environment {
+			all = append(all, t)
+		}
+	}
+	for _, t := range all {
+		m.checkTarget(t, problems)
+	}
+	return unique(all, problems, func(t *Target) *Object { return &t.Object })
+}
+
+// target makes the deployment target that a workload asks for. Labels: the
+// target's, then the workload's over them, then the two that Kalypso sets.
+func (w *workload) target(s *targetSpec, workspace string) *Target {
+	t := &Target{
+		Object: Object{
+			Kind: "DeploymentTarget", Name: w.Name + "-" + s.Name.Text,
+			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
+		},
+		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
+		DependsOn: w.dependsOn,
+	}
+	maps.Copy(t.Labels, s.Labels)
+	maps.Copy(t.Labels, w.Labels)
+	t.Labels[workloadLabel], t.Labels[workspaceLabel] = w.Name, workspace
+	t.Schemas = append(ownSchemas(t.Object, w.pos, s.ConfigSchemas), ownSchemas(w.Object, w.pos, w.schemas)...)
+	if a, ok := s.Annotations[DependsOnAnnotation]; ok {
+		t.DependsOn = append(slices.Clone(w.dependsOn), splitDependencies(a, w.pos)...)
+	}
+	return t
+}
+
+func (m *Model) checkTarget(t *Target, problems *problem.List) {
+	if err := checkName(t.Name); err != nil {
+		problems.Addf(t.Pos, t.Subject(), "", "%v", err)
+	}
+	for _, name := range []string{t.Name, t.Workload} {
+		if len(name) > maxLabel {
+			problems.Addf(t.Pos, t.Subject(), "", "the names of workloads and deployment targets become labels: %q is %d characters long, and %d is the limit",
+				name, len(name), maxLabel)
+		}
+	}
+	for _, key := range sortedKeys(t.Labels) {
+		for _, err := range []error{checkLabelKey(key), checkLabelValue(t.Labels[key])} {
+			if err != nil && key != workloadLabel {
+				problems.Addf(t.Pos, t.Subject(), "", "%v", err)
+			}
+		}
+	}
+}
+
+func (m *Model) checkGitOpsRepo(problems *problem.List) {
+	switch len(m.GitOpsRepos) {
+	case 0:
+		problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment,
+			"add a GitOpsRepo to the environment's branch",
+			"there is no GitOpsRepo, so there is nowhere to publish to")
+	case 1:
+	default:
+		second := m.GitOpsRepos[1]
+		problems.Warnf(second.Pos, second.Subject(), "",
+			"an environment has one GitOpsRepo; GitOpsRepo/%s is used", m.GitOpsRepos[0].Name)
+	}
+}

@@ -1,0 +1,394 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kustomize"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Parser reads layers and remembers what it read: a file that has not changed is
+// parsed once, however many models it is part of. It may be used concurrently.
+type Parser struct {
+	mu    sync.Mutex
+	files map[fileKey]*content
+	used  map[fileKey]*content
+}
+
+// fileKey is all that the objects of a file depend on.
+type fileKey struct {
+	id          tree.ID
+	layer, path string
+	owner       string
+	kind        LayerKind
+}
+
+// NewParser gives a Parser that remembers nothing yet.
+func NewParser() *Parser { return &Parser{files: map[fileKey]*content{}} }
+
+// Found is what a layer says about where other layers are.
+type Found struct {
+	Environments  []*Environment
+	BaseRepos     []*BaseRepo
+	Registrations []*Registration
+}
+
+// Scan reads one layer of environment env and gives the objects that point to
+// others. Mistakes in the layer are left for [Parser.Parse] to report.
+func (p *Parser) Scan(env string, l Layer) Found {
+	c := p.layer(env, l)
+	return Found{Environments: c.environments, BaseRepos: c.baseRepos, Registrations: c.registrations}
+}
+
+// Parse gives the model of environment env; see the function [Parse]. Files that
+// are not part of it are forgotten when Forget is called next.
+func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
+	all := &content{}
+	for _, l := range layers {
+		all.add(p.layer(env, l))
+	}
+	m := link(env, all)
+	return m, all.problems.Sorted()
+}
+
+// Forget drops the files that were not read since it was called last.
+func (p *Parser) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files, p.used = p.used, nil
+	if p.files == nil {
+		p.files = map[fileKey]*content{}
+	}
+}
+
+// content is what one or more files hold.
+type content struct {
+	environments  []*Environment
+	baseRepos     []*BaseRepo
+	gitOpsRepos   []*GitOpsRepo
+	clusterTypes  []*ClusterType
+	templates     []*Template
+	policies      []*Policy
+	registrations []*Registration
+	workloads     []*workload
+	targets       []*Target
+	configs       []*Config
+	schemas       []*Schema
+	ignored       map[string]int
+	problems      problem.List
+}
+
+func (c *content) add(o *content) {
+	c.environments = append(c.environments, o.environments...)
+	c.baseRepos = append(c.baseRepos, o.baseRepos...)
+	c.gitOpsRepos = append(c.gitOpsRepos, o.gitOpsRepos...)
+	c.clusterTypes = append(c.clusterTypes, o.clusterTypes...)
+	c.templates = append(c.templates, o.templates...)
+	c.policies = append(c.policies, o.policies...)
+	c.registrations = append(c.registrations, o.registrations...)
+	c.workloads = append(c.workloads, o.workloads...)
+	c.targets = append(c.targets, o.targets...)
+	c.configs = append(c.configs, o.configs...)
+	c.schemas = append(c.schemas, o.schemas...)
+	c.problems = append(c.problems, o.problems...)
+	for kind, n := range o.ignored {
+		c.ignore(kind, n)
+	}
+}
+
+func (c *content) ignore(kind string, n int) {
+	if c.ignored == nil {
+		c.ignored = map[string]int{}
+	}
+	c.ignored[kind] += n
+}
+
+// layer reads all files of a layer. A folder with a kustomization file is one
+// unit, built as Flux would build it; elsewhere every YAML file counts.
+func (p *Parser) layer(env string, l Layer) *content {
+	all := &content{}
+	p.folder(env, l, "", l.Files, all)
+	return all
+}
+
+func (p *Parser) folder(env string, l Layer, dir string, t tree.Tree, all *content) {
+	entries := t.Entries()
+	for _, e := range entries {
+		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
+			all.add(p.once(key(env, l, dir, t.ID()), func() *content { return readKustomization(env, l, dir) }))
+			return
+		}
+	}
+	for _, e := range entries {
+		file := path.Join(dir, e.Name)
+		switch {
+		case e.IsDir():
+			p.folder(env, l, file, e.Tree(), all)
+		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule:
+		case isYAML(e.Name):
+			all.add(p.once(key(env, l, file, e.ID), func() *content { return readFile(env, l, file, e) }))
+		}
+	}
+}
+
+func key(env string, l Layer, file string, id tree.ID) fileKey {
+	return fileKey{id: id, layer: l.display(), path: path.Join(l.Prefix, file), owner: l.owner(env), kind: l.Kind}
+}
+
+func (p *Parser) once(k fileKey, read func() *content) *content {
+	p.mu.Lock()
+	c := p.files[k]
+	p.mu.Unlock()
+	if c == nil {
+		c = read()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.used == nil {
+		p.used = map[fileKey]*content{}
+	}
+	p.files[k], p.used[k] = c, c
+	return c
+}
+
+func isYAML(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// display is the layer's name in positions.
+func (l Layer) display() string {
+	if l.Kind == Base {
+		return "base"
+	}
+	return l.Name
+}
+
+// owner is the name of the Flux Kustomization that Kalypso would apply the layer
+// with; it is put on every object as a label.
+func (l Layer) owner(env string) string {
+	switch l.Kind {
+	case Env:
+		return env
+	case Base, Workloads:
+		return env + "-" + l.Name
+	}
+	return ""
+}
+
+// maxFile bounds a file that is read.
+const maxFile = 32 << 20
+
+func readFile(env string, l Layer, file string, e tree.Entry) *content {
+	c := &content{}
+	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c}
+	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
+		c.problems.Addf(r.at(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
+		return c
+	}
+	if i := invalidUTF8(e.Data); i >= 0 {
+		c.problems.Addf(r.at(1+bytes.Count(e.Data[:i], []byte("\n"))), "", "save it as UTF-8", "the file is not UTF-8 text")
+		return c
+	}
+	r.documents(e.Data)
+	return c
+}
+
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// readKustomization builds the kustomization in dir. The objects' lines are not
+// known: they are of the build's output.
+func readKustomization(env string, l Layer, dir string) *content {
+	c := &content{}
+	objects, problems := kustomize.Build(l.Files, dir)
+	for _, p := range problems {
+		p.Pos.Layer, p.Pos.File = l.display(), path.Join(l.Prefix, p.Pos.File)
+		c.problems = append(c.problems, p)
+	}
+	for _, o := range objects {
+		r := reader{env: env, layer: l, file: path.Join(l.Prefix, o.File), out: c, built: true}
+		r.documents(o.YAML)
+	}
+	return c
+}
+
+// reader turns the documents of one file into objects.
+type reader struct {
+	env   string
+	layer Layer
+	file  string
+	out   *content
+	built bool // the text is the output of a build, so its lines mean nothing
+}
+
+func (r *reader) at(line int) problem.Pos {
+	return problem.Pos{Layer: r.layer.display(), File: r.file, Line: line}
+}
+
+func (r *reader) documents(data []byte) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			line, message := yamlError(err)
+			r.out.problems.Addf(r.at(line), "", "", "the file is not YAML: %s", message)
+			return
+		}
+		if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || isNull(doc.Content[0]) {
+			continue
+		}
+		if r.built {
+			clearLines(&doc)
+		}
+		r.document(doc.Content[0], 0)
+	}
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+
+// yamlError takes the line out of the message of yaml.v3.
+func yamlError(err error) (line int, message string) {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	m := yamlLine.FindStringSubmatch(first)
+	line, _ = strconv.Atoi(m[1])
+	return line, m[2]
+}
+
+func clearLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		clearLines(c)
+	}
+}
+
+// maxListDepth bounds Lists of Lists.
+const maxListDepth = 4
+
+func (r *reader) document(n *yaml.Node, depth int) {
+	n = resolve(n)
+	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, budget: nodeBudget}
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+			"this is not a Kubernetes object, but %s", describe(n))
+		return
+	}
+	head := header{}
+	for key, value := range d.pairs(n) {
+		head.set(key.Value, value)
+	}
+	if head.kind == "List" && head.items != nil && head.items.Kind == yaml.SequenceNode && depth < maxListDepth {
+		for _, item := range head.items.Content {
+			r.document(item, depth+1)
+		}
+		return
+	}
+	if missing := head.missing(); missing != "" {
+		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+			"this is not a Kubernetes object: it has no %s", missing)
+		return
+	}
+	r.object(n, head, d)
+}
+
+// header is what is read of an object before its kind is known.
+type header struct {
+	apiVersion, kind string
+	metadata, items  *yaml.Node
+}
+
+func (h *header) set(key string, value *yaml.Node) {
+	switch key {
+	case "apiVersion":
+		h.apiVersion = value.Value
+	case "kind":
+		h.kind = value.Value
+	case "metadata":
+		h.metadata = value
+	case "items":
+		h.items = value
+	}
+}
+
+func (h *header) missing() string {
+	switch {
+	case h.kind == "":
+		return "kind"
+	case h.apiVersion == "":
+		return "apiVersion"
+	case h.metadata == nil || h.metadata.Kind != yaml.MappingNode:
+		return "metadata"
+	}
+	return ""
+}
+
+// object reads one object of a kind that is ours, or counts it.
+func (r *reader) object(n *yaml.Node, h header, d *decoder) {
+	group, version, _ := strings.Cut(h.apiVersion, "/")
+	switch {
+	case group == Group && version != Version:
+		d.addf(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
+	case group == Group && slices.Contains(made, h.kind):
+		r.ignore(h, d, n, "is made from the policies, and is not read when written by hand")
+	case group == Group && !isKind(h.kind):
+		d.addf(n, problem.DidYouMean(h.kind, kindNames()), "kind %s is not known in %s", h.kind, Group)
+	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
+		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+	case group == Group:
+		r.kalypso(n, h.kind, d)
+	case h.apiVersion == "v1" && h.kind == "ConfigMap":
+		r.configMap(n, d)
+	default:
+		r.out.ignore(h.apiVersion+" "+h.kind, 1)
+	}
+}
+
+func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
+	name := ""
+	for key, value := range d.pairs(h.metadata) {
+		if key.Value == "name" {
+			name = value.Value
+		}
+	}
+	r.out.ignore(h.apiVersion+" "+h.kind, 1)
+	r.out.problems.Warnf(d.pos(n), h.kind+"/"+name, "", "%s %s", h.kind, why)
+}
+
+// sortedKeys gives the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(quoted, ", ")
+}

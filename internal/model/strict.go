@@ -1,0 +1,301 @@
+package model
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// decoder reads YAML nodes into the spec structs of the kinds, strictly: what it
+// does not know is a problem, not lost. A field's name is its `yaml` tag;
+// `required:"true"` wants it to be there (it may be empty).
+type decoder struct {
+	layer, file string
+	subject     string
+	problems    *problem.List
+	// budget bounds the nodes that are visited, so that aliases that multiply
+	// cannot eat the machine.
+	budget int
+}
+
+// nodeBudget is far above what a control plane's largest object needs.
+const nodeBudget = 1_000_000
+
+// verbatim is text that is taken as it was written even where YAML sees a number:
+// a commit id may consist of digits only.
+type verbatim string
+
+var verbatimType = reflect.TypeFor[verbatim]()
+
+func (d *decoder) pos(n *yaml.Node) problem.Pos {
+	return problem.Pos{Layer: d.layer, File: d.file, Line: n.Line}
+}
+
+func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
+	d.problems.Addf(d.pos(n), d.subject, hint, format, args...)
+}
+
+// into fills v, of the type that path should have, from n.
+func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
+	n = resolve(n)
+	if d.budget--; d.budget < 0 {
+		if d.budget == -1 {
+			d.addf(n, "write it out, or make it smaller", "%s is too large, or its aliases multiply", path)
+		}
+		return
+	}
+	if v.Type() == reflect.TypeFor[yaml.Node]() {
+		v.Set(reflect.ValueOf(*n))
+		return
+	}
+	if isNull(n) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(d.text(n, path, v.Type() == verbatimType))
+	case reflect.Struct:
+		d.structure(n, v, path)
+	case reflect.Map:
+		d.stringMap(n, v, path)
+	case reflect.Slice:
+		d.list(n, v, path)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.into(n, v.Elem(), path)
+	default:
+		panic(fmt.Sprintf("model: a spec struct has a field of type %s, which the decoder does not know", v.Type()))
+	}
+}
+
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
+	if v.Type() == reflect.TypeFor[located]() {
+		v.Set(reflect.ValueOf(located{Text: d.text(n, path, false), Line: textLine(n)}))
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		return
+	}
+	fields := fieldsOf(v.Type())
+	seen := map[string]bool{}
+	for key, value := range d.pairs(n) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+		if i < 0 {
+			d.addf(key, problem.DidYouMean(key.Value, names(fields)), "%s has no field %q", path, key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		d.into(value, v.FieldByIndex(fields[i].index), join(path, key.Value))
+	}
+	for _, f := range fields {
+		if f.required && !seen[f.name] {
+			d.addf(n, "", "%s is required", join(path, f.name))
+		}
+	}
+}
+
+// located is a text that remembers where it begins.
+type located struct {
+	Text string
+	Line int
+}
+
+// textLine is the line of the first character of a scalar's text.
+func textLine(n *yaml.Node) int {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return n.Line + 1
+	}
+	return n.Line
+}
+
+func (d *decoder) stringMap(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for key, value := range d.pairs(n) {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.into(value, item, join(path, key.Value))
+		v.SetMapIndex(reflect.ValueOf(key.Value), item)
+	}
+}
+
+func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.addf(n, "", "%s should be a list, but is %s", path, describe(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		d.into(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// text reads a scalar as Flux hands it to the API server: plain dates are time
+// stamps and come out as RFC 3339; numbers and booleans stay what they are, and
+// are refused.
+func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
+	n = resolve(n)
+	if n.Kind != yaml.ScalarNode {
+		d.addf(n, "", "%s should be text, but is %s", path, describe(n))
+		return ""
+	}
+	if len(n.Value) > maxText {
+		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
+		return ""
+	}
+	switch tag := n.ShortTag(); {
+	case tag == "!!str" || tag == "!!merge" || verbatim:
+		return n.Value
+	case tag == "!!null":
+		return ""
+	case tag == "!!timestamp":
+		var t time.Time
+		if err := n.Decode(&t); err == nil {
+			return t.Format(time.RFC3339Nano)
+		}
+		return n.Value
+	}
+	d.addf(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, describe(n))
+	return ""
+}
+
+// maxText bounds one text: a Kubernetes object cannot be over 1 MiB.
+const maxText = 1 << 20
+
+// pairs gives the keys and values of a mapping with merge keys (<<) taken in, and
+// reports keys that are given twice.
+func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
+	return func(yield func(key, value *yaml.Node) bool) {
+		seen := map[string]bool{}
+		own := mergePairs(n, nil, 0)
+		for _, p := range own {
+			if d.budget--; d.budget < 0 {
+				return
+			}
+			if p.key.Kind != yaml.ScalarNode {
+				d.addf(p.key, "", "a key should be text, but is %s", describe(p.key))
+				continue
+			}
+			if seen[p.key.Value] {
+				if !p.merged {
+					d.addf(p.key, "", "the key %q is given twice", p.key.Value)
+				}
+				continue
+			}
+			seen[p.key.Value] = true
+			if !yield(p.key, p.value) {
+				return
+			}
+		}
+	}
+}
+
+type pair struct {
+	key, value *yaml.Node
+	merged     bool // came in by a merge key: the mapping's own keys win
+}
+
+// maxMerge bounds how deep merge keys may nest.
+const maxMerge = 16
+
+func mergePairs(n *yaml.Node, out []pair, depth int) []pair {
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
+		if key.ShortTag() == "!!merge" && value.Kind != yaml.ScalarNode {
+			merges = append(merges, value)
+			continue
+		}
+		out = append(out, pair{key, value, depth > 0})
+	}
+	if depth >= maxMerge {
+		return out
+	}
+	for _, m := range merges {
+		sources := []*yaml.Node{m}
+		if m.Kind == yaml.SequenceNode {
+			sources = m.Content
+		}
+		for _, s := range sources {
+			if s = resolve(s); s.Kind == yaml.MappingNode && len(out) < nodeBudget {
+				out = mergePairs(s, out, depth+1)
+			}
+		}
+	}
+	return out
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean"
+	case "!!null":
+		return "null"
+	case "!!str":
+		return "text"
+	}
+	return "of type " + n.Tag
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	if strings.ContainsAny(key, "./[] ") {
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}
+
+// field is one field of a spec struct.
+type field struct {
+	name     string
+	index    []int
+	required bool
+}
+
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		name := f.Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		fields = append(fields, field{name: name, index: f.Index, required: f.Tag.Get("required") == "true"})
+	}
+	return fields
+}
+
+func names(fields []field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.name
+	}
+	return out
+}

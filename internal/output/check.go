@@ -1,0 +1,147 @@
+package output
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/manifest"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/values"
+)
+
+// assignment names one by its cluster type's and target's index.
+type assignment struct{ clusterType, target int }
+
+func (a assignment) less(b assignment) bool {
+	return a.clusterType < b.clusterType || a.clusterType == b.clusterType && a.target < b.target
+}
+
+// findings collects problems from all workers. One that many assignments have is
+// said once, with the first of them and their number.
+type findings struct {
+	mu      sync.Mutex
+	list    problem.List
+	grouped map[problem.Problem]*group
+}
+
+type group struct {
+	first assignment
+	count int
+}
+
+func (f *findings) add(problems ...problem.Problem) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, problems...)
+}
+
+func (f *findings) at(a assignment, p problem.Problem) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.grouped[p]
+	if g == nil {
+		if f.grouped == nil {
+			f.grouped = map[problem.Problem]*group{}
+		}
+		g = &group{first: a}
+		f.grouped[p] = g
+	}
+	g.count++
+	if a.less(g.first) {
+		g.first = a
+	}
+}
+
+func (f *findings) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
+	f.at(a, t.Problem(m))
+}
+
+func (f *findings) inText(t *render.Template, finding manifest.Finding, a assignment) {
+	p := t.Problem(&render.Mistake{})
+	p.Summary, p.Hint = fmt.Sprintf("it makes text that cannot be published: %s", finding.Summary), finding.Hint
+	if finding.Line > 0 {
+		p.Summary = fmt.Sprintf("%s (line %d of the output)", p.Summary, finding.Line)
+	}
+	f.at(a, p)
+}
+
+// problems gives all that was found, in order.
+func (p *pass) problems() problem.List {
+	p.found.mu.Lock()
+	defer p.found.mu.Unlock()
+	all := p.found.list
+	for found, g := range p.found.grouped {
+		where := fmt.Sprintf("%s on cluster type %s", p.model.Targets[g.first.target].Name, p.model.ClusterTypes[g.first.clusterType].Name)
+		if g.count > 1 {
+			where = fmt.Sprintf("%s and %d more", where, g.count-1)
+		}
+		found.Summary = fmt.Sprintf("%s [%s]", found.Summary, where)
+		all = append(all, found)
+	}
+	return all.Sorted()
+}
+
+// checkUse warns of what is written and has no effect.
+func (p *pass) checkUse() {
+	for policy, lacks := range p.plan.Idle() {
+		p.warn(&policy.Object, "compare its selectors with the labels; fairlead explain shows what each object lacks",
+			"the policy selects no "+lacks)
+	}
+	for config := range p.values.Unread(p.plan) {
+		p.warn(&config.Object, "compare its labels with those of the cluster types and deployment targets",
+			"no assignment reads this config")
+	}
+	used := map[string]bool{}
+	for _, c := range p.model.ClusterTypes {
+		used[c.Reconciler], used[c.NamespaceService], used[c.ConfigType] = true, true, true
+	}
+	for _, t := range p.model.Templates {
+		if !t.BuiltIn && !used[t.Name] {
+			p.warn(&t.Object, "", "no cluster type uses this template")
+		}
+	}
+}
+
+func (p *pass) warn(o *model.Object, hint, summary string) {
+	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
+}
+
+// validate checks the values of an assignment against its schemas.
+func (p *pass) validate(i, j int, v *values.Values) {
+	t := p.model.Targets[j]
+	for _, violation := range p.cache.values.Validate(v, t) {
+		summary := violation.Message
+		if !violation.Broken {
+			summary = "the config data do not satisfy the schema: " + summary
+		}
+		p.found.at(assignment{i, j}, problem.Problem{
+			Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: summary,
+			Hint: "fairlead explain shows where each value comes from",
+		})
+	}
+}
+
+// maxNamespace is the longest name of a namespace that Kubernetes takes.
+const maxNamespace = 63
+
+// checkNamespace reports a namespace that Kubernetes would refuse, where a
+// template makes use of it.
+func (p *pass) checkNamespace(i, j int) {
+	t := p.model.Targets[j]
+	name := p.namespace(p.model.ClusterTypes[i], t)
+	if len(name) <= maxNamespace {
+		return
+	}
+	ts := p.templates[i]
+	for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		if c.template.Reads("Namespace") {
+			p.found.at(assignment{i, j}, problem.Problem{
+				Pos: t.Pos, Subject: t.Subject(), Hint: "shorten the names of the environment, cluster type, workload or target",
+				Summary: fmt.Sprintf("the namespace <environment>-<cluster type>-<workload>-<target> would be over %d characters long", maxNamespace),
+			})
+			return
+		}
+	}
+}

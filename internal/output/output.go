@@ -1,0 +1,213 @@
+// Package output gives the whole tree of one environment: what its branch of the
+// GitOps repository should hold.
+//
+// The layout is Kalypso's: a folder for every cluster type with a README.md and a
+// folder for each deployment target on it, holding reconciler.yaml, namespace.yaml
+// and, where there are values, platform-config.yaml (or .sh, .tfvars); and
+// .github/tracking/Promoted_Commit_Id with the promoted commit.
+//
+// What the package keeps true:
+//   - [Environment] is a function of the model. A [Cache] makes it faster and never
+//     changes what it gives.
+//   - All problems are found in one run; if one of them stops the environment
+//     there is no tree.
+//   - A change re-renders the assignments that read what changed, and no others:
+//     the cache compares what each assignment reads, by digest.
+//   - Contents are not kept: the tree renders a file again when somebody asks for
+//     it, so that a fleet of 400,000 files costs the memory of its ids.
+package output
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/schedule"
+	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/values"
+)
+
+// The files that Kalypso's users know.
+const (
+	readmeName = "README.md"
+	readmeText = "This folder contains deployment targets scheduled on the cluster type"
+	// TrackingFile holds the promoted commit of the base.
+	TrackingFile = ".github/tracking/Promoted_Commit_Id"
+)
+
+// Cache remembers from one run to the next what each assignment read and what
+// came of it. The zero value is ready to use; one cache serves one environment,
+// and one run at a time.
+type Cache struct {
+	values    values.Cache
+	templates map[*model.Template]*compiled
+	rows      map[string]*row // by cluster type
+	rendered  atomic.Int64
+}
+
+// compiled is a template that is ready, with the problems found on the way.
+type compiled struct {
+	template *render.Template
+	problems problem.List
+	digest   digest
+}
+
+// Rendered gives the number of assignments that were rendered since the cache was
+// made: the others were known.
+func (c *Cache) Rendered() int64 { return c.rendered.Load() }
+
+// Environment renders the environment that the model describes. The tree is empty
+// if a problem stops the environment.
+func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
+	if c == nil {
+		c = &Cache{}
+	}
+	p := newPass(m, c)
+	p.checkUse()
+	rows := p.rows()
+	problems := p.problems()
+	if problems.Stops() {
+		return tree.Tree{}, problems
+	}
+	c.rows = map[string]*row{}
+	entries := make([]tree.Entry, 0, len(rows)+1)
+	for i, r := range rows {
+		name := m.ClusterTypes[i].Name
+		c.rows[name] = r
+		entries = append(entries, tree.Dir(name, tree.Lazy(r.id, func() tree.Tree { return p.clusterType(i, r) })))
+	}
+	if commit := m.PromotedCommit(); commit != "" {
+		entries = append(entries, trackingEntry(commit))
+	}
+	return tree.FromEntries(entries), problems
+}
+
+// Owned gives the part of a GitOps repository's tree that an environment's output
+// is: the folders of cluster types, and the tracking file. What people keep beside
+// them, files in the root and folders that begin with a dot, is left out.
+func Owned(t tree.Tree) tree.Tree {
+	var entries []tree.Entry
+	for _, e := range t.Entries() {
+		if e.IsDir() && !strings.HasPrefix(e.Name, ".") {
+			entries = append(entries, e)
+		}
+	}
+	if commit, ok := t.Lookup(TrackingFile); ok {
+		entries = append(entries, trackingEntry(string(commit.Data)))
+	}
+	return tree.FromEntries(entries)
+}
+
+func trackingEntry(commit string) tree.Entry {
+	t, err := tree.FromFiles(map[string][]byte{"tracking/Promoted_Commit_Id": []byte(commit)})
+	if err != nil {
+		panic("output: " + err.Error())
+	}
+	return tree.Dir(".github", t)
+}
+
+// pass is one run over a model.
+type pass struct {
+	model  *model.Model
+	cache  *Cache
+	plan   *schedule.Plan
+	values *values.Resolver
+	texts  render.Pass
+
+	templates []templates  // by cluster type
+	sets      []*targetSet // by cluster type
+	targets   []digest     // by target: of all that templates see of it
+	configs   digest
+	found     findings
+}
+
+// templates are the three of a cluster type; nil where one is missing.
+type templates struct{ reconciler, namespace, config *compiled }
+
+func newPass(m *model.Model, c *Cache) *pass {
+	p := &pass{model: m, cache: c, plan: schedule.Assign(m)}
+	resolver, problems := values.Resolve(m, &c.values)
+	p.values = resolver
+	p.found.add(problems...)
+	p.compileTemplates()
+	p.targets = make([]digest, len(m.Targets))
+	for i, t := range m.Targets {
+		p.targets[i] = targetDigest(t)
+	}
+	p.sets = p.targetSets()
+	p.configs = configDigest(m)
+	return p
+}
+
+// compileTemplates finds and compiles the templates of every cluster type. What
+// was compiled for an earlier model is used again.
+func (p *pass) compileTemplates() {
+	known := p.cache.templates
+	p.cache.templates = map[*model.Template]*compiled{}
+	for _, t := range p.model.Templates {
+		if c := known[t]; c != nil {
+			p.cache.templates[t] = c
+		}
+	}
+	for i, c := range p.model.ClusterTypes {
+		assigned := !p.plan.Targets(i).Empty()
+		find := func(field, name string) *compiled {
+			t := p.model.Template(name)
+			if t == nil {
+				p.missingTemplate(c, field, name, assigned)
+				return nil
+			}
+			return p.compile(t)
+		}
+		p.templates = append(p.templates, templates{
+			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
+		})
+	}
+}
+
+func (p *pass) compile(t *model.Template) *compiled {
+	c := p.cache.templates[t]
+	if c == nil {
+		c = &compiled{digest: templateDigest(t)}
+		c.template, c.problems = render.Compile(t)
+		p.cache.templates[t] = c
+	}
+	p.found.add(c.problems...)
+	return c
+}
+
+// missingTemplate is a problem where something is to be rendered, and a warning
+// where nothing is.
+func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigned bool) {
+	var known []string
+	for _, t := range p.model.Templates {
+		known = append(known, t.Name)
+	}
+	p.found.add(problem.Problem{
+		Pos: c.Pos, Subject: c.Subject(), Hint: problem.DidYouMean(name, known), Warning: !assigned,
+		Summary: fmt.Sprintf("spec.%s: Template %q not found", field, name),
+	})
+}
+
+// rows renders all cluster types, as many at a time as there are processors. Each
+// is independent of the others, so that the order does not matter.
+func (p *pass) rows() []*row {
+	rows := make([]*row, len(p.model.ClusterTypes))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(rows)) {
+		workers.Go(func() {
+			w := worker{pass: p}
+			for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
+				rows[i] = w.row(i)
+			}
+		})
+	}
+	workers.Wait()
+	return rows
+}

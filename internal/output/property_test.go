@@ -1,0 +1,111 @@
+package output_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/fleet"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+var small = fleet.Size{Workloads: 6, ClusterTypes: 6, Configs: 24, Reach: 3}
+
+// TestSameInputSameTree renders one fleet a hundred times: on one processor and on
+// two, with its files listed in any order.
+func TestSameInputSameTree(t *testing.T) {
+	f := fleet.New(small)
+	random := rand.New(rand.NewPCG(3, 4))
+	var want tree.ID
+	for run := range 100 {
+		procs := runtime.GOMAXPROCS(1 + run%2)
+		layers := f.Layers()
+		for i := range layers {
+			layers[i].Files = shuffled(t, layers[i].Files, random)
+		}
+		random.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
+		m, problems := model.Parse(fleet.Environment, layers...)
+		got, more := output.Environment(m, nil)
+		runtime.GOMAXPROCS(procs)
+		if problems.Stops() || more.Stops() {
+			t.Fatal(problems, more)
+		}
+		if run == 0 {
+			want = got.ID()
+		}
+		if got.ID() != want {
+			t.Fatalf("run %d gives %s, the first gave %s", run, got.ID(), want)
+		}
+	}
+}
+
+// shuffled builds the same tree from its files in another order, in folders of
+// other names: folders of a control plane mean nothing.
+func shuffled(t *testing.T, files tree.Tree, random *rand.Rand) tree.Tree {
+	t.Helper()
+	type file struct {
+		path string
+		data []byte
+	}
+	var list []file
+	for path, data := range files.All() {
+		list = append(list, file{path, data})
+	}
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	var b tree.Builder
+	for i, f := range list {
+		if err := b.Add(fmt.Sprintf("%d/%d.yaml", random.IntN(5), i), f.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Tree()
+}
+
+// TestCacheChangesNothing makes random edits of random fleets, and compares the
+// tree that a cache gives with that of a full render.
+func TestCacheChangesNothing(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	edits := 400
+	if testing.Short() {
+		edits = 50
+	}
+	for range 8 {
+		size := fleet.Size{
+			Workloads: 1 + random.IntN(15), ClusterTypes: 1 + random.IntN(10), Configs: random.IntN(50), Reach: random.IntN(5),
+		}
+		f, parser, cache := fleet.New(size), model.NewParser(), &output.Cache{}
+		for n := range edits / 8 {
+			edit := f.Edit(random)
+			m, problems := parser.Parse(fleet.Environment, f.Layers()...)
+			cached, more := output.Environment(m, cache)
+			full, _ := output.Environment(m, nil)
+			if problems.Stops() || more.Stops() {
+				t.Fatalf("edit %d (%s): %v %v", n, edit, problems, more)
+			}
+			if cached.ID() != full.ID() {
+				t.Fatalf("edit %d (%s): the cache gives %s, a full render %s", n, edit, cached.ID(), full.ID())
+			}
+			checkContents(t, cached)
+			parser.Forget()
+		}
+	}
+}
+
+// checkContents compares the ids of a lazy tree with those of its contents.
+func checkContents(t *testing.T, lazy tree.Tree) {
+	t.Helper()
+	files := map[string][]byte{}
+	for path, data := range lazy.All() {
+		files[path] = data
+	}
+	real, err := tree.FromFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if real.ID() != lazy.ID() {
+		t.Fatalf("the tree says %s, its files are %s", lazy.ID(), real.ID())
+	}
+}

@@ -1,0 +1,179 @@
+// Package problem holds the mistakes that people make in a control plane.
+//
+// A [Problem] is a value, not an error: it has a place (layer, file, line), the
+// object it is about, one sentence that says what is wrong, and a hint that says
+// what to do. Problems are collected in a [List], so that one run names all of
+// them; Go errors are for operations that failed.
+//
+// What the package keeps true: a sorted list has one order (layer, file, line,
+// subject, summary), whatever order the problems were found in, and holds no
+// duplicates; and a Problem prints the same wherever it is shown.
+package problem
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Pos is a place in what people wrote. The zero Pos is nowhere in particular.
+type Pos struct {
+	// Layer says which repository the file is in: "base", the environment's
+	// name, the name of a workload registration, or "built-in".
+	Layer string `json:"layer,omitempty"`
+	// File is the path from the root of that repository, with slashes.
+	File string `json:"file,omitempty"`
+	// Line counts from 1; 0 is the file as a whole.
+	Line int `json:"line,omitempty"`
+}
+
+// String gives "layer/file:line", without the parts that are not known.
+func (p Pos) String() string {
+	s := p.File
+	if p.Layer != "" {
+		s = p.Layer + "/" + s
+	}
+	s = strings.TrimSuffix(s, "/")
+	if p.Line > 0 && s != "" {
+		return fmt.Sprintf("%s:%d", s, p.Line)
+	}
+	return s
+}
+
+func (p Pos) compare(q Pos) int {
+	return cmp.Or(
+		cmp.Compare(p.Layer, q.Layer),
+		cmp.Compare(p.File, q.File),
+		cmp.Compare(p.Line, q.Line),
+	)
+}
+
+// Problem is one mistake.
+type Problem struct {
+	Pos Pos `json:"pos"`
+	// Subject is the object that the problem is about, as "Kind/name".
+	Subject string `json:"subject,omitempty"`
+	// Summary is one sentence, without a full stop.
+	Summary string `json:"summary"`
+	// Hint says what to do about it; "" if there is nothing useful to say.
+	Hint string `json:"hint,omitempty"`
+	// Warning marks what is probably a mistake and stops nothing.
+	Warning bool `json:"warning,omitempty"`
+}
+
+// String gives "path:line: Kind/name: sentence", without the hint.
+func (p Problem) String() string {
+	parts := make([]string, 0, 3)
+	if pos := p.Pos.String(); pos != "" {
+		parts = append(parts, pos)
+	}
+	if p.Subject != "" {
+		parts = append(parts, p.Subject)
+	}
+	return strings.Join(append(parts, p.Summary), ": ")
+}
+
+func (p Problem) compare(q Problem) int {
+	return cmp.Or(
+		p.Pos.compare(q.Pos),
+		cmp.Compare(p.Subject, q.Subject),
+		cmp.Compare(p.Summary, q.Summary),
+		cmp.Compare(p.Hint, q.Hint),
+	)
+}
+
+// List is a collection of problems, in the order in which they were found until
+// it is [List.Sorted].
+type List []Problem
+
+// Addf appends a problem that stops its environment.
+func (l *List) Addf(pos Pos, subject, hint, format string, args ...any) {
+	*l = append(*l, Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...)})
+}
+
+// Warnf appends a problem that stops nothing.
+func (l *List) Warnf(pos Pos, subject, hint, format string, args ...any) {
+	*l = append(*l, Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Warning: true})
+}
+
+// Sorted gives the problems in their one order, each of them once. A problem
+// that was found both as a problem and as a warning is a problem.
+func (l List) Sorted() List {
+	sorted := slices.Clone(l)
+	slices.SortStableFunc(sorted, func(a, b Problem) int {
+		if c := a.compare(b); c != 0 {
+			return c
+		}
+		return cmp.Compare(severity(b), severity(a))
+	})
+	return slices.CompactFunc(sorted, func(a, b Problem) bool { return a.compare(b) == 0 })
+}
+
+func severity(p Problem) int {
+	if p.Warning {
+		return 0
+	}
+	return 1
+}
+
+// Stops reports whether any of the problems stops its environment.
+func (l List) Stops() bool {
+	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning })
+}
+
+// Count gives the number of problems that stop their environment, and of
+// warnings.
+func (l List) Count() (problems, warnings int) {
+	for _, p := range l {
+		if p.Warning {
+			warnings++
+		} else {
+			problems++
+		}
+	}
+	return problems, warnings
+}
+
+// Nearest gives the candidate that was probably meant by name, or "": the one
+// with the smallest edit distance, if that is small for the length of the name.
+// It is what "did you mean" is made of.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", 1+min(3, (len(name)+2)/3)
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance && c != name {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// DidYouMean gives a hint that names the nearest candidate, or "".
+func DidYouMean(name string, candidates []string) string {
+	if n := Nearest(name, candidates); n != "" {
+		return fmt.Sprintf("did you mean %q?", n)
+	}
+	return ""
+}
+
+// distance is the number of insertions, deletions and substitutions that turn a
+// into b (Levenshtein), byte by byte.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitution := diagonal
+			if a[i] != b[j] {
+				substitution++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitution, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,122 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/kustomize"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// kustomizeEngine expands the manifests as text and takes them for the files of a
+// kustomization, which is built in memory. A first line "# file: NAME" names a
+// file; without it a text of kind Kustomization is kustomization.yaml, and others
+// are "0.yaml", "1.yaml" … by their place in the list. A text that comes out empty
+// is no file.
+type kustomizeEngine struct {
+	text *textEngine
+
+	mu    sync.Mutex
+	built map[tree.ID][]byte // by the files: a build costs more than a millisecond
+}
+
+// maxBuilt bounds how many builds are remembered.
+const maxBuilt = 1 << 10
+
+func newKustomizeEngine(t *model.Template) (Engine, []Mistake) {
+	e, mistakes := newTextEngine(t)
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	return &kustomizeEngine{text: e.(*textEngine), built: map[tree.ID][]byte{}}, nil
+}
+
+// Reads implements Engine.
+func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) }
+
+// Expand implements Engine.
+func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+	texts, mistake := e.text.texts(p, d, s)
+	if mistake != nil {
+		return dst, mistake
+	}
+	files, at, mistake := kustomizeFiles(texts)
+	if mistake != nil {
+		return dst, mistake
+	}
+	e.mu.Lock()
+	text, ok := e.built[files.ID()]
+	e.mu.Unlock()
+	if !ok {
+		objects, problems := kustomize.Build(files, "")
+		if problems.Stops() {
+			return dst, buildMistake(problems.Sorted(), at)
+		}
+		for _, o := range objects {
+			body := len(text)
+			text = join(append(text, o.YAML...), 0, body)
+		}
+		e.mu.Lock()
+		if len(e.built) >= maxBuilt {
+			clear(e.built)
+		}
+		e.built[files.ID()] = text
+		e.mu.Unlock()
+	}
+	return append(dst, text...), nil
+}
+
+var fileLine = regexp.MustCompile(`^# file: *(\S+)[ \t]*\r?\n`)
+
+// kustomizeFiles names the texts; at says which manifest each file is.
+func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake *Mistake) {
+	var b tree.Builder
+	at = map[string]int{}
+	for i, text := range texts {
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		name := strconv.Itoa(i) + ".yaml"
+		if m := fileLine.FindSubmatch(text); m != nil {
+			name = string(m[1])
+		} else if isKustomization(text) {
+			name = "kustomization.yaml"
+		}
+		if err := b.Add(name, text); err != nil {
+			return tree.Tree{}, nil, &Mistake{Manifest: i, Line: 1, Summary: err.Error()}
+		}
+		at[name] = i
+	}
+	return b.Tree(), at, nil
+}
+
+var kustomizationKind = regexp.MustCompile(`(?m)^kind: *["']?Kustomization["']?[ \t]*(#.*)?\r?$`)
+
+// isKustomization looks at the text, not at what it parses to: one that is broken
+// is to be reported as what it was meant to be. Flux has a kind of the same name.
+func isKustomization(text []byte) bool {
+	return kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/"))
+}
+
+// buildMistake says the first of the build's problems, and how many more there
+// are, at the manifest that the file came from.
+func buildMistake(problems problem.List, at map[string]int) *Mistake {
+	first := problems[0]
+	m := &Mistake{Summary: first.Summary, Hint: first.Hint}
+	if i, ok := at[first.Pos.File]; ok {
+		m.Manifest, m.Line = i, max(first.Pos.Line, 1)
+	}
+	if first.Pos.File != "" && !strings.Contains(m.Summary, first.Pos.File) {
+		m.Summary = first.Pos.File + ": " + m.Summary
+	}
+	if len(problems) > 1 {
+		m.Summary += fmt.Sprintf(" (and %d more)", len(problems)-1)
+	}
+	return m
+}

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/templatefunc"
+)
+
+var errTooLong = errors.New("too much text")
+
+// text/template says where a mistake is in the text of its errors only:
+// "template: NAME:LINE:COLUMN: executing "NAME" at <WHAT>: WHY".
+var (
+	errorPlace   = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (.*)$`)
+	executing    = regexp.MustCompile(`^executing "[^"]*" at <(.*?)>: (.*)$`)
+	noField      = regexp.MustCompile(`can't evaluate field (\w+) in type \*?render\.Data`)
+	noEntry      = regexp.MustCompile(`map has no entry for key "(.*)"`)
+	noFunction   = regexp.MustCompile(`function "(\w+)" not defined`)
+	errorCalling = regexp.MustCompile(`^error calling (\w+): (.*)$`)
+)
+
+// mistakeOf turns an error of text/template into words for people; line is where
+// the piece begins, for errors that do not say.
+func mistakeOf(err error, line int) *Mistake {
+	if errors.Is(err, errTooLong) {
+		return &Mistake{Line: line, Summary: tooLong(0).Summary}
+	}
+	message := strings.Join(strings.Fields(err.Error()), " ")
+	m := &Mistake{Line: line, Summary: strings.TrimPrefix(message, "template: ")}
+	if place := errorPlace.FindStringSubmatch(message); place != nil {
+		m.Line, _ = strconv.Atoi(place[1])
+		m.Summary = place[2]
+	}
+	at := ""
+	if e := executing.FindStringSubmatch(m.Summary); e != nil {
+		at, m.Summary = e[1], e[2]
+	}
+	m.explain(at)
+	return m
+}
+
+func (m *Mistake) explain(at string) {
+	if f := noField.FindStringSubmatch(m.Summary); f != nil {
+		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
+		m.Hint = problem.DidYouMean(f[1], fieldNames)
+		if m.Hint == "" {
+			m.Hint = "the fields are " + fieldList()
+		}
+		return
+	}
+	if e := noEntry.FindStringSubmatch(m.Summary); e != nil {
+		m.Summary = fmt.Sprintf("%s has no value (there is no key %q)", at, e[1])
+		m.Hint = missingHint
+		return
+	}
+	if f := noFunction.FindStringSubmatch(m.Summary); f != nil {
+		m.Summary = fmt.Sprintf("there is no function %q", f[1])
+		m.Hint = functionHint(f[1])
+		return
+	}
+	if c := errorCalling.FindStringSubmatch(m.Summary); c != nil {
+		m.Summary = c[1] + ": " + c[2]
+		if c[1] == "fail" { // the template says it in words of its own
+			m.Summary = c[2]
+			return
+		}
+	}
+	if at != "" {
+		m.Summary = fmt.Sprintf("at {{%s}}: %s", at, m.Summary)
+	}
+}
+
+func functionHint(name string) string {
+	if why := templatefunc.Removed(name); why != "" {
+		return fmt.Sprintf("%s is not offered: it %s; templates are hermetic", name, why)
+	}
+	var known []string
+	for f := range templatefunc.Map() {
+		known = append(known, f)
+	}
+	return problem.DidYouMean(name, sorted(known))
+}

@@ -1,0 +1,183 @@
+package render
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// part is a piece of a manifest: literal text, one field, or a template of its
+// own.
+type part struct {
+	literal []byte
+	field   *fieldPart
+	block   *blockPart
+}
+
+// fieldPart is {{ .Field }} or {{ .Manifests.key }}, optionally through quote: by
+// far the most frequent actions, done without text/template.
+type fieldPart struct {
+	text  func(*Data) (string, bool)
+	quote bool
+	line  int
+	name  string
+}
+
+// blockPart is everything else. Its reads say for which assignments the text is
+// the same.
+type blockPart struct {
+	index    int // among all blocks of the engine, for the Pass
+	template *template.Template
+	reads    fields
+	line     int
+}
+
+// cut takes a parsed manifest apart. A variable that is declared at the top level
+// is seen by all that follows, so that the rest stays one part.
+func cut(t *template.Template, text string) []part {
+	var parts []part
+	nodes := t.Root.Nodes
+	for i, n := range nodes {
+		switch n := n.(type) {
+		case *parse.TextNode:
+			parts = append(parts, part{literal: n.Text})
+			continue
+		case *parse.CommentNode:
+			continue
+		case *parse.ActionNode:
+			if len(n.Pipe.Decl) > 0 {
+				return append(parts, blockOf(t, nodes[i:], text))
+			}
+			if f := fieldOf(n, text); f != nil {
+				parts = append(parts, part{field: f})
+				continue
+			}
+		}
+		parts = append(parts, blockOf(t, nodes[i:i+1], text))
+	}
+	return parts
+}
+
+func blockOf(t *template.Template, nodes []parse.Node, text string) part {
+	list := &parse.ListNode{NodeType: parse.NodeList, Pos: nodes[0].Position(), Nodes: nodes}
+	name := t.Name() + "#" + strconv.Itoa(int(nodes[0].Position()))
+	tree := &parse.Tree{Name: name, ParseName: t.ParseName, Root: list}
+	block, err := t.AddParseTree(name, tree)
+	if err != nil {
+		panic("render: a part of a parsed template cannot be added: " + err.Error())
+	}
+	return part{block: &blockPart{
+		template: block, reads: analyse(t, list).reads, line: lineAt(text, nodes[0].Position()),
+	}}
+}
+
+func lineAt(text string, pos parse.Pos) int {
+	return 1 + strings.Count(text[:min(int(pos), len(text))], "\n")
+}
+
+// fieldOf recognises the actions that need no text/template; nil for others.
+func fieldOf(n *parse.ActionNode, text string) *fieldPart {
+	cmds := n.Pipe.Cmds
+	if len(cmds) == 0 || len(cmds) > 2 || len(cmds[0].Args) != 1 {
+		return nil
+	}
+	f := &fieldPart{line: lineAt(text, n.Position())}
+	if len(cmds) == 2 {
+		if len(cmds[1].Args) != 1 || cmds[1].Args[0].String() != "quote" {
+			return nil
+		}
+		f.quote = true
+	}
+	node, ok := cmds[0].Args[0].(*parse.FieldNode)
+	if !ok {
+		return nil
+	}
+	f.name = node.String()
+	f.text = accessor(node.Ident, f.quote)
+	if f.text == nil {
+		return nil
+	}
+	return f
+}
+
+// accessor gives the function that reads a text field of Data, or a key of its
+// text maps. A key that may be missing is left to text/template where it is piped
+// on: quote makes nothing of it.
+func accessor(ident []string, piped bool) func(*Data) (string, bool) {
+	if len(ident) == 2 && !piped {
+		key := ident[1]
+		switch ident[0] {
+		case "Manifests":
+			return func(d *Data) (string, bool) { v, ok := d.Manifests[key]; return v, ok }
+		case "Labels":
+			return func(d *Data) (string, bool) { v, ok := d.Labels[key]; return v, ok }
+		}
+	}
+	if len(ident) != 1 {
+		return nil
+	}
+	switch ident[0] {
+	case "DeploymentTargetName":
+		return func(d *Data) (string, bool) { return d.DeploymentTargetName, true }
+	case "Namespace":
+		return func(d *Data) (string, bool) { return d.Namespace, true }
+	case "Environment":
+		return func(d *Data) (string, bool) { return d.Environment, true }
+	case "Workspace":
+		return func(d *Data) (string, bool) { return d.Workspace, true }
+	case "Workload":
+		return func(d *Data) (string, bool) { return d.Workload, true }
+	case "ClusterType":
+		return func(d *Data) (string, bool) { return d.ClusterType, true }
+	}
+	return nil
+}
+
+func (f *fieldPart) expand(dst []byte, d *Data) ([]byte, bool) {
+	text, ok := f.text(d)
+	if f.quote {
+		return strconv.AppendQuote(dst, text), ok
+	}
+	return append(dst, text...), ok
+}
+
+// noValue is what text/template prints for a missing key.
+var noValue = []byte("<no value>")
+
+// expand runs a block. The text is new; it may be kept.
+func (b *blockPart) expand(d *Data) ([]byte, *Mistake) {
+	return execute(b.template, d, b.line)
+}
+
+// execute runs a template to the end, and finds out what a missing value was.
+func execute(t *template.Template, d *Data, line int) ([]byte, *Mistake) {
+	out := boundedBuffer{}
+	if err := t.Execute(&out, d); err != nil {
+		return nil, mistakeOf(err, line)
+	}
+	if !bytes.Contains(out.Bytes(), noValue) {
+		return out.Bytes(), nil
+	}
+	strict, err := t.Clone()
+	if err == nil {
+		err = strict.Option("missingkey=error").Execute(&boundedBuffer{}, d)
+	}
+	if err != nil {
+		return nil, mistakeOf(err, line)
+	}
+	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
+}
+
+const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}"
+
+// boundedBuffer stops a template that would fill the memory.
+type boundedBuffer struct{ bytes.Buffer }
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxOutput {
+		return 0, errTooLong
+	}
+	return b.Buffer.Write(p)
+}

@@ -1,0 +1,154 @@
+// Package render turns templates and data into text.
+//
+// A [Template] is compiled once and expanded for many assignments. An [Engine]
+// does the expanding: text (Go text/template with hermetic functions) or kustomize
+// (the expanded texts are the files of a kustomization, built in memory).
+//
+// What the package keeps true:
+//   - Expanding is a function of the template and the data: no clock, environment,
+//     randomness or network is in reach of a template, and what one assignment does
+//     to its data is not seen by another.
+//   - A mistake is a problem at the line of the template where it is; a value that
+//     is missing is a mistake, not the text "<no value>".
+//   - Output that contains "{{" is expanded again, as Kalypso does, but a bounded
+//     number of times.
+//
+// Speed comes from one idea: a template is cut into parts, and a part that reads
+// only what many assignments share (their values, their cluster type, their
+// target) is expanded once for all of them. See [Pass].
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// Data is what a template sees. The fields up to ConfigData are Kalypso's.
+type Data struct {
+	DeploymentTargetName string
+	Namespace            string
+	Environment          string
+	Workspace            string
+	Workload             string
+	Labels               map[string]string
+	Manifests            map[string]string
+	ClusterType          string
+	ConfigData           map[string]any
+	// DependsOn has the names of the deployment targets on the same cluster type
+	// that this one waits for, sorted.
+	DependsOn []string
+}
+
+// Scope says which data are the same for which assignments: equal keys mean equal
+// data. The keys must be usable as map keys.
+type Scope struct {
+	ClusterType any // .Environment, .ClusterType
+	Target      any // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
+	Values      any // .Environment, .ConfigData
+}
+
+// Mistake is what went wrong in a template; Line counts from 1 in the manifest.
+type Mistake struct {
+	Manifest, Line int
+	Summary, Hint  string
+}
+
+// Engine expands the manifests of one template.
+type Engine interface {
+	// Expand appends the text of the file to dst, or gives the mistake that
+	// prevents it.
+	Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake)
+	// Reads reports whether the template reads a field of Data.
+	Reads(field string) bool
+}
+
+// Template is a compiled template. It may be used concurrently.
+type Template struct {
+	Model  *model.Template
+	engine Engine
+}
+
+// engines are the ways to expand a template, by the name in its annotation.
+var engines = map[string]func(*model.Template) (Engine, []Mistake){
+	"text":      newTextEngine,
+	"kustomize": newKustomizeEngine,
+}
+
+// Compile makes a template ready. The problems are those that can be known
+// without data; a template with problems expands to nothing.
+func Compile(t *model.Template) (*Template, problem.List) {
+	compiled := &Template{Model: t}
+	newEngine, ok := engines[t.Engine]
+	if !ok {
+		return compiled, nil // the model has a problem about it
+	}
+	engine, mistakes := newEngine(t)
+	var problems problem.List
+	for _, m := range mistakes {
+		problems = append(problems, compiled.Problem(&m))
+	}
+	compiled.engine = engine
+	return compiled, problems
+}
+
+// Expand appends what the template makes of the data to dst.
+func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+	if t.engine == nil {
+		return dst, nil
+	}
+	return t.engine.Expand(p, dst, d, s)
+}
+
+// Reads reports whether the template reads a field of Data, such as "Namespace".
+func (t *Template) Reads(field string) bool { return t.engine != nil && t.engine.Reads(field) }
+
+// Problem says a mistake with its place in the control plane.
+func (t *Template) Problem(m *Mistake) problem.Problem {
+	pos := t.Model.Pos
+	if m.Manifest < len(t.Model.Manifests) && t.Model.Manifests[m.Manifest].Line > 0 && m.Line > 0 {
+		pos.Line = t.Model.Manifests[m.Manifest].Line + m.Line - 1
+	}
+	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: m.Hint}
+}
+
+var separator = []byte("---\n")
+
+// join makes dst[body:], the text that was appended last, a part of the file that
+// begins at start: an empty text is dropped, others are separated by "---" lines.
+// A part that does not end in a newline gets one before the separator, and one
+// that begins with its own gets no second (Kalypso makes broken YAML of both,
+// Q17).
+func join(dst []byte, start, body int) []byte {
+	if body == len(dst) || body == start {
+		return dst
+	}
+	var between []byte
+	if dst[body-1] != '\n' {
+		between = append(between, '\n')
+	}
+	if !bytes.HasPrefix(dst[body:], []byte("---")) {
+		between = append(between, separator...)
+	}
+	return slices.Insert(dst, body, between...)
+}
+
+// maxOutput bounds the text that one template may make: Kubernetes refuses objects
+// over 1 MiB, and a file holds a few at most.
+const maxOutput = 4 << 20
+
+func tooLong(manifest int) *Mistake {
+	return &Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
+}
+
+// fieldNames are the fields of Data, for hints.
+var fieldNames = []string{
+	"DeploymentTargetName", "Namespace", "Environment", "Workspace", "Workload",
+	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn",
+}
+
+func fieldList() string { return "." + strings.Join(fieldNames, ", .") }

@@ -1,0 +1,212 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"text/template"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/templatefunc"
+)
+
+// textEngine expands manifests with text/template.
+type textEngine struct {
+	manifests  []textManifest
+	blocks     int
+	reads      fields
+	mutates    bool // the template changes its data, so it gets a copy
+	expansions int
+}
+
+type textManifest struct{ parts []part }
+
+var functions = templatefunc.Map()
+
+func newTextEngine(t *model.Template) (Engine, []Mistake) {
+	e := &textEngine{expansions: t.Expansions}
+	var mistakes []Mistake
+	for i, m := range t.Manifests {
+		parsed, err := template.New(t.Name).Funcs(functions).Parse(m.Text)
+		if err != nil {
+			mistake := mistakeOf(err, 1)
+			mistake.Manifest = i
+			mistakes = append(mistakes, *mistake)
+			continue
+		}
+		e.manifests = append(e.manifests, e.compile(parsed, m.Text))
+	}
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	return e, nil
+}
+
+func (e *textEngine) compile(t *template.Template, text string) textManifest {
+	if t.Tree == nil || t.Root == nil { // nothing but {{define}}
+		return textManifest{}
+	}
+	a := analyse(t, t.Root)
+	e.reads |= a.reads
+	e.mutates = e.mutates || a.mutates
+	m := textManifest{}
+	if a.mutates {
+		whole := blockOf(t, t.Root.Nodes, text)
+		whole.block.reads = everything
+		m.parts = []part{whole}
+	} else {
+		m.parts = cut(t, text)
+	}
+	for _, p := range m.parts {
+		if p.block != nil {
+			p.block.index = e.blocks
+			e.blocks++
+		}
+	}
+	return m
+}
+
+// Reads implements Engine.
+func (e *textEngine) Reads(field string) bool { return e.reads&fieldBit[field] != 0 }
+
+// Expand implements Engine.
+func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+	if e.mutates {
+		d = d.copy()
+	}
+	start := len(dst)
+	for i := range e.manifests {
+		body := len(dst)
+		text, mistake := e.manifest(p, i, dst, d, s)
+		if mistake != nil {
+			mistake.Manifest = i
+			return dst[:start], mistake
+		}
+		dst = join(text, start, body)
+		if len(dst)-start > maxOutput {
+			return dst[:start], tooLong(i)
+		}
+	}
+	return dst, nil
+}
+
+// texts expands the manifests one by one, for engines that need them apart.
+func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, *Mistake) {
+	if e.mutates {
+		d = d.copy()
+	}
+	var out [][]byte
+	for i := range e.manifests {
+		text, mistake := e.manifest(p, i, nil, d, s)
+		if mistake != nil {
+			mistake.Manifest = i
+			return nil, mistake
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// manifest appends the text of one manifest to dst.
+func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+	body := len(dst)
+	for _, part := range e.manifests[i].parts {
+		switch {
+		case part.literal != nil:
+			dst = append(dst, part.literal...)
+		case part.field != nil:
+			var ok bool
+			if dst, ok = part.field.expand(dst, d); !ok {
+				return nil, &Mistake{Line: part.field.line, Hint: missingHint, Summary: part.field.name + " has no value"}
+			}
+		default:
+			text, mistake := p.block(e, part.block, d, s)
+			if mistake != nil {
+				return nil, mistake
+			}
+			dst = append(dst, text...)
+		}
+	}
+	if !bytes.Contains(dst[body:], opening) {
+		return dst, nil
+	}
+	text, mistake := e.again(slices.Clone(dst[body:]), d)
+	return append(dst[:body], text...), mistake
+}
+
+var opening = []byte("{{")
+
+// again expands text that came out with template actions in it, until there are
+// none.
+func (e *textEngine) again(text []byte, d *Data) ([]byte, *Mistake) {
+	for pass := 1; bytes.Contains(text, opening) && pass < e.expansions; pass++ {
+		parsed, err := template.New("output").Funcs(functions).Parse(string(text))
+		if err == nil {
+			var mistake *Mistake
+			if text, mistake = execute(parsed, d, 0); mistake != nil {
+				return nil, mistake.inOutput()
+			}
+			continue
+		}
+		return nil, mistakeOf(err, 0).inOutput()
+	}
+	if e.expansions > 1 && bytes.Contains(text, opening) {
+		return nil, &Mistake{
+			Summary: fmt.Sprintf("the output still contains \"{{\" after %d expansions", e.expansions),
+			Hint:    "a value contains itself; or, if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template",
+		}
+	}
+	return text, nil
+}
+
+// inOutput marks a mistake that is not in the template but in what came out of it.
+func (m *Mistake) inOutput() *Mistake {
+	line := m.Line
+	m.Line = 0
+	if line > 0 {
+		m.Summary = fmt.Sprintf("in line %d of the output, which is expanded again: %s", line, m.Summary)
+	} else {
+		m.Summary = "in the output, which is expanded again: " + m.Summary
+	}
+	if m.Hint == "" {
+		m.Hint = "if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template"
+	}
+	return m
+}
+
+// copy gives data that a template may change.
+func (d *Data) copy() *Data {
+	c := *d
+	c.ConfigData = copyValue(d.ConfigData).(map[string]any)
+	c.DependsOn = slices.Clone(d.DependsOn)
+	return &c
+}
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for key, item := range v {
+			c[key] = copyValue(item)
+		}
+		return c
+	case map[any]any:
+		c := make(map[any]any, len(v))
+		for key, item := range v {
+			c[key] = copyValue(item)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, item := range v {
+			c[i] = copyValue(item)
+		}
+		return c
+	}
+	return v
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}

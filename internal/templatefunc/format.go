@@ -1,0 +1,228 @@
+package templatefunc
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// toTfvars gives a map as the text of a .tfvars file, without the last newline:
+// an attribute for each key, sorted. A scalar that is a text stays one, as
+// .ConfigData has them; Terraform converts it to the type of the variable. Texts are
+// brought to Unicode's form NFC, as Terraform does when it reads them.
+func toTfvars(v any) (string, error) {
+	entries, err := entriesOf(v)
+	if err != nil {
+		return "", fmt.Errorf("the value %w", err)
+	}
+	file := hclwrite.NewEmptyFile()
+	for _, e := range entries {
+		if !hclsyntax.ValidIdentifier(e.key) {
+			return "", fmt.Errorf("the key %q cannot be the name of a Terraform variable", e.key)
+		}
+		tokens, err := hclTokens(e.value)
+		if err != nil {
+			return "", fmt.Errorf("the value of %q %w", e.key, err)
+		}
+		file.Body().SetAttributeRaw(e.key, tokens)
+	}
+	return limited(strings.TrimSuffix(string(file.Bytes()), "\n"))
+}
+
+// hclTokens gives a value as an HCL expression. The error continues a sentence
+// that begins with the value.
+func hclTokens(v any) (hclwrite.Tokens, error) {
+	switch v := v.(type) {
+	case nil:
+		return hclwrite.TokensForValue(cty.NullVal(cty.DynamicPseudoType)), nil
+	case string:
+		return hclwrite.TokensForValue(cty.StringVal(v)), nil
+	case bool:
+		return hclwrite.TokensForValue(cty.BoolVal(v)), nil
+	case int:
+		return hclwrite.TokensForValue(cty.NumberIntVal(int64(v))), nil
+	case int64:
+		return hclwrite.TokensForValue(cty.NumberIntVal(v)), nil
+	case uint64:
+		return hclwrite.TokensForValue(cty.NumberUIntVal(v)), nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, fmt.Errorf("is or holds %v, which Terraform cannot read", v)
+		}
+		return hclwrite.TokensForValue(cty.NumberFloatVal(v)), nil
+	case []any:
+		return hclTuple(v)
+	case []string:
+		return hclTuple(v)
+	case []int:
+		return hclTuple(v)
+	case map[string]any, map[any]any, map[string]string:
+		return hclObject(v)
+	}
+	return nil, fmt.Errorf("is or holds a %T, which cannot be written", v)
+}
+
+func hclTuple[E any](list []E) (hclwrite.Tokens, error) {
+	elements := make([]hclwrite.Tokens, len(list))
+	for i, e := range list {
+		var err error
+		if elements[i], err = hclTokens(e); err != nil {
+			return nil, err
+		}
+	}
+	return hclwrite.TokensForTuple(elements), nil
+}
+
+func hclObject(v any) (hclwrite.Tokens, error) {
+	entries, err := entriesOf(v)
+	if err != nil {
+		return nil, err
+	}
+	attributes := make([]hclwrite.ObjectAttrTokens, len(entries))
+	for i, e := range entries {
+		attributes[i].Name = hclKey(e.key)
+		if attributes[i].Value, err = hclTokens(e.value); err != nil {
+			return nil, err
+		}
+	}
+	return hclwrite.TokensForObject(attributes), nil
+}
+
+// hclKey quotes a key of an object that HCL would read as something else: as
+// the begin of a for expression, or as the value null.
+func hclKey(key string) hclwrite.Tokens {
+	if key == "for" || key == "null" || !hclsyntax.ValidIdentifier(key) {
+		return hclwrite.TokensForValue(cty.StringVal(key))
+	}
+	return hclwrite.TokensForIdentifier(key)
+}
+
+// toEnv gives a map as lines KEY='value' for a POSIX shell, sorted by key and
+// without the last newline. What is not a text is JSON, null is nothing.
+func toEnv(v any) (string, error) {
+	entries, err := entriesOf(v)
+	if err != nil {
+		return "", fmt.Errorf("the value %w", err)
+	}
+	lines := make([]string, len(entries))
+	for i, e := range entries {
+		if !shellName.MatchString(e.key) {
+			return "", fmt.Errorf("the key %q cannot be the name of a shell variable", e.key)
+		}
+		text, err := envText(e.value)
+		if err != nil {
+			return "", fmt.Errorf("the value of %q %w", e.key, err)
+		}
+		lines[i] = e.key + "='" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return limited(strings.Join(lines, "\n"))
+}
+
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func envText(v any) (string, error) {
+	text, ok := v.(string)
+	if !ok && v != nil {
+		var err error
+		if text, err = jsonText(v); err != nil {
+			return "", err
+		}
+	}
+	if strings.Contains(text, "\x00") {
+		return "", errors.New("has a zero byte, which a shell variable cannot hold")
+	}
+	return text, nil
+}
+
+// jsonText gives a value as JSON in one line, parsed maps too.
+func jsonText(v any) (string, error) {
+	v, err := withTextKeys(v)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return "", fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func withTextKeys(v any) (any, error) {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			var err error
+			if list[i], err = withTextKeys(e); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any, map[any]any:
+		entries, err := entriesOf(v)
+		if err != nil {
+			return nil, err
+		}
+		m := make(map[string]any, len(entries))
+		for _, e := range entries {
+			if m[e.key], err = withTextKeys(e.value); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	return v, nil
+}
+
+type entry struct {
+	key   string
+	value any
+}
+
+// entriesOf gives the entries of a map sorted by key, with keys of other types as
+// text. The error continues a sentence that begins with the value.
+func entriesOf(v any) ([]entry, error) {
+	var entries []entry
+	switch m := v.(type) {
+	case map[string]any:
+		for k, e := range m {
+			entries = append(entries, entry{k, e})
+		}
+	case map[string]string:
+		for k, e := range m {
+			entries = append(entries, entry{k, e})
+		}
+	case map[any]any:
+		for k, e := range m {
+			entries = append(entries, entry{keyText(k), e})
+		}
+	default:
+		return nil, errors.New("is not a map")
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	for i := 1; i < len(entries); i++ {
+		if entries[i].key == entries[i-1].key {
+			return nil, fmt.Errorf("has or holds a map with the key %q twice, once as another type than text", entries[i].key)
+		}
+	}
+	return entries, nil
+}
+
+func keyText(key any) string {
+	if key == nil {
+		return "null"
+	}
+	return fmt.Sprint(key)
+}

@@ -1,0 +1,108 @@
+package templatefunc
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+var errAddress = errors.New("the format prints an address, which is another one in each run")
+
+// printf is that of text/template, for results that fit and without addresses.
+func printf(format string, args ...any) (string, error) {
+	var w weight
+	if !w.add(args) {
+		return "", errSize
+	}
+	addresses := slices.ContainsFunc(args, holdsPointer)
+	size := len(format)
+	for flags, verb := range directives(format) {
+		if verb == 'p' || addresses && !asText(flags, verb) {
+			return "", errAddress
+		}
+		// A text grows to four times its length under %q; a width holds for each
+		// element of a list; and a directive may name any argument ("%[1]s").
+		width := 32 + numbers(flags) + strings.Count(flags, "*")*widest(args)
+		size += 4*w.text + w.elements*width
+		if size > maxEffort {
+			return "", errEffort
+		}
+	}
+	return limited(fmt.Sprintf(format, args...))
+}
+
+// directives gives the flags (width, precision and argument numbers among them)
+// and the verb of each directive of a format.
+func directives(format string) iter.Seq2[string, byte] {
+	return func(yield func(string, byte) bool) {
+		for {
+			_, directive, found := strings.Cut(format, "%")
+			verb := strings.TrimLeft(directive, "+-# 0123456789.*[]")
+			if !found || verb == "" {
+				return
+			}
+			if !yield(directive[:len(directive)-len(verb)], verb[0]) {
+				return
+			}
+			format = verb[1:]
+		}
+	}
+}
+
+// asText reports whether a directive uses the String method of what has one.
+func asText(flags string, verb byte) bool {
+	return strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#")
+}
+
+// maxWidth is what package fmt takes as a width or a precision at most.
+const maxWidth = 1_000_000
+
+// numbers adds up the numbers in the flags of a directive.
+func numbers(flags string) int {
+	sum, n := 0, 0
+	for _, c := range []byte(flags) {
+		if c < '0' || c > '9' {
+			sum, n = sum+n, 0
+			continue
+		}
+		n = min(n*10+int(c-'0'), maxWidth)
+	}
+	return sum + n
+}
+
+// widest gives the widest width that one of the arguments may be.
+func widest(args []any) int {
+	width := 0
+	for _, arg := range args {
+		switch v := reflect.ValueOf(arg); {
+		case v.CanInt():
+			width = max(width, int(min(v.Int(), maxWidth)), -int(max(v.Int(), -maxWidth)))
+		case v.CanUint():
+			width = max(width, int(min(v.Uint(), maxWidth)))
+		}
+	}
+	return width
+}
+
+// holdsPointer reports whether a list or a dictionary holds a pointer, which only
+// semver gives: package fmt writes most of those as addresses.
+func holdsPointer(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, isOrHoldsPointer)
+	case map[string]any:
+		for _, e := range v {
+			if isOrHoldsPointer(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isOrHoldsPointer(v any) bool {
+	return reflect.ValueOf(v).Kind() == reflect.Pointer || holdsPointer(v)
+}

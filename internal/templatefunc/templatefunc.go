@@ -1,0 +1,99 @@
+// Package templatefunc holds the functions that templates may call.
+//
+// What the package keeps true:
+//
+//   - A function is hermetic: what it gives depends on its arguments and on
+//     nothing else (no environment, clock, time zone, network or randomness), it
+//     gives the same bytes in every run, and it never prints an address.
+//   - What Kalypso has too gives the bytes that Kalypso gives: sprig v2.22.0 with
+//     the versions of xstrings and mergo that Kalypso is built with, under
+//     Kalypso's own toYaml, stringify, hash and unquote. Newer ones differ:
+//     camelcase of xstrings 1.5 begins with a small letter.
+//   - No function gives a text over 1 MiB or builds a collection of more than
+//     10,000 elements, over 1 MiB of text or nested deeper than 100 levels. That
+//     holds for print, printf, println, html, js and urlquery of text/template
+//     too, which the map replaces for that reason. A range over a number and a
+//     template that calls itself are not functions: they are the engine's to bound.
+//
+// A function that cannot do its work panics or gives an error; text/template
+// makes an error with the place of the call out of both.
+//
+// Of the 150 functions of sprig 123 are here, by group of its source: strings
+// (all but rand* and shuffle), numbers, lists, dictionaries, defaults and JSON,
+// reflection, regular expressions, paths, URLs, encodings, versions, the three
+// checksums, decryptAES and fail. The other 27 are in [Removed]: all of the date
+// group, since a date can only come from the clock or the local time zone; env
+// and expandenv; getHostByName; what is random, encryptAES by its random vector
+// among it; and what makes or handles keys. keys and values follow the sorted
+// keys of each dictionary, where sprig follows the order of Go's maps.
+//
+// toTfvars and toEnv are our own. There is no toHelmValues: toYaml quotes every
+// text that would read back as something else, which is all that it would do.
+package templatefunc
+
+import (
+	"maps"
+	"text/template"
+
+	"github.com/Masterminds/sprig"
+)
+
+// Map gives the functions by name, for [template.Template.Funcs]. The map is the
+// caller's; the functions hold no state and are safe for concurrent use, as long
+// as those that [Mutates] names get data that nobody else reads.
+func Map() template.FuncMap {
+	base := sprig.TxtFuncMap()
+	maps.DeleteFunc(base, func(name string, _ any) bool { return Removed(name) != "" })
+
+	m := make(template.FuncMap, len(base)+12)
+	for name, f := range base {
+		m[name] = boundText(f)
+	}
+	maps.Copy(m, boundedTexts(base))
+	maps.Copy(m, boundedCollections(base))
+	maps.Copy(m, template.FuncMap{
+		"keys":      keys,
+		"values":    values,
+		"toYaml":    toYAML,
+		"stringify": stringify,
+		"hash":      hash,
+		"unquote":   unquote,
+		"toTfvars":  toTfvars,
+		"toEnv":     toEnv,
+	})
+	return m
+}
+
+// Mutates reports whether the named function changes its arguments. A template
+// that calls one must be given data of its own: maps, and lists too, since
+// sortAlpha sorts a []string in place.
+func Mutates(name string) bool {
+	switch name {
+	case "set", "unset", "merge", "mergeOverwrite", "sortAlpha":
+		return true
+	}
+	return false
+}
+
+// Removed says why a function that Kalypso's templates have is not offered, as
+// what the function does ("reads the environment"); "" if the name is not one of
+// those.
+func Removed(name string) string {
+	switch name {
+	case "env", "expandenv":
+		return "reads the environment"
+	case "getHostByName":
+		return "reaches the network"
+	case "now", "ago":
+		return "reads the clock"
+	case "date", "dateInZone", "date_in_zone", "dateModify", "date_modify",
+		"htmlDate", "htmlDateInZone", "toDate", "unixEpoch":
+		return "depends on the clock or the time zones of the machine"
+	case "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "uuidv4", "shuffle",
+		"encryptAES", "genPrivateKey", "genCA", "genSelfSignedCert", "genSignedCert":
+		return "gives another result each time"
+	case "derivePassword", "buildCustomCert":
+		return "puts a password or a private key into the output"
+	}
+	return ""
+}

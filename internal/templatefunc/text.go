@@ -1,0 +1,143 @@
+package templatefunc
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+// boundText bounds the functions of sprig that give a text, whatever the text;
+// what gives something else comes back as it is.
+func boundText(f any) any {
+	switch f := f.(type) {
+	case func(string) string:
+		return bound1(f, nil)
+	case func(any) string:
+		return bound1(f, nil)
+	case func(map[string]any) string:
+		return bound1(f, nil)
+	case func(string, string) string:
+		return bound2(f, nil)
+	case func(int, string) string:
+		return bound2(f, nil)
+	case func(string, string, int) string:
+		return bound3(f, nil)
+	case func(int, int, string) string:
+		return bound3(f, nil)
+	case func(...any) string:
+		return boundAll(f)
+	}
+	return f
+}
+
+// boundedTexts holds the functions whose result may be far longer than their
+// arguments, so that it has to be foreseen, and those of text/template.
+func boundedTexts(base template.FuncMap) template.FuncMap {
+	return template.FuncMap{
+		"repeat":   bound2(base["repeat"].(func(int, string) string), repeatFits),
+		"indent":   indent,
+		"nindent":  nindent,
+		"replace":  bound3(base["replace"].(func(string, string, string) string), replaceFits),
+		"join":     join(base["toStrings"].(func(any) []string)),
+		"wrapWith": bound3(base["wrapWith"].(func(int, string, string) string), wrapFits),
+
+		"regexReplaceAll":        bound3(base["regexReplaceAll"].(func(string, string, string) string), regexReplaceFits),
+		"regexReplaceAllLiteral": bound3(base["regexReplaceAllLiteral"].(func(string, string, string) string), regexReplaceFits),
+
+		"print":    boundAll(fmt.Sprint),
+		"println":  boundAll(fmt.Sprintln),
+		"printf":   printf,
+		"html":     boundAll(template.HTMLEscaper),
+		"js":       boundAll(template.JSEscaper),
+		"urlquery": boundAll(template.URLQueryEscaper),
+	}
+}
+
+func repeatFits(count int, text string) error {
+	if text != "" && count > maxText/len(text) {
+		return errText
+	}
+	return nil
+}
+
+// indent puts spaces before every line, empty ones too.
+func indent(spaces int, text string) (string, error) {
+	return indentAfter("", spaces, text)
+}
+
+// nindent is indent after a newline.
+func nindent(spaces int, text string) (string, error) {
+	return indentAfter("\n", spaces, text)
+}
+
+func indentAfter(start string, spaces int, text string) (string, error) {
+	if spaces < 0 {
+		return "", errors.New("the number of spaces is negative")
+	}
+	lines := 1 + strings.Count(text, "\n")
+	if spaces > maxText/lines || len(start)+spaces*lines+len(text) > maxText {
+		return "", errText
+	}
+	pad := strings.Repeat(" ", spaces)
+	var b strings.Builder
+	b.Grow(len(start) + spaces*lines + len(text))
+	b.WriteString(start)
+	for line := range strings.Lines(text) {
+		b.WriteString(pad)
+		b.WriteString(line)
+	}
+	if text == "" || strings.HasSuffix(text, "\n") {
+		b.WriteString(pad)
+	}
+	return b.String(), nil
+}
+
+func replaceFits(old, with, text string) error {
+	if len(text)+strings.Count(text, old)*(len(with)-len(old)) > maxText {
+		return errText
+	}
+	return nil
+}
+
+// join writes the elements of a list, as texts, with a separator between them.
+func join(texts func(any) []string) func(string, any) (string, error) {
+	return func(separator string, list any) (string, error) {
+		parts := texts(list)
+		size := max(0, len(parts)-1) * len(separator)
+		for _, part := range parts {
+			size += len(part)
+		}
+		if size > maxText {
+			return "", errText
+		}
+		return strings.Join(parts, separator), nil
+	}
+}
+
+func wrapFits(_ int, separator, text string) error {
+	if len(text)*len(separator) > maxEffort {
+		return errEffort
+	}
+	return nil
+}
+
+// regexReplaceFits estimates with as many matches as there can be, and counts
+// them only if that is too much.
+func regexReplaceFits(pattern, text, with string) error {
+	size := func(matches int) int {
+		return len(text)*(1+strings.Count(with, "$")) + matches*len(with)
+	}
+	if size(len(text)+1) <= maxEffort {
+		return nil
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	if size(len(re.FindAllStringIndex(text, -1))) > maxEffort {
+		return errEffort
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package tree
+
+import (
+	"hash"
+	"strconv"
+	"sync"
+
+	"github.com/pjbgf/sha1cd"
+)
+
+// Git ids are SHA-1 with collision detection, as Git itself does: content that a
+// team supplies could otherwise give two contents one id.
+var hashers = sync.Pool{New: func() any { return &hasher{h: sha1cd.New()} }}
+
+type hasher struct {
+	h       hash.Hash
+	buf     []byte
+	encoded []byte
+}
+
+func (h *hasher) object(kind string, data []byte) (id ID) {
+	h.buf = append(h.buf[:0], kind...)
+	h.buf = append(h.buf, ' ')
+	h.buf = strconv.AppendInt(h.buf, int64(len(data)), 10)
+	h.buf = append(h.buf, 0)
+	h.h.Reset()
+	h.h.Write(h.buf)
+	h.h.Write(data)
+	h.buf = h.h.Sum(h.buf[:0])
+	copy(id[:], h.buf)
+	return id
+}
+
+// HashBlob gives the Git id of a file's content.
+func HashBlob(data []byte) ID {
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	return h.object("blob", data)
+}
+
+// HashTree gives the Git id of the tree with these entries, which must be in
+// Git's order and not empty trees; only their names, modes and ids count.
+func HashTree(entries []Entry) ID {
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	h.encoded = AppendTree(h.encoded[:0], entries)
+	return h.object("tree", h.encoded)
+}
+
+// AppendTree appends the content of the Git tree object with these entries, which
+// must be in Git's order.
+func AppendTree(dst []byte, entries []Entry) []byte {
+	for i := range entries {
+		e := &entries[i]
+		dst = strconv.AppendUint(dst, uint64(e.Mode), 8)
+		dst = append(dst, ' ')
+		dst = append(dst, e.Name...)
+		dst = append(dst, 0)
+		dst = append(dst, e.ID[:]...)
+	}
+	return dst
+}

@@ -1,0 +1,271 @@
+// Package tree holds immutable, content-addressed trees of files: what is read
+// from Git, what is rendered, and what a branch should hold.
+//
+// A node's identity is its Git object id (SHA-1, with collision detection), so
+// equal subtrees are equal values: they are shared, compared by id, and never
+// rebuilt or hashed again. The order of the entries is Git's.
+//
+// What the package keeps true: a [Tree] never changes after it was made; two
+// trees with the same files have the same [ID], in whatever order the files were
+// given; a path is relative, slash-separated, and never leaves the tree
+// ([CheckPath]); [Tree.All] and [Diff] are the only ways out and give files
+// sorted by path.
+//
+// A directory may be [Lazy]: its id is known and its entries are made when
+// somebody asks. They are made anew each time, so that a tree of 400,000 files
+// costs the memory of the part that is being looked at.
+package tree
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// ID is the id of a Git object.
+type ID [20]byte
+
+// EmptyID is the id of the empty tree.
+var EmptyID = HashTree(nil)
+
+// String gives the id as 40 hexadecimal digits.
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// Mode is a Git file mode.
+type Mode uint32
+
+// The modes that Git knows.
+const (
+	ModeFile       Mode = 0o100644
+	ModeExecutable Mode = 0o100755
+	ModeSymlink    Mode = 0o120000
+	ModeDir        Mode = 0o040000
+	ModeSubmodule  Mode = 0o160000
+)
+
+// Entry is one name in a directory: a file with its content, or a tree.
+type Entry struct {
+	Name string
+	Mode Mode
+	ID   ID
+	// Data is the content of a file (the target, if it is a symbolic link). It
+	// must not be changed.
+	Data []byte
+
+	sub Tree
+}
+
+// Tree is a directory. The zero value is the empty tree. Trees are small values,
+// to be copied and shared.
+type Tree struct{ d *dir }
+
+type dir struct {
+	id      ID
+	entries []Entry
+	load    func() Tree // not nil: the entries are made by it
+}
+
+// File makes an entry of a regular file, and its id.
+func File(name string, data []byte) Entry {
+	return Entry{Name: name, Mode: ModeFile, ID: HashBlob(data), Data: data}
+}
+
+// Link makes an entry of a symbolic link.
+func Link(name, target string) Entry {
+	return Entry{Name: name, Mode: ModeSymlink, ID: HashBlob([]byte(target)), Data: []byte(target)}
+}
+
+// Dir makes an entry of a tree.
+func Dir(name string, t Tree) Entry {
+	return Entry{Name: name, Mode: ModeDir, ID: t.ID(), sub: t}
+}
+
+// Lazy gives a tree of which only the id is kept. load must be a pure function
+// that gives the tree with that id; it is called each time the entries are
+// needed.
+func Lazy(id ID, load func() Tree) Tree {
+	if id == EmptyID {
+		return Tree{}
+	}
+	return Tree{&dir{id: id, load: load}}
+}
+
+// FromEntries makes a tree of entries with different names, in any order. Empty
+// trees among them are left out, as Git does. It panics if a name is given
+// twice or cannot be one: the caller checks what comes from outside.
+func FromEntries(entries []Entry) Tree {
+	kept := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.Mode == ModeDir && e.ID == EmptyID {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	slices.SortFunc(kept, func(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) })
+	for i, e := range kept {
+		if !validName(e.Name) {
+			panic(fmt.Sprintf("tree: %q cannot be the name of a file", e.Name))
+		}
+		if i > 0 && e.Name == kept[i-1].Name {
+			panic(fmt.Sprintf("tree: two entries are named %q", e.Name))
+		}
+	}
+	if len(kept) == 0 {
+		return Tree{}
+	}
+	return Tree{&dir{id: HashTree(kept), entries: kept}}
+}
+
+// ID gives the id of the tree object that Git would make of t.
+func (t Tree) ID() ID {
+	if t.d == nil {
+		return EmptyID
+	}
+	return t.d.id
+}
+
+// IsEmpty reports whether t has no files.
+func (t Tree) IsEmpty() bool { return t.d == nil }
+
+// Entries gives what is in the directory itself, in Git's order. The slice must
+// not be changed.
+func (t Tree) Entries() []Entry {
+	if t.d == nil {
+		return nil
+	}
+	if t.d.load != nil {
+		return t.d.load().Entries()
+	}
+	return t.d.entries
+}
+
+// Tree gives the directory that the entry stands for; empty for a file.
+func (e Entry) Tree() Tree { return e.sub }
+
+// IsDir reports whether the entry is a directory.
+func (e Entry) IsDir() bool { return e.Mode == ModeDir }
+
+// All gives the regular files of t with their full paths, sorted by path (byte
+// order). Symbolic links and submodules are left out: see [Tree.Walk].
+func (t Tree) All() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for path, e := range t.Walk() {
+			if e.Mode != ModeFile && e.Mode != ModeExecutable {
+				continue
+			}
+			if !yield(path, e.Data) {
+				return
+			}
+		}
+	}
+}
+
+// Walk gives everything in t that is not a directory, sorted by path.
+func (t Tree) Walk() iter.Seq2[string, Entry] {
+	return func(yield func(string, Entry) bool) { t.walk("", yield) }
+}
+
+func (t Tree) walk(prefix string, yield func(string, Entry) bool) bool {
+	for _, e := range t.Entries() {
+		ok := true
+		if e.IsDir() {
+			ok = e.sub.walk(prefix+e.Name+"/", yield)
+		} else {
+			ok = yield(prefix+e.Name, e)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Sub gives the directory at path; the empty tree if there is none. "" and "."
+// are t itself.
+func (t Tree) Sub(path string) Tree {
+	path = strings.Trim(strings.TrimPrefix(path, "./"), "/")
+	if path == "" || path == "." {
+		return t
+	}
+	e, ok := t.Lookup(path)
+	if !ok {
+		return Tree{}
+	}
+	return e.sub
+}
+
+// Lookup finds the entry at path.
+func (t Tree) Lookup(path string) (Entry, bool) {
+	name, rest, deeper := strings.Cut(path, "/")
+	for _, e := range t.Entries() {
+		if e.Name != name {
+			continue
+		}
+		if deeper {
+			return e.sub.Lookup(rest)
+		}
+		return e, true
+	}
+	return Entry{}, false
+}
+
+// Count gives the number of files, links and submodules in t.
+func (t Tree) Count() int {
+	n := 0
+	for range t.Walk() {
+		n++
+	}
+	return n
+}
+
+// compareNames is the order of Git's trees: bytes, with directories as if their
+// names ended in a slash. It makes a depth-first walk come out sorted by path.
+func compareNames(a string, am Mode, b string, bm Mode) int {
+	n := min(len(a), len(b))
+	if c := strings.Compare(a[:n], b[:n]); c != 0 {
+		return c
+	}
+	return int(endByte(a, am, n)) - int(endByte(b, bm, n))
+}
+
+func endByte(name string, m Mode, i int) byte {
+	switch {
+	case i < len(name):
+		return name[i]
+	case m == ModeDir:
+		return '/'
+	default:
+		return 0
+	}
+}
+
+// CheckPath says why path cannot be a file of a tree; nil if it can.
+func CheckPath(path string) error {
+	switch {
+	case path == "":
+		return fmt.Errorf("the path is empty")
+	case strings.HasPrefix(path, "/"):
+		return fmt.Errorf("%q is an absolute path", path)
+	case strings.ContainsAny(path, "\x00\\"):
+		return fmt.Errorf("%q has a character that paths cannot have", path)
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if !validName(name) {
+			return fmt.Errorf("%q is not allowed in a path (%q)", name, path)
+		}
+	}
+	return nil
+}
+
+func validName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.EqualFold(name, ".git") &&
+		!strings.ContainsAny(name, "/\x00")
+}
+
+// Equal reports whether two trees hold the same files.
+func Equal(a, b Tree) bool { return bytes.Equal(idOf(a), idOf(b)) }
+
+func idOf(t Tree) []byte { id := t.ID(); return id[:] }

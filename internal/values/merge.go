@@ -1,0 +1,67 @@
+package values
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// merge puts a new value over an old one of the same key. Lists are joined, with
+// elements of the same name merged; mappings are merged key by key; anything else
+// is replaced. The arguments are not changed; the result may share parts of them.
+func merge(old, new any) any {
+	switch o := old.(type) {
+	case []any:
+		if n, ok := new.([]any); ok {
+			return mergeLists(o, n)
+		}
+	case map[any]any:
+		if n, ok := new.(map[any]any); ok {
+			return mergeMaps(o, n)
+		}
+	}
+	return new
+}
+
+func mergeMaps(old, new map[any]any) map[any]any {
+	merged := maps.Clone(old)
+	for key, value := range new {
+		if present, ok := merged[key]; ok {
+			value = merge(present, value)
+		}
+		merged[key] = value
+	}
+	return merged
+}
+
+// mergeLists merges each mapping of the new list into every mapping of the old
+// one that has the same name. What has no name, or no match, is appended: it
+// would be a guess to merge nameless elements, as Kalypso does (Q9).
+func mergeLists(old, new []any) []any {
+	merged := slices.Clone(old)
+	for _, element := range new {
+		matched := false
+		name, named := nameOf(element)
+		for i := range old {
+			if other, ok := nameOf(old[i]); named && ok && other == name {
+				merged[i] = merge(merged[i], element)
+				matched = true
+			}
+		}
+		if !matched {
+			merged = append(merged, element)
+		}
+	}
+	return merged
+}
+
+// nameOf gives the name of a list element that is a mapping; a list or mapping as
+// a name is none, since it cannot be compared (Q10).
+func nameOf(element any) (name any, ok bool) {
+	m, isMap := element.(map[any]any)
+	if !isMap {
+		return nil, false
+	}
+	name, ok = m["name"]
+	return name, ok && name != nil && reflect.TypeOf(name).Comparable()
+}

@@ -1,0 +1,129 @@
+package values
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The table is section 6 of the specification, "Parsing a value".
+func TestParse(t *testing.T) {
+	type m = map[any]any
+	for _, c := range []struct {
+		text string
+		want any
+	}{
+		{"plain", "plain"},
+		{"  padded  ", "  padded  "},
+		{"8080", "8080"},
+		{"true", "true"},
+		{"null", "null"},
+		{"", ""},
+		{"http://host:80/x", "http://host:80/x"},
+		{"{{ .ConfigData.X }}", "{{ .ConfigData.X }}"},
+		{"a: [1, yes", "a: [1, yes"}, // not YAML
+		{"key: value", m{"key": "value"}},
+		{"- a\n- b", []any{"a", "b"}},
+		{"[1, 2.5, yes, 0123]", []any{1, 2.5, true, 83}},
+		{"y: 1\nyes: 2", m{true: 2}}, // YAML 1.1
+		{"at: 12:30:45", m{"at": "12:30:45"}},
+		{"'key: value'", "key: value"},
+		{"  ' padded '\n", " padded "},
+		{"''twice''", "twice"},
+		{"'it''s'", "it''s"},
+		{"'a': 1, 'b'", m{"a": "1, 'b'"}}, // only looks quoted
+		{"'", "'"},
+		{"''", ""},
+		{"''''", "'"},
+		{`"key: value"`, `"key: value"`}, // a scalar to YAML
+		{"a: 1\n---\nb: 2", "a: 1\n---\nb: 2"},
+		{"{a: 1, a: 2}", "{a: 1, a: 2}"},
+		{"{id: 123456789012345678901234567890}", "{id: 123456789012345678901234567890}"},
+		{"{id: 18446744073709551615}", m{"id": uint64(18446744073709551615)}},
+	} {
+		if diff := cmp.Diff(c.want, parse(c.text).value); diff != "" {
+			t.Errorf("parse(%q) (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+func TestParseReports(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n" +
+		"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
+	for _, c := range []struct {
+		name, text string
+		want       parsed
+	}{
+		{"documents", "a: 1\n---\nb: 2", parsed{kept: "it holds more than one YAML document"}},
+		{"twice", "{a: 1, a: 2}", parsed{kept: "it has the key a twice"}},
+		{"digits", "[-12345678901234567890]", parsed{kept: "the integer -12345678901234567890 is over 64 bits and would lose digits"}},
+		{"comments", "a: 1 # one", parsed{comments: true}},
+		{"bomb", bomb, parsed{bomb: true}},
+		{"none", "a: 1", parsed{}},
+	} {
+		got := parse(c.text)
+		got.value = nil
+		if got != c.want {
+			t.Errorf("%s: parse gives %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// The table is section 6 of the specification, "Merging", with the sane meaning
+// of quirks Q9 and Q10.
+func TestMerge(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"text over text", "'a: 1'", "'b: 2'", "'b: 2'"},
+		{"maps key by key", "{a: 1, b: {c: 1, d: 1}}", "{b: {d: 2, e: 2}, f: 2}", "{a: 1, b: {c: 1, d: 2, e: 2}, f: 2}"},
+		{"null replaces", "{a: {b: 1}}", "{a: null}", "{a: null}"},
+		{"lists are joined", "[1, a]", "[a, 2]", "[1, a, a, 2]"},
+		{"elements of one name are merged", "[{name: x, v: 1}, {name: y}]", "[{name: x, w: 2}]", "[{name: x, v: 1, w: 2}, {name: y}]"},
+		{"into each of that name", "[{name: x, v: 1}, {name: x, v: 2}]", "[{name: x, w: 3}]", "[{name: x, v: 1, w: 3}, {name: x, v: 2, w: 3}]"},
+		{"nameless ones are appended", "[{v: 1}]", "[{v: 2}]", "[{v: 1}, {v: 2}]"},
+		{"a name of another type is another name", "[{name: 1}]", "[{name: '1', v: 2}]", "[{name: 1}, {name: '1', v: 2}]"},
+		{"a mapping is no name", "[{name: {a: 1}}]", "[{name: {a: 1}}]", "[{name: {a: 1}}, {name: {a: 1}}]"},
+		{"a list replaces a map", "{a: 1}", "[1]", "[1]"},
+	} {
+		old, new := parse(c.old).value, parse(c.new).value
+		before := []any{copyOf(c.old), copyOf(c.new)}
+		if diff := cmp.Diff(parse(c.want).value, merge(old, new)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(before, []any{old, new}); diff != "" {
+			t.Errorf("%s: merging changed what it merged:\n%s", c.name, diff)
+		}
+	}
+}
+
+func copyOf(text string) any { return parse(text).value }
+
+func TestUnsafeSchema(t *testing.T) {
+	for _, c := range []struct{ schema, want string }{
+		{`{"$ref": "#/definitions/a", "definitions": {"a": {"type": "object"}}}`, ""},
+		{`{"properties": {"child": {"$ref": "#"}}}`, ""}, // looks deeper into the data each time
+		{`{"$ref": "https://example.com/s.json"}`, `the schema refers to "https://example.com/s.json"; a schema may only refer to parts of itself (#/…)`},
+		{`{"items": [{"$ref": "file:///etc/passwd"}]}`, `the schema refers to "file:///etc/passwd"; a schema may only refer to parts of itself (#/…)`},
+		{`{"allOf": [{"$ref": "#"}]}`, "the schema refers to itself in a circle at #"},
+		{`{"definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"not": {"$ref": "#/definitions/a"}}}}`, "the schema refers to itself in a circle at #/definitions/a"},
+		{`{"type": "nothing"`, "the schema is not JSON: unexpected end of JSON input"},
+	} {
+		if got := compileSchema(c.schema).problem; got != c.want {
+			t.Errorf("%s: %q, want %q", c.schema, got, c.want)
+		}
+	}
+}
+
+func TestSchemaNumbers(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want any
+	}{
+		{"007", 7}, {"+5", 5}, {"-3", -3}, {"1.10", 1.1}, {"1e3", 1000.0}, {".5", 0.5}, {"0x1p4", 16.0},
+		{"true", "true"}, {" 5", " 5"}, {"0x1F", "0x1F"}, {"inf", "inf"}, {"NaN", "NaN"}, {"", ""},
+		{"99999999999999999999", 1e20},
+	} {
+		if got := asNumber(c.text); got != c.want {
+			t.Errorf("asNumber(%q) is %v (%T), want %v (%T)", c.text, got, got, c.want, c.want)
+		}
+	}
+}
