@@ -1,0 +1,115 @@
+package archtest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted parts of testdata")
+
+// TestHouse looks at this module.
+func TestHouse(t *testing.T) {
+	problems, err := Check(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%v\n\thint: %s", p, p.Hint)
+	}
+}
+
+// TestRules gives each rule a source that breaks it in every way it knows, with
+// what it must let through beside it.
+func TestRules(t *testing.T) {
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			golden := filepath.Join("testdata", r.name+".txtar")
+			archive, err := txtar.ParseFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, want := split(archive)
+			got := report(t, files, r)
+			if got == "" {
+				t.Error("the rule reports nothing: it cannot fail")
+			}
+			if *update {
+				archive.Files = append(archive.Files[:len(archive.Files)-1], txtar.File{Name: "want", Data: []byte(got)})
+				if err := os.WriteFile(golden, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+// split gives the files of a case, and its last one: what is wanted.
+func split(archive *txtar.Archive) (files fstest.MapFS, want string) {
+	files = fstest.MapFS{}
+	last := len(archive.Files) - 1
+	for _, f := range archive.Files[:last] {
+		files[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	return files, string(archive.Files[last].Data)
+}
+
+// small is a house for the cases.
+var small = house{
+	rows: []row{
+		{"words", pure, "internal/problem internal/tree"},
+		{"wanted", pure, "internal/model"},
+		{"world", impure, "internal/git internal/forge"},
+		{"run", impure, "cmd/fairlead"},
+		{"tests", pure, "internal/fleet"},
+	},
+	limits:          sizes{file: 8, function: 4, pkg: 12},
+	goroutineOwners: allowances{"internal/git/git.go: pool.each": "waits"},
+	panics: allowances{
+		"internal/model/model.go: mustParse": "it is a constant",
+		"internal/model/model.go: gone":      "nobody knows any more",
+	},
+}
+
+func report(t *testing.T, files fstest.MapFS, r rule) string {
+	t.Helper()
+	problems, err := check(files, small, []rule{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, p := range problems {
+		if p.Hint == "" {
+			t.Errorf("%v: there is no hint", p)
+		}
+		lines.WriteString(p.String() + "\n")
+	}
+	return lines.String()
+}
+
+// TestNoPage has a house that nobody described.
+func TestNoPage(t *testing.T) {
+	got := report(t, fstest.MapFS{}, rule{"page", checkPage})
+	for _, at := range (&source{house: small}).places() {
+		if !strings.Contains(got, at.dir+"\n") {
+			t.Errorf("%s is not missed in:\n%s", at.dir, got)
+		}
+	}
+}
+
+func TestBrokenSource(t *testing.T) {
+	_, err := Check(fstest.MapFS{"internal/model/a.go": &fstest.MapFile{Data: []byte("package")}})
+	if err == nil || !strings.Contains(err.Error(), "internal/model/a.go") {
+		t.Errorf("the error does not name the file: %v", err)
+	}
+}

@@ -1,0 +1,36 @@
+package archtest
+
+import (
+	"go/ast"
+
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// goroutineOwners are the functions that start goroutines and wait for them.
+var goroutineOwners = allowances{
+	"internal/output/output.go: pass.rows": "cluster types are rendered in parallel",
+}
+
+// checkGoroutines reports goroutines, and calls of a method named Go (of a
+// WaitGroup or the like), outside of their owners.
+func checkGoroutines(src *source) problem.List {
+	return src.goroutineOwners.except(src, "internal/archtest/goroutines.go", func(f *file, n ast.Node) problem.List {
+		var l problem.List
+		if startsGoroutine(n) {
+			l.Addf(f.pos(n), "", "use a function that waits for what it starts; if this is one, name it in internal/archtest/goroutines.go",
+				"a goroutine is started here")
+		}
+		return l
+	})
+}
+
+func startsGoroutine(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return true
+	case *ast.CallExpr:
+		sel, ok := n.Fun.(*ast.SelectorExpr)
+		return ok && sel.Sel.Name == "Go"
+	}
+	return false
+}

@@ -1,0 +1,252 @@
+// Package crdtest says what an API server would refuse in rendered objects, in
+// process and without a cluster. Only tests import it.
+//
+// The custom resource definitions lie in testdata/crds, as their projects publish
+// them. An object of a custom kind is taken as the API server takes it: unknown
+// fields are refused, defaults are filled in, then types, required fields, enums,
+// patterns, lists that are maps, and CEL rules are checked. Namespaces,
+// NetworkPolicies and ConfigMaps are decoded strictly into their Go types. The
+// name, namespace, labels and annotations of every object are checked too. An
+// object of any other kind is refused: nothing passes without having been looked
+// at.
+package crdtest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	k8sjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed testdata/crds/*.yaml.gz
+var files embed.FS
+
+// Schemas are the checks of the kinds that are known, by "apiVersion Kind".
+type Schemas struct {
+	custom map[string]*customKind
+}
+
+// customKind is what one version of a custom resource definition asks for.
+type customKind struct {
+	namespaced bool
+	structural *schema.Structural
+	openAPI    validation.SchemaValidator
+	rules      *cel.Validator // nil if there are none
+}
+
+// core are the kinds that have no definition, as values to decode into.
+func core(apiVersionKind string) (into any, namespaced bool) {
+	switch apiVersionKind {
+	case "v1 Namespace":
+		return &corev1.Namespace{}, false
+	case "v1 ConfigMap":
+		return &corev1.ConfigMap{}, true
+	case "networking.k8s.io/v1 NetworkPolicy":
+		return &networkingv1.NetworkPolicy{}, true
+	}
+	return nil, false
+}
+
+// Load reads the custom resource definitions of testdata/crds.
+func Load() (*Schemas, error) {
+	names, err := fs.Glob(files, "testdata/crds/*.yaml.gz")
+	if err != nil {
+		return nil, err
+	}
+	s := &Schemas{custom: map[string]*customKind{}}
+	for _, name := range names {
+		if err := s.add(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Schemas) add(name string) error {
+	packed, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		return err
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return err
+	}
+	for _, version := range crd.Spec.Versions {
+		kind, err := newCustomKind(version)
+		if err != nil {
+			return fmt.Errorf("version %s: %w", version.Name, err)
+		}
+		kind.namespaced = crd.Spec.Scope == apiextensionsv1.NamespaceScoped
+		s.custom[crd.Spec.Group+"/"+version.Name+" "+crd.Spec.Names.Kind] = kind
+	}
+	return nil
+}
+
+func newCustomKind(version apiextensionsv1.CustomResourceDefinitionVersion) (*customKind, error) {
+	var props apiextensions.JSONSchemaProps
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := schema.NewStructural(&props)
+	if err != nil {
+		return nil, err
+	}
+	openAPI, _, err := validation.NewSchemaValidator(&props)
+	if err != nil {
+		return nil, err
+	}
+	return &customKind{
+		structural: structural,
+		openAPI:    openAPI,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// Check says what is wrong with the objects of a YAML file, one sentence for each
+// mistake as "Kind/name: field: what"; nothing if an API server would take them
+// all. A file without objects is a mistake.
+func (s *Schemas) Check(file []byte) []string {
+	var wrong []string
+	objects := 0
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		text, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		if string(text) == "null" {
+			continue
+		}
+		objects++
+		wrong = append(wrong, s.checkObject(text)...)
+	}
+	if objects == 0 {
+		wrong = append(wrong, "there is no object in the file")
+	}
+	return wrong
+}
+
+// checkObject checks one object, given as JSON.
+func (s *Schemas) checkObject(text []byte) []string {
+	var object unstructured.Unstructured
+	if err := k8sjson.UnmarshalCaseSensitivePreserveInts(text, &object.Object); err != nil {
+		return []string{err.Error()}
+	}
+	subject := object.GetKind() + "/" + object.GetName()
+	apiVersionKind := object.GetAPIVersion() + " " + object.GetKind()
+
+	var wrong []string
+	into, namespaced := core(apiVersionKind)
+	kind := s.custom[apiVersionKind]
+	switch {
+	case into != nil:
+		wrong = strictly(text, into)
+	case kind != nil:
+		wrong, namespaced = kind.check(object.Object), kind.namespaced
+	default:
+		return []string{subject + ": there is no definition of " + apiVersionKind}
+	}
+	wrong = append(wrong, metadata(&object, namespaced)...)
+	for i, w := range wrong {
+		wrong[i] = subject + ": " + w
+	}
+	return wrong
+}
+
+// strictly decodes JSON without turning numbers into text, as the YAML packages
+// do where text is wanted.
+func strictly(text []byte, into any) []string {
+	unknown, err := k8sjson.UnmarshalStrict(text, into)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var wrong []string
+	for _, u := range unknown {
+		wrong = append(wrong, u.Error())
+	}
+	return wrong
+}
+
+// metadata checks what all objects have in common.
+func metadata(object *unstructured.Unstructured, namespaced bool) []string {
+	text, err := json.Marshal(object.Object["metadata"])
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var meta metav1.ObjectMeta
+	if wrong := strictly(text, &meta); wrong != nil {
+		return wrong
+	}
+	validName := apivalidation.NameIsDNSSubdomain
+	if object.GetKind() == "Namespace" {
+		validName = apivalidation.ValidateNamespaceName
+	}
+	return sentences(apivalidation.ValidateObjectMeta(&meta, namespaced, validName, field.NewPath("metadata")))
+}
+
+// check takes the object as the API server does; it fills in the defaults.
+func (k *customKind) check(object map[string]any) []string {
+	var wrong []string
+	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		wrong = append(wrong, path+": unknown field")
+	}
+	defaulting.Default(object, k.structural)
+	wrong = append(wrong, sentences(validation.ValidateCustomResource(nil, object, k.openAPI))...)
+	wrong = append(wrong, sentences(listtype.ValidateListSetsAndMaps(nil, k.structural, object))...)
+	if k.rules != nil && len(wrong) == 0 { // rules assume that the types are right
+		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		wrong = append(wrong, sentences(broken)...)
+	}
+	return wrong
+}
+
+func sentences(errs field.ErrorList) []string {
+	out := make([]string, len(errs))
+	for i, err := range errs {
+		out[i] = err.Error()
+	}
+	return out
+}

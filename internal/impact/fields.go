@@ -1,0 +1,257 @@
+package impact
+
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// walk compares documents field by field. That it ends, and soon, is what
+// manifest.Decode promises of aliases.
+type walk struct {
+	kind, name string
+	object     bool // not values
+	path       []string
+	found      []change
+	// reorder says that the keys of a mapping have another order, or the
+	// documents of a file: which changes nothing.
+	reorder bool
+}
+
+func (w *walk) pairs(pairs [][2]document) {
+	last := map[string]int{}
+	for _, p := range pairs {
+		old, new := p[0], p[1]
+		w.kind, w.name, w.object = new.Kind, new.title(), new.Kind != ""
+		if !w.object {
+			w.kind = new.file
+		}
+		if n, seen := last[new.file]; seen && new.order < n {
+			w.reorder = true
+		}
+		last[new.file] = new.order
+		w.node(old.Node, new.Node, nil)
+	}
+}
+
+func (w *walk) node(old, new, beside *yaml.Node) {
+	old, new = resolve(old), resolve(new)
+	old, new = filled(old, new), filled(new, old)
+	switch {
+	case old.Kind == yaml.MappingNode && new.Kind == yaml.MappingNode:
+		w.mapping(old, new)
+	case old.Kind == yaml.SequenceNode && new.Kind == yaml.SequenceNode:
+		w.list(old.Content, new.Content)
+	case old.Kind == yaml.ScalarNode && new.Kind == yaml.ScalarNode &&
+		old.Value == new.Value && old.ShortTag() == new.ShortTag():
+	default:
+		w.emit(changed, old, new, beside)
+	}
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// filled gives an empty mapping or list for a null that stands where the other
+// side has one.
+func filled(n, other *yaml.Node) *yaml.Node {
+	if n.ShortTag() == "!!null" && other.Kind != yaml.ScalarNode {
+		return &yaml.Node{Kind: other.Kind}
+	}
+	return n
+}
+
+func (w *walk) emit(op operation, old, new, beside *yaml.Node) {
+	w.found = append(w.found, change{
+		op: op, kind: w.kind, name: w.name, path: slices.Clone(w.path), old: old, new: new, beside: beside,
+	})
+}
+
+// in runs f with one more key on the path.
+func (w *walk) in(key string, f func()) {
+	w.path = append(w.path, key)
+	if !w.isName() {
+		f()
+	}
+	w.path = w.path[:len(w.path)-1]
+}
+
+func (w *walk) mapping(old, new *yaml.Node) {
+	oldKeys, was := fieldsOf(old)
+	newKeys, is := fieldsOf(new)
+	last := -1
+	for _, key := range oldKeys {
+		w.in(key, func() {
+			y, ok := is[key]
+			if !ok {
+				w.emit(changed, was[key].value, nil, new)
+				return
+			}
+			w.reorder = w.reorder || y.order < last
+			last = y.order
+			w.node(was[key].value, y.value, new)
+		})
+	}
+	for _, key := range newKeys {
+		if _, ok := was[key]; !ok {
+			w.in(key, func() { w.emit(changed, nil, is[key].value, new) })
+		}
+	}
+}
+
+// isName reports whether the path is that of the object's own name, of which the
+// pairing of objects has spoken.
+func (w *walk) isName() bool {
+	return w.object && len(w.path) == 2 && w.path[0] == "metadata" && (w.path[1] == "name" || w.path[1] == "namespace")
+}
+
+type field struct {
+	value *yaml.Node
+	order int
+}
+
+// fieldsOf gives the keys of a mapping in their order, and the fields. Of a key
+// that is there twice, the last counts.
+func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
+	fields = make(map[string]field, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := resolve(n.Content[i]).Value
+		if _, twice := fields[key]; !twice {
+			keys = append(keys, key)
+		}
+		fields[key] = field{n.Content[i+1], i}
+	}
+	return keys, fields
+}
+
+// list compares items by their names, if all have one; else by their places,
+// after what is equal at the start and at the end.
+func (w *walk) list(old, new []*yaml.Node) {
+	was, is := byName(old), byName(new)
+	if was != nil && is != nil {
+		w.named(old, new, was, is)
+		return
+	}
+	for len(old) > 0 && len(new) > 0 && same(old[0], new[0]) {
+		old, new = old[1:], new[1:]
+	}
+	for len(old) > 0 && len(new) > 0 && same(old[len(old)-1], new[len(new)-1]) {
+		old, new = old[:len(old)-1], new[:len(new)-1]
+	}
+	switch {
+	case len(old) == 0 && len(new) == 0:
+	case shuffled(old, new):
+		w.emit(reordered, nil, nil, nil)
+	case len(old) == len(new):
+		for i := range old {
+			w.in("[]", func() { w.node(old[i], new[i], nil) })
+		}
+	default:
+		for _, n := range old {
+			w.in("[]", func() { w.emit(changed, n, nil, nil) })
+		}
+		for _, n := range new {
+			w.in("[]", func() { w.emit(changed, nil, n, nil) })
+		}
+	}
+}
+
+func (w *walk) named(old, new []*yaml.Node, was, is map[string]int) {
+	last, moved := -1, false
+	for _, n := range old {
+		name := nameOf(n)
+		w.in(segment(n), func() {
+			i, ok := is[name]
+			if !ok {
+				w.emit(changed, n, nil, nil)
+				return
+			}
+			moved = moved || i < last
+			last = i
+			w.node(n, new[i], nil)
+		})
+	}
+	for _, n := range new {
+		if _, ok := was[nameOf(n)]; !ok {
+			w.in(segment(n), func() { w.emit(changed, nil, n, nil) })
+		}
+	}
+	if moved {
+		w.emit(reordered, nil, nil, nil)
+	}
+}
+
+// byName gives the places of items by name; nil if one has none, or two have
+// the same.
+func byName(items []*yaml.Node) map[string]int {
+	at := make(map[string]int, len(items))
+	for i, n := range items {
+		name := nameOf(n)
+		if _, twice := at[name]; twice || name == "" {
+			return nil
+		}
+		at[name] = i
+	}
+	return at
+}
+
+func nameOf(item *yaml.Node) string {
+	if n := lookup(item, "name"); n != nil && n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	return ""
+}
+
+// segment is what stands for a named item in a path. The name is shown only if
+// it is the first key: the signature of a change knows no other (itemName).
+func segment(item *yaml.Node) string {
+	if item = resolve(item); resolve(item.Content[0]).Value == "name" {
+		return "[" + nameOf(item) + "]"
+	}
+	return "[]"
+}
+
+func same(a, b *yaml.Node) bool {
+	var w walk
+	w.node(a, b, nil)
+	return len(w.found) == 0
+}
+
+// shuffled reports whether two lists hold the same scalars in another order.
+func shuffled(old, new []*yaml.Node) bool {
+	a, b := sortedScalars(old), sortedScalars(new)
+	return a != nil && slices.Equal(a, b)
+}
+
+// sortedScalars is nil if one of the items is no scalar.
+func sortedScalars(items []*yaml.Node) []string {
+	texts := make([]string, len(items))
+	for i, n := range items {
+		if n = resolve(n); n.Kind != yaml.ScalarNode {
+			return nil
+		}
+		texts[i] = n.ShortTag() + n.Value
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// lookup gives the field at the end of the keys; nil if there is none.
+func lookup(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		if n = resolve(n); n.Kind != yaml.MappingNode {
+			return nil
+		}
+		_, fields := fieldsOf(n)
+		if n = fields[key].value; n == nil {
+			return nil
+		}
+	}
+	return resolve(n)
+}
+
+func isTrue(n *yaml.Node) bool { return n != nil && n.Value == "true" }

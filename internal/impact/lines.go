@@ -1,0 +1,130 @@
+package impact
+
+import (
+	"bytes"
+	"slices"
+)
+
+// block is a place where two texts differ: lines a0 to a1 of the one stand where
+// lines b0 to b1 of the other do. Either may be none.
+type block struct{ a0, a1, b0, b1 int }
+
+// The effort that one line diff may cost. Beyond it, all that lies between the
+// common start and the common end counts as replaced.
+const (
+	maxEdits = 1000
+	maxSteps = 4_000_000
+)
+
+// splitLines appends the lines of text to dst, each with its line end. The last
+// one has none if the text has none.
+func splitLines(dst [][]byte, text []byte) [][]byte {
+	for len(text) > 0 {
+		n := bytes.IndexByte(text, '\n') + 1
+		if n == 0 {
+			n = len(text)
+		}
+		dst = append(dst, text[:n])
+		text = text[n:]
+	}
+	return dst
+}
+
+// diffLines gives the blocks in which a and b differ, in order, as few lines as
+// possible (Myers' algorithm), within the bounds above.
+func diffLines(a, b [][]byte) []block {
+	start := 0
+	for start < len(a) && start < len(b) && bytes.Equal(a[start], b[start]) {
+		start++
+	}
+	end := 0
+	for end < len(a)-start && end < len(b)-start && bytes.Equal(a[len(a)-1-end], b[len(b)-1-end]) {
+		end++
+	}
+	a, b = a[start:len(a)-end], b[start:len(b)-end]
+	blocks := middle(a, b)
+	for i := range blocks {
+		blocks[i].a0 += start
+		blocks[i].a1 += start
+		blocks[i].b0 += start
+		blocks[i].b1 += start
+	}
+	return blocks
+}
+
+func middle(a, b [][]byte) []block {
+	if len(a) == 0 && len(b) == 0 {
+		return nil
+	}
+	if len(a) > 0 && len(b) > 0 && len(a)+len(b) > 2 {
+		if trace, ok := search(a, b); ok {
+			return backtrack(trace, len(a), len(b))
+		}
+	}
+	return []block{{0, len(a), 0, len(b)}}
+}
+
+// search finds the smallest number of edits that turn a into b. trace[d] holds,
+// for the diagonals -d to d, how far into a one gets with d edits.
+func search(a, b [][]byte) (trace [][]int32, ok bool) {
+	limit := min(maxEdits, maxSteps/(len(a)+len(b)), len(a)+len(b))
+	var last []int32
+	for d := 0; d <= limit; d++ {
+		reach := make([]int32, 2*d+1)
+		for k := -d; k <= d; k += 2 {
+			x := step(last, d, k)
+			for x < len(a) && x-k < len(b) && bytes.Equal(a[x], b[x-k]) {
+				x++
+			}
+			reach[k+d] = int32(x)
+			if x >= len(a) && x-k >= len(b) {
+				return append(trace, reach), true
+			}
+		}
+		trace = append(trace, reach)
+		last = reach
+	}
+	return nil, false
+}
+
+// step gives how far into a the d-th edit leads on diagonal k, where last is
+// how far d-1 edits got.
+func step(last []int32, d, k int) int {
+	switch {
+	case d == 0:
+		return 0
+	case goesDown(last, d, k):
+		return int(last[k+1+d-1])
+	default:
+		return int(last[k-1+d-1]) + 1
+	}
+}
+
+// goesDown reports whether the d-th edit on diagonal k takes a line from b
+// rather than drop one of a.
+func goesDown(last []int32, d, k int) bool {
+	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
+}
+
+func backtrack(trace [][]int32, x, y int) []block {
+	var reversed []block
+	for d := len(trace) - 1; d > 0; d-- {
+		last, k := trace[d-1], x-y
+		edit := block{}
+		if goesDown(last, d, k) {
+			px := int(last[k+1+d-1])
+			edit = block{px, px, px - k - 1, px - k}
+		} else {
+			px := int(last[k-1+d-1])
+			edit = block{px, px + 1, px - k + 1, px - k + 1}
+		}
+		x, y = edit.a0, edit.b0
+		if n := len(reversed); n > 0 && reversed[n-1].a0 == edit.a1 && reversed[n-1].b0 == edit.b1 {
+			reversed[n-1].a0, reversed[n-1].b0 = edit.a0, edit.b0
+			continue
+		}
+		reversed = append(reversed, edit)
+	}
+	slices.Reverse(reversed)
+	return reversed
+}

@@ -1,0 +1,111 @@
+package impact
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// rung is how much Markdown tells: of how many groups, and of each.
+type rung struct {
+	groups, details, examples int
+	diffs                     bool
+}
+
+// rungs is the ladder from everything to the classes only.
+var rungs = []rung{
+	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples, diffs: true},
+	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples},
+	{groups: maxGroups, details: 1, examples: 1},
+	{groups: maxGroups / 10, details: 1, examples: 1},
+	{groups: maxGroups / 10},
+}
+
+// Markdown is the report for the body of a pull request, of at most limit bytes:
+// it says as much as fits, from every group with an example of its lines down to
+// the summary. Texts from the trees are in code, where forges follow no mentions,
+// references or HTML.
+func (r Report) Markdown(limit int) string {
+	for _, step := range rungs {
+		if text, ok := r.markdown(step, limit); ok {
+			return text
+		}
+	}
+	// The summary has words of this package only; it may be cut anywhere.
+	summary := r.Summary()
+	return summary[:min(len(summary), max(limit, 0))]
+}
+
+func (r Report) markdown(step rung, limit int) (string, bool) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n", r.Summary())
+	if !r.Empty() {
+		fmt.Fprintf(&b, "\n%s\n\n", r.totals())
+	}
+	for _, g := range r.Groups[:min(step.groups, len(r.Groups))] {
+		g.markdown(&b, step)
+	}
+	if more := len(r.Groups) - step.groups; more > 0 {
+		fmt.Fprintf(&b, "- and %d more groups\n", more)
+	}
+	return b.String(), b.Len() <= limit
+}
+
+func (g Group) markdown(b *strings.Builder, step rung) {
+	headline := g.headline()
+	if g.Risk != "" {
+		headline = "**" + headline + "**"
+	}
+	fmt.Fprintf(b, "- %s\n", headline)
+	for _, d := range g.Details[:min(step.details, len(g.Details))] {
+		fmt.Fprintf(b, "  - %s\n", code(d))
+	}
+	if step.examples > 0 {
+		fmt.Fprintf(b, "  - in %s\n", strings.Join(g.examples(step.examples, code), ", "))
+	}
+	if step.diffs && g.Diff != "" {
+		writeFenced(b, g.Diff)
+	}
+}
+
+// writeFenced writes a diff as part of a list item, folded.
+func writeFenced(b *strings.Builder, diff string) {
+	fence := strings.Repeat("`", max(3, longestRun(diff)+1))
+	fmt.Fprintf(b, "\n  <details><summary>example</summary>\n\n  %sdiff\n", fence)
+	for l := range strings.Lines(diff) {
+		fmt.Fprintf(b, "  %s\n", unmentioned(visible(l)))
+	}
+	fmt.Fprintf(b, "  %s\n\n  </details>\n\n", fence)
+}
+
+// code makes a code span of any text.
+func code(text string) string {
+	text = unmentioned(visible(text))
+	ticks := strings.Repeat("`", longestRun(text)+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}
+
+// mention is "@" and a name, not after a letter or digit: as in an image's digest
+// or an address, that mentions nobody.
+var mention = regexp.MustCompile(`(^|[^0-9A-Za-z])@(\w)`)
+
+// unmentioned parts the "@" of a mention from its name, with a character of no
+// width, as some forges look for mentions in code as well.
+func unmentioned(text string) string {
+	return mention.ReplaceAllString(text, "$1@\u200b$2")
+}
+
+// longestRun gives the length of the longest run of backticks.
+func longestRun(text string) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}

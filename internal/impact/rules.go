@@ -1,0 +1,222 @@
+package impact
+
+import (
+	"slices"
+	"strings"
+)
+
+// rule gives a class to the changes that it matches. All that it names must
+// hold; what it leaves out matches everything.
+type rule struct {
+	class Class
+	// alone is the name of a group that is of this class and no other, if that
+	// is not the class itself.
+	alone string
+	risk  Risk
+	op    operation
+	// kinds are the kinds of object, or the names of files, separated by spaces;
+	// a name may end in "*".
+	kinds string
+	// fields are patterns of paths (matchPath), separated by spaces.
+	fields string
+	when   func(change) bool
+}
+
+const (
+	workloadKinds = "Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob"
+	sourceKinds   = "GitRepository OCIRepository HelmRepository Bucket HelmChart"
+	fluxKinds     = "Kustomization HelmRelease Terraform"
+	argoKinds     = "Application ApplicationSet"
+	valueFiles    = "platform-config.* values.* *.tfvars"
+)
+
+// rules is the table: the first row that matches a change gives its class. The
+// classes of a group stand in the order of the rows. What a condition reads from
+// outside of the changed lines must be in signer.file.
+var rules = []rule{
+	// Whole objects.
+	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},
+	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
+	{class: ClusterTypeRemoved, risk: Deletes, when: never},
+	{class: AssignmentRemoved, risk: Deletes, when: never},
+	{class: "namespace removed", risk: Deletes, op: removed, kinds: "Namespace"},
+	{class: "namespace renamed", risk: Deletes, op: renamed, kinds: "Namespace"},
+	{class: "object removed", risk: Deletes, op: removed},
+	{class: "object renamed", risk: Deletes, op: renamed},
+	{class: ClusterTypeAdded, when: never},
+	{class: AssignmentAdded, when: never},
+	{class: "namespace added", op: added, kinds: "Namespace"},
+	{class: "object added", op: added},
+
+	// Where things come from and go to.
+	{class: "destination moved", risk: Deletes, kinds: fluxKinds, fields: "spec.targetNamespace spec.storageNamespace spec.releaseName spec.kubeConfig.**"},
+	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
+	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
+	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: switchedOn},
+	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},
+	{class: "source moved with pruning", risk: Deletes, kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**", when: prunes},
+	{class: "source moved with pruning", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: sourceFields, when: prunes},
+	{class: "source moved", kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**"},
+	{class: "source moved", kinds: fluxKinds + " " + argoKinds, fields: sourceFields},
+	{class: "source moved", kinds: "GitRepo fleet.yaml", fields: "spec.repo spec.paths.** helm.repo helm.chart"},
+	{class: "chart version", alone: "chart version only", kinds: "HelmRelease HelmChart", fields: "spec.chart.spec.version spec.version"},
+	{class: "chart version", alone: "chart version only", kinds: "fleet.yaml Kustomization", fields: "helm.version helmCharts.[].version"},
+	{class: "chart version", alone: "chart version only", kinds: argoKinds, fields: "**.targetRevision", when: besideChart},
+	{class: "source revision", alone: "source revision only", kinds: "GitRepository OCIRepository", fields: "spec.ref.**"},
+	{class: "source revision", alone: "source revision only", kinds: argoKinds + " GitRepo", fields: "**.targetRevision spec.branch spec.revision"},
+
+	// What runs.
+	{class: "image", alone: "image only", kinds: workloadKinds, fields: "**.containers.[].image **.initContainers.[].image **.ephemeralContainers.[].image"},
+	{class: "image", alone: "image only", kinds: "HelmRelease", fields: valuesImages("spec.values.")},
+	{class: "image", alone: "image only", kinds: argoKinds, fields: valuesImages("**.helm.valuesObject.") + " **.helm.parameters.[*image.tag].value **.helm.parameters.[*image.repository].value **.kustomize.images.**"},
+	{class: "image", alone: "image only", kinds: "fleet.yaml", fields: valuesImages("helm.values.")},
+	{class: "image", alone: "image only", kinds: valueFiles, fields: valuesImages("")},
+	{class: "image", alone: "image only", kinds: "Kustomization kustomization.*", fields: kustomizeImages},
+	{class: "replicas", alone: "replicas only", kinds: workloadKinds + " HorizontalPodAutoscaler ScaledObject", fields: "spec.replicas spec.minReplicas spec.maxReplicas spec.minReplicaCount spec.maxReplicaCount"},
+	{class: "replicas", alone: "replicas only", kinds: "HelmRelease", fields: valuesReplicas("spec.values.")},
+	{class: "replicas", alone: "replicas only", kinds: argoKinds, fields: valuesReplicas("**.helm.valuesObject.") + " **.kustomize.replicas.**"},
+	{class: "replicas", alone: "replicas only", kinds: "fleet.yaml", fields: valuesReplicas("helm.values.")},
+	{class: "replicas", alone: "replicas only", kinds: valueFiles, fields: valuesReplicas("")},
+	{class: "replicas", alone: "replicas only", kinds: "Kustomization kustomization.*", fields: "replicas.**"},
+	{class: "resources", alone: "resources only", kinds: workloadKinds, fields: "**.resources.**"},
+	{class: "suspension", alone: "suspension only", kinds: fluxKinds + " " + sourceKinds + " CronJob Job GitRepo", fields: "spec.suspend spec.paused"},
+	{class: "dependencies", alone: "dependencies only", kinds: fluxKinds + " fleet.yaml", fields: "spec.dependsOn.** dependsOn.**"},
+
+	// What it runs with.
+	{class: "config values", alone: "config values only", kinds: valueFiles},
+	{class: "config values", alone: "config values only", kinds: "ConfigMap", fields: "data.** binaryData.**"},
+	{class: "config values", alone: "config values only", kinds: fluxKinds, fields: "spec.values.** spec.valuesFrom.** spec.postBuild.** spec.vars.** spec.varsFrom.**"},
+	{class: "config values", alone: "config values only", kinds: argoKinds, fields: "**.helm.values **.helm.valuesObject.** **.helm.parameters.** **.helm.valueFiles.**"},
+	{class: "config values", alone: "config values only", kinds: "fleet.yaml", fields: "helm.values.** helm.valuesFiles.**"},
+	{class: "config values", alone: "config values only", kinds: workloadKinds, fields: "**.containers.[].env.** **.containers.[].envFrom.** **.initContainers.[].env.**"},
+	{class: "secrets", alone: "secrets only", kinds: "Secret", fields: "data.** stringData.** sops.**"},
+	{class: "secrets", alone: "secrets only", kinds: "ExternalSecret SealedSecret SecretProviderClass", fields: "spec.**"},
+
+	// The rest that is known.
+	{class: "labels or annotations", alone: "labels or annotations only", fields: "**.metadata.labels.** **.metadata.annotations.** spec.commonMetadata.**"},
+	{class: "timing", alone: "timing only", kinds: fluxKinds + " " + sourceKinds, fields: "spec.interval spec.retryInterval spec.timeout"},
+	{class: "API version", alone: "API version only", fields: "apiVersion"},
+	{class: "order", alone: string(OrderOnly), op: reordered},
+	{class: "file mode", alone: "file mode only", op: mode},
+	{class: "readme", alone: "readme only", op: opaque, kinds: "*.md"},
+	{class: OrderOnly, when: never},
+	{class: FormattingOnly, when: never},
+	{class: PromotedCommit, when: never},
+	{class: Bookkeeping, when: never},
+	{class: OtherFiles, when: never},
+	{class: Unclassified, risk: Unknown, when: never},
+}
+
+const (
+	sourceFields = "spec.path spec.sourceRef.** spec.chartRef.** spec.chart.spec.chart spec.chart.spec.sourceRef.** " +
+		"**.repoURL **.source.path **.sources.[].path **.source.chart **.sources.[].chart"
+	kustomizeImages = "images spec.images images.[] spec.images.[] images.[].newTag spec.images.[].newTag " +
+		"images.[].newName spec.images.[].newName images.[].digest spec.images.[].digest"
+)
+
+// valuesImages are the fields of Helm values that by custom name an image.
+func valuesImages(under string) string {
+	var fields []string
+	for _, f := range [...]string{"**.image", "**.image.tag", "**.image.repository", "**.image.registry", "**.image.digest"} {
+		fields = append(fields, under+f)
+	}
+	return strings.Join(fields, " ")
+}
+
+func valuesReplicas(under string) string {
+	return under + "**.replicas " + under + "**.replicaCount " + under + "**.minReplicas " + under + "**.maxReplicas"
+}
+
+// The conditions. never is that of classes which the survey gives itself.
+func never(change) bool         { return false }
+func prunes(c change) bool      { return c.prunes }
+func switchedOn(c change) bool  { return isTrue(c.new) }
+func besideChart(c change) bool { return c.beside != nil && lookup(c.beside, "chart") != nil }
+
+// rowOf gives the row of the table that a change belongs to; the last if there is
+// no other.
+func rowOf(c change) int {
+	if i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(c) }); i >= 0 {
+		return i
+	}
+	return len(rules) - 1
+}
+
+func (r rule) matches(c change) bool {
+	return r.op == c.op && r.ofKind(c.kind) && r.onPath(c.path) && (r.when == nil || r.when(c))
+}
+
+func (r rule) ofKind(kind string) bool {
+	if r.kinds == "" {
+		return true
+	}
+	for pattern := range strings.FieldsSeq(r.kinds) {
+		if matchWord(pattern, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r rule) onPath(path []string) bool {
+	if r.fields == "" {
+		return true
+	}
+	for pattern := range strings.FieldsSeq(r.fields) {
+		if matchPath(strings.Split(pattern, "."), path) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchPath matches a pattern of keys: "**" is any number of keys, "[]" any item
+// of a list, "[*x]" an item with a name that ends in x.
+func matchPath(pattern, path []string) bool {
+	if len(pattern) == 0 {
+		return len(path) == 0
+	}
+	if pattern[0] == "**" {
+		return matchPath(pattern[1:], path) || len(path) > 0 && matchPath(pattern, path[1:])
+	}
+	if len(path) == 0 {
+		return false
+	}
+	isItem := pattern[0] == "[]" && strings.HasPrefix(path[0], "[")
+	return (isItem || matchWord(pattern[0], path[0])) && matchPath(pattern[1:], path[1:])
+}
+
+// matchWord matches a word in which one "*" may stand for anything.
+func matchWord(pattern, word string) bool {
+	before, after, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == word
+	}
+	return len(word) >= len(before)+len(after) && strings.HasPrefix(word, before) && strings.HasSuffix(word, after)
+}
+
+// groupName is what a group of these classes is called.
+func groupName(classes []Class) string {
+	if len(classes) == 1 {
+		for _, r := range rules {
+			if r.class == classes[0] && r.alone != "" {
+				return r.alone
+			}
+		}
+	}
+	names := make([]string, len(classes))
+	for i, c := range classes {
+		names[i] = string(c)
+	}
+	return strings.Join(names, ", ")
+}
+
+// riskOf gives the highest risk of the classes.
+func riskOf(classes []Class) (highest Risk) {
+	for _, r := range rules {
+		if slices.Contains(classes, r.class) && r.risk.rank() > highest.rank() {
+			highest = r.risk
+		}
+	}
+	return highest
+}

@@ -1,0 +1,148 @@
+package impact
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxGroups is how many groups people are shown; those with a risk come first.
+const maxGroups = 200
+
+// Summary is the change in one line: what it touches, and how many units change
+// in which way, the most frequent first and what is not understood last.
+func (r Report) Summary() string {
+	if r.Empty() {
+		return "no change"
+	}
+	return strings.Join(append(r.scope(), r.counts()...), "; ")
+}
+
+// scope says what the change touches; nothing if it is outside of cluster types.
+func (r Report) scope() []string {
+	if r.ClusterTypes == 0 {
+		return nil
+	}
+	scope := plural(r.ClusterTypes, "cluster type")
+	switch {
+	case r.Workloads > 0:
+		scope += ", " + plural(r.Workloads, "workload")
+	case r.Targets > 0:
+		scope += ", " + plural(r.Targets, "deployment target")
+	}
+	return []string{scope}
+}
+
+// counts gives "name: count" of the groups by name. Files outside of cluster
+// types count only if there is nothing else.
+func (r Report) counts() []string {
+	counts := map[string]int{}
+	for _, g := range r.Groups {
+		if g.ClusterTypes > 0 || r.ClusterTypes == 0 {
+			counts[g.Name] += g.Count
+		}
+	}
+	rank := func(name string) int {
+		if name == string(Unclassified) {
+			return 0
+		}
+		return counts[name]
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s: %d", name, counts[name])
+	}
+	return names
+}
+
+// totals says how many assignments and files come, change and go.
+func (r Report) totals() string {
+	return fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
+}
+
+// String gives "1 added, 2 changed, 3 removed".
+func (c Counts) String() string {
+	return fmt.Sprintf("%d added, %d changed, %d removed", c.Added, c.Changed, c.Removed)
+}
+
+// Text is the whole report for a terminal, in several lines. A group that
+// deletes things begins with "!", one that is not understood with "?" and shows
+// an example of its lines.
+func (r Report) Text() string {
+	var b strings.Builder
+	b.WriteString(r.Summary() + "\n")
+	if r.Empty() {
+		return b.String()
+	}
+	b.WriteString(r.totals() + "\n")
+	for _, g := range r.Groups[:min(maxGroups, len(r.Groups))] {
+		b.WriteString("\n" + g.text())
+	}
+	if more := len(r.Groups) - maxGroups; more > 0 {
+		fmt.Fprintf(&b, "\nand %d more groups\n", more)
+	}
+	return b.String()
+}
+
+func (g Group) text() string {
+	var b strings.Builder
+	mark := map[Risk]string{Deletes: "!", Unknown: "?"}[g.Risk]
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(mark+" "+g.headline()))
+	for _, d := range g.Details {
+		fmt.Fprintf(&b, "    %s\n", d)
+	}
+	fmt.Fprintf(&b, "    in %s\n", strings.Join(g.examples(maxExamples, visible), ", "))
+	if slices.Contains(g.Classes, Unclassified) {
+		for l := range strings.Lines(g.Diff) {
+			fmt.Fprintf(&b, "        %s\n", visible(l))
+		}
+	}
+	return b.String()
+}
+
+// headline says what the change is and in how many places.
+func (g Group) headline() string {
+	line := g.Name + ": " + plural(g.Count, string(g.Unit))
+	if g.ClusterTypes > 0 && g.Unit != ClusterType {
+		line += " on " + plural(g.ClusterTypes, "cluster type")
+	}
+	if g.Risk == Deletes {
+		line += ", deletes things on clusters"
+	}
+	return line
+}
+
+// examples gives up to n examples as show makes them, and how many more units
+// there are.
+func (g Group) examples(n int, show func(string) string) []string {
+	var texts []string
+	for _, e := range g.Examples[:min(n, len(g.Examples))] {
+		texts = append(texts, show(e))
+	}
+	if more := g.Count - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return texts
+}
+
+// visible replaces what a terminal or a reader could take for something else
+// than text, and cuts the line end.
+func visible(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && isInvisible(r) {
+			return '�'
+		}
+		return r
+	}, strings.TrimRight(line, "\r\n"))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,85 @@
+package templates_test
+
+import (
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/crdtest"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/templates"
+)
+
+// layerOf is a layer with one file of testdata in it.
+func layerOf(t *testing.T, kind model.LayerKind, name, file string) model.Layer {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.Layer{Kind: kind, Name: name, Files: tree.FromEntries([]tree.Entry{tree.File(file, text)})}
+}
+
+// TestFleet renders a fleet that uses all built-in templates, by the way that
+// fairlead render goes.
+func TestFleet(t *testing.T) {
+	m, problems := model.Parse("dev",
+		model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()},
+		layerOf(t, model.Base, "main", "fleet.yaml"),
+		layerOf(t, model.Workloads, "birds", "birds.yaml"),
+	)
+	rendered, more := output.Environment(m, nil)
+	if all := append(append(problem.List{}, problems...), more...); len(all) > 0 {
+		t.Fatal(all)
+	}
+	schemas, err := crdtest.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	var got []string
+	for file, text := range rendered.All() {
+		files[file] = string(text)
+		got = append(got, file)
+		if path.Ext(file) != ".yaml" {
+			continue
+		}
+		wrong := schemas.Check(text)
+		if strings.HasPrefix(file, "galley/") && path.Base(file) == "reconciler.yaml" {
+			wrong = checkFleet(text)
+		}
+		for _, w := range wrong {
+			t.Errorf("%s: %s", file, w)
+		}
+	}
+	if diff := cmp.Diff(wantFiles(), got); diff != "" {
+		t.Errorf("files: -want +got:\n%s", diff)
+	}
+	for _, clusterType := range []string{"barge", "cutter", "drifter"} {
+		file := clusterType + "/gull-main/reconciler.yaml"
+		if !strings.Contains(files[file], "dependsOn:\n    - name: \"kelp-main\"\n") {
+			t.Errorf("%s does not depend on kelp-main:\n%s", file, files[file])
+		}
+	}
+}
+
+func wantFiles() []string {
+	var want []string
+	for _, c := range []struct{ clusterType, config string }{
+		{"barge", "yaml"}, {"cutter", "sh"}, {"drifter", "yaml"}, {"ferry", "tfvars"}, {"galley", "yaml"},
+	} {
+		want = append(want, c.clusterType+"/README.md")
+		for _, target := range []string{"gull-main", "kelp-main"} {
+			for _, file := range []string{"namespace.yaml", "platform-config." + c.config, "reconciler.yaml"} {
+				want = append(want, path.Join(c.clusterType, target, file))
+			}
+		}
+	}
+	return want
+}
