@@ -39,7 +39,8 @@ type change struct {
 	old, new *yaml.Node // nil where there is none
 	// beside is the mapping of the new object that the field is in.
 	beside *yaml.Node
-	// prunes says that a reconciler of the unit deletes what is no longer there.
+	// prunes says that a reconciler in the same files deletes what is no longer
+	// there.
 	prunes bool
 	text   string // what old and new do not say
 	row    int    // of the table of rules
@@ -61,20 +62,19 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 		if !f.Added() && !f.Removed() && f.Old.Mode != f.New.Mode {
 			changes = append(changes, change{op: mode, kind: base, text: fmt.Sprintf("%o -> %o", f.Old.Mode, f.New.Mode)})
 		}
-		switch format := formatOf(f); {
-		case f.Old.ID == f.New.ID:
-		case format == formatYAML:
-			was, err := decode(f.Path, f.Old)
-			is, err2 := decode(f.Path, f.New)
-			if err := cmp.Or(err, err2); err != nil {
-				changes = append(changes, change{op: opaque, kind: base, text: "cannot be read: " + lineNumber.ReplaceAllString(err.Error(), "")})
-				continue
-			}
-			old, new = append(old, was...), append(new, is...)
-		case format == formatSettings:
-			changes = append(changes, compareSettings(base, f)...)
-		default:
+		if f.Old.ID == f.New.ID {
+			continue
+		}
+		format := formatOf(f)
+		was, err := format.decode(f.Path, f.Old)
+		is, err2 := format.decode(f.Path, f.New)
+		switch err := cmp.Or(err, err2); {
+		case format == formatOpaque:
 			changes = append(changes, change{op: opaque, kind: base})
+		case err != nil:
+			changes = append(changes, change{op: opaque, kind: base, text: "cannot be read: " + lineNumber.ReplaceAllString(err.Error(), "")})
+		default:
+			old, new = append(old, was...), append(new, is...)
 		}
 	}
 	found, reorder := compareDocuments(old, new)
@@ -84,11 +84,19 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 // lineNumber is left out of what is said of a file: it is that of one unit.
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
-func decode(file string, e tree.Entry) ([]document, error) {
-	objects, err := manifest.Decode(e.Data)
-	docs := make([]document, len(objects))
+// decode gives the documents of a file; settings are one that has no kind.
+func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
+	var objects []manifest.Object
+	switch {
+	case e.Name == "" || f == formatOpaque:
+	case f == formatSettings:
+		objects = make([]manifest.Object, 1)
+		objects[0].Node, err = settings(e.Data)
+	default:
+		objects, err = manifest.Decode(e.Data)
+	}
 	for i, o := range objects {
-		docs[i] = document{o, path.Base(file), i}
+		docs = append(docs, document{o, path.Base(file), i})
 	}
 	return docs, err
 }
@@ -156,18 +164,14 @@ func exactly(d document) pairKey {
 	return pairKey{d.group(), d.Kind, d.title()}
 }
 
-func inAnyGroup(d document) pairKey {
-	if d.Kind == "" {
-		return pairKey{}
-	}
-	return pairKey{"", d.Kind, d.title()}
-}
+func inAnyGroup(d document) pairKey { return keyOf(d, "", d.title()) }
+func ofKind(d document) pairKey     { return keyOf(d, d.group(), "") }
 
-func ofKind(d document) pairKey {
+func keyOf(d document, group, name string) pairKey {
 	if d.Kind == "" {
 		return pairKey{}
 	}
-	return pairKey{d.group(), d.Kind, ""}
+	return pairKey{group, d.Kind, name}
 }
 
 // pairUp takes the documents with equal keys out of old and new, in old's order;

@@ -215,29 +215,33 @@ func segment(item *yaml.Node) string {
 	return "[]"
 }
 
+// same reports whether two nodes are equal, in the same order. It does no more,
+// so that lists within lists stay cheap.
 func same(a, b *yaml.Node) bool {
-	var w walk
-	w.node(a, b, nil)
-	return len(w.found) == 0
+	a, b = resolve(a), resolve(b)
+	if a.Kind == yaml.ScalarNode && a.ShortTag() != b.ShortTag() {
+		return false
+	}
+	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, same)
 }
 
 // shuffled reports whether two lists hold the same scalars in another order.
 func shuffled(old, new []*yaml.Node) bool {
-	a, b := sortedScalars(old), sortedScalars(new)
-	return a != nil && slices.Equal(a, b)
-}
-
-// sortedScalars is nil if one of the items is no scalar.
-func sortedScalars(items []*yaml.Node) []string {
-	texts := make([]string, len(items))
-	for i, n := range items {
-		if n = resolve(n); n.Kind != yaml.ScalarNode {
-			return nil
+	count := map[string]int{}
+	for i, items := range [...][]*yaml.Node{old, new} {
+		for _, n := range items {
+			if n = resolve(n); n.Kind != yaml.ScalarNode {
+				return false
+			}
+			count[n.ShortTag()+n.Value] += 1 - 2*i
 		}
-		texts[i] = n.ShortTag() + n.Value
 	}
-	slices.Sort(texts)
-	return texts
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // lookup gives the field at the end of the keys; nil if there is none.

@@ -123,7 +123,7 @@ func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Chan
 
 // sorted gives all groups in their one order.
 func (s *survey) sorted() []Group {
-	var groups []Group
+	groups := []Group{}
 	for _, g := range s.groups {
 		groups = append(groups, g.done(true))
 	}

@@ -135,10 +135,12 @@ const (
 // Of says what the change from old to new means. Its cost grows with what
 // differs, not with the size of the trees.
 func Of(old, new tree.Tree, opt Options) Report {
-	s := survey{targets: map[string]string{}, groups: map[string]*group{}, shapes: map[digest]*shape{}, opt: opt, looks: maxLooks}
+	s := survey{
+		opt: opt, targets: map[string]string{}, workloads: map[string]bool{},
+		groups: map[string]*group{}, shapes: map[digest]*shape{}, looks: maxLooks,
+	}
 	s.root(old, new)
-	s.report.Targets = len(s.targets)
-	s.report.Workloads = s.workloads()
+	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.report.Groups = s.sorted()
 	return s.report
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // outline reads YAML by its indentation, line by line, and knows which keys are
-// open. It is no parser: it serves to tell places apart, and text that would
-// mislead it is found by misleading.
+// open. It is no parser: it serves to tell places apart. Text that would mislead
+// it is found by format.tells.
 type outline struct {
 	lines [][]byte
 	at    int // the next line
@@ -167,9 +167,14 @@ type line struct {
 }
 
 func parseLine(raw []byte) line {
-	raw = bytes.TrimRight(raw, " \r\n")
-	text := bytes.TrimLeft(raw, " ")
-	return parseText(text, len(raw)-len(text))
+	from, to := 0, len(raw)
+	for to > 0 && (raw[to-1] == ' ' || raw[to-1] == '\n' || raw[to-1] == '\r') {
+		to--
+	}
+	for from < to && raw[from] == ' ' {
+		from++
+	}
+	return parseText(raw[from:to], from)
 }
 
 func parseText(text []byte, indent int) line {

@@ -15,7 +15,7 @@ type rule struct {
 	risk  Risk
 	op    operation
 	// kinds are the kinds of object, or the names of files, separated by spaces;
-	// a name may end in "*".
+	// they may have one "*".
 	kinds string
 	// fields are patterns of paths (matchPath), separated by spaces.
 	fields string
@@ -32,7 +32,7 @@ const (
 
 // rules is the table: the first row that matches a change gives its class. The
 // classes of a group stand in the order of the rows. What a condition reads from
-// outside of the changed lines must be in signer.file.
+// outside of the changed lines must be in signer.surroundings.
 var rules = []rule{
 	// Whole objects.
 	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},

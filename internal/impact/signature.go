@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -51,7 +51,8 @@ func (s *signer) sign(at place, workload string, changes []tree.Change) (shape, 
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)
 	for _, c := range changes {
-		s.shape = fmt.Appendf(s.shape, "%s\x00%o %o\x00", c.Path, c.Old.Mode, c.New.Mode)
+		s.add(c.Path, "\x00")
+		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)
 		s.file(c)
 	}
 	return sha256.Sum256(s.shape), sha256.Sum256(s.values)
@@ -65,18 +66,28 @@ func (s *signer) file(c tree.Change) {
 	}
 	s.was.reset(c.Old.Data)
 	s.is.reset(c.New.Data)
-	// What the conditions of the rules read outside of the lines that change.
-	for _, mark := range [...]string{"prune: true", "chart:"} {
-		if bytes.Contains(c.New.Data, []byte(mark)) || bytes.Contains(c.Old.Data, []byte(mark)) {
-			s.add(mark)
-		}
-	}
+	s.surroundings(c.New.Data)
 	telling := f.tells(c.Old.Data, s.was.lines) && f.tells(c.New.Data, s.is.lines)
 	for _, b := range diffLines(s.was.lines, s.is.lines) {
 		telling = s.block(b, f) && telling
 	}
 	if !telling {
 		s.text()
+	}
+}
+
+// surroundings writes what the conditions of the rules read outside of the lines
+// that change.
+func (s *signer) surroundings(text []byte) {
+	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
+		if !bytes.Contains(text, mark) {
+			continue
+		}
+		for _, l := range s.is.lines {
+			if bytes.Contains(l, mark) {
+				s.plain(l)
+			}
+		}
 	}
 }
 

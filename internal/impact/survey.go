@@ -13,13 +13,14 @@ import (
 // survey is a walk over two trees, and what it has found so far. Units are
 // visited in the order of their paths and not kept.
 type survey struct {
-	opt     Options
-	report  Report
-	targets map[string]string // to their workloads
-	groups  map[string]*group // what is told apart without looking into files
-	shapes  map[digest]*shape
-	looks   int // how many changes may still be decoded
-	signer  signer
+	opt       Options
+	report    Report
+	targets   map[string]string // to their workloads
+	workloads map[string]bool
+	groups    map[string]*group // what is told apart without looking into files
+	shapes    map[digest]*shape
+	looks     int // how many changes may still be decoded
+	signer    signer
 }
 
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
@@ -94,12 +95,10 @@ func (s *survey) assignment(at place, old, new tree.Tree, withClusterType bool) 
 func (s *survey) countRemoved(old tree.Tree) (definesResources bool) {
 	for _, e := range old.Walk() {
 		s.report.Files.Removed++
-		definesResources = definesResources || definesCRD(e.Data)
+		definesResources = definesResources || bytes.Contains(e.Data, []byte("CustomResourceDefinition"))
 	}
 	return definesResources
 }
-
-func definesCRD(data []byte) bool { return bytes.Contains(data, []byte("CustomResourceDefinition")) }
 
 func (s *survey) count(c tree.Change) {
 	switch {
@@ -134,23 +133,11 @@ func (s *survey) addTarget(target string) {
 	if _, known := s.targets[target]; known {
 		return
 	}
-	workload := ""
+	s.targets[target] = ""
 	if s.opt.Workload != nil {
-		workload = cmp.Or(s.opt.Workload(target), target)
+		s.targets[target] = cmp.Or(s.opt.Workload(target), target)
+		s.workloads[s.targets[target]] = true
 	}
-	s.targets[target] = workload
-}
-
-// workloads counts the workloads of the targets.
-func (s *survey) workloads() int {
-	if s.opt.Workload == nil {
-		return 0
-	}
-	workloads := map[string]bool{}
-	for _, w := range s.targets {
-		workloads[w] = true
-	}
-	return len(workloads)
 }
 
 // place is where a unit is. Files and folders that belong to a cluster type as

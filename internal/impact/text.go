@@ -17,14 +17,15 @@ func (r Report) Summary() string {
 	if r.Empty() {
 		return "no change"
 	}
-	return strings.Join(append(r.scope(), r.counts()...), "; ")
+	parts := r.counts()
+	if r.ClusterTypes > 0 {
+		parts = slices.Insert(parts, 0, r.scope())
+	}
+	return strings.Join(parts, "; ")
 }
 
-// scope says what the change touches; nothing if it is outside of cluster types.
-func (r Report) scope() []string {
-	if r.ClusterTypes == 0 {
-		return nil
-	}
+// scope says what the change touches.
+func (r Report) scope() string {
 	scope := plural(r.ClusterTypes, "cluster type")
 	switch {
 	case r.Workloads > 0:
@@ -32,7 +33,7 @@ func (r Report) scope() []string {
 	case r.Targets > 0:
 		scope += ", " + plural(r.Targets, "deployment target")
 	}
-	return []string{scope}
+	return scope
 }
 
 // counts gives "name: count" of the groups by name. Files outside of cluster

@@ -135,7 +135,7 @@ func writeLines(b *strings.Builder, sign byte, lines [][]byte) {
 	}
 }
 
-// quotePath writes a path as Git does: in quotes, with octal escapes, if it has
+// quotePath writes a path as Git reads it: in quotes, with octal escapes, if it has
 // bytes that would be taken for something else.
 func quotePath(path string) string {
 	var quoted []byte

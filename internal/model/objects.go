@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"path"
 	"reflect"
 	"strconv"
 	"strings"
@@ -107,14 +108,17 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 	switch kind {
 	case "Environment":
 		o, s, _ := read[environmentSpec](r, n, kind, d)
+		r.checkPath(o, s.ControlPlane)
 		c.environments = append(c.environments, &Environment{o, s.ControlPlane.ref()})
 	case "BaseRepo":
 		o, s, _ := read[baseRepoSpec](r, n, kind, d)
+		r.checkPath(o, s.repoSpec)
 		ref := s.ref()
 		ref.Commit = string(s.Commit)
 		c.baseRepos = append(c.baseRepos, &BaseRepo{o, ref})
 	case "GitOpsRepo":
 		o, s, _ := read[repoSpec](r, n, kind, d)
+		r.checkPath(o, s)
 		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.ref()})
 	case "ClusterType":
 		o, s, _ := read[clusterTypeSpec](r, n, kind, d)
@@ -131,6 +135,7 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 		if err := checkLabelValue(s.Workspace); err != nil {
 			d.addf(n, "", "spec.workspace becomes a label, and %v", err)
 		}
+		r.checkPath(o, s.Workload)
 		c.registrations = append(c.registrations, &Registration{o, s.Workload.ref(), s.Workspace})
 	case "ConfigSchema":
 		o, s, _ := read[configSchemaSpec](r, n, kind, d)
@@ -141,6 +146,14 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 	case "DeploymentTarget":
 		o, s, meta := read[deploymentTargetSpec](r, n, kind, d)
 		c.targets = append(c.targets, r.writtenTarget(o, s, meta))
+	}
+}
+
+// checkPath reports a path that leaves its repository.
+func (r *reader) checkPath(o Object, s repoSpec) {
+	if p := path.Join(".", s.Path); p == ".." || strings.HasPrefix(p, "../") {
+		r.out.problems.Addf(o.Pos, o.Subject(), "write it from the root of the repository, as ./folder",
+			"the path %q leaves the repository", s.Path)
 	}
 }
 

@@ -45,13 +45,15 @@ type Found struct {
 	Environments  []*Environment
 	BaseRepos     []*BaseRepo
 	Registrations []*Registration
+	// Problems are those of the layer by itself. [Parser.Parse] reports them too.
+	Problems problem.List
 }
 
 // Scan reads one layer of environment env and gives the objects that point to
-// others. Mistakes in the layer are left for [Parser.Parse] to report.
+// others.
 func (p *Parser) Scan(env string, l Layer) Found {
 	c := p.layer(env, l)
-	return Found{Environments: c.environments, BaseRepos: c.baseRepos, Registrations: c.registrations}
+	return Found{c.environments, c.baseRepos, c.registrations, c.problems}
 }
 
 // Parse gives the model of environment env; see the function [Parse]. Files that

@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// plain turns what YAML gives into what JSON can hold.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[fmt.Sprint(key)] = plain(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = plain(value)
+		}
+		return out
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return fmt.Sprint(v)
+		}
+	}
+	return v
+}
+
+// maxValue is how much of a value people are shown, in characters.
+const maxValue = 72
+
+// compact writes a plain value on one line: a text as it is if that is one clear
+// line, everything else as JSON with sorted keys. What is too long is cut.
+func compact(v any) string {
+	s, isText := v.(string)
+	if !isText || !isClear(s) {
+		s = asJSON(v)
+	}
+	if runes := []rune(s); len(runes) > maxValue {
+		return string(runes[:maxValue-1]) + "…"
+	}
+	return s
+}
+
+func asJSON(v any) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// isClear reports whether a text can be shown without quotes: one line, with
+// nothing hidden in it, that cannot be taken for JSON.
+func isClear(s string) bool {
+	if s == "" || strings.TrimSpace(s) != s || strings.ContainsAny(s[:1], `"[{`) {
+		return false
+	}
+	for _, r := range s {
+		if r < ' ' || r == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,196 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text writes the answer for people: indented and aligned, with long lists cut.
+func (a Answer) Text() string {
+	p := &page{}
+	switch {
+	case a.Assignment != nil:
+		a.Assignment.write(p, a.Environment)
+	case a.File != nil:
+		a.File.write(p, a.Environment)
+	case a.ClusterType != nil:
+		a.ClusterType.write(p, a.Environment)
+	case a.Workload != nil:
+		a.Workload.write(p, a.Environment)
+	case a.Target != nil:
+		a.Target.write(p, a.Environment)
+	case a.Policy != nil:
+		a.Policy.write(p, a.Environment)
+	case a.Config != nil:
+		a.Config.write(p, a.Environment)
+	case a.Template != nil:
+		a.Template.write(p, a.Environment)
+	}
+	return p.b.String()
+}
+
+func (a *Assignment) write(p *page, env string) {
+	state := "not assigned"
+	if a.Assigned {
+		state = "assigned"
+	}
+	p.title("%s/%s in environment %s: %s", a.ClusterType.Name, a.Target.Name, env, state)
+	p.table(1, [][]string{
+		{"cluster type", a.ClusterType.Name, a.ClusterType.At.String()},
+		{"target", a.Target.Name, a.Target.At.String()},
+		{"workload", orNone(a.Workload), ""},
+		{"workspace", orNone(a.Workspace), ""},
+		{"namespace", a.Namespace},
+	})
+	writeVerdicts(p, a.Policies)
+	writeValues(p, a.Assigned, a.Values)
+	writeExclusions(p, a.Excluded)
+	a.writeSchemas(p)
+	a.writeDependencies(p)
+	p.section("files")
+	p.table(1, madeRows(a.Files))
+}
+
+func writeVerdicts(p *page, list []Verdict) {
+	selected := 0
+	var rows [][]string
+	for _, v := range list {
+		if v.Selected {
+			selected++
+			rows = append(rows, []string{"selects it", v.Policy.Name, v.Policy.At.String()})
+			continue
+		}
+		var why []string
+		if v.ClusterType != "" {
+			why = append(why, "the cluster type "+v.ClusterType)
+		}
+		if v.Target != "" {
+			why = append(why, "the target "+v.Target)
+		}
+		rows = append(rows, []string{"does not", v.Policy.Name, v.Policy.At.String(), strings.Join(why, "; ")})
+	}
+	p.section("policies that select it: %d of %d", selected, len(list))
+	p.rows(1, rows)
+}
+
+// writeValues writes all values: they are what people ask for.
+func writeValues(p *page, assigned bool, list []Value) {
+	if assigned {
+		p.section("values: %s", plural(len(list), "key"))
+	} else {
+		p.section("values that it would have: %s", plural(len(list), "key"))
+	}
+	for _, v := range list {
+		p.line(1, v.Key+" = "+compact(v.Value))
+		var rows [][]string
+		for _, s := range v.By {
+			because := "for everybody"
+			if len(s.Because) > 0 {
+				because = strings.Join(s.Because, ", ")
+			}
+			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), because}
+			if s.Outcome == Merged || s.Outcome == Replaced {
+				row = append(row, compact(s.Value))
+			}
+			rows = append(rows, row)
+		}
+		p.table(2, rows)
+	}
+}
+
+// maxLacks is how many of the labels that a config lacks people are shown.
+const maxLacks = 2
+
+func writeExclusions(p *page, list []Exclusion) {
+	if len(list) == 0 {
+		return
+	}
+	p.section("configs that do not apply: %d", len(list))
+	var rows [][]string
+	for _, e := range list {
+		var lacks []string
+		for _, l := range e.Lacks {
+			lacks = append(lacks, fmt.Sprintf("needs %s, but %s", l.Needs, l.Has))
+		}
+		if more := len(lacks) - maxLacks; more > 0 {
+			lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
+		}
+		rows = append(rows, []string{e.Config.Name, e.Config.At.String(), nameList(e.Keys, 3), strings.Join(lacks, "; ")})
+	}
+	p.rows(1, rows)
+}
+
+func (a *Assignment) writeSchemas(p *page) {
+	if len(a.Schemas) == 0 {
+		return
+	}
+	p.section("schemas that check the values")
+	for _, s := range a.Schemas {
+		state := "satisfied"
+		if len(s.Violations) > 0 {
+			state = "not satisfied"
+		}
+		p.table(1, [][]string{{s.Schema.subject(), s.Schema.At.String(), state}})
+		for _, v := range s.Violations {
+			p.line(2, v)
+		}
+	}
+}
+
+func (a *Assignment) writeDependencies(p *page) {
+	if len(a.DependsOn) == 0 {
+		return
+	}
+	p.section("depends on")
+	var rows [][]string
+	for _, d := range a.DependsOn {
+		found := "nothing of that name is on this cluster type"
+		if len(d.Targets) > 0 {
+			found = "waits for " + nameList(objectNames(d.Targets), maxNames)
+		}
+		rows = append(rows, []string{d.Name, d.At.String(), found})
+	}
+	p.rows(1, rows)
+}
+
+func madeRows(list []Made) [][]string {
+	var rows [][]string
+	for _, m := range list {
+		rows = append(rows, append(m.row(), m.WhyNot))
+	}
+	return rows
+}
+
+// row says where a template is, and what names it.
+func (u TemplateUse) row() []string {
+	return []string{u.File, u.Template.subject(), place(u.Template, u.BuiltIn), u.Field}
+}
+
+func place(o Object, builtIn bool) string {
+	if builtIn {
+		return o.At.String() + " (built-in)"
+	}
+	return o.At.String()
+}
+
+func (f *File) write(p *page, env string) {
+	if f.Exists {
+		p.title("%s in environment %s", f.Path, env)
+	} else {
+		p.title("%s in environment %s: there is no such file (%s)", f.Path, env, f.WhyNot)
+	}
+	if f.Made != nil {
+		p.section("template")
+		p.table(1, [][]string{f.Made.row()})
+		writeVerdicts(p, f.Policies)
+	}
+	if len(f.Reads) == 0 {
+		return
+	}
+	p.section("made from")
+	var rows [][]string
+	for _, r := range f.Reads {
+		rows = append(rows, []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)})
+	}
+	p.table(1, rows)
+}

@@ -1,0 +1,60 @@
+package git
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// scpLike is user@host:path, as ssh users write it.
+var scpLike = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/\s]+):([^/].*|/.*)$`)
+
+// Normalize gives a URL as it is compared: https://host/path, ssh://host/path and
+// host:path of one repository are the same, whatever the user, the case of the
+// host, a final slash or ".git".
+func Normalize(location string) string {
+	location = strings.TrimSpace(location)
+	host, path := "", location
+	if u, err := url.Parse(location); err == nil && u.Scheme != "" && u.Host != "" {
+		host, path = u.Host, u.Path
+	} else if m := scpLike.FindStringSubmatch(location); m != nil && !strings.Contains(location, "://") {
+		host, path = m[1], m[2]
+	} else if u != nil && u.Scheme == "file" {
+		path = u.Path
+	}
+	path = strings.TrimSuffix(strings.TrimRight(path, "/"), ".git")
+	if host == "" {
+		return path
+	}
+	return strings.ToLower(host) + "/" + strings.TrimLeft(path, "/")
+}
+
+// IsRemote reports whether a location is a URL of a remote, rather than a path on
+// this machine.
+func IsRemote(location string) bool {
+	if u, err := url.Parse(location); err == nil && u.Scheme != "" && strings.Contains(location, "://") {
+		return u.Scheme != "file"
+	}
+	return scpLike.MatchString(location) && !strings.HasPrefix(location, "/") && !strings.HasPrefix(location, ".")
+}
+
+// LocalPath gives the path that a location on this machine means.
+func LocalPath(location string) string { return strings.TrimPrefix(location, "file://") }
+
+// Host gives the host of an https URL, in lower case; "" for anything else.
+func Host(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.Scheme != "https" {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// Redact gives a URL that can be shown: without a password.
+func Redact(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.User == nil {
+		return location
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,171 @@
+package source
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// ignoreFile is Flux's; its syntax is that of .gitignore.
+const ignoreFile = ".sourceignore"
+
+// defaultIgnores are what Flux leaves out of every source.
+var defaultIgnores = []string{
+	".git/", ".gitignore", ".gitmodules", ".gitattributes",
+	"*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip",
+	".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml",
+	"cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml",
+	"**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml",
+}
+
+// Filter leaves out what Flux would: its defaults, then what .sourceignore files
+// say, those of sub-folders after those above them. The last pattern that matches
+// decides, so that "!" takes back what was left out.
+func Filter(t tree.Tree) tree.Tree {
+	var patterns []pattern
+	for _, line := range defaultIgnores {
+		p, _ := parsePattern(line, "")
+		patterns = append(patterns, p)
+	}
+	return filter("", t, patterns)
+}
+
+func filter(dir string, t tree.Tree, patterns []pattern) tree.Tree {
+	entries := t.Entries()
+	for _, e := range entries {
+		if e.Name == ignoreFile && !e.IsDir() {
+			patterns = appendPatterns(patterns, string(e.Data), dir)
+		}
+	}
+	kept := make([]tree.Entry, 0, len(entries))
+	for _, e := range entries {
+		full := path.Join(dir, e.Name)
+		switch {
+		case e.IsDir():
+			kept = append(kept, tree.Dir(e.Name, filter(full, e.Tree(), patterns)))
+		case !ignored(full, patterns):
+			kept = append(kept, e)
+		}
+	}
+	return tree.FromEntries(kept)
+}
+
+// appendPatterns never changes the patterns of the folder above.
+func appendPatterns(patterns []pattern, text, dir string) []pattern {
+	patterns = patterns[:len(patterns):len(patterns)]
+	for line := range strings.Lines(text) {
+		if p, ok := parsePattern(strings.TrimRight(line, "\r\n"), dir); ok {
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
+}
+
+// ignored reports whether the last pattern that matches a file, or a folder that
+// it is in, leaves it out.
+func ignored(file string, patterns []pattern) bool {
+	for i := len(patterns) - 1; i >= 0; i-- {
+		if patterns[i].matches(file) {
+			return !patterns[i].include
+		}
+	}
+	return false
+}
+
+// pattern is one line of a .sourceignore file.
+type pattern struct {
+	dir     string // the folder that it counts for, with a slash at the end; "" for all
+	include bool   // it begins with "!"
+	folders bool   // it ends in "/", and matches folders only
+	path    *regexp.Regexp
+}
+
+func parsePattern(line, dir string) (pattern, bool) {
+	line = strings.TrimLeft(line, " \t")
+	if !strings.HasSuffix(line, `\ `) {
+		line = strings.TrimRight(line, " \t")
+	}
+	if line == "" || strings.HasPrefix(line, "#") {
+		return pattern{}, false
+	}
+	p := pattern{}
+	if dir != "" {
+		p.dir = dir + "/"
+	}
+	line, p.include = strings.CutPrefix(line, "!")
+	line, p.folders = strings.CutSuffix(line, "/")
+	anchored := strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return pattern{}, false
+	}
+	expression := globExpression(line)
+	if !anchored {
+		expression = "(?:.*/)?" + expression
+	}
+	compiled, err := regexp.Compile("^" + expression + "$")
+	if err != nil {
+		return pattern{}, false // a broken character class matches nothing, as in Git
+	}
+	p.path = compiled
+	return p, true
+}
+
+// globExpression turns a glob into a regular expression for a whole path.
+func globExpression(glob string) string {
+	var b strings.Builder
+	for i := 0; i < len(glob); i++ {
+		rest := glob[i:]
+		switch {
+		case strings.HasPrefix(rest, "**/") && (i == 0 || glob[i-1] == '/'):
+			b.WriteString("(?:.*/)?")
+			i += 2
+		case rest == "**" && (i == 0 || glob[i-1] == '/'):
+			b.WriteString(".+")
+			i++
+		case rest[0] == '*':
+			b.WriteString("[^/]*")
+		case rest[0] == '?':
+			b.WriteString("[^/]")
+		case rest[0] == '[':
+			class, length := characterClass(rest)
+			b.WriteString(class)
+			i += length - 1
+		case rest[0] == '\\' && len(rest) > 1:
+			b.WriteString(regexp.QuoteMeta(rest[1:2]))
+			i++
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+		}
+	}
+	return b.String()
+}
+
+// characterClass reads [a-z] or [!a-z]; without an end it is just a bracket.
+func characterClass(glob string) (expression string, length int) {
+	end := strings.Index(glob[1:], "]")
+	if end <= 0 {
+		return regexp.QuoteMeta("["), 1
+	}
+	class := glob[1 : 1+end]
+	if negated, ok := strings.CutPrefix(class, "!"); ok {
+		class = "^" + negated
+	}
+	return "[" + strings.ReplaceAll(class, `\`, `\\`) + "]", end + 2
+}
+
+// matches reports whether the pattern matches a file, or a folder above it.
+func (p pattern) matches(file string) bool {
+	rel, ok := strings.CutPrefix(file, p.dir)
+	if !ok {
+		return false
+	}
+	for i := 0; i < len(rel); i++ {
+		if rel[i] == '/' && p.path.MatchString(rel[:i]) {
+			return true
+		}
+	}
+	return !p.folders && p.path.MatchString(rel)
+}

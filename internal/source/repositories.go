@@ -1,0 +1,125 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// repositories opens each repository once, however many layers are in it.
+type repositories struct {
+	cacheDir string
+	token    git.Token
+	maps     map[string]string // by normalized URL
+
+	mu        sync.Mutex
+	opened    map[string]*opening
+	ownURLs   map[string]*git.Repository // URLs that are the control plane
+	anyIsOwn  *git.Repository            // a local control plane without remotes
+	tokenHost string                     // the only one that is sent the token
+}
+
+// opening is a repository that is being opened, or was.
+type opening struct {
+	once sync.Once
+	repo *git.Repository
+	err  error
+}
+
+func normalized(maps map[string]string) map[string]string {
+	out := make(map[string]string, len(maps))
+	for url, place := range maps {
+		out[git.Normalize(url)] = place
+	}
+	return out
+}
+
+// own says which URLs are the control plane's: its location and its remotes. A
+// local repository without remotes has no URL to compare, so that every environment
+// and BaseRepo that no map names is taken to be in it.
+func (r *repositories) own(location string, repo *git.Repository) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ownURLs = map[string]*git.Repository{git.Normalize(location): repo}
+	if git.IsRemote(location) {
+		return
+	}
+	for _, url := range repo.Remotes() {
+		r.ownURLs[git.Normalize(url)] = repo
+		if host := git.Host(url); host != "" {
+			r.tokenHost = host
+		}
+	}
+	if len(repo.Remotes()) == 0 {
+		r.anyIsOwn = repo
+	}
+}
+
+// mapped reports whether a repository is to be read elsewhere.
+func (r *repositories) mapped(url string) bool {
+	_, ok := r.maps[git.Normalize(url)]
+	return ok
+}
+
+// open gives the repository at a URL or path. partOfControlPlane says that it is
+// one that an environment or a BaseRepo names.
+func (r *repositories) open(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
+	place, mapped := r.maps[git.Normalize(location)]
+	if !mapped {
+		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
+			return repo, nil
+		}
+		place = location
+	}
+	r.mu.Lock()
+	o := r.opened[place]
+	if o == nil {
+		o = &opening{}
+		r.opened[place] = o
+	}
+	r.mu.Unlock()
+	o.once.Do(func() { o.repo, o.err = r.openPlace(ctx, place) })
+	return o.repo, o.err
+}
+
+// controlPlane gives the control plane if the location is one of its URLs.
+func (r *repositories) controlPlane(location string, partOfControlPlane bool) *git.Repository {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if repo := r.ownURLs[git.Normalize(location)]; repo != nil {
+		return repo
+	}
+	if partOfControlPlane {
+		return r.anyIsOwn
+	}
+	return nil
+}
+
+func (r *repositories) openPlace(ctx context.Context, place string) (*git.Repository, error) {
+	if !git.IsRemote(place) {
+		return git.Open(git.LocalPath(place))
+	}
+	var token git.Token
+	if host := git.Host(place); host != "" && host == r.tokenHost {
+		token = r.token
+	}
+	return git.Mirror(ctx, place, filepath.Join(r.cacheDir, mirrorName(place)), token)
+}
+
+// mirrorName is a folder name that tells people which repository it is of.
+func mirrorName(url string) string {
+	normal := git.Normalize(url)
+	sum := sha256.Sum256([]byte(normal))
+	readable := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(normal))
+	return readable[max(0, len(readable)-60):] + "-" + hex.EncodeToString(sum[:6])
+}
