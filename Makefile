@@ -49,5 +49,15 @@ fuzz: ## run each fuzz target for FUZZTIME
 		done; \
 	done
 
-demo: ## render the example fleet to standard output
-	$(GO) run ./cmd/fairlead render --base-dir testdata/fleet/base --environment-dir testdata/fleet/dev -e dev
+demo: ## render the example fleet to out/dev, and say what to look at
+	$(GO) run ./cmd/fairlead render -v -e dev -o out/dev \
+		--base-dir testdata/fleet/base --environment-dir testdata/fleet/dev \
+		--workload platform-svc=testdata/fleet/workloads/platform-svc \
+		--workload shop=testdata/fleet/workloads/shop
+	@echo
+	@echo 'Written in testdata/fleet, rendered to out/dev. A folder for each cluster type; worth a look:'
+	@echo '  out/dev/large/observability-prometheus  Flux; it waits for the ingress controller'
+	@echo '  out/dev/large/checkout-api              a namespace with a quota; values merged from five configs'
+	@echo '  out/dev/small                           the same workloads for Argo CD'
+	@echo '  out/dev/office/backoffice-reports       a Helm chart with its values'
+	@echo '  out/dev/store/checkout-api              a restricted namespace, and values for a shell'

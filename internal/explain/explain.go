@@ -68,7 +68,7 @@ func Find(m *model.Model, query string) (Answer, error) {
 		return Answer{}, err
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	s.answer(&asker{model: m, plan: schedule.Assign(m)}, &a)
+	s.answer(&asker{model: m, plan: schedule.Assign(m, nil)}, &a)
 	return a, nil
 }
 

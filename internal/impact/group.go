@@ -13,7 +13,7 @@ import (
 const (
 	// maxLooks is how many changes are decoded. A fleet has many assignments and
 	// few different changes; where it is not so, nobody reads them all.
-	maxLooks = 5000
+	maxLooks = 2000
 	// maxVariants is how many changes of the same fields to other values are
 	// told apart.
 	maxVariants = 20

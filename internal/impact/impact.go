@@ -14,6 +14,9 @@
 // several rows apply is of several classes, and a change that no row knows is
 // "unclassified": the package never guesses. The groups are sorted by risk first.
 //
+// It takes for granted that no mapping has a key twice: that is a problem, and
+// never gets into an output.
+//
 // What the package keeps true: the same two trees give the same [Report]; two
 // equal trees give an empty one; every unit that differs is in exactly one group;
 // a detail of a group is true for all its members; and text from the trees cannot

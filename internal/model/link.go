@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
@@ -47,8 +48,10 @@ func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object
 }
 
 func compareObjects(a, b *Object) int {
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
 	return cmp.Or(
-		cmp.Compare(a.Name, b.Name),
 		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
 		cmp.Compare(a.Pos.File, b.Pos.File),
 		cmp.Compare(a.Pos.Line, b.Pos.Line),
@@ -76,21 +79,44 @@ func (m *Model) targets(workloads []*workload, written []*Target, problems *prob
 		workspaces[r.Name] = r.Workspace
 	}
 	for _, w := range workloads {
-		for i := range w.targets {
-			if w.targets[i].Environment == m.Environment {
-				all = append(all, w.target(&w.targets[i], workspaces[w.registration]))
-			}
-		}
+		made := w.made(m.Environment, workspaces[w.registration])
+		all = append(all, made.targets...)
+		*problems = append(*problems, made.problems...)
 	}
 	for _, t := range written {
 		if t.Environment == m.Environment {
 			all = append(all, t)
+			checkTarget(t, problems)
 		}
 	}
-	for _, t := range all {
-		m.checkTarget(t, problems)
-	}
 	return unique(all, problems, func(t *Target) *Object { return &t.Object })
+}
+
+// made gives the targets of a workload in an environment. They are made once: a
+// workload that has not changed has the same targets in the next model.
+func (w *workload) made(env, workspace string) *madeTargets {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil && w.last.env == env && w.last.workspace == workspace {
+		return w.last
+	}
+	made := &madeTargets{env: env, workspace: workspace}
+	for i := range w.targets {
+		if w.targets[i].Environment == env {
+			t := w.target(&w.targets[i], workspace)
+			checkTarget(t, &made.problems)
+			made.targets = append(made.targets, t)
+		}
+	}
+	w.last = made
+	return made
+}
+
+// madeTargets are the targets of a workload in one environment.
+type madeTargets struct {
+	env, workspace string
+	targets        []*Target
+	problems       problem.List
 }
 
 // target makes the deployment target that a workload asks for. Labels: the
@@ -114,7 +140,7 @@ func (w *workload) target(s *targetSpec, workspace string) *Target {
 	return t
 }
 
-func (m *Model) checkTarget(t *Target, problems *problem.List) {
+func checkTarget(t *Target, problems *problem.List) {
 	if err := checkName(t.Name); err != nil {
 		problems.Addf(t.Pos, t.Subject(), "", "%v", err)
 	}

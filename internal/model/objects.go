@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -252,7 +253,7 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 	}
 	config := &Config{Object: o, Platform: platform, App: app}
 	for _, key := range sortedKeys(b.Data) {
-		if !dataKey.MatchString(key) {
+		if !isDataKey(key) {
 			r.out.problems.Addf(r.at(b.Data[key].Line), o.Subject(), "",
 				"%q cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.'", key)
 		}
@@ -278,6 +279,9 @@ type workload struct {
 	schemas      []located
 	dependsOn    []Dependency
 	pos          func(line int) problem.Pos
+
+	mu   sync.Mutex
+	last *madeTargets // what was made of it last
 }
 
 func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload {

@@ -21,24 +21,35 @@ import (
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// Parser reads layers and remembers what it read: a file that has not changed is
-// parsed once, however many models it is part of. It may be used concurrently.
+// Parser reads layers and remembers what it read last of each: a file that has not
+// changed is parsed once, and a folder that has not changed is not looked into. It
+// may be used concurrently.
 type Parser struct {
-	mu    sync.Mutex
-	files map[fileKey]*content
-	used  map[fileKey]*content
+	mu     sync.Mutex
+	layers map[layerKey]*layerMemory
 }
 
-// fileKey is all that the objects of a file depend on.
-type fileKey struct {
-	id          tree.ID
-	layer, path string
-	owner       string
-	kind        LayerKind
+// layerKey tells layers apart.
+type layerKey struct {
+	env, name, prefix string
+	kind              LayerKind
+}
+
+// layerMemory is the last reading of a layer.
+type layerMemory struct {
+	mu   sync.Mutex
+	last *reading
+}
+
+// reading is what was read of a file or a folder.
+type reading struct {
+	id      tree.ID
+	content *content
+	within  map[string]*reading // of a folder, by name
 }
 
 // NewParser gives a Parser that remembers nothing yet.
-func NewParser() *Parser { return &Parser{files: map[fileKey]*content{}} }
+func NewParser() *Parser { return &Parser{layers: map[layerKey]*layerMemory{}} }
 
 // Found is what a layer says about where other layers are.
 type Found struct {
@@ -56,8 +67,7 @@ func (p *Parser) Scan(env string, l Layer) Found {
 	return Found{c.environments, c.baseRepos, c.registrations, c.problems}
 }
 
-// Parse gives the model of environment env; see the function [Parse]. Files that
-// are not part of it are forgotten when Forget is called next.
+// Parse gives the model of environment env; see the function [Parse].
 func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	all := &content{}
 	for _, l := range layers {
@@ -65,16 +75,6 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	}
 	m := link(env, all)
 	return m, all.problems.Sorted()
-}
-
-// Forget drops the files that were not read since it was called last.
-func (p *Parser) Forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.files, p.used = p.used, nil
-	if p.files == nil {
-		p.files = map[fileKey]*content{}
-	}
 }
 
 // content is what one or more files hold.
@@ -119,52 +119,53 @@ func (c *content) ignore(kind string, n int) {
 	c.ignored[kind] += n
 }
 
-// layer reads all files of a layer. A folder with a kustomization file is one
-// unit, built as Flux would build it; elsewhere every YAML file counts.
+// layer reads all files of a layer. The content must not be changed.
 func (p *Parser) layer(env string, l Layer) *content {
-	all := &content{}
-	p.folder(env, l, "", l.Files, all)
-	return all
+	key := layerKey{env, l.Name, l.Prefix, l.Kind}
+	p.mu.Lock()
+	memory := p.layers[key]
+	if memory == nil {
+		memory = &layerMemory{}
+		p.layers[key] = memory
+	}
+	p.mu.Unlock()
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	memory.last = readFolder(env, l, "", l.Files, memory.last)
+	return memory.last.content
 }
 
-func (p *Parser) folder(env string, l Layer, dir string, t tree.Tree, all *content) {
+// readFolder reads a folder, taking over what last has of it. One with a
+// kustomization file is a unit, built as Flux would build it; elsewhere every YAML
+// file counts.
+func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
+	if last == nil {
+		last = &reading{}
+	} else if last.id == t.ID() {
+		return last
+	}
 	entries := t.Entries()
+	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries))}
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
-			all.add(p.once(key(env, l, dir, t.ID()), func() *content { return readKustomization(env, l, dir) }))
-			return
+			return &reading{id: t.ID(), content: readKustomization(env, l, dir)}
 		}
 	}
 	for _, e := range entries {
-		file := path.Join(dir, e.Name)
+		file, known := path.Join(dir, e.Name), last.within[e.Name]
 		switch {
 		case e.IsDir():
-			p.folder(env, l, file, e.Tree(), all)
-		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule:
-		case isYAML(e.Name):
-			all.add(p.once(key(env, l, file, e.ID), func() *content { return readFile(env, l, file, e) }))
+			r.within[e.Name] = readFolder(env, l, file, e.Tree(), known)
+		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || !isYAML(e.Name):
+			continue
+		case known != nil && known.id == e.ID:
+			r.within[e.Name] = known
+		default:
+			r.within[e.Name] = &reading{id: e.ID, content: readFile(env, l, file, e)}
 		}
+		r.content.add(r.within[e.Name].content)
 	}
-}
-
-func key(env string, l Layer, file string, id tree.ID) fileKey {
-	return fileKey{id: id, layer: l.display(), path: path.Join(l.Prefix, file), owner: l.owner(env), kind: l.Kind}
-}
-
-func (p *Parser) once(k fileKey, read func() *content) *content {
-	p.mu.Lock()
-	c := p.files[k]
-	p.mu.Unlock()
-	if c == nil {
-		c = read()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.used == nil {
-		p.used = map[fileKey]*content{}
-	}
-	p.files[k], p.used[k] = c, c
-	return c
+	return r
 }
 
 func isYAML(name string) bool {

@@ -59,11 +59,11 @@ func BenchmarkFull(b *testing.B) {
 	}
 }
 
-// warm are fleets where a workload goes to 200 cluster types, of 200 and of
-// 2,000: ten times the assignments, with the same number of them touched.
+// warm are fleets of 100,000 and of 1,000,000 assignments in which a workload goes
+// to 200 cluster types, and a cluster type has 500 targets.
 var warm = []fleet.Size{
 	fleet.Large,
-	{Workloads: 500, ClusterTypes: 2000, Configs: 120, Reach: 200},
+	{Workloads: 5000, ClusterTypes: 2000, Configs: 120, Reach: 200},
 }
 
 // BenchmarkOneWorkload changes one workload of a fleet that is known: 200
@@ -71,8 +71,9 @@ var warm = []fleet.Size{
 // reading the files that changed and linking the model.
 func BenchmarkOneWorkload(b *testing.B) {
 	for _, size := range warm {
-		b.Run(fmt.Sprintf("cluster-types=%d", size.ClusterTypes), func(b *testing.B) {
-			change(b, size, 200, func(f *fleet.Fleet, n int) { f.SetBranch(7, fmt.Sprintf("release-%d", n)) })
+		reach := min(size.ClusterTypes, 200)
+		b.Run(fmt.Sprintf("assignments=%d", size.Workloads*reach), func(b *testing.B) {
+			change(b, size, int64(reach), func(f *fleet.Fleet, n int) { f.SetBranch(7, fmt.Sprintf("release-%d", n)) })
 		})
 	}
 }

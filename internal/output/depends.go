@@ -13,9 +13,8 @@ import (
 // targetSet is a set of targets that one or more cluster types have, with what
 // each target waits for there.
 type targetSet struct {
-	digest  digest
-	order   []int            // the targets, in Git's order of their folders
-	names   []string         // of the targets, in that order
+	members
+	order   []int            // the targets, in the order of the members
 	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
 	missing []missing
 	circle  []int // targets that wait for each other, in order; nil if there are none
@@ -30,43 +29,35 @@ type missing struct {
 // targetSets finds the sets of all cluster types. Those that have the same targets
 // share one.
 func (p *pass) targetSets() []*targetSet {
-	byKey := map[string]*targetSet{}
-	known := p.dependencyNames()
+	if len(p.model.Targets) == 0 {
+		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
+	}
+	bySet := map[*uint64]*targetSet{} // the plan shares sets, so that they are known by their place
 	sets := make([]*targetSet, len(p.model.ClusterTypes))
 	for i := range sets {
 		members := p.plan.Targets(i)
-		s := byKey[members.Key()]
+		s := bySet[&members[0]]
 		if s == nil {
 			s = p.newTargetSet(members)
-			byKey[members.Key()] = s
+			bySet[&members[0]] = s
 		}
 		sets[i] = s
-		p.reportDependencies(p.model.ClusterTypes[i], s, known)
+		p.reportDependencies(p.model.ClusterTypes[i], s)
 	}
 	return sets
 }
 
-func (p *pass) newTargetSet(members schedule.Set) *targetSet {
+func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	s := &targetSet{waits: map[int][]string{}}
 	edges := map[int][]int{}
-	h := newHasher()
-	for j := range members.All() {
-		h.digest(p.targets[j])
+	for j := range set.All() {
 		for _, d := range p.model.Targets[j].DependsOn {
-			found := p.resolve(d.Name, members)
+			found := p.resolve(d.Name, set)
 			if len(found) == 0 {
 				s.missing = append(s.missing, missing{j, d})
 			}
 			edges[j] = append(edges[j], found...)
 		}
-	}
-	s.digest = h.sum()
-	s.order = slices.SortedFunc(members.All(), func(j, k int) int {
-		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
-	})
-	s.names = make([]string, len(s.order))
-	for k, j := range s.order {
-		s.names[k] = p.model.Targets[j].Name
 	}
 	for j, waits := range edges {
 		var names []string
@@ -77,7 +68,55 @@ func (p *pass) newTargetSet(members schedule.Set) *targetSet {
 		s.waits[j] = slices.Compact(names)
 	}
 	s.circle = circle(edges)
+	s.order = slices.SortedFunc(set.All(), func(j, k int) int {
+		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
+	})
+	h := newHasher()
+	for _, j := range s.order {
+		reads := p.readsDigest(j, s.waits[j])
+		s.names, s.reads = append(s.names, p.model.Targets[j].Name), append(s.reads, reads)
+		h.digest(reads)
+	}
+	s.digest = h.sum()
 	return s
+}
+
+// readsDigest covers what templates see of a target on a cluster type where it
+// waits for others.
+func (p *pass) readsDigest(j int, waits []string) digest {
+	if len(waits) == 0 {
+		return p.targets[j]
+	}
+	h := newHasher()
+	h.digest(p.targets[j])
+	h.text(waits...)
+	return h.sum()
+}
+
+// changed gives the indexes of the members of a set that are not as they were; ok
+// is false if the set does not have the same members. Rows share sets, so that the
+// answer is looked up.
+func (p *pass) changed(old *members, set *targetSet) (changed []int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pair := [2]*members{old, &set.members}
+	known, found := p.changes[pair]
+	if !found {
+		known.same = slices.Equal(old.names, set.names)
+		for k := 0; known.same && k < len(set.reads); k++ {
+			if old.reads[k] != set.reads[k] {
+				known.changed = append(known.changed, k)
+			}
+		}
+		p.changes[pair] = known
+	}
+	return known.changed, known.same
+}
+
+// memberChange is what changed from one set of members to another.
+type memberChange struct {
+	same    bool // they have the same names
+	changed []int
 }
 
 // resolve gives the members of a set that a dependency names: the target of that
@@ -144,8 +183,9 @@ func (p *pass) dependencyNames() []string {
 	return slices.Compact(names)
 }
 
-func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet, known []string) {
+func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 	for _, m := range s.missing {
+		known := p.dependencyNames()
 		hint := "a policy has to put it on the same cluster type"
 		if !slices.Contains(known, m.Name) {
 			hint = problem.DidYouMean(m.Name, known)

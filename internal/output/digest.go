@@ -78,43 +78,31 @@ func templateDigest(t *model.Template) digest {
 	return h.sum()
 }
 
-// baseDigest covers what every assignment on cluster type i reads.
-func (p *pass) baseDigest(i int) digest {
-	h := newHasher()
-	h.text(p.model.Environment, p.model.ClusterTypes[i].Name)
+// context gives what the folder of cluster type i is made from beside its targets.
+func (p *pass) context(i int) context {
 	ts := p.templates[i]
-	for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
-		if c == nil {
-			h.text("")
-			continue
+	c := context{labels: p.labels[i], configs: p.configs}
+	for k, t := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		if t != nil {
+			c.templates[k] = t.digest
 		}
-		h.digest(c.digest)
 	}
-	return h.sum()
+	return c
 }
 
-// rowDigest covers everything that the folder of cluster type i is made from: what
-// all its assignments read, its labels and the configs (which values they have),
-// and its targets.
-func (p *pass) rowDigest(i int, base digest) digest {
+func labelsDigest(c *model.ClusterType) digest {
 	h := newHasher()
-	h.digest(base)
-	h.labels(p.model.ClusterTypes[i].Labels)
-	h.digest(p.configs)
-	h.digest(p.sets[i].digest)
+	h.labels(c.Labels)
 	return h.sum()
 }
 
-// restDigest covers the values of an assignment, what it waits for, and the
-// schemas that check it.
-func restDigest(v *values.Values, waits []string) digest {
-	if len(waits) == 0 && len(v.Schemas) == 0 {
+// valuesDigest covers the values of an assignment and the schemas that check them.
+func valuesDigest(v *values.Values) digest {
+	if len(v.Schemas) == 0 {
 		return digest(v.Digest)
 	}
 	h := newHasher()
 	h.digest(digest(v.Digest))
-	h.number(len(waits))
-	h.text(waits...)
 	for _, s := range v.Schemas {
 		h.text(s.Text)
 	}

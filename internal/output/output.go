@@ -44,8 +44,11 @@ const (
 // came of it. The zero value is ready to use; one cache serves one environment,
 // and one run at a time.
 type Cache struct {
+	plan      *schedule.Plan
 	values    values.Cache
 	templates map[*model.Template]*compiled
+	targets   map[*model.Target]digest
+	labels    map[*model.ClusterType]digest
 	rows      map[string]*row // by cluster type
 	rendered  atomic.Int64
 }
@@ -122,26 +125,45 @@ type pass struct {
 	templates []templates  // by cluster type
 	sets      []*targetSet // by cluster type
 	targets   []digest     // by target: of all that templates see of it
+	labels    []digest     // by cluster type
 	configs   digest
 	found     findings
+
+	mu      sync.Mutex
+	changes map[[2]*members]memberChange
 }
 
 // templates are the three of a cluster type; nil where one is missing.
 type templates struct{ reconciler, namespace, config *compiled }
 
 func newPass(m *model.Model, c *Cache) *pass {
-	p := &pass{model: m, cache: c, plan: schedule.Assign(m)}
+	p := &pass{model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
+	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
 	p.values = resolver
 	p.found.add(problems...)
 	p.compileTemplates()
-	p.targets = make([]digest, len(m.Targets))
-	for i, t := range m.Targets {
-		p.targets[i] = targetDigest(t)
-	}
+	p.targets = digests(m.Targets, &c.targets, targetDigest)
+	p.labels = digests(m.ClusterTypes, &c.labels, labelsDigest)
 	p.sets = p.targetSets()
 	p.configs = configDigest(m)
 	return p
+}
+
+// digests gives the digest of each object. Those of objects that the last model had
+// too are known.
+func digests[T any](objects []*T, known *map[*T]digest, of func(*T) digest) []digest {
+	last := *known
+	*known = make(map[*T]digest, len(objects))
+	all := make([]digest, len(objects))
+	for i, o := range objects {
+		d, ok := last[o]
+		if !ok {
+			d = of(o)
+		}
+		all[i], (*known)[o] = d, d
+	}
+	return all
 }
 
 // compileTemplates finds and compiles the templates of every cluster type. What

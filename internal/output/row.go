@@ -14,11 +14,25 @@ import (
 // row is what one cluster type came to: the assignments on it, with what each
 // read and the id of its folder.
 type row struct {
-	inputs digest   // of all that the row was made from
-	base   digest   // of what all assignments of it read
-	names  []string // of its targets, in Git's order; shared with other rows
-	cells  []cell   // one for each name
-	id     tree.ID
+	context context  // all that the row was made from, but its targets
+	members *members // its targets; shared with other rows
+	cells   []cell   // one for each of them
+	id      tree.ID
+}
+
+// context is what the folder of a cluster type is made from beside its targets. The
+// labels and the configs together say which values a target has there.
+type context struct {
+	templates [3]digest
+	labels    digest
+	configs   digest
+}
+
+// members are the targets of rows, in Git's order of their folders.
+type members struct {
+	digest digest // of all of them
+	names  []string
+	reads  []digest // of all that templates see of each, and what it waits for
 }
 
 // cell is one assignment. It holds no pointers, so that 100,000 of them cost the
@@ -29,8 +43,8 @@ type cell struct {
 }
 
 // cellKey is what an assignment depends on beside what its whole row reads: its
-// target; its values, what it waits for, and the schemas that check it.
-type cellKey struct{ target, rest digest }
+// target and what it waits for; its values and the schemas that check them.
+type cellKey struct{ target, values digest }
 
 // worker renders rows, one at a time.
 type worker struct {
@@ -42,38 +56,64 @@ type worker struct {
 // row renders cluster type i, taking over what is known from the last run.
 func (w *worker) row(i int) *row {
 	p := w.pass
+	set := p.sets[i]
+	r := &row{context: p.context(i), members: &set.members}
 	old := p.cache.rows[p.model.ClusterTypes[i].Name]
-	base := p.baseDigest(i)
-	inputs := p.rowDigest(i, base)
-	if old != nil && old.inputs == inputs {
+	if old == nil {
+		r.cells = w.cells(i, &row{members: &members{}})
+		r.id = w.folder(r)
+		return r
+	}
+	if old.context == r.context && old.members.digest == set.digest {
 		return old
 	}
-	known := &row{}
-	if old != nil && old.base == base {
-		known = old
-	}
-	set := p.sets[i]
-	r := &row{inputs: inputs, base: base, names: set.names, cells: make([]cell, len(set.order))}
-	next := 0 // in known
-	for k, j := range set.order {
-		v := p.values.For(i, j)
-		key := cellKey{p.targets[j], restDigest(v, set.waits[j])}
-		for next < len(known.names) && compareFolders(known.names[next], set.names[k]) < 0 {
-			next++
+	changed, same := p.changed(old.members, set)
+	if same && old.context == r.context {
+		r.cells = slices.Clone(old.cells)
+		for _, k := range changed {
+			r.cells[k] = w.cell(i, k)
 		}
-		if next < len(known.names) && known.names[next] == set.names[k] && known.cells[next].reads == key {
-			r.cells[k] = known.cells[next]
-			continue
-		}
-		r.cells[k] = cell{key, w.cell(i, j, v, set.waits[j])}
-	}
-	if old != nil && r.sameFolders(old) {
-		r.id = old.id
 	} else {
-		w.entries = r.entries(w.entries[:0], nil)
-		r.id = tree.HashTree(w.entries)
+		r.cells = w.cells(i, old)
+	}
+	if r.id = old.id; !same || !r.sameFolders(old) {
+		r.id = w.folder(r)
 	}
 	return r
+}
+
+// folder gives the id of the folder that the cells of a row make.
+func (w *worker) folder(r *row) tree.ID {
+	w.entries = r.entries(w.entries[:0], nil)
+	return tree.HashTree(w.entries)
+}
+
+// cells makes all cells of a row. Those that depend on the same as an old one are
+// taken over.
+func (w *worker) cells(i int, old *row) []cell {
+	set := w.pass.sets[i]
+	cells := make([]cell, len(set.order))
+	known := old.members.names
+	if old.context.templates != w.pass.context(i).templates {
+		known = nil
+	}
+	next := 0
+	for k, name := range set.names {
+		for next < len(known) && compareFolders(known[next], name) < 0 {
+			next++
+		}
+		if next < len(known) && known[next] == name && old.cells[next].reads == w.pass.cellKey(i, k) {
+			cells[k] = old.cells[next]
+			continue
+		}
+		cells[k] = w.cell(i, k)
+	}
+	return cells
+}
+
+func (p *pass) cellKey(i, k int) cellKey {
+	set := p.sets[i]
+	return cellKey{set.reads[k], valuesDigest(p.values.For(i, set.order[k]))}
 }
 
 // compareFolders is Git's order of folders.
@@ -91,10 +131,8 @@ func compareFolders(a, b string) int {
 	return int(a[n]) - int('/')
 }
 
+// sameFolders compares with a row of the same targets.
 func (r *row) sameFolders(o *row) bool {
-	if !slices.Equal(r.names, o.names) {
-		return false
-	}
 	for i := range r.cells {
 		if r.cells[i].id != o.cells[i].id {
 			return false
@@ -107,7 +145,7 @@ func (r *row) sameFolders(o *row) bool {
 // gives the folder of the cell at an index (nil: only the ids matter).
 func (r *row) entries(into []tree.Entry, load func(i int) tree.Tree) []tree.Entry {
 	written := false
-	for i, name := range r.names {
+	for i, name := range r.members.names {
 		if !written && name > readmeName {
 			into, written = append(into, readme), true
 		}
@@ -136,18 +174,20 @@ func (p *pass) clusterType(i int, r *row) tree.Tree {
 	}))
 }
 
-// cell renders and checks one assignment, and gives the id of its folder. What is
-// wrong is reported; the id does not matter then.
-func (w *worker) cell(i, j int, v *values.Values, waits []string) tree.ID {
+// cell renders and checks the assignment of the target at index k of the row of
+// cluster type i. What is wrong is reported; the id does not matter then.
+func (w *worker) cell(i, k int) cell {
 	p := w.pass
+	j := p.sets[i].order[k]
+	v := p.values.For(i, j)
+	c := cell{reads: p.cellKey(i, k)}
 	p.cache.rendered.Add(1)
 	p.validate(i, j, v)
-	files, ok := w.render(i, j, v, waits)
-	if !ok {
-		return tree.ID{}
+	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
+		p.check(i, j, files)
+		c.id = files.id()
 	}
-	p.check(i, j, files)
-	return files.id()
+	return c
 }
 
 // files are the texts of one assignment, valid until the worker renders again.

@@ -5,21 +5,19 @@ import "sync"
 // Pass is one run over the assignments of a model. It remembers the texts that
 // assignments share, and is forgotten with the run. It may be used concurrently;
 // the zero value is ready to use.
-type Pass struct {
-	mu    sync.RWMutex
-	texts map[memoKey][]byte
-}
+type Pass struct{ texts texts }
 
 // memoKey is a part of a template, and the data that it reads.
 type memoKey struct {
-	engine *textEngine
-	block  int
-	scope  any
+	engine      *textEngine
+	block       int
+	environment string
+	scope       any
 }
 
-// maxTexts bounds what a pass remembers. Where every assignment has values of its
-// own there is nothing to share, and no memory is to be spent on it.
-const maxTexts = 1 << 14
+// maxTexts bounds what is remembered: where every assignment has values of its own
+// there is nothing to share, and no memory is to be spent on it.
+const maxTexts = 1 << 13
 
 // block gives the text of a block, expanding it if nobody with the same data did.
 func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
@@ -27,26 +25,40 @@ func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mi
 	if !shared {
 		return b.expand(d)
 	}
-	key := memoKey{e, b.index, scope}
-	p.mu.RLock()
-	text, ok := p.texts[key]
-	p.mu.RUnlock()
-	if ok {
+	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
+	if b.reads&fieldBit["ConfigData"] != 0 {
+		texts = &e.ofValues // values are known by their digest, so that it outlives the pass
+	}
+	if text, ok := texts.find(key); ok {
 		return text, nil
 	}
 	text, mistake := b.expand(d)
-	if mistake != nil {
-		return nil, mistake
+	if mistake == nil {
+		texts.keep(key, text)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.texts == nil {
-		p.texts = map[memoKey][]byte{}
+	return text, mistake
+}
+
+// texts are expanded blocks. The zero value is ready to use.
+type texts struct {
+	mu    sync.RWMutex
+	known map[memoKey][]byte
+}
+
+func (t *texts) find(key memoKey) ([]byte, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	text, ok := t.known[key]
+	return text, ok
+}
+
+func (t *texts) keep(key memoKey, text []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil || len(t.known) >= maxTexts {
+		t.known = map[memoKey][]byte{}
 	}
-	if len(p.texts) < maxTexts {
-		p.texts[key] = text
-	}
-	return text, nil
+	t.known[key] = text
 }
 
 // scope gives what identifies the data that a block reads, if assignments share

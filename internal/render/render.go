@@ -45,7 +45,7 @@ type Data struct {
 }
 
 // Scope says which data are the same for which assignments: equal keys mean equal
-// data. The keys must be usable as map keys.
+// data, for one Pass; those of values, for ever. They must be usable as map keys.
 type Scope struct {
 	ClusterType any // .Environment, .ClusterType
 	Target      any // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests

@@ -17,6 +17,7 @@ type textEngine struct {
 	reads      fields
 	mutates    bool // the template changes its data, so it gets a copy
 	expansions int
+	ofValues   texts // of blocks that read values only
 }
 
 type textManifest struct{ parts []part }

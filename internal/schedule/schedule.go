@@ -13,6 +13,7 @@ package schedule
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/model"
 )
@@ -35,11 +36,15 @@ type Plan struct {
 // selection is what one policy selects.
 type selection struct{ clusterTypes, targets Set }
 
-// Assign makes the plan of a model.
-func Assign(m *model.Model) *Plan {
+// Assign makes the plan of a model. The last plan, which may be nil, saves work:
+// an object that it knows is not compared with a policy that it knows.
+func Assign(m *model.Model, last *Plan) *Plan {
+	if last == nil {
+		last = &Plan{model: &model.Model{}}
+	}
 	p := &Plan{model: m, rows: make([]Set, len(m.ClusterTypes))}
 	for _, policy := range m.Policies {
-		p.selections = append(p.selections, selectBy(policy, m))
+		p.selections = append(p.selections, last.selectBy(policy, m))
 	}
 	shared := map[string]Set{}
 	for i := range m.ClusterTypes {
@@ -62,16 +67,37 @@ func Assign(m *model.Model) *Plan {
 	return p
 }
 
-func selectBy(policy *model.Policy, m *model.Model) selection {
-	s := selection{NewSet(len(m.ClusterTypes)), NewSet(len(m.Targets))}
-	for i, c := range m.ClusterTypes {
-		if policy.ClusterTypes.Matches(c.Labels) {
-			s.clusterTypes.Add(i)
-		}
+// selectBy gives what a policy selects of a new model.
+func (p *Plan) selectBy(policy *model.Policy, m *model.Model) selection {
+	var last selection
+	if i := slices.Index(p.model.Policies, policy); i >= 0 {
+		last = p.selections[i]
 	}
-	for i, t := range m.Targets {
-		if inWorkspace(policy, t) && policy.Targets.Matches(t.Labels) {
-			s.targets.Add(i)
+	return selection{
+		clusterTypes: carry(last.clusterTypes, p.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) bool {
+			return policy.ClusterTypes.Matches(c.Labels)
+		}),
+		targets: carry(last.targets, p.model.Targets, m.Targets, func(t *model.Target) bool {
+			return inWorkspace(policy, t) && policy.Targets.Matches(t.Labels)
+		}),
+	}
+}
+
+// carry gives the set of the objects that match. last is the set among the objects
+// before; nil if it is not known.
+func carry[T any](last Set, before, now []*T, matches func(*T) bool) Set {
+	known := last != nil && len(before) == len(now)
+	s := NewSet(len(now))
+	if known {
+		copy(s, last)
+	}
+	for i, o := range now {
+		if known && before[i] == o {
+			continue
+		}
+		s.Remove(i)
+		if matches(o) {
+			s.Add(i)
 		}
 	}
 	return s

@@ -14,6 +14,9 @@ func NewSet(n int) Set { return make(Set, (n+63)/64) }
 // Add puts i into the set.
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 
+// Remove takes i out of the set.
+func (s Set) Remove(i int) { s[i/64] &^= 1 << (i % 64) }
+
 // Has reports whether i is in the set.
 func (s Set) Has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 

@@ -31,11 +31,11 @@ type Source struct {
 // Explain gives the provenance of every value of an assignment, sorted by key.
 func (r *Resolver) Explain(clusterType, target int) []Provenance {
 	data := r.For(clusterType, target).Data
-	both := schedule.NewSet(len(r.needs))
-	both.Union(r.clusterTypes[clusterType].satisfied)
-	both.Union(r.targets[target].satisfied)
+	both := schedule.NewSet(len(r.index))
+	both.Union(r.clusterTypes.list[clusterType].satisfied)
+	both.Union(r.targets.list[target].satisfied)
 	by := map[string][]Source{}
-	for i, needs := range r.ruleNeeds() {
+	for i, needs := range r.ruleNeeds {
 		if !contains(both, needs) {
 			continue
 		}

@@ -23,31 +23,28 @@ const (
 // deployment target.
 type need struct{ key, value string }
 
-// onClusterType and onTarget report whether one side of an assignment satisfies
-// the need. An absent label satisfies nothing, not even an empty value: Kalypso
-// takes it for "" (Q11).
-func (n need) onClusterType(c *model.ClusterType) bool {
-	switch n.key {
-	case clusterTypeLabel:
-		return c.Name == n.value
-	case deploymentTargetLabel, workloadLabel:
-		return false
+// An absent label satisfies nothing, not even an empty value: Kalypso takes it for
+// "" (Q11). The labels that ask for names are no labels of either side.
+func satisfiedByLabels(labels map[string]string) []need {
+	satisfied := make([]need, 0, len(labels)+2)
+	for key, value := range labels {
+		switch key {
+		case clusterTypeLabel, deploymentTargetLabel, workloadLabel:
+		default:
+			satisfied = append(satisfied, need{key, value})
+		}
 	}
-	value, ok := c.Labels[n.key]
-	return ok && value == n.value
+	return satisfied
 }
 
-func (n need) onTarget(t *model.Target) bool {
-	switch n.key {
-	case clusterTypeLabel:
-		return false
-	case deploymentTargetLabel:
-		return t.Name == n.value
-	case workloadLabel:
-		return t.Workload == n.value
-	}
-	value, ok := t.Labels[n.key]
-	return ok && value == n.value
+// satisfiedByClusterType and satisfiedByTarget give all needs that one side of an
+// assignment satisfies.
+func satisfiedByClusterType(c *model.ClusterType) []need {
+	return append(satisfiedByLabels(c.Labels), need{clusterTypeLabel, c.Name})
+}
+
+func satisfiedByTarget(t *model.Target) []need {
+	return append(satisfiedByLabels(t.Labels), need{deploymentTargetLabel, t.Name}, need{workloadLabel, t.Workload})
 }
 
 // needsOf gives what the labels of an object ask for.

@@ -19,6 +19,7 @@ package values
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -46,6 +47,7 @@ type Cache struct {
 	classes map[string]*Values
 	schemas schemaCache
 	serial  int
+	last    *Resolver
 }
 
 // maxClasses bounds what a cache keeps of the past.
@@ -58,18 +60,25 @@ type Resolver struct {
 	cache *Cache
 	rules []*rule // in merge order
 	// schemas are rules too, without values.
-	schemas []schemaRule
-	needs   []need
+	schemas   []schemaRule
+	index     map[need]int // numbers all needs of rules and schemas
+	ruleNeeds []schedule.Set
 	// clusterTypes and targets have what each satisfies, as sets of needs, and
 	// the number of the group that satisfies the same.
-	clusterTypes, targets []side
+	clusterTypes, targets sides
 	rows                  []row // by group of cluster types
-	targetGroups          []schedule.Set
 }
 
 type schemaRule struct {
 	schema *model.Schema
 	needs  schedule.Set
+}
+
+// sides are the cluster types, or the targets, of a model.
+type sides struct {
+	list   []side
+	groups []schedule.Set // what the members of each group satisfy
+	known  map[string]int // groups by what they satisfy
 }
 
 type side struct {
@@ -88,21 +97,21 @@ type row struct {
 func Resolve(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	r := &Resolver{model: m, cache: cache}
 	problems := r.readConfigs()
-	index := r.indexNeeds()
+	last := cache.last
+	if last == nil || !slices.Equal(last.rules, r.rules) || !slices.Equal(last.model.Schemas, m.Schemas) {
+		last = &Resolver{model: &model.Model{}} // needs have other numbers now
+	}
+	r.indexNeeds()
 	for _, s := range m.Schemas {
-		rule := schemaRule{schema: s, needs: schedule.NewSet(len(r.needs))}
-		for _, n := range needsOf(s.Labels) {
-			rule.needs.Add(index[n])
-		}
-		r.schemas = append(r.schemas, rule)
+		r.schemas = append(r.schemas, schemaRule{s, r.set(needsOf(s.Labels))})
 	}
-	r.clusterTypes, _ = r.sides(len(m.ClusterTypes), func(i int, n need) bool { return n.onClusterType(m.ClusterTypes[i]) })
-	r.targets, r.targetGroups = r.sides(len(m.Targets), func(i int, n need) bool { return n.onTarget(m.Targets[i]) })
-	groups := 0
-	for _, c := range r.clusterTypes {
-		groups = max(groups, c.group+1)
+	for _, rule := range r.rules {
+		r.ruleNeeds = append(r.ruleNeeds, r.set(rule.needs))
 	}
-	r.rows = make([]row, groups)
+	r.clusterTypes = sidesOf(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, satisfiedByClusterType)
+	r.targets = sidesOf(r, last.targets, last.model.Targets, m.Targets, satisfiedByTarget)
+	r.rows = make([]row, len(r.clusterTypes.groups))
+	cache.last = r
 	return r, problems
 }
 
@@ -137,13 +146,12 @@ func (r *Resolver) readConfigs() problem.List {
 	return problems
 }
 
-func (r *Resolver) indexNeeds() map[need]int {
-	index := map[need]int{}
+func (r *Resolver) indexNeeds() {
+	r.index = map[need]int{}
 	add := func(needs []need) {
 		for _, n := range needs {
-			if _, ok := index[n]; !ok {
-				index[n] = len(r.needs)
-				r.needs = append(r.needs, n)
+			if _, ok := r.index[n]; !ok {
+				r.index[n] = len(r.index)
 			}
 		}
 	}
@@ -153,55 +161,67 @@ func (r *Resolver) indexNeeds() map[need]int {
 	for _, s := range r.model.Schemas {
 		add(needsOf(s.Labels))
 	}
-	return index
 }
 
-// sides finds what each of n cluster types or targets satisfies, and groups those
-// that satisfy the same.
-func (r *Resolver) sides(n int, satisfies func(int, need) bool) (sides []side, groups []schedule.Set) {
-	sides = make([]side, n)
-	known := map[string]int{}
-	for i := range sides {
-		s := schedule.NewSet(len(r.needs))
-		for j, need := range r.needs {
-			if satisfies(i, need) {
-				s.Add(j)
-			}
+// set gives needs as a set; those that nobody has are left out.
+func (r *Resolver) set(needs []need) schedule.Set {
+	s := schedule.NewSet(len(r.index))
+	for _, n := range needs {
+		if i, ok := r.index[n]; ok {
+			s.Add(i)
 		}
-		group, ok := known[s.Key()]
-		if !ok {
-			group = len(groups)
-			known[s.Key()] = group
-			groups = append(groups, s)
-		}
-		sides[i] = side{s, group}
 	}
-	return sides, groups
+	return s
+}
+
+// sidesOf finds what each object satisfies, and groups those that satisfy the same.
+// last are the sides of the objects before; an object that is in its place still is
+// not looked at again.
+func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T) []need) sides {
+	known := len(before) == len(now) && len(last.groups) <= 2*len(now)
+	s := sides{list: make([]side, len(now)), known: map[string]int{}}
+	if known {
+		copy(s.list, last.list)
+		s.groups, s.known = last.groups[:len(last.groups):len(last.groups)], last.known
+	}
+	for i, o := range now {
+		if known && before[i] == o {
+			continue
+		}
+		set := r.set(satisfied(o))
+		group, ok := s.known[set.Key()]
+		if !ok {
+			group = len(s.groups)
+			s.known[set.Key()] = group
+			s.groups = append(s.groups, set)
+		}
+		s.list[i] = side{set, group}
+	}
+	return s
 }
 
 // For gives the values of an assignment: the indexes are those of the model's
 // lists.
 func (r *Resolver) For(clusterType, target int) *Values {
-	c := &r.clusterTypes[clusterType]
+	c := &r.clusterTypes.list[clusterType]
 	row := &r.rows[c.group]
 	row.once.Do(func() { row.classes = r.classes(c.satisfied) })
-	return row.classes[r.targets[target].group]
+	return row.classes[r.targets.list[target].group]
 }
 
 // classes finds the values for every group of targets on cluster types that
 // satisfy the same needs.
 func (r *Resolver) classes(clusterType schedule.Set) []*Values {
-	out := make([]*Values, len(r.targetGroups))
+	out := make([]*Values, len(r.targets.groups))
 	var key []byte
 	var rules []*rule
-	both := schedule.NewSet(len(r.needs))
-	index := r.ruleNeeds()
-	for i, target := range r.targetGroups {
+	both := schedule.NewSet(len(r.index))
+	for i, target := range r.targets.groups {
 		copy(both, clusterType)
 		both.Union(target)
 		rules, key = rules[:0], key[:0]
 		for j, rule := range r.rules {
-			if contains(both, index[j]) {
+			if contains(both, r.ruleNeeds[j]) {
 				rules = append(rules, rule)
 				key = binary.AppendUvarint(key, uint64(rule.serial))
 			}
@@ -219,22 +239,6 @@ func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 		out[i] = merged
 	}
 	return out
-}
-
-// ruleNeeds gives the needs of each rule as sets.
-func (r *Resolver) ruleNeeds() []schedule.Set {
-	index := map[need]int{}
-	for i, n := range r.needs {
-		index[n] = i
-	}
-	sets := make([]schedule.Set, len(r.rules))
-	for i, rule := range r.rules {
-		sets[i] = schedule.NewSet(len(r.needs))
-		for _, n := range rule.needs {
-			sets[i].Add(index[n])
-		}
-	}
-	return sets
 }
 
 func contains(set, subset schedule.Set) bool {
@@ -279,7 +283,7 @@ func (r *Resolver) Unread(plan *schedule.Plan) iter.Seq[*model.Config] {
 	return func(yield func(*model.Config) bool) {
 		byNeed := r.targetsByNeed()
 		read := map[*model.Config]bool{}
-		for i, needs := range r.ruleNeeds() {
+		for i, needs := range r.ruleNeeds {
 			config := r.rules[i].config
 			read[config] = read[config] || r.isRead(needs, plan, byNeed)
 		}
@@ -291,23 +295,36 @@ func (r *Resolver) Unread(plan *schedule.Plan) iter.Seq[*model.Config] {
 	}
 }
 
-// targetsByNeed gives for each need the targets that satisfy it.
+// targetsByNeed gives for each need the targets that satisfy it; nil for none.
 func (r *Resolver) targetsByNeed() []schedule.Set {
-	sets := make([]schedule.Set, len(r.needs))
+	sets := make([]schedule.Set, len(r.index))
 	for i := range sets {
-		sets[i] = schedule.NewSet(len(r.targets))
+		sets[i] = schedule.NewSet(len(r.targets.list))
 	}
-	for i, t := range r.targets {
+	for i, t := range r.targets.list {
 		for j := range t.satisfied.All() {
 			sets[j].Add(i)
+		}
+	}
+	for j := range sets {
+		if sets[j].Empty() {
+			sets[j] = nil
 		}
 	}
 	return sets
 }
 
+// isRead reports whether an assignment satisfies all needs. What a cluster type
+// does not satisfy itself, one of its targets must.
 func (r *Resolver) isRead(needs schedule.Set, plan *schedule.Plan, byNeed []schedule.Set) bool {
-	candidates := schedule.NewSet(len(r.targets))
-	for i, c := range r.clusterTypes {
+	candidates := schedule.NewSet(len(r.targets.list))
+next:
+	for i, c := range r.clusterTypes.list {
+		for j := range needs.All() {
+			if !c.satisfied.Has(j) && byNeed[j] == nil {
+				continue next
+			}
+		}
 		copy(candidates, plan.Targets(i))
 		for j := range needs.All() {
 			if !c.satisfied.Has(j) {
