@@ -1,12 +1,14 @@
 package templatefunc
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mitchellh/hashstructure"
@@ -75,12 +77,12 @@ func unquote(v any) string {
 // marshal gives a value as YAML, "" on an error of yaml.v3.
 func marshal(v any) (string, error) {
 	var found oddities
-	found.in(v)
+	found.in(v, inMap)
 	if found.unsorted {
 		return "", fmt.Errorf("the key %q cannot be sorted among the others of its map", found.key)
 	}
-	if found.newlines {
-		v = quoteNewlines(v)
+	if found.lossy || found.overflow {
+		v = quoteLossy(v, inMap)
 	}
 	out, err := yaml.Marshal(v)
 	if err != nil {
@@ -89,21 +91,45 @@ func marshal(v any) (string, error) {
 	return string(out), nil
 }
 
-// newlines is a text of newlines only. yaml.v3 writes it as a block that reads
-// back with one newline less; in quotes it keeps them all.
-type newlines string
+// quoted is a text that yaml.v3 does not write so that it reads back; in double
+// quotes it does.
+type quoted string
 
-func (n newlines) MarshalYAML() (any, error) {
-	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(n)}, nil
+func (q quoted) MarshalYAML() (any, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(q)}, nil
 }
 
-func isNewlines(text string) bool {
-	return text != "" && strings.Trim(text, "\n") == ""
+// place is where in a structure a text stands.
+type place int
+
+const (
+	inMap place = iota
+	inList
+	asKey
+)
+
+// isLossy reports whether a text might not read back from what yaml.v3 writes. It
+// loses a newline at the beginning of a text, and cannot read some that begin with
+// white space; where that depends on what is around, as for keys and items of
+// lists, all of them are taken for lossy. Only a text of several lines can be one.
+func isLossy(text string, at place) bool {
+	if text == "" || !strings.Contains(" \t\n", text[:1]) || !strings.Contains(text, "\n") {
+		return false
+	}
+	if at != inMap {
+		return true
+	}
+	out, err := yaml.Marshal(map[string]string{"k": text})
+	var back map[string]string
+	return err == nil && (yaml.Unmarshal(out, &back) != nil || back["k"] != text)
 }
 
 // oddities are what yaml.v3 does not write well.
 type oddities struct {
-	newlines bool // a text of newlines only is there, maybe as a key
+	lossy bool // a text is there that would not read back, maybe as a key
+	// overflow says that keys have numbers in them which yaml.v3 compares wrongly,
+	// in an order that differs from run to run.
+	overflow bool
 	// unsorted says that a map has keys that yaml.v3 leaves in the random order of
 	// Go's maps: it takes all bytes that are not UTF-8 for equal, and NaN for equal
 	// to every number. The key is the first of them.
@@ -112,25 +138,27 @@ type oddities struct {
 }
 
 // in looks for oddities in a value.
-func (o *oddities) in(v any) {
+func (o *oddities) in(v any, at place) {
 	switch v := v.(type) {
 	case string:
-		o.newlines = o.newlines || isNewlines(v)
+		o.lossy = o.lossy || isLossy(v, at)
 	case []any:
 		for _, e := range v {
-			o.in(e)
+			o.in(e, inList)
 		}
 	case []string:
-		o.newlines = o.newlines || slices.ContainsFunc(v, isNewlines)
+		for _, e := range v {
+			o.in(e, inList)
+		}
 	case map[string]any:
 		for k, e := range v {
 			o.inKey(k, len(v), utf8.ValidString(k))
-			o.in(e)
+			o.in(e, inMap)
 		}
 	case map[string]string:
 		for k, e := range v {
 			o.inKey(k, len(v), utf8.ValidString(k))
-			o.newlines = o.newlines || isNewlines(e)
+			o.in(e, inMap)
 		}
 	case map[any]any:
 		for k, e := range v {
@@ -140,14 +168,15 @@ func (o *oddities) in(v any) {
 			case float64:
 				o.inKey("NaN", len(v), !math.IsNaN(k))
 			}
-			o.in(e)
+			o.in(e, inMap)
 		}
 	}
 }
 
 // inKey looks at a key of a map of so many.
 func (o *oddities) inKey(key string, of int, sortable bool) {
-	o.newlines = o.newlines || isNewlines(key)
+	o.lossy = o.lossy || isLossy(key, asKey)
+	o.overflow = o.overflow || overflows(key)
 	if sortable || of == 1 {
 		return
 	}
@@ -156,13 +185,13 @@ func (o *oddities) inKey(key string, of int, sortable bool) {
 	}
 }
 
-// quoteNewlines gives the value with its texts of newlines as newlines, and with
-// nothing else that shows in YAML changed.
-func quoteNewlines(v any) any {
+// quoteLossy gives the value with its lossy texts as quoted, and with nothing else
+// that shows in YAML changed.
+func quoteLossy(v any, at place) any {
 	switch v := v.(type) {
 	case string:
-		if isNewlines(v) {
-			return newlines(v)
+		if isLossy(v, at) {
+			return quoted(v)
 		}
 	case []any:
 		return quoteList(v)
@@ -179,17 +208,58 @@ func quoteNewlines(v any) any {
 }
 
 func quoteList[E any](list []E) []any {
-	quoted := make([]any, len(list))
+	items := make([]any, len(list))
 	for i, e := range list {
-		quoted[i] = quoteNewlines(e)
+		items[i] = quoteLossy(e, inList)
 	}
-	return quoted
+	return items
 }
 
-func quoteMap[K comparable, V any](m map[K]V) map[any]any {
-	quoted := make(map[any]any, len(m))
+// quoteMap leaves the order of the keys to yaml.v3, unless that has none.
+func quoteMap[K comparable, V any](m map[K]V) any {
+	items, inOrder := make(map[any]any, len(m)), true
 	for k, v := range m {
-		quoted[quoteNewlines(k)] = quoteNewlines(v)
+		key := quoteLossy(k, asKey)
+		items[key] = quoteLossy(v, inMap)
+		if text, ok := any(k).(string); ok && overflows(text) {
+			inOrder = false
+		}
 	}
-	return quoted
+	if inOrder {
+		return items
+	}
+	return byBytes(items)
+}
+
+// byBytes is a map that is written with its keys in the order of their bytes.
+type byBytes map[any]any
+
+func (m byBytes) MarshalYAML() (any, error) {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, key := range slices.SortedFunc(maps.Keys(m), func(a, b any) int {
+		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	}) {
+		var k, v yaml.Node
+		if err := errors.Join(k.Encode(key), v.Encode(m[key])); err != nil {
+			return nil, err
+		}
+		n.Content = append(n.Content, &k, &v)
+	}
+	return n, nil
+}
+
+// overflows reports whether a key has a number of 19 digits or more, which is over
+// what yaml.v3 can compare, or a digit that is not ASCII.
+func overflows(key string) bool {
+	run := 0
+	for _, r := range key {
+		if !unicode.IsDigit(r) {
+			run = 0
+			continue
+		}
+		if run++; run >= 19 || r > unicode.MaxASCII {
+			return true
+		}
+	}
+	return false
 }

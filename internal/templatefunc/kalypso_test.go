@@ -1,8 +1,8 @@
 package templatefunc
 
 import (
+	"bytes"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +49,8 @@ func TestToYaml(t *testing.T) {
 
 		{"only a newline", "\n", `"\n"`},
 		{"only newlines", map[string]any{"a": "\n", "b": "x\n", "c": "\n\n\n"}, "a: \"\\n\"\nb: |\n    x\nc: \"\\n\\n\\n\""},
+		{"numbers that overflow", map[string]any{"x18446744073709551617": 1, "x2": []any{1}, "x15": 3}, "x15: 3\nx18446744073709551617: 1\nx2:\n    - 1"},
+		{"a newline first", map[string]any{"a": "\nx", "b": "  x\ny"}, "a: \"\\nx\"\nb: |4-\n      x\n    y"},
 		{"only newlines further in", map[string]any{"a": []any{map[any]any{"b": []string{"\n"}}, 1}}, "a:\n    - b:\n        - \"\\n\"\n    - 1"},
 		{"only newlines among labels", map[string]string{"a": "\n", "b": "1"}, "a: \"\\n\"\nb: \"1\""},
 		{"only newlines as a key", map[any]any{"\n": 1, 2: 3}, "2: 3\n? \"\\n\"\n: 1"},
@@ -208,8 +210,8 @@ func (s *source) value(depth int) any {
 	return s.text()
 }
 
-// FuzzToYaml checks that toYaml writes what yaml.v3 writes unless a text consists
-// of newlines, and that it reads back as the value it was.
+// FuzzToYaml checks that toYaml writes what yaml.v3 writes unless a text would not
+// read back, and that it reads back as the value it was.
 func FuzzToYaml(f *testing.F) {
 	for _, seed := range []string{"\x00\x02\n\n", "\x05\x00\x05hello", "\x06\x01a\x00\x01\n", "\x0b\x01\n\x0a\x01a\x00\x03a\nb\x01b\x00\x021 \x00", "\x02"} {
 		f.Add([]byte(seed))
@@ -219,7 +221,7 @@ func FuzzToYaml(f *testing.F) {
 		value := s.value(0)
 		got, err := toYAML(value)
 		var found oddities
-		if found.in(value); found.unsorted {
+		if found.in(value, inMap); found.unsorted {
 			if err == nil {
 				t.Errorf("%#v gives %q, want an error since its keys have no order", value, got)
 			}
@@ -232,13 +234,13 @@ func FuzzToYaml(f *testing.F) {
 		if err != nil || got != again {
 			t.Errorf("%#v gives %q and then %q, error %v", value, got, again, err)
 		}
-		if !found.newlines {
+		if !found.lossy && !found.overflow {
 			if want, err := yaml.Marshal(value); err != nil || got+"\n" != string(want) {
 				t.Errorf("%#v gives %q, yaml.v3 %q", value, got+"\n", want)
 			}
 		}
-		if !yamlKeeps(value) {
-			return
+		if bytes.Contains(data, []byte("<<")) {
+			return // a key that yaml.v3 writes plain, and reads as a merge
 		}
 		var back any
 		if err := yaml.Unmarshal([]byte(got+"\n"), &back); err != nil {
@@ -248,36 +250,6 @@ func FuzzToYaml(f *testing.F) {
 			t.Errorf("%q reads back as another value (-want +got):\n%s", got, diff)
 		}
 	})
-}
-
-// yamlKeeps reports whether yaml.v3 itself reads every text of a value as it
-// wrote it. It loses a newline at the begin of any text, and cannot read tabs that
-// begin a line; toYaml has those bytes in common with Kalypso.
-func yamlKeeps(v any) bool {
-	switch v := v.(type) {
-	case string:
-		if isNewlines(v) {
-			return true
-		}
-		out, err := yaml.Marshal([]string{v})
-		var back []any
-		return err == nil && yaml.Unmarshal(out, &back) == nil && cmp.Equal(back, []any{v})
-	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !yamlKeeps(e) })
-	case map[string]any:
-		for k, e := range v {
-			if !yamlKeeps(k) || !yamlKeeps(e) {
-				return false
-			}
-		}
-	case map[any]any:
-		for k, e := range v {
-			if !yamlKeeps(k) || !yamlKeeps(e) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // normal gives maps one type, by which they can be compared.
