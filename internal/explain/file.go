@@ -94,7 +94,7 @@ func (q *asker) rendered(i, j int, u use) Made {
 		return m
 	}
 	d, v := q.data(i, j)
-	text, mistake := t.Expand(&render.Pass{}, nil, &d, render.Scope{Values: v.Digest})
+	text, mistake := t.Expand(&render.Pass{}, nil, &d, render.Scope{Values: v.Digest}, nil)
 	switch {
 	case mistake != nil:
 		m.WhyNot = "the template fails: " + mistake.Summary

@@ -58,6 +58,7 @@ type compiled struct {
 	template *render.Template
 	problems problem.List
 	digest   digest
+	fine     shapeSet
 }
 
 // Rendered gives the number of assignments that were rendered since the cache was

@@ -3,6 +3,7 @@ package output
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -51,6 +52,7 @@ type worker struct {
 	pass    *pass
 	buffer  []byte
 	entries []tree.Entry
+	shapes  [3]render.Shape // of the texts that were rendered last
 }
 
 // row renders cluster type i, taking over what is known from the last run.
@@ -184,7 +186,7 @@ func (w *worker) cell(i, k int) cell {
 	p.cache.rendered.Add(1)
 	p.validate(i, j, v)
 	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
-		p.check(i, j, files)
+		w.check(i, j, files)
 		c.id = files.id()
 	}
 	return c
@@ -209,13 +211,14 @@ func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool
 	scope := render.Scope{ClusterType: c, Target: t, Values: v.Digest}
 	ok := true
 	w.buffer = w.buffer[:0]
-	expand := func(c *compiled) (from, to int) {
+	expand := func(c *compiled, shape *render.Shape) (from, to int) {
 		from = len(w.buffer)
+		shape.Reset()
 		if c == nil {
 			ok = false
 			return from, from
 		}
-		text, mistake := c.template.Expand(&p.texts, w.buffer, &d, scope)
+		text, mistake := c.template.Expand(&p.texts, w.buffer, &d, scope, shape)
 		if mistake != nil {
 			p.found.inTemplate(c.template, mistake, assignment{i, j})
 			ok = false
@@ -226,9 +229,9 @@ func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool
 		return from, len(text)
 	}
 	ts := p.templates[i]
-	r0, r1 := expand(ts.reconciler)
-	n0, n1 := expand(ts.namespace)
-	c0, c1 := expand(ts.config)
+	r0, r1 := expand(ts.reconciler, &w.shapes[0])
+	n0, n1 := expand(ts.namespace, &w.shapes[1])
+	c0, c1 := expand(ts.config, &w.shapes[2])
 	f := files{reconciler: w.buffer[r0:r1:r1], namespace: w.buffer[n0:n1:n1], config: w.buffer[c0:c1:c1]}
 	if ts.config != nil {
 		f.configName = configName(ts.config.template.Model.ContentType)
@@ -280,19 +283,52 @@ func isYAML(contentType string) bool {
 	return contentType == "" || contentType == "yaml" || contentType == "yml"
 }
 
-// check looks at the rendered text, and at the name of the namespace if a template
-// uses it.
-func (p *pass) check(i, j int, f files) {
-	ts := p.templates[i]
-	inspect := func(c *compiled, text []byte) {
-		for _, finding := range manifest.Check(text) {
+// check looks at the texts that were rendered last, and at the name of the
+// namespace if a template uses it.
+func (w *worker) check(i, j int, f files) {
+	p, ts := w.pass, w.pass.templates[i]
+	inspect := func(c *compiled, text []byte, shape *render.Shape) {
+		key, known := shape.Key()
+		if known && c.fine.has(key) {
+			return
+		}
+		findings := manifest.Check(text)
+		for _, finding := range findings {
 			p.found.inText(c.template, finding, assignment{i, j})
 		}
+		if known && findings == nil {
+			c.fine.add(key)
+		}
 	}
-	inspect(ts.reconciler, f.reconciler)
-	inspect(ts.namespace, f.namespace)
+	inspect(ts.reconciler, f.reconciler, &w.shapes[0])
+	inspect(ts.namespace, f.namespace, &w.shapes[1])
 	if isYAML(ts.config.template.Model.ContentType) {
-		inspect(ts.config, f.config)
+		inspect(ts.config, f.config, &w.shapes[2])
 	}
 	p.checkNamespace(i, j)
+}
+
+// shapeSet has the shapes of texts that were checked and found to be fine.
+type shapeSet struct {
+	mu    sync.RWMutex
+	known map[string]struct{}
+}
+
+// maxShapes bounds what is remembered for a template.
+const maxShapes = 1 << 12
+
+func (s *shapeSet) has(key []byte) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.known[string(key)]
+	return ok
+}
+
+func (s *shapeSet) add(key []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxShapes {
+		s.known = map[string]struct{}{}
+	}
+	s.known[string(key)] = struct{}{}
 }

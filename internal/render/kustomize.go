@@ -41,7 +41,8 @@ func newKustomizeEngine(t *model.Template) (Engine, []Mistake) {
 func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) }
 
 // Expand implements Engine.
-func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+	shape.forget()
 	texts, mistake := e.text.texts(p, d, s)
 	if mistake != nil {
 		return dst, mistake

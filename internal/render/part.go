@@ -21,6 +21,7 @@ type part struct {
 type fieldPart struct {
 	text  func(*Data) (string, bool)
 	quote bool
+	alone bool // it stands alone as the value of a key; see Shape
 	line  int
 	name  string
 }
@@ -37,6 +38,16 @@ type blockPart struct {
 // cut takes a parsed manifest apart. A variable that is declared at the top level
 // is seen by all that follows, so that the rest stays one part.
 func cut(t *template.Template, text string) []part {
+	parts := cutNodes(t, text)
+	for i, p := range parts {
+		if p.field != nil && i > 0 && i+1 < len(parts) {
+			p.field.alone = standsAlone(parts[i-1].literal, parts[i+1].literal)
+		}
+	}
+	return parts
+}
+
+func cutNodes(t *template.Template, text string) []part {
 	var parts []part
 	nodes := t.Root.Nodes
 	for i, n := range nodes {

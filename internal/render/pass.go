@@ -26,7 +26,7 @@ func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mi
 		return b.expand(d)
 	}
 	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
-	if b.reads&fieldBit["ConfigData"] != 0 {
+	if b.ofValues() {
 		texts = &e.ofValues // values are known by their digest, so that it outlives the pass
 	}
 	if text, ok := texts.find(key); ok {
@@ -61,6 +61,11 @@ func (t *texts) keep(key memoKey, text []byte) {
 	t.known[key] = text
 }
 
+// ofValues reports whether the text of a block depends on the values alone.
+func (b *blockPart) ofValues() bool {
+	return b.reads&fieldBit["ConfigData"] != 0 && b.reads&^ofValues == 0
+}
+
 // scope gives what identifies the data that a block reads, if assignments share
 // them.
 func (b *blockPart) scope(s Scope) (any, bool) {
@@ -68,7 +73,7 @@ func (b *blockPart) scope(s Scope) (any, bool) {
 	case b.reads&^fieldSet("Environment") == 0:
 		return nil, true
 	case b.reads&^ofValues == 0:
-		return s.Values, s.Values != nil
+		return s.Values, true
 	case b.reads&^ofTarget == 0:
 		return s.Target, s.Target != nil
 	case b.reads&^ofClusterType == 0:

@@ -26,6 +26,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/values"
 )
 
 // Data is what a template sees. The fields up to ConfigData are Kalypso's.
@@ -45,11 +46,11 @@ type Data struct {
 }
 
 // Scope says which data are the same for which assignments: equal keys mean equal
-// data, for one Pass; those of values, for ever. They must be usable as map keys.
+// data for one Pass (those of values, for ever). They must be usable as map keys.
 type Scope struct {
-	ClusterType any // .Environment, .ClusterType
-	Target      any // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
-	Values      any // .Environment, .ConfigData
+	ClusterType any           // .Environment, .ClusterType
+	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
+	Values      values.Digest // .Environment, .ConfigData
 }
 
 // Mistake is what went wrong in a template; Line counts from 1 in the manifest.
@@ -61,8 +62,8 @@ type Mistake struct {
 // Engine expands the manifests of one template.
 type Engine interface {
 	// Expand appends the text of the file to dst, or gives the mistake that
-	// prevents it.
-	Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake)
+	// prevents it. It notes the text's shape, unless that is nil.
+	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake)
 	// Reads reports whether the template reads a field of Data.
 	Reads(field string) bool
 }
@@ -96,12 +97,14 @@ func Compile(t *model.Template) (*Template, problem.List) {
 	return compiled, problems
 }
 
-// Expand appends what the template makes of the data to dst.
-func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+// Expand appends what the template makes of the data to dst, and notes its shape
+// (which may be nil).
+func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	if t.engine == nil {
+		shape.forget()
 		return dst, nil
 	}
-	return t.engine.Expand(p, dst, d, s)
+	return t.engine.Expand(p, dst, d, s, shape)
 }
 
 // Reads reports whether the template reads a field of Data, such as "Namespace".

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/values"
 )
 
 var data = render.Data{
@@ -35,12 +36,12 @@ func expand(t *testing.T, engine string, expansions int, manifests ...string) (s
 		return "", problems
 	}
 	var pass render.Pass
-	scope := render.Scope{ClusterType: "pier", Target: "gull-main", Values: 1}
-	fresh, mistake := compiled.Expand(&pass, nil, &data, scope)
+	scope := render.Scope{ClusterType: "pier", Target: "gull-main", Values: values.Digest{1}}
+	fresh, mistake := compiled.Expand(&pass, nil, &data, scope, nil)
 	if mistake != nil {
 		return "", problem.List{compiled.Problem(mistake)}
 	}
-	again, _ := compiled.Expand(&pass, []byte("before"), &data, scope)
+	again, _ := compiled.Expand(&pass, []byte("before"), &data, scope, nil)
 	if diff := cmp.Diff("before"+string(fresh), string(again)); diff != "" {
 		t.Errorf("a second expansion with the same data differs:\n%s", diff)
 	}

@@ -71,14 +71,14 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 func (e *textEngine) Reads(field string) bool { return e.reads&fieldBit[field] != 0 }
 
 // Expand implements Engine.
-func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	if e.mutates {
 		d = d.copy()
 	}
 	start := len(dst)
 	for i := range e.manifests {
 		body := len(dst)
-		text, mistake := e.manifest(p, i, dst, d, s)
+		text, mistake := e.manifest(p, i, dst, d, s, shape)
 		if mistake != nil {
 			mistake.Manifest = i
 			return dst[:start], mistake
@@ -98,7 +98,7 @@ func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, *Mistake) {
 	}
 	var out [][]byte
 	for i := range e.manifests {
-		text, mistake := e.manifest(p, i, nil, d, s)
+		text, mistake := e.manifest(p, i, nil, d, s, nil)
 		if mistake != nil {
 			mistake.Manifest = i
 			return nil, mistake
@@ -109,7 +109,7 @@ func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, *Mistake) {
 }
 
 // manifest appends the text of one manifest to dst.
-func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope) ([]byte, *Mistake) {
+func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	body := len(dst)
 	for _, part := range e.manifests[i].parts {
 		switch {
@@ -117,20 +117,24 @@ func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope) ([]b
 			dst = append(dst, part.literal...)
 		case part.field != nil:
 			var ok bool
+			begin := len(dst)
 			if dst, ok = part.field.expand(dst, d); !ok {
 				return nil, &Mistake{Line: part.field.line, Hint: missingHint, Summary: part.field.name + " has no value"}
 			}
+			shape.field(part.field, dst[begin:])
 		default:
 			text, mistake := p.block(e, part.block, d, s)
 			if mistake != nil {
 				return nil, mistake
 			}
 			dst = append(dst, text...)
+			shape.block(part.block, text, s.Values)
 		}
 	}
 	if !bytes.Contains(dst[body:], opening) {
 		return dst, nil
 	}
+	shape.forget()
 	text, mistake := e.again(slices.Clone(dst[body:]), d)
 	return append(dst[:body], text...), mistake
 }
