@@ -194,6 +194,7 @@ func (c *check) operands(k kustomization) int {
 	for _, name := range k.spec.Resources {
 		size = min(size+c.resource(k.ref("resources", name)), enough)
 	}
+	//lint:ignore SA1019 control planes still have it, and krusty reads it
 	for _, name := range k.spec.Bases {
 		size = min(size+c.resource(k.ref("bases", name)), enough)
 	}

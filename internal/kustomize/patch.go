@@ -11,9 +11,11 @@ func (c *check) patched(k kustomization) int {
 	for _, p := range k.spec.Patches {
 		size += c.patch(k.source, "patches", p.Path, p.Patch)
 	}
+	//lint:ignore SA1019 control planes still have it, and krusty reads it
 	for _, p := range k.spec.PatchesJson6902 {
 		size += c.patch(k.source, "patchesJson6902", p.Path, p.Patch)
 	}
+	//lint:ignore SA1019 control planes still have it, and krusty reads it
 	for _, p := range k.spec.PatchesStrategicMerge {
 		size += c.strategicPatch(k.ref("patchesStrategicMerge", string(p)))
 	}

@@ -88,12 +88,11 @@ func BenchmarkIdle(b *testing.B) {
 func change(b *testing.B, size fleet.Size, touched int64, edit func(*fleet.Fleet, int)) {
 	f, parser, cache := fleet.New(size), model.NewParser(), &output.Cache{}
 	render(b, parser, f, cache)
-	layers := f.Layers()
 	var spent float64
 	for n := 0; b.Loop(); n++ {
 		b.StopTimer()
 		edit(f, n)
-		layers = f.Layers()
+		layers := f.Layers()
 		before := cache.Rendered()
 		b.StartTimer()
 		start := cpuSeconds(b)
