@@ -8,8 +8,8 @@ import (
 
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
-	"internal/output/output.go: pass.rows":         "cluster types are rendered in parallel",
-	"internal/source/source.go: reading.workloads": "workload repositories are read in parallel",
+	"internal/output/output.go: pass.rows":          "cluster types are rendered in parallel",
+	"internal/source/reading.go: reading.workloads": "workload repositories are read in parallel",
 }
 
 // checkGoroutines reports goroutines, and calls of a method named Go (of a

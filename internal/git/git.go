@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
@@ -42,6 +43,7 @@ var (
 
 // Repository is a repository that can be read. It may be used concurrently.
 type Repository struct {
+	mu       sync.Mutex // go-git's object store is not safe for concurrent use
 	git      *gogit.Repository
 	location string // for errors; without a password
 }
@@ -49,19 +51,36 @@ type Repository struct {
 // Token is what a remote is told to prove who asks. The zero Token is nobody.
 type Token struct{ Username, Secret string }
 
-// Open opens a local repository, bare or with a work tree.
+// Open opens the local repository at path, bare or with a work tree.
 func Open(path string) (*Repository, error) {
+	return open(path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+}
+
+// Find opens the repository that a folder of this machine is in: the folder itself,
+// or one above it.
+func Find(path string) (*Repository, error) {
+	r, err := Open(path)
+	if !errors.Is(err, ErrNotFound) {
+		return r, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
+	}
+	return open(path, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+}
+
+func open(path string, options *gogit.PlainOpenOptions) (*Repository, error) {
 	if strings.HasPrefix(path, "-") {
 		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
 	}
-	r, err := gogit.PlainOpenWithOptions(path, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	r, err := gogit.PlainOpenWithOptions(path, options)
 	if errors.Is(err, gogit.ErrRepositoryNotExists) {
 		return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	return &Repository{r, path}, nil
+	return &Repository{git: r, location: path}, nil
 }
 
 // Mirror makes dir hold all branches and tags of the remote at url, and opens it.
@@ -134,7 +153,9 @@ func (r *Repository) fetch(ctx context.Context, token Token) error {
 // tag, a full reference, with ~n and ^n. A branch that only the remote origin has
 // is found too, as in a fresh clone.
 func (r *Repository) Resolve(revision string) (string, error) {
-	if strings.HasPrefix(revision, "-") || revision == "" {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if strings.HasPrefix(revision, "-") || strings.Contains(revision, ":") || revision == "" {
 		return "", fmt.Errorf("%q: %w", revision, ErrNoRevision)
 	}
 	for _, name := range []string{revision, "refs/remotes/origin/" + revision} {
@@ -152,6 +173,8 @@ func (r *Repository) Resolve(revision string) (string, error) {
 // DefaultBranch gives the branch that is checked out, or that a bare repository's
 // HEAD points to; "" if there is none.
 func (r *Repository) DefaultBranch() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	head, err := r.git.Reference(plumbing.HEAD, false)
 	if err != nil || head.Type() != plumbing.SymbolicReference {
 		return ""
@@ -161,6 +184,8 @@ func (r *Repository) DefaultBranch() string {
 
 // Remotes gives the URLs of all remotes, sorted.
 func (r *Repository) Remotes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	remotes, err := r.git.Remotes()
 	if err != nil {
 		return nil
@@ -175,6 +200,8 @@ func (r *Repository) Remotes() []string {
 
 // Tree gives the files of a commit, without their content.
 func (r *Repository) Tree(commit string) (tree.Tree, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	c, err := r.git.CommitObject(plumbing.NewHash(commit))
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, err)
@@ -212,6 +239,8 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, error) {
 // Load gives the same tree with the content of the files for which want says so;
 // size is in bytes.
 func (r *Repository) Load(t tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	loaded, err := r.load("", t, want)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)

@@ -39,6 +39,15 @@ func normalized(maps map[string]string) map[string]string {
 	return out
 }
 
+// openControlPlane gives the control plane itself: of a local one, a folder inside
+// may be named.
+func (r *repositories) openControlPlane(ctx context.Context, location string) (*git.Repository, error) {
+	if git.IsRemote(location) || r.mapped(location) {
+		return r.open(ctx, location, false)
+	}
+	return git.Find(git.LocalPath(location))
+}
+
 // own says which URLs are the control plane's: its location and its remotes. A
 // local repository without remotes has no URL to compare, so that every environment
 // and BaseRepo that no map names is taken to be in it.

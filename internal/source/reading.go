@@ -1,0 +1,323 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Read gives the input of an environment as the control plane names it.
+func (s *Source) Read(ctx context.Context, env string) (Input, problem.List, error) {
+	return s.ReadAt(ctx, env, Revisions{})
+}
+
+// ReadAt gives the input of an environment at other revisions.
+func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
+	r := &reading{Source: s, env: env, at: at}
+	if r.at.Base == "" {
+		r.at.Base = s.options.Base
+	}
+	if r.at.Environment == "" {
+		r.at.Environment = s.options.EnvironmentRevision
+	}
+	if err := r.environment(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	if r.layers == nil { // there is nothing that could point to the rest
+		return r.input(), r.problems.Sorted(), nil
+	}
+	if err := r.base(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	if err := r.workloads(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	return r.input(), r.problems.Sorted(), nil
+}
+
+// reading is one call of ReadAt.
+type reading struct {
+	*Source
+	env      string
+	at       Revisions
+	layers   []model.Layer
+	commits  []Commit
+	problems problem.List
+}
+
+func (r *reading) input() Input {
+	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits}
+}
+
+// environment reads the environment's own branch.
+func (r *reading) environment(ctx context.Context) error {
+	layer := model.Layer{Kind: model.Env, Name: r.env}
+	if r.options.EnvironmentDir != "" {
+		return r.folder(layer, r.options.EnvironmentDir)
+	}
+	all, problems, err := r.Environments(ctx)
+	if err != nil {
+		return err
+	}
+	r.problems = append(r.problems, problems...)
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+		if e.Name != r.env {
+			continue
+		}
+		ref := e.ControlPlane
+		ref.Commit = r.at.Environment
+		return r.repository(ctx, layer, ref, &e.Object)
+	}
+	hint := problem.DidYouMean(r.env, names)
+	if hint == "" && names != nil {
+		hint = "the environments are " + strings.Join(names, ", ")
+	}
+	r.problems.Addf(problem.Pos{Layer: "base", File: ".environments"}, "Environment/"+r.env, hint, "there is no such environment")
+	return nil
+}
+
+// base reads what the environment's BaseRepos point to.
+func (r *reading) base(ctx context.Context) error {
+	found := r.found()
+	main := mainOf(found.BaseRepos)
+	if r.options.BaseDir != "" {
+		name := "main"
+		for _, b := range found.BaseRepos {
+			if b == main {
+				name = b.Name
+				continue
+			}
+			r.problems.Warnf(b.Pos, b.Subject(), "", "it is not read: --base-dir stands for %s", main.Subject())
+		}
+		return r.folder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
+	}
+	if main == nil {
+		r.problems.Warnf(problem.Pos{Layer: r.env}, "Environment/"+r.env, "nothing has been promoted to it yet",
+			"the environment has no BaseRepo; the head of the base is used")
+		return r.unpromoted()
+	}
+	for _, b := range found.BaseRepos {
+		ref := b.RepoRef
+		if b == main && r.at.Base != "" {
+			ref.Commit = r.at.Base
+		}
+		if err := r.repository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mainOf gives the BaseRepo that is promoted: the one named main, or else the
+// first by name; nil if there are none.
+func mainOf(repos []*model.BaseRepo) *model.BaseRepo {
+	var first *model.BaseRepo
+	for _, b := range repos {
+		if b.Name == "main" {
+			return b
+		}
+		if first == nil || b.Name < first.Name {
+			first = b
+		}
+	}
+	return first
+}
+
+func (r *reading) unpromoted() error {
+	commit, err := r.baseCommit(r.at.Base)
+	if err != nil {
+		return err
+	}
+	return r.commit(model.Layer{Kind: model.Base, Name: "main"}, r.controlPlane, r.options.ControlPlane, commit, "", nil)
+}
+
+// found gives what the layers that were read point to.
+func (r *reading) found() model.Found {
+	var all model.Found
+	for _, l := range r.layers {
+		f := r.options.Parser.Scan(r.env, l)
+		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)
+		all.Registrations = append(all.Registrations, f.Registrations...)
+	}
+	return all
+}
+
+// workloads reads the repositories of all registrations, several at a time.
+func (r *reading) workloads(ctx context.Context) error {
+	registrations := r.found().Registrations
+	r.unknownFolders(registrations)
+	parts := make([]reading, len(registrations))
+	errs := make([]error, len(registrations))
+	var wait sync.WaitGroup
+	room := make(chan struct{}, maxParallel)
+	for i, registration := range registrations {
+		parts[i] = reading{Source: r.Source, env: r.env}
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			errs[i] = parts[i].registration(ctx, registration)
+		})
+	}
+	wait.Wait()
+	for i := range parts {
+		r.layers = append(r.layers, parts[i].layers...)
+		r.commits = append(r.commits, parts[i].commits...)
+		r.problems = append(r.problems, parts[i].problems...)
+	}
+	return errors.Join(errs...)
+}
+
+// maxParallel bounds how many repositories are read at a time.
+const maxParallel = 8
+
+func (r *reading) registration(ctx context.Context, registration *model.Registration) error {
+	layer := model.Layer{Kind: model.Workloads, Name: registration.Name}
+	if dir, ok := r.options.Workloads[registration.Name]; ok {
+		return r.folder(layer, dir)
+	}
+	if r.controlPlane == nil && !r.repositories.mapped(registration.Workload.Repo) {
+		r.problems.Addf(registration.Pos, registration.Subject(),
+			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),
+			"its workloads are not read: there is no folder for them")
+		return nil
+	}
+	return r.repository(ctx, layer, registration.Workload, &registration.Object)
+}
+
+// unknownFolders reports --workload folders for registrations that do not exist.
+func (r *reading) unknownFolders(registrations []*model.Registration) {
+	var names []string
+	for _, registration := range registrations {
+		names = append(names, registration.Name)
+	}
+	for name := range r.options.Workloads {
+		if !slices.Contains(names, name) {
+			r.problems.Addf(problem.Pos{}, "WorkloadRegistration/"+name, problem.DidYouMean(name, names),
+				"--workload names a registration that environment %s does not have", r.env)
+		}
+	}
+}
+
+// folder adds a layer from a plain folder.
+func (r *reading) folder(layer model.Layer, dir string) error {
+	files, err := Folder(dir)
+	if err != nil {
+		return err
+	}
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Folder: dir})
+	r.add(layer, Filter(files), "")
+	return nil
+}
+
+// repository adds a layer from what an object points to.
+func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object) error {
+	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
+	if errors.Is(err, git.ErrNotFound) {
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", git.Redact(ref.Repo))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	revision := ref.Commit
+	if revision == "" {
+		revision = ref.Branch
+	}
+	commit, err := repo.Resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		r.problems.Addf(by.Pos, by.Subject(), "", "%s has no branch or commit %q", git.Redact(ref.Repo), revision)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.commit(layer, repo, ref.Repo, commit, ref.Path, by)
+}
+
+// commit adds a layer from a commit. by is the object that names the path; nil if
+// it is the root.
+func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
+	clean := path.Clean("/" + sub)[1:]
+	files, err := r.folderOf(commitFolder{repo, commit, clean})
+	if err != nil {
+		return err
+	}
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: git.Redact(url), Commit: commit})
+	if files.IsEmpty() && clean != "" {
+		r.problems.Addf(by.Pos, by.Subject(), "", "%s has no folder %q at commit %s", git.Redact(url), sub, commit)
+		return nil
+	}
+	r.add(layer, files, clean)
+	return nil
+}
+
+// folderOf reads a folder of a commit as Flux would load it.
+func (s *Source) folderOf(f commitFolder) (tree.Tree, error) {
+	s.mu.Lock()
+	known, ok := s.folders[f]
+	s.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	t, err := f.repo.Tree(f.commit)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	t, err = f.repo.Load(t, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	t, err = f.repo.Load(Filter(t).Sub(f.sub), wanted)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders == nil || len(s.folders) >= maxFolders {
+		s.folders = map[commitFolder]tree.Tree{}
+	}
+	s.folders[f] = t
+	return t, nil
+}
+
+// add adds a layer of the files below a prefix of their repository.
+func (r *reading) add(layer model.Layer, files tree.Tree, prefix string) {
+	layer.Files, layer.Prefix = files, prefix
+	r.links(layer)
+	r.layers = append(r.layers, layer)
+}
+
+// links reports symbolic links: Flux leaves them out, and one that leads out of the
+// repository is a mistake, or worse.
+func (r *reading) links(layer model.Layer) {
+	for file, e := range layer.Files.Walk() {
+		if e.Mode != tree.ModeSymlink {
+			continue
+		}
+		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file)}
+		target := string(e.Data)
+		if path.IsAbs(target) || strings.HasPrefix(path.Join(path.Dir(pos.File), target)+"/", "../") {
+			r.problems.Addf(pos, "", "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
+			continue
+		}
+		r.problems.Warnf(pos, "", "put the file itself there", "symbolic links are not read, as in Flux")
+	}
+}
+
+func layerName(l model.Layer) string {
+	if l.Kind == model.Base {
+		return "base"
+	}
+	return l.Name
+}
