@@ -151,6 +151,9 @@ func checkTarget(t *Target, problems *problem.List) {
 		}
 	}
 	for _, key := range sortedKeys(t.Labels) {
+		if isTemplate(t.Labels[key]) {
+			continue
+		}
 		for _, err := range []error{checkLabelKey(key), checkLabelValue(t.Labels[key])} {
 			if err != nil && key != workloadLabel {
 				problems.Addf(t.Pos, t.Subject(), "", "%v", err)

@@ -70,6 +70,10 @@ func checkLabelValue(value string) error {
 	return nil
 }
 
+// isTemplate reports whether a text is to be expanded: Kalypso's users have labels
+// that become what they are in the output of a template.
+func isTemplate(text string) bool { return strings.Contains(text, "{{") }
+
 // checkLabelKey says why a label cannot have this key.
 func checkLabelKey(key string) error {
 	prefix, name, prefixed := strings.Cut(key, "/")

@@ -72,12 +72,15 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 	}
 	for _, key := range sortedKeys(meta.Labels) {
 		label := meta.Labels[key]
+		o.Labels[key] = label.Text
+		if isTemplate(label.Text) {
+			continue
+		}
 		for _, err := range []error{checkLabelKey(key), checkLabelValue(label.Text)} {
 			if err != nil {
 				d.problems.Addf(r.at(label.Line), d.subject, "", "%v", err)
 			}
 		}
-		o.Labels[key] = label.Text
 	}
 	for _, key := range sortedKeys(meta.Annotations) {
 		o.Annotations[key] = meta.Annotations[key].Text

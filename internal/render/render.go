@@ -134,7 +134,7 @@ func join(dst []byte, start, body int) []byte {
 	if dst[body-1] != '\n' {
 		between = append(between, '\n')
 	}
-	if !bytes.HasPrefix(dst[body:], []byte("---")) {
+	if !bytes.HasPrefix(dst[body:], separator) {
 		between = append(between, separator...)
 	}
 	return slices.Insert(dst, body, between...)
