@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/schedule"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -19,118 +22,182 @@ type checkCommand struct {
 	strict bool
 }
 
-// checked is the report on one environment.
-type checked struct {
+// checkReport is what check found.
+type checkReport struct {
+	Environments []checkedEnvironment `json:"environments"`
+	Problems     []foundProblem       `json:"problems"`
+}
+
+// checkedEnvironment is the report on one environment.
+type checkedEnvironment struct {
 	Environment  string         `json:"environment"`
+	Ready        bool           `json:"ready"` // no problem stops it
+	Problems     int            `json:"problems"`
+	Warnings     int            `json:"warnings"`
 	ClusterTypes int            `json:"clusterTypes"`
-	Targets      int            `json:"deploymentTargets"`
-	Files        int            `json:"files"`
-	Ignored      map[string]int `json:"ignored,omitempty"`
-	Problems     problem.List   `json:"problems"`
+	Targets      int            `json:"targets"`
+	Assignments  int            `json:"assignments"`
+	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
+}
+
+// foundProblem is a problem and the environments that have it.
+type foundProblem struct {
+	problem.Problem
+	Environments []string `json:"environments,omitempty"`
+}
+
+// ofSome reports whether some environments have a problem, and others not.
+func (r checkReport) ofSome(p foundProblem) bool {
+	return len(p.Environments) > 0 && len(p.Environments) < len(r.Environments)
 }
 
 func newCheck(a *app) *cobra.Command {
 	k := &checkCommand{app: a}
 	c := &cobra.Command{
-		Use:   "check",
-		Short: "Name every problem of a control plane",
+		Use:     "check",
+		GroupID: groupMain,
+		Short:   "Name every problem of a control plane",
 		Long: `Check reads and renders every environment (or the one named with -e), names all
-problems, each with its file and line, and writes nothing. It is made for the CI of a
-control plane: --output github prints workflow annotations, --output sarif a SARIF
-log. It exits with 3 if there is a problem; warnings alone are fine without --strict.`,
-		Example: `  fairlead check                                 the control plane in this repository
-  fairlead check -e dev --output github          in a GitHub Actions workflow
-  fairlead check -v                              also count what is not Fairlead's`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
+problems, each with its file and line, and writes nothing. It exits with 3 if there is
+a problem; warnings alone are fine without --strict.
+
+It is made for the CI of a control plane: --output github prints workflow annotations,
+--output sarif a SARIF log for code scanning.`,
+		Example: `  fairlead check                                     what is committed, all environments
+  fairlead check --base HEAD --output github         a pull request to the base
+  fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
+  fairlead check -v                                  also count what is not Fairlead's`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
 	}
-	k.addFlags(c)
+	k.addEnvironment(c, "all")
 	c.Flags().BoolVar(&k.strict, "strict", false, "take warnings for problems")
-	_ = c.RegisterFlagCompletionFunc("environment", k.completeEnvironments)
+	k.addOutput(c, "github", "sarif")
+	k.addPlaces(c)
 	return c
 }
 
 func (k *checkCommand) run(ctx context.Context) error {
-	if err := k.checkFormat("github", "sarif"); err != nil {
-		return err
-	}
 	if err := k.open(ctx); err != nil {
 		return err
 	}
 	names, err := k.environments(ctx)
-	if err != nil {
+	var unread *problemsError
+	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
-	var reports []checked
-	var all problem.List
+	all := found{}
+	report := checkReport{Environments: []checkedEnvironment{}}
+	if unread != nil {
+		all.add("", k.severe(unread.list))
+	}
 	for _, name := range names {
 		e, err := k.render(ctx, name, source.Revisions{})
 		if err != nil {
-			return fmt.Errorf("read environment %s: %w", name, err)
+			return err
 		}
-		reports = append(reports, k.report(e))
-		all = append(all, e.problems...)
+		e.problems = k.severe(e.problems)
+		all.add(name, e.problems)
+		report.Environments = append(report.Environments, checkedOf(e))
 	}
-	all = all.Sorted()
-	if err := k.show(reports, all); err != nil {
+	report.Problems = all.sorted()
+	if err := k.show(report); err != nil {
 		return err
 	}
-	problems, warnings := all.Count()
-	if problems > 0 || k.strict && warnings > 0 {
-		return &problemsError{summary: "the control plane has " + counted(all)}
+	if list := all.list().Sorted(); list.Stops() {
+		return &problemsError{summary: "the control plane has " + counted(list.Count())}
 	}
 	return nil
 }
 
-func (k *checkCommand) report(e rendered) checked {
-	problems := e.problems
-	if problems == nil {
-		problems = problem.List{}
+// severe makes problems of warnings if that was asked for.
+func (k *checkCommand) severe(list problem.List) problem.List {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Warning = list[i].Warning && !k.strict
 	}
-	return checked{
-		Environment: e.name, ClusterTypes: len(e.model.ClusterTypes), Targets: len(e.model.Targets),
-		Files: e.tree.Count(), Ignored: e.model.Ignored, Problems: problems,
+	return list
+}
+
+func checkedOf(e rendered) checkedEnvironment {
+	problems, warnings := e.problems.Count()
+	return checkedEnvironment{
+		Environment: e.name, Ready: problems == 0, Problems: problems, Warnings: warnings,
+		ClusterTypes: len(e.model.ClusterTypes), Targets: len(e.model.Targets),
+		Assignments: schedule.Assign(e.model, nil).Len(), Ignored: e.model.Ignored,
 	}
 }
 
-func (k *checkCommand) show(reports []checked, all problem.List) error {
+// found has the environments of each problem.
+type found map[problem.Problem][]string
+
+func (f found) add(environment string, list problem.List) {
+	for _, p := range list {
+		f[p] = append(f[p], environment)
+	}
+}
+
+func (f found) list() problem.List { return slices.Collect(maps.Keys(f)) }
+
+// sorted gives the problems in their one order, each once.
+func (f found) sorted() []foundProblem {
+	problems := []foundProblem{}
+	for _, p := range f.list().Sorted() {
+		problems = append(problems, foundProblem{p, slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
+	}
+	return problems
+}
+
+func (k *checkCommand) show(r checkReport) error {
 	switch k.format {
 	case "github":
-		_, err := fmt.Fprint(k.out, annotations(all))
+		_, err := fmt.Fprint(k.out, annotations(r, k.fileOf))
 		return err
 	case "sarif":
-		data, err := marshalJSON(sarif(all))
+		data, err := asJSON(sarif(r, k.fileOf))
 		if err != nil {
 			return err
 		}
 		_, err = k.out.Write(data)
 		return err
 	}
-	return k.print(reports, func() string { return k.text(reports, all) })
+	return k.print(r, func() string { return k.text(r) })
 }
 
-// text gives the problems, then a line for each environment. Problems that
-// environments share are said once.
-func (k *checkCommand) text(reports []checked, all problem.List) string {
+// text gives the problems, then a line for each environment.
+func (k *checkCommand) text(r checkReport) string {
 	var b strings.Builder
-	b.WriteString(k.problemText(all))
-	for _, r := range reports {
-		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", r.Environment, counted(r.Problems),
-			plural(r.ClusterTypes, "cluster type"), plural(r.Targets, "deployment target"), plural(r.Files, "file"))
+	b.WriteString(k.problems(r))
+	for _, e := range r.Environments {
+		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, counted(e.Problems, e.Warnings),
+			plural(e.ClusterTypes, "cluster type"), plural(e.Targets, "deployment target"), plural(e.Assignments, "assignment"))
 		if k.verbose {
-			for _, kind := range sortedKeys(r.Ignored) {
-				fmt.Fprintf(&b, "  not read: %d %s\n", r.Ignored[kind], kind)
+			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
+				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], visible(kind))
 			}
 		}
 	}
 	return b.String()
 }
 
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// problems gives the problems that all environments have, then those of some of
+// them under the names of these.
+func (k *checkCommand) problems(r checkReport) string {
+	var shared problem.List
+	some := map[string]problem.List{}
+	for _, p := range r.Problems {
+		if !r.ofSome(p) {
+			shared = append(shared, p.Problem)
+			continue
+		}
+		names := enumerate(p.Environments, "and")
+		some[names] = append(some[names], p.Problem)
 	}
-	slices.Sort(keys)
-	return keys
+	var b strings.Builder
+	b.WriteString(problemText(shared, k.out))
+	for _, names := range slices.Sorted(maps.Keys(some)) {
+		fmt.Fprintf(&b, "in %s:\n%s", names, problemText(some[names], k.out))
+	}
+	return b.String()
 }

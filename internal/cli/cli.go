@@ -4,8 +4,8 @@
 // What the package keeps true: every command is one file and one line in the list
 // of [commands]; results go to standard output and everything else to standard
 // error; colour only on a terminal; an error is said once, as "fairlead: error: …"
-// and "fairlead: hint: …"; and [exitCode] is the one place that turns an error into
-// an exit code.
+// and "fairlead: hint: …"; what render writes appears as a whole or not at all; and
+// [exitCode] is the one place that turns an error into an exit code.
 package cli
 
 import (
@@ -13,29 +13,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"github.com/spf13/pflag"
 
-	"github.com/fairlead-io/fairlead/internal/explain"
 	"github.com/fairlead-io/fairlead/internal/problem"
-)
-
-// The exit codes, the same for all commands.
-const (
-	exitOK       = 0
-	exitFailed   = 1 // an operation failed
-	exitUsage    = 2 // the command was called wrongly
-	exitProblems = 3 // the control plane has problems
-	exitDiffers  = 4 // diff found differences
 )
 
 // app is what the commands share.
 type app struct {
-	out, err io.Writer
-	colour   bool
+	out, err *stream
 	format   string // of --output
 	verbose  bool
 }
@@ -50,19 +38,18 @@ var commands = []func(*app) *cobra.Command{
 	newVersion,
 }
 
-// Main runs the program and gives its exit code.
+// Main runs the program and gives its exit code. When ctx ends, what is under way
+// is given up, and nothing is written.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{out: stdout, err: stderr, colour: isTerminal(stdout) && os.Getenv("NO_COLOR") == ""}
+	a := &app{out: newStream(stdout), err: newStream(stderr), format: "text"}
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = errInterrupted
+	}
 	a.report(err)
 	return exitCode(err)
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -73,117 +60,111 @@ func newRoot(a *app) *cobra.Command {
 workloads, configs, templates), decides what runs where, and renders the tree that
 the GitOps repository of each environment should hold.
 
-Exit codes: 0 fine, 1 an operation failed, 2 wrong usage, 3 the control plane has
-problems, 4 diff found differences.`,
+In a clone of the control plane no flags are needed: what is committed counts, and
+nothing is checked out.
+
+Exit codes: 0 fine, 1 an operation failed, 2 called wrongly, 3 the control plane has
+problems, 4 diff found differences. NO_COLOR switches colours off.`,
+		Example: `  fairlead check                          what is wrong, in all environments
+  fairlead render -e dev -o out           the files of one environment
+  fairlead diff main my-change            what merging my-change would do
+  fairlead explain -e dev large/checkout  why it is there, with which values`,
+		Version:       version().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usageArgs(cobra.NoArgs),
+		Args:          subcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.PersistentFlags().StringVar(&a.format, "output", "text", "format of what is printed: text, json or yaml")
+	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &usageError{err, "fairlead " + strings.TrimPrefix(c.CommandPath(), "fairlead ") + " --help lists the flags"}
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(&cobra.Group{ID: groupMain, Title: "Commands:"})
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(a))
 	}
+	strictHelp(root)
 	return root
 }
 
-// usageError is a call that cannot be understood.
-type usageError struct {
-	err  error
-	hint string
+// groupMain has the commands that are about a control plane.
+const groupMain = "main"
+
+// strictHelp makes cobra's own commands, help and completion, as strict about
+// their arguments as ours.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				of, rest, err := root.Find(args)
+				return errors.Join(err, subcommand(of, rest))
+			}
+		case "completion":
+			c.Args, c.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Args = arguments(0, 0)
+			}
+		}
+	}
 }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(hint, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...), hint}
+// subcommand checks the arguments of a command that has only commands.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := c.CommandPath() + " --help lists what there is"
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q?", c.CommandPath()+" "+near[0])
+	}
+	return usagef(hint, "%s has no command %q", c.CommandPath(), args[0])
 }
 
-// usageArgs makes the mistakes that an argument check finds usage errors.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+// arguments checks the number of arguments.
+func arguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return &usageError{err, c.CommandPath() + " --help says how to call it"}
+		hint := fmt.Sprintf("call it as %q; %s --help says more", c.UseLine(), c.CommandPath())
+		switch n := len(args); {
+		case n > most && most == 0:
+			return usagef(hint, "%s takes no arguments, and there is %q", c.CommandPath(), args[0])
+		case n > most:
+			return usagef(hint, "%s takes %s, and there are %d", c.CommandPath(), plural(most, "argument"), n)
+		case n < least:
+			return usagef(hint, "%s needs %s, and there is %s", c.CommandPath(), plural(least, "argument"), orNone(n))
 		}
 		return nil
 	}
 }
 
-// problemsError says that problems stop an environment. list has those that have
-// not been printed yet.
-type problemsError struct {
-	summary string
-	list    problem.List
-}
-
-func (e *problemsError) Error() string {
-	if e.summary == "" {
-		return "the control plane has " + counted(e.list)
+func orNone(n int) string {
+	if n == 0 {
+		return "none"
 	}
-	return e.summary
+	return fmt.Sprintf("only %d", n)
 }
 
-// errDiffers says that diff found differences. It is not an error to people.
-var errDiffers = errors.New("there are differences")
-
-// hinted is an error with a hint.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e *hinted) Unwrap() error { return e.error }
-
-func exitCode(err error) int {
+// flagError makes a usage error of a flag that cannot be read.
+func flagError(c *cobra.Command, err error) error {
 	var usage *usageError
-	var problems *problemsError
+	var unknown *pflag.NotExistError
 	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errDiffers):
-		return exitDiffers
-	case errors.As(err, &problems):
-		return exitProblems
-	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command "):
-		return exitUsage
+	case errors.As(err, &usage): // what one of our own flags says
+		return usage
+	case !c.HasParent() && c.Flags().NArg() > 0: // the flag may well be one of the command that was meant
+		return subcommand(c, c.Flags().Args())
 	}
-	return exitFailed
+	hint := c.CommandPath() + " --help lists the flags"
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := problem.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+	}
+	return &usageError{errors.New(strings.TrimSpace(err.Error())), hint}
 }
-
-// report says an error to people.
-func (a *app) report(err error) {
-	if err == nil || errors.Is(err, errDiffers) {
-		return
-	}
-	var problems *problemsError
-	if errors.As(err, &problems) {
-		fmt.Fprint(a.err, a.problemText(problems.list))
-	}
-	summary, rest, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintf(a.err, "fairlead: error: %s\n", summary)
-	hint := strings.Join(strings.Fields(rest), " ")
-	var usage *usageError
-	var query *explain.QueryError
-	var h *hinted
-	switch {
-	case errors.As(err, &usage):
-		hint = usage.hint
-	case errors.As(err, &query):
-		hint = query.Hint
-	case errors.As(err, &h):
-		hint = h.hint
-	}
-	if hint != "" {
-		fmt.Fprintf(a.err, "fairlead: hint: %s\n", hint)
-	}
-}
-
-// formats of --output that all commands know.
-var formats = []string{"text", "json", "yaml"}

@@ -2,9 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -21,193 +21,152 @@ type diffCommand struct {
 	*app
 	input
 	unified bool
-	context int
+	context uint
 }
 
 func newDiff(a *app) *cobra.Command {
 	d := &diffCommand{app: a}
 	c := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Say what a change of the control plane means",
-		Long: `Diff renders A and B and says what changes from one to the other: first what it
-means (how many cluster types and workloads, which kinds of change, what is deleted),
-identical changes as one with their count; then, with --unified, line by line.
+		Use:     "diff A B",
+		GroupID: groupMain,
+		Short:   "Say what a change of the control plane means",
+		Long: `Diff renders A and B and says what changes from one to the other: what it means (how
+many cluster types and workloads, which kinds of change, what is deleted), identical
+changes as one with their count; then, with --unified, line by line.
 
 A and B are each one of
-  REV       a revision of the base, rendered for every environment (or that of -e);
-            a branch of an environment stands for that environment's branch
-  ENV@REV   a revision of the branch of environment ENV
   FOLDER    a folder that was rendered, or a checkout of the GitOps repository
+  ENV@REV   a revision of the branch of environment ENV
+  REV       the branch of an environment, or a revision of it (dev, dev~1); or else a
+            revision of the base, rendered for every environment (or that of -e)
+What can be read in two ways is the first of them; ./NAME is always a folder, and
+refs/heads/NAME always a branch.
 
 It exits with 4 if they differ, and with 3 if one of them has problems.`,
 		Example: `  fairlead diff main my-change                  what merging my-change would do
-  fairlead diff dev@dev~1 dev@dev               what the last commit to dev did
-  fairlead diff -e dev ../gitops main           what is not in the GitOps repository yet`,
-		Args: usageArgs(cobra.ExactArgs(2)),
+  fairlead diff dev~1 dev                       what the last commit to dev did
+  fairlead diff -u dev dev@my-change            what merging my-change into dev would do
+  fairlead diff -e dev ../gitops main           what the GitOps repository lacks`,
+		Args: arguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args[0], args[1]) },
 	}
-	d.addFlags(c)
+	d.addEnvironment(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
-	c.Flags().IntVar(&d.context, "context", 3, "lines of context around each change of --unified")
-	_ = c.RegisterFlagCompletionFunc("environment", d.completeEnvironments)
+	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
+	d.addOutput(c)
+	d.addPlaces(c)
 	return c
 }
 
-// side is A or B: what it names, and for which environment ("" for all).
-type side struct {
-	folder      string
-	environment string
-	at          source.Revisions
+// diffReport is what diff found: the environments that differ, or cannot be
+// compared.
+type diffReport struct {
+	Environments []difference `json:"environments"`
 }
 
-// difference is the report on one environment.
+// difference is the report on one environment: what differs, or the problems that
+// are in the way.
 type difference struct {
-	Environment string `json:"environment"`
-	impact.Report
-	Unified string `json:"unified,omitempty"`
+	Environment string `json:"environment,omitempty"` // "" of two folders
+	*impact.Report
+	Unified  string       `json:"unified,omitempty"`
+	Problems problem.List `json:"problems,omitempty"`
 }
 
 func (d *diffCommand) run(ctx context.Context, from, to string) error {
-	if err := d.checkFormat(); err != nil {
-		return err
-	}
-	if err := d.open(ctx); err != nil {
-		return err
-	}
-	old, err := d.side(ctx, from)
+	sides, err := d.sides(ctx, from, to)
 	if err != nil {
 		return err
 	}
-	new, err := d.side(ctx, to)
+	names, err := d.compared(sides)
 	if err != nil {
 		return err
 	}
-	names, err := d.compared(ctx, old, new)
-	if err != nil {
-		return err
-	}
-	differences := []difference{}
-	var failed []error
+	report := diffReport{[]difference{}}
+	var failed []string
 	for _, name := range names {
-		r, err := d.compare(ctx, name, old, new)
-		var problems *problemsError
-		switch {
-		case errors.As(err, &problems):
-			failed = append(failed, err)
-		case err != nil:
+		r, err := d.compare(ctx, name, sides)
+		if err != nil {
 			return err
-		case !r.Empty():
-			differences = append(differences, r)
+		}
+		if r.Problems != nil {
+			failed = append(failed, name)
+		}
+		if r.Problems != nil || !r.Empty() {
+			report.Environments = append(report.Environments, r)
 		}
 	}
-	if err := d.print(differences, func() string { return diffText(differences) }); err != nil {
+	if err := d.print(report, report.text); err != nil {
 		return err
 	}
-	if len(failed) > 0 {
-		return failed[0]
-	}
-	if len(differences) > 0 {
+	switch {
+	case failed != nil:
+		return &problemsError{summary: enumerate(failed, "and") + " cannot be compared: there are problems"}
+	case len(report.Environments) > 0:
 		return errDiffers
 	}
 	return nil
 }
 
-// side finds out what an argument names.
-func (d *diffCommand) side(ctx context.Context, arg string) (side, error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		return side{folder: arg}, nil
-	}
-	if d.options.ControlPlane == "" {
-		return side{}, usagef("a revision needs --control-plane; plain folders have none", "%s is not a folder", arg)
-	}
-	environments, _, err := d.source.Environments(ctx)
-	if err != nil {
-		return side{}, err
-	}
-	if env, rev, ok := strings.Cut(arg, "@"); ok && env != "" {
-		for _, e := range environments {
-			if e.Name == env {
-				return side{environment: env, at: source.Revisions{Environment: rev}}, nil
-			}
-		}
-	}
-	branch := arg
-	if i := strings.IndexAny(arg, "^~"); i >= 0 {
-		branch = arg[:i]
-	}
-	for _, e := range environments {
-		if e.ControlPlane.Branch == branch {
-			return side{environment: e.Name, at: source.Revisions{Environment: arg}}, nil
-		}
-	}
-	return side{at: source.Revisions{Base: arg}}, nil
-}
-
-// compared gives the environments that both sides can be rendered for.
-func (d *diffCommand) compared(ctx context.Context, sides ...side) ([]string, error) {
-	folder := false
-	for _, s := range sides {
-		folder = folder || s.folder != ""
-		if s.environment == "" {
-			continue
-		}
-		if d.environment != "" && d.environment != s.environment {
-			return nil, usagef("", "%s and %s are different environments", d.environment, s.environment)
-		}
-		d.environment = s.environment
-	}
-	if sides[0].folder != "" && sides[1].folder != "" {
-		return []string{d.environment}, nil
-	}
-	if folder {
-		name, err := d.one(ctx)
-		return []string{name}, err
-	}
-	return d.environments(ctx)
-}
-
-func (d *diffCommand) compare(ctx context.Context, env string, from, to side) (difference, error) {
+// compare gives what differs in an environment, and says what is wrong with either
+// side.
+func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (difference, error) {
 	workloads := map[string]string{}
-	old, err := d.tree(ctx, env, from, workloads)
-	if err != nil {
-		return difference{}, err
+	var trees [2]tree.Tree
+	var problems [2]problem.List
+	for i, s := range sides {
+		var err error
+		if trees[i], problems[i], err = d.tree(ctx, env, s, workloads); err != nil {
+			return difference{}, err
+		}
 	}
-	new, err := d.tree(ctx, env, to, workloads)
-	if err != nil {
-		return difference{}, err
+	result := difference{Environment: env}
+	if problems[0].Stops() || problems[1].Stops() {
+		d.sayProblems(env, sides, problems)
+		result.Problems = slices.Concat(problems[0], problems[1]).Sorted()
+		return result, nil
 	}
-	options := impact.Options{Workload: func(target string) string { return workloads[target] }}
-	r := difference{Environment: env, Report: impact.Of(old, new, options)}
+	report := impact.Of(trees[0], trees[1], impact.Options{Workload: func(target string) string { return workloads[target] }})
+	result.Report = &report
 	if d.unified {
 		var b strings.Builder
-		for line := range impact.Unified(old, new, d.context) {
-			b.WriteString(line)
+		for piece := range impact.Unified(trees[0], trees[1], int(d.context)) {
+			b.WriteString(piece)
 		}
-		r.Unified = b.String()
+		result.Unified = b.String()
 	}
-	return r, nil
+	return result, nil
+}
+
+// sayProblems says which side has which problems.
+func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem.List) {
+	if slices.Equal(problems[0], problems[1]) {
+		fmt.Fprintf(d.err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, problemText(problems[0], d.err))
+		return
+	}
+	for i, list := range problems {
+		if list.Stops() {
+			fmt.Fprintf(d.err, "%s at %s:\n%s", env, sides[i].arg, problemText(list, d.err))
+		}
+	}
 }
 
 // tree gives one side of an environment, and notes which workload each target is
 // of.
-func (d *diffCommand) tree(ctx context.Context, env string, s side, workloads map[string]string) (tree.Tree, error) {
-	if s.folder != "" {
-		files, err := source.Folder(s.folder)
-		if err != nil {
-			return tree.Tree{}, err
-		}
-		return output.Owned(files), nil
+func (d *diffCommand) tree(ctx context.Context, env string, s side, workloads map[string]string) (tree.Tree, problem.List, error) {
+	if s.folder {
+		files, err := source.Folder(s.arg)
+		return output.Owned(files), nil, err
 	}
-	r, err := d.render(ctx, env, s.at)
+	if !s.has(env) { // there is nothing of it, unless there is and cannot be read
+		return tree.Tree{}, s.problems, nil
+	}
+	r, err := s.in.render(ctx, env, s.at)
 	if err != nil {
-		return tree.Tree{}, fmt.Errorf("read environment %s: %w", env, err)
-	}
-	if r.problems.Stops() {
-		fmt.Fprint(d.err, d.problemText(r.problems))
-		return tree.Tree{}, &problemsError{summary: fmt.Sprintf("%s at %s has %s", env, revision(s.at), counted(r.problems))}
+		return tree.Tree{}, nil, err
 	}
 	noteWorkloads(r.model, workloads)
-	return r.tree, nil
+	return r.tree, r.problems, nil
 }
 
 func noteWorkloads(m *model.Model, into map[string]string) {
@@ -216,27 +175,26 @@ func noteWorkloads(m *model.Model, into map[string]string) {
 	}
 }
 
-func revision(at source.Revisions) string {
-	if at.Environment != "" {
-		return at.Environment
-	}
-	return at.Base
-}
-
-func diffText(differences []difference) string {
-	if len(differences) == 0 {
+// text gives the meaning of the change for each environment, and then its lines.
+func (d diffReport) text() string {
+	if len(d.Environments) == 0 {
 		return "no differences\n"
 	}
 	var b strings.Builder
-	for _, r := range differences {
-		name := r.Environment
-		if name == "" {
-			name = "output"
+	for _, r := range d.Environments {
+		if r.Report == nil {
+			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", name, r.Summary())
-	}
-	for _, r := range differences {
-		fmt.Fprintf(&b, "\n%s%s", r.Text(), r.Unified)
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if r.Environment != "" {
+			b.WriteString(r.Environment + ": ")
+		}
+		b.WriteString(r.Text())
+		if r.Unified != "" {
+			b.WriteString("\n" + r.Unified)
+		}
 	}
 	return b.String()
 }

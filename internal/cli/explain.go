@@ -19,30 +19,32 @@ type explainCommand struct {
 func newExplain(a *app) *cobra.Command {
 	e := &explainCommand{app: a}
 	c := &cobra.Command{
-		Use:   "explain ASSIGNMENT|CLUSTER-TYPE|WORKLOAD|FILE",
-		Short: "Say why something is, or is not, where it is",
-		Long: `Explain answers why: for an assignment (<cluster type>/<deployment target>) the
-policies that chose it, or the label that kept it out, and for every value the configs
-that set it; for a cluster type what is on it; for a workload or deployment target
-where it goes; for a rendered file its template and the objects that it read. A policy,
-a config or a template (Kind/name) is explained too.`,
+		Use:     "explain ASSIGNMENT|CLUSTER-TYPE|WORKLOAD|FILE|KIND/NAME",
+		GroupID: groupMain,
+		Short:   "Say why something is, or is not, where it is",
+		Long: `Explain answers why, in one environment:
+  CLUSTER-TYPE/TARGET       an assignment: the policies that chose it, or the label that
+                            kept it out; for every value the configs that set it
+  CLUSTER-TYPE/TARGET/FILE  a rendered file: its template, and the objects that it read
+  CLUSTER-TYPE              what is on it
+  WORKLOAD or TARGET        where it goes
+  KIND/NAME                 a policy, a config, a schema, a template, or one of the above
+
+It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/observability-policy`,
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
+		Args:              arguments(1, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
 	}
-	e.addFlags(c)
-	_ = c.RegisterFlagCompletionFunc("environment", e.completeEnvironments)
+	e.addEnvironment(c, "the only one there is")
+	e.addOutput(c)
+	e.addPlaces(c)
 	return c
 }
 
-// run answers from the model. It does so even if the control plane has problems,
-// as far as what could be read goes: that is when people ask.
 func (e *explainCommand) run(ctx context.Context, query string) error {
-	if err := e.checkFormat(); err != nil {
-		return err
-	}
 	if err := e.open(ctx); err != nil {
 		return err
 	}
@@ -52,11 +54,11 @@ func (e *explainCommand) run(ctx context.Context, query string) error {
 	}
 	r, err := e.render(ctx, name, source.Revisions{})
 	if err != nil {
-		return fmt.Errorf("read environment %s: %w", name, err)
+		return err
 	}
 	if problems, _ := r.problems.Count(); problems > 0 {
-		fmt.Fprintf(e.err, "fairlead: warning: %s has %s (fairlead check names them); the answer is from what could be read\n",
-			name, plural(problems, "problem"))
+		fmt.Fprintf(e.err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
+			e.err.paint(yellow, "warning: "), name, plural(problems, "problem"))
 	}
 	answer, err := explain.Find(r.model, query)
 	if err != nil {

@@ -3,7 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,22 +28,64 @@ type input struct {
 	source *source.Source
 }
 
-// addFlags gives a command the flags that say where its input is.
-func (in *input) addFlags(c *cobra.Command) {
+// addEnvironment gives a command the flag -e. without says what the command does
+// if it is not given.
+func (in *input) addEnvironment(c *cobra.Command, without string) {
+	c.Flags().SortFlags = false
+	c.Flags().VarP(&single{flag: "-e", value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
+	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
+}
+
+// addPlaces gives a command the flags that say where its input is.
+func (in *input) addPlaces(c *cobra.Command) {
 	f := c.Flags()
-	f.SortFlags = false
-	f.StringVarP(&in.environment, "environment", "e", "", "environment")
-	f.StringVar(&in.options.ControlPlane, "control-plane", "", "control plane: a local Git repository or a URL (default: the repository here)")
-	f.StringVar(&in.options.Base, "base", "", "revision of the base (default: what the environment's BaseRepo says)")
-	f.StringVar(&in.options.EnvironmentRevision, "environment-revision", "", "revision of the environment's branch (default: its head)")
+	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
+	f.StringVar(&in.options.Base, "base", "", "`revision` of the base (default: what the environment's BaseRepo says)")
+	f.StringVar(&in.options.EnvironmentRevision, "environment-revision", "", "`revision` of the environment's branch (default: its head)")
 	f.StringArrayVar(&in.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
 	f.StringVar(&in.options.BaseDir, "base-dir", "", "read the base from a plain `folder`")
 	f.StringVar(&in.options.EnvironmentDir, "environment-dir", "", "read the environment from a plain `folder`")
 	f.StringArrayVar(&in.workloads, "workload", nil, "read a registration's workloads from a plain folder: `NAME=DIR` (repeatable)")
+	_ = c.MarkFlagDirname("base-dir")
+	_ = c.MarkFlagDirname("environment-dir")
+}
+
+// single is a flag that may be given once: of two environments, one would be
+// forgotten in silence.
+type single struct {
+	flag  string
+	value *string
+	set   bool
+}
+
+// String gives the value; it is part of pflag.Value, as are the others.
+func (s *single) String() string { return *s.value }
+
+// Type names what the flag takes.
+func (s *single) Type() string { return "name" }
+
+// Set takes the first value.
+func (s *single) Set(value string) error {
+	switch {
+	case s.set:
+		return usagef("run the command once for each", "%s is given twice", s.flag)
+	case value == "":
+		return usagef("leave the flag out, or name one", "%s has no name", s.flag)
+	}
+	*s.value, s.set = value, true
+	return nil
+}
+
+// plain reports whether all layers are plain folders.
+func (in *input) plain() bool {
+	return in.options.ControlPlane == "" && (in.options.BaseDir != "" || in.options.EnvironmentDir != "")
 }
 
 // open makes the source ready.
 func (in *input) open(ctx context.Context) error {
+	if err := in.checkFlags(); err != nil {
+		return err
+	}
 	var err error
 	if in.options.Workloads, err = splitPairs("--workload", "NAME=DIR", in.workloads); err != nil {
 		return err
@@ -50,21 +93,46 @@ func (in *input) open(ctx context.Context) error {
 	if in.options.Map, err = splitPairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
 		return err
 	}
-	plain := in.options.BaseDir != "" || in.options.EnvironmentDir != ""
-	if in.options.ControlPlane == "" && !plain {
+	here := in.options.ControlPlane == "" && !in.plain()
+	if here {
 		in.options.ControlPlane = "."
-	}
-	if plain && in.options.ControlPlane == "" && (in.options.BaseDir == "" || in.options.EnvironmentDir == "") {
-		return usagef("", "plain folders need both --base-dir and --environment-dir")
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
 	in.source, err = source.Open(ctx, in.options)
+	if err != nil && here {
+		return &hinted{err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir"}
+	}
 	return err
 }
 
-// splitPairs reads the values of a flag that takes KEY=VALUE. The value of a URL
-// may contain "=", so that the last one counts where the key is a URL.
+// atBase gives the same input with another revision of the base.
+func (in *input) atBase(ctx context.Context, revision string) (*input, error) {
+	other := *in
+	other.options.Base = revision
+	var err error
+	other.source, err = source.Open(ctx, other.options)
+	return &other, err
+}
+
+// checkFlags refuses flags that contradict each other.
+func (in *input) checkFlags() error {
+	o := in.options
+	switch {
+	case o.Base != "" && o.BaseDir != "":
+		return usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
+	case o.EnvironmentRevision != "" && o.EnvironmentDir != "":
+		return usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
+	case in.plain() && o.BaseDir == "":
+		return usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
+	case in.plain() && o.EnvironmentDir == "":
+		return usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
+	}
+	return nil
+}
+
+// splitPairs reads the values of a flag that takes KEY=VALUE. A URL may contain
+// "=", so that the last one counts where the key is a URL.
 func splitPairs(flag, form string, values []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, v := range values {
@@ -73,43 +141,85 @@ func splitPairs(flag, form string, values []string) (map[string]string, error) {
 			i = strings.Index(v, "=")
 		}
 		if i <= 0 || i == len(v)-1 {
-			return nil, usagef("", "%s %s: it should be %s", flag, v, form)
+			return nil, usagef("it should be "+form, "%s %s cannot be read", flag, v)
 		}
 		if _, twice := pairs[v[:i]]; twice {
-			return nil, usagef("", "%s is given twice for %s", flag, v[:i])
+			return nil, usagef("leave one of them out", "%s is given twice for %s", flag, v[:i])
 		}
 		pairs[v[:i]] = v[i+1:]
 	}
 	return pairs, nil
 }
 
-// environments gives the names of the environments to work on: the one that was
-// asked for, or all.
+// environments gives the names of the environments to work on, sorted: the one
+// that was asked for, or all.
 func (in *input) environments(ctx context.Context) ([]string, error) {
-	if in.environment != "" {
+	if in.environment != "" && in.options.EnvironmentDir != "" {
 		return []string{in.environment}, nil
 	}
-	if in.options.ControlPlane == "" {
-		return nil, usagef("plain folders hold one environment: name it with -e", "which environment?")
+	if in.plain() {
+		return nil, usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
 	}
-	found, problems, err := in.source.Environments(ctx)
+	names, problems, err := in.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 && problems.Stops() {
-		return nil, &problemsError{list: problems}
+	return in.choose(names, problems)
+}
+
+// choose gives those of the environments that there are to work on.
+func (in *input) choose(names []string, problems problem.List) ([]string, error) {
+	if in.environment != "" {
+		return in.asked(names, problems)
+	}
+	switch {
+	case len(names) == 0 && problems.Stops():
+		return nil, newProblemsError(problems)
+	case len(names) == 0:
+		return nil, &hinted{fmt.Errorf("the control plane has no environments"),
+			"an object of kind Environment in .environments/ of the base makes one"}
+	case len(names) > 1 && in.options.EnvironmentRevision != "":
+		return nil, usagef("say with -e which environment it is of: "+enumerate(names, "or"), "--environment-revision is for one environment")
+	case len(names) > 1 && in.options.EnvironmentDir != "":
+		return nil, usagef("say with -e which environment it is: "+enumerate(names, "or"), "--environment-dir is for one environment")
+	}
+	return names, nil
+}
+
+// asked gives the environment that was asked for, if there is one of that name.
+func (in *input) asked(names []string, problems problem.List) ([]string, error) {
+	for _, name := range names {
+		if name == in.environment {
+			return []string{name}, nil
+		}
+	}
+	if problems.Stops() { // it may be written in a file that cannot be read
+		return nil, newProblemsError(problems)
+	}
+	hint := problem.DidYouMean(in.environment, names)
+	if hint == "" && len(names) > 0 {
+		hint = "the environments are " + enumerate(names, "and")
+	}
+	return nil, usagef(hint, "there is no environment %s", in.environment)
+}
+
+// known gives the names of all environments of the control plane, sorted.
+func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
+	found, problems, err := in.source.Environments(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	var names []string
 	for _, e := range found {
-		names = append(names, e.Name)
+		if len(names) == 0 || names[len(names)-1] != e.Name {
+			names = append(names, e.Name)
+		}
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) == 0 {
-		return nil, &hinted{fmt.Errorf("the control plane has no environments"),
-			"an object of kind Environment in .environments/ of the base makes one"}
-	}
-	return names, nil
+	return names, problems, nil
+}
+
+func newProblemsError(list problem.List) *problemsError {
+	return &problemsError{"the control plane has " + counted(list.Count()), list}
 }
 
 // one gives the environment to work on, if there is no doubt about it.
@@ -119,9 +229,13 @@ func (in *input) one(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(names) > 1 {
-		return "", usagef("name one with -e: "+strings.Join(names, ", "), "there is more than one environment")
+		return "", moreThanOne(names)
 	}
 	return names[0], nil
+}
+
+func moreThanOne(names []string) error {
+	return usagef("name one with -e: "+enumerate(names, "or"), "there is more than one environment")
 }
 
 // rendered is an environment with what came of it.
@@ -129,39 +243,67 @@ type rendered struct {
 	name     string
 	model    *model.Model
 	tree     tree.Tree // empty if a problem stops the environment
+	from     []source.Commit
 	problems problem.List
-}
-
-// builtIn is the layer of templates that every environment has.
-func builtIn() model.Layer {
-	return model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
 }
 
 // render reads and renders an environment at some revisions.
 func (in *input) render(ctx context.Context, env string, at source.Revisions) (rendered, error) {
 	read, problems, err := in.source.ReadAt(ctx, env, at)
 	if err != nil {
-		return rendered{}, err
+		return rendered{}, fmt.Errorf("read environment %s: %w", env, err)
 	}
-	m, more := in.parser.Parse(env, append(read.Layers, builtIn())...)
+	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
+	m, more := in.parser.Parse(env, append(read.Layers, builtIn)...)
+	r := rendered{name: env, model: m, from: read.Commits}
+	if !hasLayers(read.Layers) {
+		for _, l := range read.Layers {
+			problems = append(problems, in.parser.Scan(env, l).Problems...)
+		}
+		r.problems = problems.Sorted()
+		return r, ctx.Err()
+	}
 	problems = append(problems, more...)
 	files, more := output.Environment(m, nil)
-	problems = append(problems, more...).Sorted()
-	if problems.Stops() {
-		files = tree.Tree{}
+	r.problems = append(problems, more...).Sorted()
+	if !r.problems.Stops() {
+		r.tree = files
 	}
-	return rendered{name: env, model: m, tree: files, problems: problems}, nil
+	return r, ctx.Err()
+}
+
+// hasLayers reports whether the base and the environment could be read. Without one
+// of them nearly everything is missing, and to say so of each would help nobody.
+func hasLayers(layers []model.Layer) bool {
+	var base, env bool
+	for _, l := range layers {
+		base, env = base || l.Kind == model.Base, env || l.Kind == model.Env
+	}
+	return base && env
+}
+
+// fileOf gives the path of the file that a problem is in as the working folder
+// has it, as far as that can be known: below a plain folder that was named, or
+// else from the root of the repository.
+func (in *input) fileOf(pos problem.Pos) string {
+	dir := in.options.Workloads[pos.Layer]
+	switch pos.Layer {
+	case "base":
+		dir = in.options.BaseDir
+	case in.environment:
+		dir = in.options.EnvironmentDir
+	}
+	if dir == "" || pos.File == "" {
+		return pos.File
+	}
+	return path.Join(filepath.ToSlash(dir), pos.File)
 }
 
 // completeEnvironments offers the names of the environments to the shell.
 func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if in.open(c.Context()) != nil {
+	if in.open(c.Context()) != nil || in.plain() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	in.environment = ""
-	names, err := in.environments(c.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	names, _, _ := in.known(c.Context())
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -7,18 +7,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
-// checkFormat reports a value of --output that the command does not know.
-func (a *app) checkFormat(more ...string) error {
-	known := append(slices.Clone(formats), more...)
-	if slices.Contains(known, a.format) {
-		return nil
+// addOutput gives a command the flag --output. All commands know text, json and
+// yaml.
+func (a *app) addOutput(c *cobra.Command, more ...string) {
+	known := append([]string{"text", "json", "yaml"}, more...)
+	c.Flags().Var(&choice{&a.format, known}, "output", "`format` of what is printed: "+enumerate(known, "or"))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value *string
+	known []string
+}
+
+// String gives the value; it is part of pflag.Value, as are the others.
+func (c *choice) String() string { return *c.value }
+
+// Type names what the flag takes.
+func (c *choice) Type() string { return "format" }
+
+// Set takes a word that is known.
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.known, word) {
+		return usagef(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, enumerate(c.known, "and"))
 	}
-	return usagef(problem.DidYouMean(a.format, known), "--output %s: the formats are %s", a.format, strings.Join(known, ", "))
+	*c.value = word
+	return nil
+}
+
+// enumerate writes "a, b or c".
+func enumerate(words []string, last string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
 // print writes a value as the user asked for; text is how it reads for people.
@@ -27,7 +57,7 @@ func (a *app) print(value any, text func() string) error {
 	var err error
 	switch a.format {
 	case "json":
-		data, err = marshalJSON(value)
+		data, err = asJSON(value)
 	case "yaml":
 		data, err = asYAML(value)
 	default:
@@ -40,7 +70,7 @@ func (a *app) print(value any, text func() string) error {
 	return err
 }
 
-func marshalJSON(value any) ([]byte, error) {
+func asJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -49,8 +79,8 @@ func marshalJSON(value any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// asYAML writes the YAML that says the same as the value's JSON: types have `json`
-// tags only.
+// asYAML writes the YAML that says the same as the value's JSON, in the same
+// order: types have `json` tags only.
 func asYAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -61,7 +91,13 @@ func asYAML(value any) ([]byte, error) {
 		return nil, err
 	}
 	plain(&node)
-	return yaml.Marshal(&node)
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(&node); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), e.Close()
 }
 
 // plain takes the flow style and the quotes off that JSON has.
@@ -72,47 +108,26 @@ func plain(n *yaml.Node) {
 	}
 }
 
-const (
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	dim    = "\x1b[2m"
-	reset  = "\x1b[0m"
-)
-
-func (a *app) paint(colour, text string) string {
-	if !a.colour {
-		return text
-	}
-	return colour + text + reset
-}
-
 // problemText writes problems for people: the place, the object and the sentence
-// in one line, and the hint below.
-func (a *app) problemText(list problem.List) string {
+// in one line, and the hint below. Problems in a row that have the same hint share
+// it.
+func problemText(list problem.List, to *stream) string {
 	var b strings.Builder
-	for _, p := range list {
-		word := a.paint(red, "error: ")
+	for i, p := range list {
+		word := to.paint(red, "error: ")
 		if p.Warning {
-			word = a.paint(yellow, "warning: ")
+			word = to.paint(yellow, "warning: ")
 		}
-		place := p.Pos.String()
-		if place != "" {
-			place += ": "
-		}
-		if p.Subject != "" {
-			place += p.Subject + ": "
-		}
-		fmt.Fprintf(&b, "%s%s%s\n", word, place, p.Summary)
-		if p.Hint != "" {
-			b.WriteString(a.paint(dim, "  hint: "+p.Hint) + "\n")
+		fmt.Fprintf(&b, "%s%s\n", word, visible(p.String()))
+		if p.Hint != "" && (i == len(list)-1 || list[i+1].Hint != p.Hint) {
+			b.WriteString(to.paint(dim, "  hint: "+visible(p.Hint)) + "\n")
 		}
 	}
 	return b.String()
 }
 
 // counted says how many problems and warnings there are: "3 problems and 1 warning".
-func counted(list problem.List) string {
-	problems, warnings := list.Count()
+func counted(problems, warnings int) string {
 	switch {
 	case problems == 0 && warnings == 0:
 		return "no problems"

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -22,96 +26,134 @@ type renderCommand struct {
 func newRender(a *app) *cobra.Command {
 	r := &renderCommand{app: a}
 	c := &cobra.Command{
-		Use:   "render",
-		Short: "Write the tree that an environment's GitOps branch should hold",
+		Use:     "render",
+		GroupID: groupMain,
+		Short:   "Write the tree that an environment's GitOps branch should hold",
 		Long: `Render decides what runs where in an environment, and writes the files that its
 branch of the GitOps repository should hold: to a folder, a tar file (.tar, .tar.gz,
 .tgz), or standard output.
 
 A folder is replaced as a whole, at once, and only if it is empty or was written by
-render (it holds .fairlead/output.yaml). If there is a problem, nothing is written,
-and the exit code is 3.`,
-		Example: `  fairlead render -e dev -o out                 the control plane in this repository
-  fairlead render --all -o out.tar              all environments, as folders of a tar
-  fairlead render -e dev --base-dir base --environment-dir env --workload apps=apps`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return r.run(c) },
+render (it holds .fairlead/output.yaml, which says from which commits). If there is a
+problem in any of the environments, all problems of all of them are named, nothing is
+written, and the exit code is 3.
+
+With --output json or yaml, files that go to standard output are a mapping of paths to
+texts; otherwise what is printed says what was written, as .fairlead/output.yaml does.`,
+		Example: `  fairlead render -e dev -o out              the control plane in this repository
+  fairlead render -e dev --base my-change    with another commit of the base, to be read
+  fairlead render --all -o out.tar           all environments, as folders of a tar
+  fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return r.run(c.Context()) },
 	}
-	r.addFlags(c)
+	r.addEnvironment(c, "the only one there is")
 	c.Flags().BoolVar(&r.all, "all", false, "all environments, each in a folder of its name")
-	c.Flags().StringVarP(&r.to, "out", "o", "-", "folder or tar file to write; - is standard output")
+	c.Flags().StringVarP(&r.to, "out", "o", "-", "`path` of the folder or tar file to write; - is standard output")
 	c.Flags().BoolVar(&r.force, "force", false, "replace a folder that render has not written")
-	_ = c.RegisterFlagCompletionFunc("environment", r.completeEnvironments)
+	r.addOutput(c)
+	r.addPlaces(c)
 	return c
 }
 
-func (r *renderCommand) run(c *cobra.Command) error {
-	ctx := c.Context()
-	if err := r.checkFormat(); err != nil {
-		return err
-	}
-	if r.all && r.environment != "" {
-		return usagef("", "--all and -e exclude each other")
+func (r *renderCommand) run(ctx context.Context) error {
+	switch {
+	case r.all && r.environment != "":
+		return usagef("leave one of them out", "--all and -e exclude each other")
+	case r.to == "":
+		return usagef("name a folder or a tar file; - is standard output", "-o has no path")
 	}
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	var names []string
-	var err error
-	if r.all {
-		names, err = r.environments(ctx)
-	} else {
-		var name string
-		name, err = r.one(ctx)
-		names = []string{name}
-	}
+	names, err := r.wanted(ctx)
 	if err != nil {
 		return err
 	}
+	done, err := r.renderAll(ctx, names)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, done)
+}
+
+// wanted gives the names of the environments to render.
+func (r *renderCommand) wanted(ctx context.Context) ([]string, error) {
+	if r.all {
+		return r.environments(ctx)
+	}
+	name, err := r.one(ctx)
+	return []string{name}, err
+}
+
+// renderAll renders environments and says what is wrong with any of them, each
+// problem once.
+func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]rendered, error) {
 	var done []rendered
+	var problems problem.List
 	var failed []string
 	for _, name := range names {
 		e, err := r.render(ctx, name, source.Revisions{})
 		if err != nil {
-			return fmt.Errorf("read environment %s: %w", name, err)
+			return nil, err
 		}
-		fmt.Fprint(r.err, r.problemText(e.problems))
+		problems = append(problems, e.problems...)
 		if e.problems.Stops() {
 			failed = append(failed, name)
 		}
 		done = append(done, e)
 	}
+	problems = problems.Sorted()
 	if failed != nil {
-		return &problemsError{summary: fmt.Sprintf("%s: the control plane has problems; nothing was written", strings.Join(failed, ", "))}
+		return nil, &problemsError{fmt.Sprintf("%s: %s; nothing was written", enumerate(failed, "and"), counted(problems.Count())), problems}
 	}
-	return r.write(done)
+	fmt.Fprint(r.err, problemText(problems, r.err))
+	return done, nil
 }
 
 // write puts the trees where they were asked for. With --all each is in a folder.
-func (r *renderCommand) write(done []rendered) error {
-	files := done[0].tree
-	var names []string
-	var entries []tree.Entry
-	for _, e := range done {
-		names = append(names, e.name)
-		entries = append(entries, tree.Dir(e.name, e.tree))
+func (r *renderCommand) write(ctx context.Context, done []rendered) error {
+	files, err := r.layOut(done)
+	if err != nil {
+		return err
 	}
-	if r.all {
-		files = tree.FromEntries(entries)
-	}
+	count := 0
 	switch {
 	case r.to == "-":
 		return r.writeStream(files)
 	case isTar(r.to):
-		return writeTar(r.to, files)
+		count, err = writeTar(ctx, r.to, files)
+	default:
+		count, err = writeFolder(ctx, r.to, files, r.record(done), r.force)
 	}
-	if err := writeFolder(r.to, files, names, r.force); err != nil {
+	if err != nil {
 		return err
 	}
-	if r.verbose {
-		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", plural(files.Count(), "file"), r.to, files.ID())
+	if r.verbose || r.err.terminal {
+		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", plural(count, "file"), r.to, files.ID())
 	}
-	return nil
+	for _, left := range leftovers(r.to) {
+		fmt.Fprintf(r.err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
+	}
+	if r.format == "text" {
+		return nil
+	}
+	return r.print(r.record(done), nil)
+}
+
+// layOut gives the tree to write.
+func (r *renderCommand) layOut(done []rendered) (tree.Tree, error) {
+	if !r.all {
+		return done[0].tree, nil
+	}
+	var b tree.Builder
+	for _, e := range done {
+		if err := b.AddEntry(e.name, tree.Dir("", e.tree)); err != nil {
+			return tree.Tree{}, fmt.Errorf("environment %s: %w", e.name, err)
+		}
+	}
+	return b.Tree(), nil
 }
 
 // writeStream prints all files: one after the other for people, a mapping of paths
@@ -124,17 +166,21 @@ func (r *renderCommand) writeStream(files tree.Tree) error {
 		}
 		return r.print(texts, nil)
 	}
+	out := bufio.NewWriter(r.out)
 	for path, data := range files.All() {
-		text := string(data)
-		if !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		if !strings.HasPrefix(text, "---\n") {
-			text = "---\n" + text
-		}
-		if _, err := fmt.Fprintf(r.out, "# Source: %s\n%s", path, text); err != nil {
+		if err := writeDocument(out, path, string(data)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return out.Flush()
+}
+
+// writeDocument prints a file as a document of a YAML stream that says its path.
+func writeDocument(w io.Writer, path, text string) error {
+	text = strings.TrimPrefix(text, "---\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := fmt.Fprintf(w, "---\n# Source: %s\n%s", path, text)
+	return err
 }

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,35 +11,36 @@ import (
 )
 
 func newSchema(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema [KIND]",
-		Short: "Print the JSON Schema of a kind, or list the kinds",
-		Long: `Schema prints the JSON Schema of a kind of the control plane, for editors. Without
-a kind it lists them.`,
-		Example:   "  fairlead schema ClusterType > cluster-type.json",
-		Args:      usageArgs(cobra.MaximumNArgs(1)),
-		ValidArgs: schemas.Kinds(),
+	c := &cobra.Command{
+		Use:     "schema [KIND]",
+		GroupID: groupMain,
+		Short:   "Print the JSON Schema of a kind, or list the kinds",
+		Long: `Schema prints the JSON Schema of a kind of the control plane, or of all of them with
+"all", for editors. Without a kind it lists them.`,
+		Example: `  fairlead schema ClusterType > cluster-type.json
+  fairlead schema all > control-plane.json`,
+		Args:      arguments(0, 1),
+		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.checkFormat(); err != nil {
-				return err
-			}
 			if len(args) == 0 {
 				return a.print(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
 			}
 			return a.schema(args[0])
 		},
 	}
+	a.addOutput(c)
+	return c
 }
 
+// schema prints one schema. It is JSON to people too.
 func (a *app) schema(kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {
 		hint := problem.DidYouMean(kind, schemas.Kinds())
 		if hint == "" {
-			hint = "the kinds are " + strings.Join(schemas.Kinds(), ", ")
+			hint = "the kinds are " + enumerate(schemas.Kinds(), "and")
 		}
 		return usagef(hint, "there is no kind %s", kind)
 	}
-	_, err := fmt.Fprintln(a.out, strings.TrimSpace(string(schema)))
-	return err
+	return a.print(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

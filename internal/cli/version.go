@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// built says what this program was made of.
-type built struct {
+// build says what this program was made of.
+type build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Changed bool   `json:"changed,omitempty"` // the work tree had changes
@@ -17,31 +17,33 @@ type built struct {
 }
 
 func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
+	c := &cobra.Command{
+		Use:               "version",
+		Short:             "Print the version",
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.checkFormat(); err != nil {
-				return err
-			}
-			b := buildInfo()
-			return a.print(b, func() string {
-				text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
-				if b.Commit != "" {
-					text += " " + b.Commit
-				}
-				if b.Changed {
-					text += " with changes"
-				}
-				return text + "\n"
-			})
+			b := version()
+			return a.print(b, b.text)
 		},
 	}
+	a.addOutput(c)
+	return c
 }
 
-func buildInfo() built {
-	b := built{Version: "unknown", Go: runtime.Version()}
+func (b build) text() string {
+	text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
+	if b.Commit != "" {
+		text += " " + b.Commit
+	}
+	if b.Changed {
+		text += " with changes"
+	}
+	return text + "\n"
+}
+
+func version() build {
+	b := build{Version: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

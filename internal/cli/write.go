@@ -2,113 +2,123 @@ package cli
 
 import (
 	"archive/tar"
+	"bufio"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// recordFile marks a folder that render has written, and may replace.
-const recordFile = ".fairlead/output.yaml"
-
-func record(environments []string) []byte {
-	return []byte("# Written by fairlead render, which replaces this folder as a whole.\n" +
-		"apiVersion: fairlead.io/v1alpha1\nkind: Output\nenvironments: [" + strings.Join(environments, ", ") + "]\n")
-}
-
-// writeFolder makes dir hold the files, all at once: they are written beside it
-// and put in its place, so that a failure leaves it as it was.
-func writeFolder(dir string, files tree.Tree, environments []string, force bool) error {
-	dir = filepath.Clean(dir)
-	if err := mayReplace(dir, force); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".new-")
+// writeFolder makes dir hold the files and the record, all at once, and gives the
+// number of files.
+func writeFolder(ctx context.Context, dir string, files tree.Tree, rec record, force bool) (int, error) {
+	dir, err := realPath(dir)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer os.RemoveAll(fresh)
-	if err := writeFiles(fresh, files, environments); err != nil {
-		return err
+	if err := mayReplace(dir, force); err != nil {
+		return 0, err
 	}
-	return replace(dir, fresh)
+	text, err := rec.text()
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	err = place(dir, func(fresh string) error {
+		count, err = writeFiles(ctx, fresh, files, text)
+		return err
+	})
+	return count, err
 }
 
-// mayReplace refuses a folder that holds something that render has not written.
+// realPath gives the full path, and follows symbolic links, so that it is their
+// target that is replaced. What is not there yet is taken as it is.
+func realPath(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(full)
+	if errors.Is(err, fs.ErrNotExist) {
+		return full, nil
+	}
+	return real, err
+}
+
+// mayReplace refuses a folder that holds something that render has not written, and
+// one that somebody stands in.
 func mayReplace(dir string, force bool) error {
-	entries, err := os.ReadDir(dir)
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
-	case len(entries) == 0:
-		return nil
+	case !info.IsDir():
+		return &hinted{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
+	case isWithin(dir):
+		return &hinted{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 {
+		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		return &hinted{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of its own"}
+		return &hinted{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
 	}
-	if _, err := os.Stat(filepath.Join(dir, recordFile)); err == nil || force {
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(recordFile))); err == nil || force {
 		return nil
 	}
-	return &hinted{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace it"}
+	return &hinted{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
 }
 
-func writeFiles(dir string, files tree.Tree, environments []string) error {
+// isWithin reports whether the current folder is dir or below it.
+func isWithin(dir string) bool {
+	here, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	rel, err := filepath.Rel(dir, here)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func writeFiles(ctx context.Context, dir string, files tree.Tree, record []byte) (int, error) {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return 0, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer root.Close()
-	if err := root.Chmod(".", 0o755); err != nil {
-		return err
-	}
-	write := func(path string, data []byte) error {
-		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
+	count, made := 0, ""
+	write := func(file string, data []byte) error {
+		if folder := path.Dir(file); folder != made { // files come sorted: most are in the folder of the last
+			if err := root.MkdirAll(folder, 0o777); err != nil {
+				return err
+			}
+			made = folder
 		}
-		return root.WriteFile(path, data, 0o644)
+		return errors.Join(root.WriteFile(file, data, 0o666), ctx.Err())
 	}
-	for path, data := range files.All() {
-		if err := write(path, data); err != nil {
-			return err
+	for file, data := range files.All() {
+		if err := write(file, data); err != nil {
+			return 0, err
 		}
+		count++
 	}
-	return write(recordFile, record(environments))
-}
-
-// replace puts the folder fresh in the place of dir, and puts dir back if that
-// fails.
-func replace(dir, fresh string) error {
-	old, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".old-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(old)
-	backup := filepath.Join(old, "folder")
-	if err := os.Rename(dir, backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(fresh, dir); err != nil {
-		return errors.Join(err, restore(backup, dir))
-	}
-	return nil
-}
-
-func restore(backup, dir string) error {
-	if err := os.Rename(backup, dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return count, write(recordFile, record)
 }
 
 func isTar(path string) bool {
@@ -119,42 +129,57 @@ func isGzip(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// writeTar makes the file at path a tar of the files. The same files give the same
-// bytes: there are no times and no owners in it.
-func writeTar(path string, files tree.Tree) (err error) {
-	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-")
+// writeTar makes the file at path a tar of the files, all at once, and gives their
+// number.
+func writeTar(ctx context.Context, path string, files tree.Tree) (int, error) {
+	path, err := realPath(path)
 	if err != nil {
+		return 0, err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return 0, &hinted{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
+	}
+	count := 0
+	err = place(path, func(fresh string) error {
+		count, err = tarFile(ctx, fresh, files, isGzip(path))
 		return err
-	}
-	defer os.Remove(out.Name())
-	defer out.Close()
-	var w io.WriteCloser = nopCloser{out}
-	if isGzip(path) {
-		w = gzip.NewWriter(out)
-	}
-	if err := tarFiles(w, files); err != nil {
-		return err
-	}
-	if err := errors.Join(w.Close(), out.Chmod(0o644), out.Close()); err != nil {
-		return err
-	}
-	return os.Rename(out.Name(), path)
+	})
+	return count, err
 }
 
-type nopCloser struct{ io.Writer }
+func tarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	buffer := bufio.NewWriter(out)
+	if !zip {
+		count, err := tarFiles(ctx, buffer, files)
+		return count, errors.Join(err, buffer.Flush(), out.Close())
+	}
+	zipped := gzip.NewWriter(buffer)
+	count, err := tarFiles(ctx, zipped, files)
+	return count, errors.Join(err, zipped.Close(), buffer.Flush(), out.Close())
+}
 
-func (nopCloser) Close() error { return nil }
-
-func tarFiles(w io.Writer, files tree.Tree) error {
+// tarFiles writes a tar. The same files give the same bytes: there are no times and
+// no owners in it.
+func tarFiles(ctx context.Context, w io.Writer, files tree.Tree) (int, error) {
 	archive := tar.NewWriter(w)
+	count := 0
 	for path, data := range files.All() {
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatPAX}
 		if err := archive.WriteHeader(header); err != nil {
-			return err
+			return 0, err
 		}
 		if _, err := archive.Write(data); err != nil {
-			return err
+			return 0, err
 		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		count++
 	}
-	return archive.Close()
+	return count, archive.Close()
 }

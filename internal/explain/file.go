@@ -94,10 +94,10 @@ func (q *asker) rendered(i, j int, u use) Made {
 		return m
 	}
 	d, v := q.data(i, j)
-	text, mistake := t.Expand(&render.Pass{}, nil, &d, render.Scope{Values: v.Digest}, nil)
+	text, mistakes := t.Expand(&render.Pass{}, nil, &d, render.Scope{Values: v.Digest}, nil)
 	switch {
-	case mistake != nil:
-		m.WhyNot = "the template fails: " + mistake.Summary
+	case mistakes != nil:
+		m.WhyNot = "the template fails: " + mistakes[0].Summary
 	case len(text) == 0 && u.field == "spec.configType":
 		m.WhyNot = "the template makes no text of these values"
 	default:

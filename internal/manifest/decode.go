@@ -52,6 +52,16 @@ func Decode(text []byte) ([]Object, error) {
 	return objects, nil
 }
 
+// Documents gives the root node of every document of a text that is not empty, up
+// to the first that cannot be read, which the finding is about; nil if all can.
+func Documents(text []byte) ([]*yaml.Node, *Finding) {
+	roots, err := parse(text)
+	if err != nil {
+		return roots, &err.finding
+	}
+	return roots, nil
+}
+
 // unreadable is the error of text that has no objects to speak of.
 type unreadable struct{ finding Finding }
 

@@ -32,7 +32,7 @@ func link(env string, all *content) *Model {
 // unique sorts objects of one kind by name and reports those with the same name:
 // Flux would apply them in turn, for ever. It keeps the first by position.
 func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
-	sorted := slices.Clone(objects)
+	sorted := slices.DeleteFunc(slices.Clone(objects), func(o *T) bool { return object(o).Name == "" }) // reported before
 	slices.SortFunc(sorted, func(a, b *T) int { return compareObjects(object(a), object(b)) })
 	kept := sorted[:0]
 	for _, o := range sorted {
@@ -102,7 +102,7 @@ func (w *workload) made(env, workspace string) *madeTargets {
 	}
 	made := &madeTargets{env: env, workspace: workspace}
 	for i := range w.targets {
-		if w.targets[i].Environment == env {
+		if w.targets[i].Environment == env && w.targets[i].Name.Text != "" {
 			t := w.target(&w.targets[i], workspace)
 			checkTarget(t, &made.problems)
 			made.targets = append(made.targets, t)

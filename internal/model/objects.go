@@ -51,24 +51,33 @@ func read[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, m
 
 // nameOf finds metadata.name before the object is decoded, for problems.
 func nameOf(n *yaml.Node) string {
-	for _, p := range mergePairs(n, nil, 0) {
-		if p.key.Value != "metadata" || p.value.Kind != yaml.MappingNode {
-			continue
-		}
-		for _, q := range mergePairs(p.value, nil, 0) {
-			if q.key.Value == "name" {
-				return q.value.Value
-			}
-		}
+	_, metadata := lookup(n, "metadata")
+	if _, name := lookup(metadata, "name"); name != nil && !isNull(name) {
+		return name.Value
 	}
 	return ""
+}
+
+// emptyName gives the key of a name that is there but empty. One that is missing is
+// reported as such, and one that is not text too.
+func emptyName(n *yaml.Node) *yaml.Node {
+	_, metadata := lookup(n, "metadata")
+	key, name := lookup(metadata, "name")
+	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !isNull(name) {
+		return nil
+	}
+	return key
 }
 
 // header makes the part that all kinds share, and checks it.
 func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
 	o := Object{Kind: kind, Name: meta.Name, Pos: d.pos(n), Labels: map[string]string{}, Annotations: map[string]string{}}
-	if err := checkName(meta.Name); err != nil && meta.Name != "" {
-		d.addf(n, "", "%v", err)
+	if meta.Name != "" {
+		if err := checkName(meta.Name); err != nil {
+			d.addf(n, "", "%v", err)
+		}
+	} else if key := emptyName(n); key != nil {
+		d.addf(key, "", "metadata.name is required")
 	}
 	for _, key := range sortedKeys(meta.Labels) {
 		label := meta.Labels[key]
@@ -184,10 +193,8 @@ func (r *reader) policy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.No
 
 // selectorNode is the place to show for a mistake in a selector: the spec.
 func selectorNode(n *yaml.Node) *yaml.Node {
-	for _, p := range mergePairs(n, nil, 0) {
-		if p.key.Value == "spec" {
-			return p.key
-		}
+	if key, _ := lookup(n, "spec"); key != nil {
+		return key
 	}
 	return n
 }
@@ -250,7 +257,7 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 		return
 	}
 	if r.layer.Kind == Workloads {
-		r.ignore(header{apiVersion: "v1", kind: "ConfigMap", metadata: metadataNode(n)}, d, n,
+		r.ignore(header{apiVersion: "v1", kind: "ConfigMap"}, d, n,
 			"is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 		return
 	}
@@ -263,15 +270,6 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.at(b.Data[key].Line)})
 	}
 	r.out.configs = append(r.out.configs, config)
-}
-
-func metadataNode(n *yaml.Node) *yaml.Node {
-	for _, p := range mergePairs(n, nil, 0) {
-		if p.key.Value == "metadata" {
-			return p.value
-		}
-	}
-	return &yaml.Node{}
 }
 
 // workload is a Workload with what its targets take from it.

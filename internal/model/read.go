@@ -2,14 +2,10 @@ package model
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/kustomize"
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -46,6 +43,16 @@ type reading struct {
 	id      tree.ID
 	content *content
 	within  map[string]*reading // of a folder, by name
+	// built says that a kustomization is in it, which may read files anywhere in
+	// the layer; root is what the layer was then.
+	built bool
+	root  tree.ID
+}
+
+// still reports whether reading the same file or folder of a layer would give the
+// same.
+func (r *reading) still(id, root tree.ID) bool {
+	return r.id == id && (!r.built || r.root == root)
 }
 
 // NewParser gives a Parser that remembers nothing yet.
@@ -141,14 +148,14 @@ func (p *Parser) layer(env string, l Layer) *content {
 func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
 	if last == nil {
 		last = &reading{}
-	} else if last.id == t.ID() {
+	} else if last.still(t.ID(), l.Files.ID()) {
 		return last
 	}
 	entries := t.Entries()
-	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries))}
+	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries)), root: l.Files.ID()}
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
-			return &reading{id: t.ID(), content: readKustomization(env, l, dir)}
+			return &reading{id: t.ID(), content: readKustomization(env, l, dir), built: true, root: r.root}
 		}
 	}
 	for _, e := range entries {
@@ -164,6 +171,7 @@ func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *re
 			r.within[e.Name] = &reading{id: e.ID, content: readFile(env, l, file, e)}
 		}
 		r.content.add(r.within[e.Name].content)
+		r.built = r.built || r.within[e.Name].built
 	}
 	return r
 }
@@ -254,36 +262,19 @@ func (r *reader) at(line int) problem.Pos {
 }
 
 func (r *reader) documents(data []byte) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc yaml.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			line, message := yamlError(err)
-			r.out.problems.Addf(r.at(line), "", "", "the file is not YAML: %s", message)
-			return
-		}
-		if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || isNull(doc.Content[0]) {
+	documents, finding := manifest.Documents(data)
+	for _, doc := range documents {
+		if isNull(doc) {
 			continue
 		}
 		if r.built {
-			clearLines(&doc)
+			clearLines(doc)
 		}
-		r.document(doc.Content[0], 0)
+		r.document(doc, 0)
 	}
-}
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
-
-// yamlError takes the line out of the message of yaml.v3.
-func yamlError(err error) (line int, message string) {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	m := yamlLine.FindStringSubmatch(first)
-	line, _ = strconv.Atoi(m[1])
-	return line, m[2]
+	if finding != nil {
+		r.out.problems.Addf(r.at(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
+	}
 }
 
 func clearLines(n *yaml.Node) {
@@ -298,16 +289,13 @@ const maxListDepth = 4
 
 func (r *reader) document(n *yaml.Node, depth int) {
 	n = resolve(n)
-	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, budget: nodeBudget}
+	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget}
 	if n.Kind != yaml.MappingNode {
 		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
 			"this is not a Kubernetes object, but %s", describe(n))
 		return
 	}
-	head := header{}
-	for key, value := range d.pairs(n) {
-		head.set(key.Value, value)
-	}
+	head := headerOf(n)
 	if head.kind == "List" && head.items != nil && head.items.Kind == yaml.SequenceNode && depth < maxListDepth {
 		for _, item := range head.items.Content {
 			r.document(item, depth+1)
@@ -328,17 +316,17 @@ type header struct {
 	metadata, items  *yaml.Node
 }
 
-func (h *header) set(key string, value *yaml.Node) {
-	switch key {
-	case "apiVersion":
-		h.apiVersion = value.Value
-	case "kind":
-		h.kind = value.Value
-	case "metadata":
-		h.metadata = value
-	case "items":
-		h.items = value
+func headerOf(n *yaml.Node) header {
+	var h header
+	if _, v := lookup(n, "apiVersion"); v != nil {
+		h.apiVersion = v.Value
 	}
+	if _, v := lookup(n, "kind"); v != nil {
+		h.kind = v.Value
+	}
+	_, h.metadata = lookup(n, "metadata")
+	_, h.items = lookup(n, "items")
+	return h
 }
 
 func (h *header) missing() string {
@@ -356,13 +344,16 @@ func (h *header) missing() string {
 // object reads one object of a kind that is ours, or counts it.
 func (r *reader) object(n *yaml.Node, h header, d *decoder) {
 	group, version, _ := strings.Cut(h.apiVersion, "/")
+	if group == Group {
+		d.subject = h.kind + "/" + nameOf(n)
+	}
 	switch {
 	case group == Group && version != Version:
 		d.addf(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(made, h.kind):
 		r.ignore(h, d, n, "is made from the policies, and is not read when written by hand")
 	case group == Group && !isKind(h.kind):
-		d.addf(n, problem.DidYouMean(h.kind, kindNames()), "kind %s is not known in %s", h.kind, Group)
+		d.addf(n, kindHint(h.kind), "kind %s is not known in %s", h.kind, Group)
 	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
 		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case group == Group:
@@ -374,15 +365,17 @@ func (r *reader) object(n *yaml.Node, h header, d *decoder) {
 	}
 }
 
-func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
-	name := ""
-	for key, value := range d.pairs(h.metadata) {
-		if key.Value == "name" {
-			name = value.Value
-		}
+// kindHint names the kind that was meant, or all that there are.
+func kindHint(kind string) string {
+	if hint := problem.DidYouMean(kind, kindNames()); hint != "" {
+		return hint
 	}
+	return "the kinds are " + strings.Join(kindNames(), ", ")
+}
+
+func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
 	r.out.ignore(h.apiVersion+" "+h.kind, 1)
-	r.out.problems.Warnf(d.pos(n), h.kind+"/"+name, "", "%s %s", h.kind, why)
+	r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
 }
 
 // sortedKeys gives the keys of a map in order.

@@ -19,6 +19,7 @@ type decoder struct {
 	layer, file string
 	subject     string
 	problems    *problem.List
+	root        *yaml.Node // the object
 	// budget bounds the nodes that are visited, so that aliases that multiply
 	// cannot eat the machine.
 	budget int
@@ -44,14 +45,15 @@ func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
 // into fills v, of the type that path should have, from n.
 func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	n = resolve(n)
-	if d.budget--; d.budget < 0 {
-		if d.budget == -1 {
-			d.addf(n, "write it out, or make it smaller", "%s is too large, or its aliases multiply", path)
-		}
+	if !d.spend(1) {
 		return
 	}
 	if v.Type() == reflect.TypeFor[yaml.Node]() {
 		v.Set(reflect.ValueOf(*n))
+		return
+	}
+	if isNull(n) && v.Type() == reflect.TypeFor[located]() {
+		v.Set(reflect.ValueOf(located{Line: n.Line}))
 		return
 	}
 	if isNull(n) {
@@ -74,6 +76,17 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
+// spend takes n nodes off the budget; false if it is used up, which is said once.
+func (d *decoder) spend(n int) bool {
+	if d.budget < 0 {
+		return false
+	}
+	if d.budget -= n; d.budget < 0 {
+		d.addf(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
+	}
+	return d.budget >= 0
+}
+
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	if v.Type() == reflect.TypeFor[located]() {
 		v.Set(reflect.ValueOf(located{Text: d.text(n, path, false), Line: textLine(n)}))
@@ -88,7 +101,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	for key, value := range d.pairs(n) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if i < 0 {
-			d.addf(key, problem.DidYouMean(key.Value, names(fields)), "%s has no field %q", path, key.Value)
+			d.addf(key, fieldHint(key.Value, fields), "%s has no field %q", orObject(path), key.Value)
 			continue
 		}
 		seen[key.Value] = true
@@ -99,6 +112,21 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			d.addf(n, "", "%s is required", join(path, f.name))
 		}
 	}
+}
+
+// fieldHint names the field that was meant, or all that there are.
+func fieldHint(name string, fields []field) string {
+	if hint := problem.DidYouMean(name, names(fields)); hint != "" {
+		return hint
+	}
+	return "its fields are " + strings.Join(names(fields), ", ")
+}
+
+func orObject(path string) string {
+	if path == "" {
+		return "the object"
+	}
+	return path
 }
 
 // located is a text that remembers where it begins.
@@ -176,18 +204,14 @@ const maxText = 1 << 20
 func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]bool{}
-		own := mergePairs(n, nil, 0)
-		for _, p := range own {
-			if d.budget--; d.budget < 0 {
-				return
-			}
+		for _, p := range d.merged(n, nil) {
 			if p.key.Kind != yaml.ScalarNode {
 				d.addf(p.key, "", "a key should be text, but is %s", describe(p.key))
 				continue
 			}
 			if seen[p.key.Value] {
 				if !p.merged {
-					d.addf(p.key, "", "the key %q is given twice", p.key.Value)
+					d.addf(p.key, "remove one of them", "the key %q is given twice", p.key.Value)
 				}
 				continue
 			}
@@ -204,35 +228,56 @@ type pair struct {
 	merged     bool // came in by a merge key: the mapping's own keys win
 }
 
-// maxMerge bounds how deep merge keys may nest.
-const maxMerge = 16
+// mergeCost is what merging one mapping into another takes off the budget: nobody
+// merges thousands.
+const mergeCost = 100
 
-func mergePairs(n *yaml.Node, out []pair, depth int) []pair {
-	var merges []*yaml.Node
+// merged lists the pairs of a mapping: its own, then those of merge keys. within
+// are the mappings that are being merged into.
+func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
+	if !d.spend(len(within)*mergeCost + len(n.Content)/2) {
+		return nil
+	}
+	var own, taken []pair
+	within = append(within, n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
-		if key.ShortTag() == "!!merge" && value.Kind != yaml.ScalarNode {
-			merges = append(merges, value)
+		if key.ShortTag() != "!!merge" || value.Kind == yaml.ScalarNode {
+			own = append(own, pair{key, value, len(within) > 1})
 			continue
 		}
-		out = append(out, pair{key, value, depth > 0})
-	}
-	if depth >= maxMerge {
-		return out
-	}
-	for _, m := range merges {
-		sources := []*yaml.Node{m}
-		if m.Kind == yaml.SequenceNode {
-			sources = m.Content
+		sources := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			sources = value.Content
 		}
 		for _, s := range sources {
-			if s = resolve(s); s.Kind == yaml.MappingNode && len(out) < nodeBudget {
-				out = mergePairs(s, out, depth+1)
+			if s = resolve(s); slices.Contains(within, s) {
+				d.addf(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
+			} else if s.Kind == yaml.MappingNode {
+				taken = append(taken, d.merged(s, within)...)
 			}
 		}
 	}
-	return out
+	return append(own, taken...)
 }
+
+// lookup finds the key and the value of a mapping; nil if it has none. Mistakes are
+// left for the decoding to find.
+func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
+	quiet := &decoder{problems: &problem.List{}, root: n, budget: lookupBudget}
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for _, p := range quiet.merged(n, nil) {
+		if p.key.Value == name {
+			return p.key, p.value
+		}
+	}
+	return nil, nil
+}
+
+// lookupBudget is enough for the head of any object that people write.
+const lookupBudget = 10_000
 
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {

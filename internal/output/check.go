@@ -99,7 +99,7 @@ func (p *pass) checkUse() {
 	}
 	for _, t := range p.model.Templates {
 		if !t.BuiltIn && !used[t.Name] {
-			p.warn(&t.Object, "", "no cluster type uses this template")
+			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
 		}
 	}
 }
@@ -112,14 +112,14 @@ func (p *pass) warn(o *model.Object, hint, summary string) {
 func (p *pass) validate(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
 	for _, violation := range p.cache.values.Validate(v, t) {
-		summary := violation.Message
-		if !violation.Broken {
-			summary = "the config data do not satisfy the schema: " + summary
+		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
+		if violation.Broken {
+			p.found.add(found)
+			continue
 		}
-		p.found.at(assignment{i, j}, problem.Problem{
-			Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: summary,
-			Hint: "fairlead explain shows where each value comes from",
-		})
+		found.Summary = "the config data do not satisfy the schema: " + found.Summary
+		found.Hint = "fairlead explain shows where each value comes from"
+		p.found.at(assignment{i, j}, found)
 	}
 }
 

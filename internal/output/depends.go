@@ -17,7 +17,7 @@ type targetSet struct {
 	order   []int            // the targets, in the order of the members
 	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
 	missing []missing
-	circle  []int // targets that wait for each other, in order; nil if there are none
+	circles [][]int // targets that wait for each other, in order
 }
 
 // missing is a dependency that is not on the same cluster type.
@@ -67,7 +67,7 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 		slices.Sort(names)
 		s.waits[j] = slices.Compact(names)
 	}
-	s.circle = circle(edges)
+	s.circles = circles(edges)
 	s.order = slices.SortedFunc(set.All(), func(j, k int) int {
 		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
 	})
@@ -134,34 +134,31 @@ func (p *pass) resolve(name string, members schedule.Set) []int {
 	return ofWorkload
 }
 
-// circle finds targets that wait for each other, starting with the one of the
-// lowest index.
-func circle(edges map[int][]int) []int {
-	done := map[int]bool{}
+// circles finds targets that wait for each other. Each circle starts with the first
+// of its targets that is met; a target is in one of them at most.
+func circles(edges map[int][]int) [][]int {
+	var found [][]int
 	var path []int
-	var visit func(j int) []int
-	visit = func(j int) []int {
+	done := map[int]bool{}
+	var visit func(j int)
+	visit = func(j int) {
 		if at := slices.Index(path, j); at >= 0 {
-			return slices.Clone(path[at:])
+			found = append(found, slices.Clone(path[at:]))
+			return
 		}
 		if done[j] {
-			return nil
+			return
 		}
 		path = append(path, j)
-		defer func() { path, done[j] = path[:len(path)-1], true }()
 		for _, k := range edges[j] {
-			if c := visit(k); c != nil {
-				return c
-			}
+			visit(k)
 		}
-		return nil
+		path, done[j] = path[:len(path)-1], true
 	}
 	for _, j := range sortedKeys(edges) {
-		if c := visit(j); c != nil {
-			return c
-		}
+		visit(j)
 	}
-	return nil
+	return found
 }
 
 func sortedKeys(m map[int][]int) []int {
@@ -195,16 +192,25 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.Name, c.Name),
 		})
 	}
-	if s.circle == nil {
-		return
+	for _, circle := range s.circles {
+		p.reportCircle(c, circle)
 	}
+}
+
+func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
 	var names []string
-	for _, j := range append(s.circle, s.circle[0]) {
+	for _, j := range append(circle, circle[0]) {
 		names = append(names, p.model.Targets[j].Name)
 	}
-	first := p.model.Targets[s.circle[0]]
+	first := p.model.Targets[circle[0]]
+	pos := first.Pos
+	for _, d := range first.DependsOn {
+		if next := p.model.Targets[circle[1%len(circle)]]; d.Name == next.Name || d.Name == next.Workload {
+			pos = d.Pos
+		}
+	}
 	p.found.add(problem.Problem{
-		Pos: first.DependsOn[0].Pos, Subject: first.Subject(), Hint: "remove one of the dependencies",
+		Pos: pos, Subject: first.Subject(), Hint: "remove one of the dependencies",
 		Summary: fmt.Sprintf("the dependencies on cluster type %s go round in a circle: %s", c.Name, strings.Join(names, " → ")),
 	})
 }

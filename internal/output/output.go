@@ -211,8 +211,12 @@ func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigne
 	for _, t := range p.model.Templates {
 		known = append(known, t.Name)
 	}
+	hint := problem.DidYouMean(name, known)
+	if hint == "" {
+		hint = "the templates are " + strings.Join(known, ", ")
+	}
 	p.found.add(problem.Problem{
-		Pos: c.Pos, Subject: c.Subject(), Hint: problem.DidYouMean(name, known), Warning: !assigned,
+		Pos: c.Pos, Subject: c.Subject(), Hint: hint, Warning: !assigned,
 		Summary: fmt.Sprintf("spec.%s: Template %q not found", field, name),
 	})
 }

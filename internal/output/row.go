@@ -218,9 +218,11 @@ func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool
 			ok = false
 			return from, from
 		}
-		text, mistake := c.template.Expand(&p.texts, w.buffer, &d, scope, shape)
-		if mistake != nil {
-			p.found.inTemplate(c.template, mistake, assignment{i, j})
+		text, mistakes := c.template.Expand(&p.texts, w.buffer, &d, scope, shape)
+		for _, m := range mistakes {
+			p.found.inTemplate(c.template, &m, assignment{i, j})
+		}
+		if mistakes != nil {
 			ok = false
 			return from, from
 		}

@@ -125,8 +125,9 @@ const mistakeMark = "\x00mistake: "
 func expandOnce(t *testing.T, compiled *Template, p *Pass, c assignmentCase) (string, *Shape) {
 	t.Helper()
 	shape := &Shape{}
-	text, mistake := compiled.Expand(p, []byte("before"), &c.data, c.scope, shape)
-	if mistake != nil {
+	text, mistakes := compiled.Expand(p, []byte("before"), &c.data, c.scope, shape)
+	if mistakes != nil {
+		mistake := mistakes[0]
 		if mistake.Summary == "" || strings.Contains(mistake.Summary, "\n") {
 			t.Errorf("not one sentence: %q", mistake.Summary)
 		}

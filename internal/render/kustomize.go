@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -41,15 +40,15 @@ func newKustomizeEngine(t *model.Template) (Engine, []Mistake) {
 func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) }
 
 // Expand implements Engine.
-func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	shape.forget()
-	texts, mistake := e.text.texts(p, d, s)
-	if mistake != nil {
-		return dst, mistake
+	texts, mistakes := e.text.texts(p, d, s)
+	if mistakes != nil {
+		return dst, mistakes
 	}
 	files, at, mistake := kustomizeFiles(texts)
 	if mistake != nil {
-		return dst, mistake
+		return dst, []Mistake{*mistake}
 	}
 	e.mu.Lock()
 	text, ok := e.built[files.ID()]
@@ -57,7 +56,7 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 	if !ok {
 		objects, problems := kustomize.Build(files, "")
 		if problems.Stops() {
-			return dst, buildMistake(problems.Sorted(), at)
+			return dst, buildMistakes(problems.Sorted(), at)
 		}
 		for _, o := range objects {
 			body := len(text)
@@ -105,19 +104,18 @@ func isKustomization(text []byte) bool {
 	return kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/"))
 }
 
-// buildMistake says the first of the build's problems, and how many more there
-// are, at the manifest that the file came from.
-func buildMistake(problems problem.List, at map[string]int) *Mistake {
-	first := problems[0]
-	m := &Mistake{Summary: first.Summary, Hint: first.Hint}
-	if i, ok := at[first.Pos.File]; ok {
-		m.Manifest, m.Line = i, max(first.Pos.Line, 1)
+// buildMistakes says the build's problems at the manifests that the files came from.
+func buildMistakes(problems problem.List, at map[string]int) []Mistake {
+	var mistakes []Mistake
+	for _, p := range problems {
+		m := Mistake{Summary: p.Summary, Hint: p.Hint}
+		if i, ok := at[p.Pos.File]; ok {
+			m.Manifest, m.Line = i, max(p.Pos.Line, 1)
+		}
+		if p.Pos.File != "" && !strings.Contains(m.Summary, p.Pos.File) {
+			m.Summary = p.Pos.File + ": " + m.Summary
+		}
+		mistakes = append(mistakes, m)
 	}
-	if first.Pos.File != "" && !strings.Contains(m.Summary, first.Pos.File) {
-		m.Summary = first.Pos.File + ": " + m.Summary
-	}
-	if len(problems) > 1 {
-		m.Summary += fmt.Sprintf(" (and %d more)", len(problems)-1)
-	}
-	return m
+	return mistakes
 }

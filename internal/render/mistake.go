@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/templatefunc"
 )
 
-var errTooLong = errors.New("too much text")
+var (
+	errTooLong      = errors.New("too much text")
+	errTooManySteps = errors.New("too many steps")
+)
 
 // text/template says where a mistake is in the text of its errors only:
 // "template: NAME:LINE:COLUMN: executing "NAME" at <WHAT>: WHY".
@@ -21,6 +25,7 @@ var (
 	noField      = regexp.MustCompile(`can't evaluate field (\w+) in type \*?render\.Data`)
 	noEntry      = regexp.MustCompile(`map has no entry for key "(.*)"`)
 	noFunction   = regexp.MustCompile(`function "(\w+)" not defined`)
+	startedAt    = regexp.MustCompile(` started at [^ ]*:\d+$`)
 	errorCalling = regexp.MustCompile(`^error calling (\w+): (.*)$`)
 )
 
@@ -30,17 +35,29 @@ func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
 		return &Mistake{Line: line, Summary: tooLong(0).Summary}
 	}
+	if errors.Is(err, errTooManySteps) {
+		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, or it calls itself"}
+	}
 	message := strings.Join(strings.Fields(err.Error()), " ")
 	m := &Mistake{Line: line, Summary: strings.TrimPrefix(message, "template: ")}
 	if place := errorPlace.FindStringSubmatch(message); place != nil {
 		m.Line, _ = strconv.Atoi(place[1])
 		m.Summary = place[2]
 	}
+	m.Summary = startedAt.ReplaceAllString(m.Summary, "")
 	at := ""
 	if e := executing.FindStringSubmatch(m.Summary); e != nil {
 		at, m.Summary = e[1], e[2]
 	}
 	m.explain(at)
+	return m
+}
+
+// within moves a mistake that is said to be behind the end of a text, because it
+// should have gone on, to its last line.
+func (m *Mistake) within(text string) *Mistake {
+	lines := 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
+	m.Line = min(m.Line, lines)
 	return m
 }
 
@@ -71,11 +88,18 @@ func (m *Mistake) explain(at string) {
 		}
 	}
 	if at != "" {
+		at = strings.TrimSuffix(strings.TrimPrefix(at, "{{"), "}}")
 		m.Summary = fmt.Sprintf("at {{%s}}: %s", at, m.Summary)
 	}
 }
 
+// helmOnly are functions that Helm adds to sprig's, and so are often expected.
+var helmOnly = []string{"include", "tpl", "required", "lookup", "fromYaml", "toToml", "fromJson"}
+
 func functionHint(name string) string {
+	if slices.Contains(helmOnly, name) {
+		return name + " is Helm's; docs/templates.md has the functions that there are"
+	}
 	if why := templatefunc.Removed(name); why != "" {
 		return fmt.Sprintf("%s is not offered: it %s; templates are hermetic", name, why)
 	}

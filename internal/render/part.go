@@ -183,12 +183,60 @@ func execute(t *template.Template, d *Data, line int) ([]byte, *Mistake) {
 
 const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}"
 
-// boundedBuffer stops a template that would fill the memory.
-type boundedBuffer struct{ bytes.Buffer }
+// boundedBuffer stops a template that would fill the memory, or never end.
+type boundedBuffer struct {
+	bytes.Buffer
+	steps int
+}
+
+// maxSteps bounds how often a template may write. A loop, and a template that is
+// called, writes at least once each time: see countSteps.
+const maxSteps = 1 << 20
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.steps++; b.steps > maxSteps {
+		return 0, errTooManySteps
+	}
 	if b.Len()+len(p) > maxOutput {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)
+}
+
+// countSteps makes every round of a loop and every call of a template write, if
+// only nothing: text/template has no other way to be stopped.
+func countSteps(t *template.Template) {
+	for _, named := range t.Templates() {
+		if named.Tree == nil || named.Root == nil {
+			continue
+		}
+		countIn(named.Root)
+		if named.Name() != t.Name() {
+			named.Root.Nodes = append([]parse.Node{nothing(named.Root.Pos)}, named.Root.Nodes...)
+		}
+	}
+}
+
+func nothing(at parse.Pos) parse.Node { return &parse.TextNode{NodeType: parse.NodeText, Pos: at} }
+
+func countIn(n parse.Node) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return
+		}
+		for _, item := range n.Nodes {
+			countIn(item)
+		}
+	case *parse.IfNode:
+		countIn(n.List)
+		countIn(n.ElseList)
+	case *parse.WithNode:
+		countIn(n.List)
+		countIn(n.ElseList)
+	case *parse.RangeNode:
+		countIn(n.List)
+		countIn(n.ElseList)
+		n.List.Nodes = append([]parse.Node{nothing(n.List.Pos)}, n.List.Nodes...)
+	}
 }

@@ -61,9 +61,9 @@ type Mistake struct {
 
 // Engine expands the manifests of one template.
 type Engine interface {
-	// Expand appends the text of the file to dst, or gives the mistake that
-	// prevents it. It notes the text's shape, unless that is nil.
-	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake)
+	// Expand appends the text of the file to dst, or gives the mistakes that
+	// prevent it. It notes the text's shape, unless that is nil.
+	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake)
 	// Reads reports whether the template reads a field of Data.
 	Reads(field string) bool
 }
@@ -99,7 +99,7 @@ func Compile(t *model.Template) (*Template, problem.List) {
 
 // Expand appends what the template makes of the data to dst, and notes its shape
 // (which may be nil).
-func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	if t.engine == nil {
 		shape.forget()
 		return dst, nil
@@ -134,18 +134,25 @@ func join(dst []byte, start, body int) []byte {
 	if dst[body-1] != '\n' {
 		between = append(between, '\n')
 	}
-	if !bytes.HasPrefix(dst[body:], separator) {
+	if !beginsDocument(dst[body:]) {
 		between = append(between, separator...)
 	}
 	return slices.Insert(dst, body, between...)
+}
+
+// beginsDocument reports whether a text begins with a separator of its own, which
+// may have a comment behind it.
+func beginsDocument(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, []byte("---"))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
 // maxOutput bounds the text that one template may make: Kubernetes refuses objects
 // over 1 MiB, and a file holds a few at most.
 const maxOutput = 4 << 20
 
-func tooLong(manifest int) *Mistake {
-	return &Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
+func tooLong(manifest int) Mistake {
+	return Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
 }
 
 // fieldNames are the fields of Data, for hints.

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,9 +38,12 @@ func expand(t *testing.T, engine string, expansions int, manifests ...string) (s
 	}
 	var pass render.Pass
 	scope := render.Scope{ClusterType: "pier", Target: "gull-main", Values: values.Digest{1}}
-	fresh, mistake := compiled.Expand(&pass, nil, &data, scope, nil)
-	if mistake != nil {
-		return "", problem.List{compiled.Problem(mistake)}
+	fresh, mistakes := compiled.Expand(&pass, nil, &data, scope, nil)
+	for _, m := range mistakes {
+		problems = append(problems, compiled.Problem(&m))
+	}
+	if problems != nil {
+		return "", problems
 	}
 	again, _ := compiled.Expand(&pass, []byte("before"), &data, scope, nil)
 	if diff := cmp.Diff("before"+string(fresh), string(again)); diff != "" {
@@ -98,6 +102,8 @@ func TestMistakes(t *testing.T) {
 		{"loop", "{{ .ConfigData.LOOP }}", `base/t.yaml:1: Template/own: the output still contains "{{" after 8 expansions`, "contains itself"},
 		{"in output", `{{ "{{ env }}" }}`, `base/t.yaml:1: Template/own: in line 1 of the output, which is expanded again: there is no function "env"`, "templates are hermetic"},
 		{"too long", `{{ range until 5000 }}{{ repeat 1000 "x" }}{{ end }}`, "base/t.yaml:10: Template/own: the template makes more than 4 MiB of text", ""},
+		{"a long loop", "a\n{{ range 100000000 }}{{ end }}", "base/t.yaml:11: Template/own: the template was stopped after 1048576 steps", "a loop in it is too long"},
+		{"doubling", `{{ define "a" }}{{ end }}` + doubling(30) + `{{ template "a30" }}`, "base/t.yaml:10: Template/own: the template was stopped after", "calls itself"},
 		{"endless", `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`, "base/t.yaml:10: Template/own: at {{", ""},
 	} {
 		got, problems := expand(t, "text", 8, c.manifest)
@@ -112,6 +118,15 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: the hint is %q, want %q in it", c.name, problems[0].Hint, c.hint)
 		}
 	}
+}
+
+// doubling defines templates of which each calls the one before twice.
+func doubling(n int) string {
+	text := `{{ define "a0" }}{{ end }}`
+	for i := 1; i <= n; i++ {
+		text += fmt.Sprintf(`{{ define "a%d" }}{{ template "a%d" }}{{ template "a%d" }}{{ end }}`, i, i-1, i-1)
+	}
+	return text
 }
 
 func TestOneExpansion(t *testing.T) {

@@ -30,7 +30,7 @@ func newTextEngine(t *model.Template) (Engine, []Mistake) {
 	for i, m := range t.Manifests {
 		parsed, err := template.New(t.Name).Funcs(functions).Parse(m.Text)
 		if err != nil {
-			mistake := mistakeOf(err, 1)
+			mistake := mistakeOf(err, 1).within(m.Text)
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
 			continue
@@ -47,6 +47,7 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 	if t.Tree == nil || t.Root == nil { // nothing but {{define}}
 		return textManifest{}
 	}
+	countSteps(t)
 	a := analyse(t, t.Root)
 	e.reads |= a.reads
 	e.mutates = e.mutates || a.mutates
@@ -71,41 +72,47 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 func (e *textEngine) Reads(field string) bool { return e.reads&fieldBit[field] != 0 }
 
 // Expand implements Engine.
-func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	if e.mutates {
 		d = d.copy()
 	}
 	start := len(dst)
+	var mistakes []Mistake
 	for i := range e.manifests {
 		body := len(dst)
 		text, mistake := e.manifest(p, i, dst, d, s, shape)
 		if mistake != nil {
 			mistake.Manifest = i
-			return dst[:start], mistake
+			mistakes = append(mistakes, *mistake)
+			continue
 		}
 		dst = join(text, start, body)
 		if len(dst)-start > maxOutput {
-			return dst[:start], tooLong(i)
+			return dst[:start], []Mistake{tooLong(i)}
 		}
+	}
+	if mistakes != nil {
+		return dst[:start], mistakes
 	}
 	return dst, nil
 }
 
 // texts expands the manifests one by one, for engines that need them apart.
-func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, *Mistake) {
+func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 	if e.mutates {
 		d = d.copy()
 	}
 	var out [][]byte
+	var mistakes []Mistake
 	for i := range e.manifests {
 		text, mistake := e.manifest(p, i, nil, d, s, nil)
 		if mistake != nil {
 			mistake.Manifest = i
-			return nil, mistake
+			mistakes = append(mistakes, *mistake)
 		}
 		out = append(out, text)
 	}
-	return out, nil
+	return out, mistakes
 }
 
 // manifest appends the text of one manifest to dst.
@@ -147,13 +154,14 @@ func (e *textEngine) again(text []byte, d *Data) ([]byte, *Mistake) {
 	for pass := 1; bytes.Contains(text, opening) && pass < e.expansions; pass++ {
 		parsed, err := template.New("output").Funcs(functions).Parse(string(text))
 		if err == nil {
+			countSteps(parsed)
 			var mistake *Mistake
 			if text, mistake = execute(parsed, d, 0); mistake != nil {
 				return nil, mistake.inOutput()
 			}
 			continue
 		}
-		return nil, mistakeOf(err, 0).inOutput()
+		return nil, mistakeOf(err, 0).within(string(text)).inOutput()
 	}
 	if e.expansions > 1 && bytes.Contains(text, opening) {
 		return nil, &Mistake{

@@ -93,6 +93,8 @@ func rulesOf(c *model.Config) *parsedConfig {
 	}
 	if c.App {
 		p.app = p.appRules(c, parsed)
+	}
+	if !c.Platform {
 		return p
 	}
 	r := &rule{config: c, needs: needsOf(c.Labels)}

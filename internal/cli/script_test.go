@@ -1,0 +1,102 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/fairlead-io/fairlead/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fairlead": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	}})
+}
+
+// TestScripts runs the scripts in testdata/script; each says on top what it is
+// about. They know two commands besides testscript's own:
+//
+//	commit REPOSITORY BRANCH FOLDER   make a commit that holds the folder, on top of a branch; NAME.git is a bare repository
+//	exits CODE COMMAND [ARGUMENT...]  run a command, which must end with that exit code
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: unpackFleet,
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"commit": commit, "exits": exits},
+
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// unpackFleet makes the folders of testdata/fleet.txtar, and keeps the machine's
+// Git settings out.
+func unpackFleet(env *testscript.Env) error {
+	archive, err := txtar.ParseFile("testdata/fleet.txtar")
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"HOME":                env.WorkDir,
+		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME":     "author", "GIT_AUTHOR_EMAIL": "author@git.example", "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z",
+		"GIT_COMMITTER_NAME": "author", "GIT_COMMITTER_EMAIL": "author@git.example", "GIT_COMMITTER_DATE": "2024-01-01T00:00:00Z",
+	} {
+		env.Setenv(name, value)
+	}
+	return txtar.Write(archive, filepath.Join(env.WorkDir, "fleet"))
+}
+
+func commit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: commit REPOSITORY BRANCH FOLDER")
+	}
+	repository, branch, folder := ts.MkAbs(args[0]), args[1], ts.MkAbs(args[2])
+	dir, bare := filepath.Join(repository, ".git"), "--no-bare"
+	if filepath.Ext(repository) == ".git" {
+		dir, bare = repository, "--bare"
+	}
+	git := func(args ...string) {
+		ts.Check(ts.Exec("git", append([]string{"--git-dir", dir, "--work-tree", folder}, args...)...))
+	}
+	if _, err := os.Stat(repository); err != nil {
+		ts.Check(ts.Exec("git", "init", "--quiet", bare, "--initial-branch", "main", repository))
+	}
+	git("symbolic-ref", "HEAD", "refs/heads/"+branch)
+	git("add", "--all", folder)
+	git("commit", "--quiet", "--allow-empty", "--message", "change "+branch)
+	git("symbolic-ref", "HEAD", "refs/heads/main")
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("the exit code is %d, not %d", got, want)
+	}
+}

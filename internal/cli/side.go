@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// side is A or B of diff: a folder, or revisions.
+type side struct {
+	arg         string // as it was written
+	folder      bool
+	environment string // "" for all
+	at          source.Revisions
+
+	in       *input       // what a revision is read from; nil for a folder
+	known    []string     // the environments that it has
+	problems problem.List // of the files that they are written in
+}
+
+// sides finds out what the arguments name. Two folders need no control plane.
+func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side, err error) {
+	sides = [2]side{{arg: from, folder: isFolder(from)}, {arg: to, folder: isFolder(to)}}
+	for _, s := range sides {
+		if s.folder {
+			if err := checkSingle(s.arg); err != nil {
+				return sides, err
+			}
+		}
+	}
+	if sides[0].folder && sides[1].folder {
+		return sides, nil
+	}
+	if d.plain() {
+		return sides, usagef("a revision needs --control-plane: plain folders have none", "%s is not a folder", notFolder(sides))
+	}
+	if err := d.open(ctx); err != nil {
+		return sides, err
+	}
+	environments, _, err := d.source.Environments(ctx)
+	if err != nil {
+		return sides, err
+	}
+	for i := range sides {
+		if sides[i].folder {
+			continue
+		}
+		sides[i].revision(environments)
+		if err := d.openSide(ctx, &sides[i]); err != nil {
+			return sides, err
+		}
+	}
+	return sides, nil
+}
+
+// openSide finds out which environments a revision has: one of the base may have
+// others than the base has now.
+func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
+	s.in = &d.input
+	switch {
+	case s.environment == "" && d.options.BaseDir != "":
+		return usagef("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.arg)
+	case s.environment != "" && d.options.EnvironmentDir != "":
+		return usagef("leave --environment-dir out, or compare revisions of the base",
+			"%s is a revision of environment %s, and --environment-dir stands for it", s.arg, s.environment)
+	case s.environment == "":
+		if s.in, err = d.atBase(ctx, s.arg); err != nil {
+			return err
+		}
+	}
+	s.known, s.problems, err = s.in.known(ctx)
+	return err
+}
+
+// has reports whether there is such an environment on this side.
+func (s side) has(environment string) bool {
+	return s.in.options.EnvironmentDir != "" || slices.Contains(s.known, environment)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func notFolder(sides [2]side) string {
+	if sides[0].folder {
+		return sides[1].arg
+	}
+	return sides[0].arg
+}
+
+// checkSingle refuses a folder that render --all has written: the environments are
+// in folders of it.
+func checkSingle(dir string) error {
+	r, err := readRecord(dir)
+	if err != nil {
+		return err
+	}
+	var folders []string
+	for _, e := range r.Environments {
+		if e.Folder != "" {
+			folders = append(folders, filepath.Join(dir, e.Folder))
+		}
+	}
+	if folders == nil {
+		return nil
+	}
+	return usagef("name the folder of one: "+enumerate(folders, "or"), "%s holds the folders of several environments", dir)
+}
+
+// revision finds out what the revision is of.
+func (s *side) revision(environments []*model.Environment) {
+	branch := strings.TrimPrefix(s.arg, "refs/heads/")
+	if i := strings.IndexAny(branch, "^~"); i >= 0 {
+		branch = branch[:i]
+	}
+	env, revision, ofEnvironment := strings.Cut(s.arg, "@")
+	for _, e := range environments {
+		switch {
+		case ofEnvironment && e.Name == env && revision != "":
+			s.environment, s.at = env, source.Revisions{Environment: revision}
+			return
+		case e.ControlPlane.Branch == branch:
+			s.environment, s.at = e.Name, source.Revisions{Environment: s.arg}
+			return
+		}
+	}
+}
+
+// compared gives the environments to compare: those of either side.
+func (d *diffCommand) compared(sides [2]side) ([]string, error) {
+	if sides[0].folder && sides[1].folder {
+		return []string{d.environment}, nil
+	}
+	var names []string
+	var problems problem.List
+	for _, s := range sides {
+		names, problems = append(names, s.known...), append(problems, s.problems...)
+		if s.environment == "" {
+			continue
+		}
+		if d.environment != "" && d.environment != s.environment {
+			return nil, usagef("compare revisions of one environment", "%s is of environment %s, not of %s", s.arg, s.environment, d.environment)
+		}
+		d.environment = s.environment
+	}
+	if d.environment != "" && d.options.EnvironmentDir != "" {
+		return []string{d.environment}, nil
+	}
+	slices.Sort(names)
+	names, err := d.choose(slices.Compact(names), problems.Sorted())
+	if err == nil && len(names) > 1 && (sides[0].folder || sides[1].folder) {
+		return nil, moreThanOne(names)
+	}
+	return names, err
+}
