@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages with goroutines of their own (internal/archtest has the list): the race
 # detector has nothing to find in the others.
-RACE := ./internal/output/...
+RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/...
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))

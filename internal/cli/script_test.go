@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fairlead": func() {
@@ -38,7 +41,7 @@ func TestScripts(t *testing.T) {
 
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		UpdateScripts:       *update,
 	})
 }
 
