@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/explain"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -99,6 +100,10 @@ func hintOf(err error) string {
 		return query.Hint
 	case errors.As(err, &h):
 		return h.hint
+	case errors.Is(err, git.ErrUnreachable):
+		return "--map URL=PATH reads it elsewhere, such as in a clone"
+	case errors.Is(err, git.ErrNoRevision):
+		return "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
 	}
 	return ""
 }

@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -99,6 +102,7 @@ func (in *input) open(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
+	in.options.Token = token()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
 		return &hinted{err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir"}
@@ -247,6 +251,20 @@ type rendered struct {
 	problems problem.List
 }
 
+// token gives what the host of the control plane is told over https; from the
+// environment, since what is on a command line can be seen by others.
+func token() git.Token {
+	t := git.Token{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
+	if t.Username == "" {
+		t.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
+	}
+	return t
+}
+
+func withoutWarnings(list problem.List) problem.List {
+	return slices.DeleteFunc(list, func(p problem.Problem) bool { return p.Warning })
+}
+
 // render reads and renders an environment at some revisions.
 func (in *input) render(ctx context.Context, env string, at source.Revisions) (rendered, error) {
 	read, problems, err := in.source.ReadAt(ctx, env, at)
@@ -263,8 +281,12 @@ func (in *input) render(ctx context.Context, env string, at source.Revisions) (r
 		r.problems = problems.Sorted()
 		return r, ctx.Err()
 	}
+	stopped := problems.Stops() // something could not be read
 	problems = append(problems, more...)
 	files, more := output.Environment(m, nil)
+	if stopped { // what is not there cannot be warned of: some of the model is missing
+		more = withoutWarnings(more)
+	}
 	r.problems = append(problems, more...).Sorted()
 	if !r.problems.Stops() {
 		r.tree = files

@@ -116,7 +116,7 @@ func checkSingle(dir string) error {
 
 // revision finds out what the revision is of.
 func (s *side) revision(environments []*model.Environment) {
-	branch := strings.TrimPrefix(s.arg, "refs/heads/")
+	branch := strings.TrimPrefix(strings.TrimPrefix(s.arg, "refs/heads/"), "origin/")
 	if i := strings.IndexAny(branch, "^~"); i >= 0 {
 		branch = branch[:i]
 	}

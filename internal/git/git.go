@@ -37,6 +37,8 @@ import (
 var (
 	// ErrNotFound says that there is no repository, or none that may be read.
 	ErrNotFound = errors.New("no such repository")
+	// ErrUnreachable says that a remote did not answer as it should.
+	ErrUnreachable = errors.New("the repository cannot be read")
 	// ErrNoRevision says that a repository has no such branch, tag or commit.
 	ErrNoRevision = errors.New("no such revision")
 )
@@ -106,6 +108,9 @@ func Mirror(ctx context.Context, url, dir string, token Token) (*Repository, err
 	}
 	r.location = shown
 	if err := r.fetch(ctx, token); err != nil {
+		if !errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
 		return nil, fmt.Errorf("fetch %s: %w", shown, err)
 	}
 	return r, nil

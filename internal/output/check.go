@@ -54,8 +54,16 @@ func (f *findings) at(a assignment, p problem.Problem) {
 	}
 }
 
-func (f *findings) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
-	f.at(a, t.Problem(m))
+// inTemplate reports a mistake at the template; one that a built-in template finds
+// is in what it was given, and is reported at the target.
+func (p *pass) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
+	found := t.Problem(m)
+	if t.Model.BuiltIn {
+		target := p.model.Targets[a.target]
+		found.Pos, found.Subject = target.Pos, target.Subject()
+		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
+	}
+	p.found.at(a, found)
 }
 
 func (f *findings) inText(t *render.Template, finding manifest.Finding, a assignment) {

@@ -93,7 +93,8 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 
 // Owned gives the part of a GitOps repository's tree that an environment's output
 // is: the folders of cluster types, and the tracking file. What people keep beside
-// them, files in the root and folders that begin with a dot, is left out.
+// them, files in the root and folders that begin with a dot, is left out. White
+// space around the promoted commit means nothing.
 func Owned(t tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for _, e := range t.Entries() {
@@ -102,7 +103,7 @@ func Owned(t tree.Tree) tree.Tree {
 		}
 	}
 	if commit, ok := t.Lookup(TrackingFile); ok {
-		entries = append(entries, trackingEntry(string(commit.Data)))
+		entries = append(entries, trackingEntry(strings.TrimSpace(string(commit.Data))))
 	}
 	return tree.FromEntries(entries)
 }

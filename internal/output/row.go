@@ -220,7 +220,7 @@ func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool
 		}
 		text, mistakes := c.template.Expand(&p.texts, w.buffer, &d, scope, shape)
 		for _, m := range mistakes {
-			p.found.inTemplate(c.template, &m, assignment{i, j})
+			p.inTemplate(c.template, &m, assignment{i, j})
 		}
 		if mistakes != nil {
 			ok = false

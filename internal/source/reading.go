@@ -77,7 +77,7 @@ func (r *reading) environment(ctx context.Context) error {
 		}
 		ref := e.ControlPlane
 		ref.Commit = r.at.Environment
-		return r.repository(ctx, layer, ref, &e.Object)
+		return r.repository(ctx, layer, ref, &e.Object, r.at.Environment != "")
 	}
 	hint := problem.DidYouMean(r.env, names)
 	if hint == "" && names != nil {
@@ -109,10 +109,11 @@ func (r *reading) base(ctx context.Context) error {
 	}
 	for _, b := range found.BaseRepos {
 		ref := b.RepoRef
-		if b == main && r.at.Base != "" {
+		asked := b == main && r.at.Base != ""
+		if asked {
 			ref.Commit = r.at.Base
 		}
-		if err := r.repository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object); err != nil {
+		if err := r.repository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object, asked); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (r *reading) registration(ctx context.Context, registration *model.Registra
 			"its workloads are not read: there is no folder for them")
 		return nil
 	}
-	return r.repository(ctx, layer, registration.Workload, &registration.Object)
+	return r.repository(ctx, layer, registration.Workload, &registration.Object, false)
 }
 
 // unknownFolders reports --workload folders for registrations that do not exist.
@@ -220,8 +221,10 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 	return nil
 }
 
-// repository adds a layer from what an object points to.
-func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object) error {
+// repository adds a layer from what an object points to. asked says that the
+// revision is the caller's: one that is not there is an error then, and not a
+// mistake of the object.
+func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
 	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
 	if errors.Is(err, git.ErrNotFound) {
 		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", git.Redact(ref.Repo))
@@ -235,8 +238,9 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 		revision = ref.Branch
 	}
 	commit, err := repo.Resolve(revision)
-	if errors.Is(err, git.ErrNoRevision) {
-		r.problems.Addf(by.Pos, by.Subject(), "", "%s has no branch or commit %q", git.Redact(ref.Repo), revision)
+	if errors.Is(err, git.ErrNoRevision) && !asked {
+		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
+		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", git.Redact(ref.Repo), revision)
 		return nil
 	}
 	if err != nil {

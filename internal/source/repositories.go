@@ -20,7 +20,7 @@ type repositories struct {
 	mu        sync.Mutex
 	opened    map[string]*opening
 	ownURLs   map[string]*git.Repository // URLs that are the control plane
-	anyIsOwn  *git.Repository            // a local control plane without remotes
+	anyIsOwn  *git.Repository            // a local control plane that has no URL
 	tokenHost string                     // the only one that is sent the token
 }
 
@@ -49,7 +49,7 @@ func (r *repositories) openControlPlane(ctx context.Context, location string) (*
 }
 
 // own says which URLs are the control plane's: its location and its remotes. A
-// local repository without remotes has no URL to compare, so that every environment
+// local repository without remotes (or with local ones) has no URL to compare, so that every environment
 // and BaseRepo that no map names is taken to be in it.
 func (r *repositories) own(location string, repo *git.Repository) {
 	r.mu.Lock()
@@ -58,13 +58,15 @@ func (r *repositories) own(location string, repo *git.Repository) {
 	if git.IsRemote(location) {
 		return
 	}
+	remote := false
 	for _, url := range repo.Remotes() {
+		remote = remote || git.IsRemote(url)
 		r.ownURLs[git.Normalize(url)] = repo
 		if host := git.Host(url); host != "" {
 			r.tokenHost = host
 		}
 	}
-	if len(repo.Remotes()) == 0 {
+	if !remote {
 		r.anyIsOwn = repo
 	}
 }

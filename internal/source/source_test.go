@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -167,8 +169,14 @@ func TestUnknown(t *testing.T) {
 	cp, _, _ := controlPlane(t)
 	o := source.Options{ControlPlane: cp}
 	want(t, show(t, o, "stag", source.Revisions{}), "base/.environments: Environment/stag: there is no such environment")
-	want(t, show(t, o, "dev", source.Revisions{Environment: "nope"}), `base/.environments/dev.yaml:1: Environment/dev: `+cpURL+` has no branch or commit "nope"`)
-	o.Parser = model.NewParser()
+	o.Parser, o.CacheDir = model.NewParser(), t.TempDir()
+	s, err := source.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ReadAt(context.Background(), "dev", source.Revisions{Environment: "nope"}); !errors.Is(err, git.ErrNoRevision) {
+		t.Errorf("a revision that was asked for is not there: %v, want ErrNoRevision", err)
+	}
 	if _, err := source.Open(context.Background(), source.Options{ControlPlane: t.TempDir(), Parser: o.Parser}); err == nil {
 		t.Error("a folder that is no repository was opened as a control plane")
 	}
