@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/schedule"
+	"github.com/fairlead-io/fairlead/internal/values"
 )
 
 // Config says which assignments a config gives values to, or which a schema
@@ -54,27 +55,27 @@ type Count struct {
 
 func (q *asker) config(name string) *Config {
 	c := byName(q.model.Configs, name, func(c *model.Config) string { return c.Name })
-	return q.readers(&c.Object, rulesOf(c))
+	return q.readers(&c.Object, values.RulesOf(c))
 }
 
 func (q *asker) schema(name string) *Config {
 	s := byName(q.model.Schemas, name, func(s *model.Schema) string { return s.Name })
-	return q.readers(&s.Object, []rule{{object: &s.Object, needs: needsOf(s.Labels)}})
+	return q.readers(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }
 
 // readers finds the assignments that rules are for, as sets of targets on each
 // cluster type.
-func (q *asker) readers(o *model.Object, rules []rule) *Config {
+func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
 	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
-	having := map[need]schedule.Set{}
+	having := map[values.Need]schedule.Set{}
 	for k, r := range rules {
-		for _, n := range r.needs {
+		for _, n := range r.Needs {
 			if having[n] == nil {
 				having[n] = q.targetsWith(n)
 			}
 			out.Rules[k].Needs = append(out.Rules[k].Needs, q.need(n, having[n].Len()))
 		}
-		for _, v := range r.values {
+		for _, v := range r.Values {
 			out.Rules[k].Keys = append(out.Rules[k].Keys, Key{v.Key, v.Text, v.Pos})
 		}
 	}
@@ -82,8 +83,8 @@ func (q *asker) readers(o *model.Object, rules []rule) *Config {
 		all := schedule.NewSet(len(q.model.Targets))
 		for k, r := range rules {
 			on := slices.Clone(q.plan.Targets(i))
-			for _, n := range r.needs {
-				if !n.onClusterType(c) {
+			for _, n := range r.Needs {
+				if !onClusterType(n, c) {
 					on.Intersect(having[n])
 				}
 			}
@@ -99,10 +100,10 @@ func (q *asker) readers(o *model.Object, rules []rule) *Config {
 	return out
 }
 
-func (q *asker) targetsWith(n need) schedule.Set {
+func (q *asker) targetsWith(n values.Need) schedule.Set {
 	set := schedule.NewSet(len(q.model.Targets))
 	for j, t := range q.model.Targets {
-		if n.onTarget(t) {
+		if onTarget(n, t) {
 			set.Add(j)
 		}
 	}
@@ -110,10 +111,10 @@ func (q *asker) targetsWith(n need) schedule.Set {
 }
 
 // need counts who has a label.
-func (q *asker) need(n need, targets int) Need {
+func (q *asker) need(n values.Need, targets int) Need {
 	out := Need{Label: n.String(), Targets: targets}
 	for _, c := range q.model.ClusterTypes {
-		if n.onClusterType(c) {
+		if onClusterType(n, c) {
 			out.ClusterTypes++
 		}
 	}
@@ -127,31 +128,31 @@ func (q *asker) need(n need, targets int) Need {
 const maxHints = 5
 
 // needHint says what may have been meant by a label that nothing has.
-func (q *asker) needHint(n need) string {
+func (q *asker) needHint(n values.Need) string {
 	seen, keys := map[string]bool{}, map[string]bool{}
 	for _, c := range q.model.ClusterTypes {
-		if value, ok := n.clusterTypeHas(c); ok {
+		if value, ok := n.OfClusterType(c); ok {
 			seen[value] = true
 		}
 		collectKeys(keys, c.Labels)
 	}
 	for _, t := range q.model.Targets {
-		if value, ok := n.targetHas(t); ok {
+		if value, ok := n.OfTarget(t); ok {
 			seen[value] = true
 		}
 		collectKeys(keys, t.Labels)
 	}
-	values := slices.Sorted(maps.Keys(seen))
-	if len(values) == 0 {
-		if near := problem.Nearest(n.key, slices.Sorted(maps.Keys(keys))); near != "" {
-			return fmt.Sprintf("nothing has the label %s; did you mean %s?", n.key, near)
+	there := slices.Sorted(maps.Keys(seen))
+	if len(there) == 0 {
+		if near := problem.Nearest(n.Key, slices.Sorted(maps.Keys(keys))); near != "" {
+			return fmt.Sprintf("nothing has the label %s; did you mean %s?", n.Key, near)
 		}
-		return "nothing has the label " + n.key
+		return "nothing has the label " + n.Key
 	}
-	if near := problem.Nearest(n.value, values); near != "" {
-		return fmt.Sprintf("did you mean %s?", need{n.key, near})
+	if near := problem.Nearest(n.Value, there); near != "" {
+		return fmt.Sprintf("did you mean %s?", values.Need{Key: n.Key, Value: near})
 	}
-	return fmt.Sprintf("there is %s %s", n.key, nameList(values, maxHints))
+	return fmt.Sprintf("there is %s %s", n.Key, nameList(there, maxHints))
 }
 
 func collectKeys(into map[string]bool, labels map[string]string) {

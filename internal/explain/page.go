@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/values"
 )
 
 // How much of a list people are shown.
@@ -120,7 +122,7 @@ func objectNames(list []Object) []string {
 }
 
 func labelList(labels map[string]string) string {
-	needs := needsOf(labels)
+	needs := values.NeedsOf(labels)
 	if len(needs) == 0 {
 		return "none"
 	}

@@ -39,7 +39,7 @@ func (q *asker) clusterType(name string) *ClusterType {
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for key, value := range labels {
-		if !strings.HasPrefix(key, ownerLabelPrefix) {
+		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
 			own[key] = value
 		}
 	}

@@ -21,9 +21,12 @@ const (
 	workloadLabel       = "workload"
 	workspaceLabel      = "workspace"
 	platformConfigLabel = "platform-config"
-	ownerNameLabel      = "kustomize.toolkit.fluxcd.io/name"
-	ownerNamespaceLabel = "kustomize.toolkit.fluxcd.io/namespace"
+	ownerNameLabel      = OwnerLabelPrefix + "name"
+	ownerNamespaceLabel = OwnerLabelPrefix + "namespace"
 )
+
+// OwnerLabelPrefix begins the labels that Flux puts on every object.
+const OwnerLabelPrefix = "kustomize.toolkit.fluxcd.io/"
 
 // KindInfo describes a kind for schemas: its spec is a struct whose fields carry
 // `yaml` and `required` tags.

@@ -40,8 +40,8 @@ func (r *Resolver) Explain(clusterType, target int) []Provenance {
 			continue
 		}
 		rule := r.rules[i]
-		for _, s := range rule.values {
-			by[s.key] = append(by[s.key], Source{rule.config, s.value, s.pos, rule.because()})
+		for _, s := range rule.Values {
+			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, rule.because()})
 		}
 	}
 	var out []Provenance
@@ -51,10 +51,10 @@ func (r *Resolver) Explain(clusterType, target int) []Provenance {
 	return out
 }
 
-func (r *rule) because() []string {
+func (r *Rule) because() []string {
 	var out []string
-	for _, n := range r.needs {
-		out = append(out, n.key+"="+n.value)
+	for _, n := range r.Needs {
+		out = append(out, n.String())
 	}
 	return out
 }

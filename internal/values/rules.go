@@ -16,22 +16,52 @@ const (
 	deploymentTargetLabel = "deployment-target"
 	workloadLabel         = "workload"
 	platformConfigLabel   = "platform-config"
-	ownerLabelPrefix      = "kustomize.toolkit.fluxcd.io/"
 )
 
-// need is a label that an assignment must have: on its cluster type, or on its
+// Need is a label that an assignment must have: on its cluster type, or on its
 // deployment target.
-type need struct{ key, value string }
+type Need struct{ Key, Value string }
 
-// An absent label satisfies nothing, not even an empty value: Kalypso takes it for
-// "" (Q11). The labels that ask for names are no labels of either side.
-func satisfiedByLabels(labels map[string]string) []need {
-	satisfied := make([]need, 0, len(labels)+2)
+// String gives "region=west".
+func (n Need) String() string { return n.Key + "=" + n.Value }
+
+// OfClusterType and OfTarget give what one side of an assignment has for the key of
+// the need. Three keys ask for names, whatever labels there are. An absent label is
+// none, not an empty value as for Kalypso (Q11).
+func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
+	switch n.Key {
+	case clusterTypeLabel:
+		return c.Name, true
+	case deploymentTargetLabel, workloadLabel:
+		return "", false
+	}
+	value, ok = c.Labels[n.Key]
+	return value, ok
+}
+
+// OfTarget is explained at OfClusterType.
+func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
+	switch n.Key {
+	case clusterTypeLabel:
+		return "", false
+	case deploymentTargetLabel:
+		return t.Name, true
+	case workloadLabel:
+		return t.Workload, true
+	}
+	value, ok = t.Labels[n.Key]
+	return value, ok
+}
+
+// satisfiedByLabels gives the needs that labels satisfy, but those that ask for
+// names.
+func satisfiedByLabels(labels map[string]string) []Need {
+	satisfied := make([]Need, 0, len(labels)+2)
 	for key, value := range labels {
 		switch key {
 		case clusterTypeLabel, deploymentTargetLabel, workloadLabel:
 		default:
-			satisfied = append(satisfied, need{key, value})
+			satisfied = append(satisfied, Need{key, value})
 		}
 	}
 	return satisfied
@@ -39,51 +69,58 @@ func satisfiedByLabels(labels map[string]string) []need {
 
 // satisfiedByClusterType and satisfiedByTarget give all needs that one side of an
 // assignment satisfies.
-func satisfiedByClusterType(c *model.ClusterType) []need {
-	return append(satisfiedByLabels(c.Labels), need{clusterTypeLabel, c.Name})
+func satisfiedByClusterType(c *model.ClusterType) []Need {
+	return append(satisfiedByLabels(c.Labels), Need{clusterTypeLabel, c.Name})
 }
 
-func satisfiedByTarget(t *model.Target) []need {
-	return append(satisfiedByLabels(t.Labels), need{deploymentTargetLabel, t.Name}, need{workloadLabel, t.Workload})
+func satisfiedByTarget(t *model.Target) []Need {
+	return append(satisfiedByLabels(t.Labels), Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})
 }
 
-// needsOf gives what the labels of an object ask for.
-func needsOf(labels map[string]string) []need {
-	var needs []need
+// NeedsOf gives what the labels of a config or a schema ask for, sorted by key.
+func NeedsOf(labels map[string]string) []Need {
+	var needs []Need
 	for key, value := range labels {
-		if key != platformConfigLabel && !strings.HasPrefix(key, ownerLabelPrefix) {
-			needs = append(needs, need{key, value})
+		if key != platformConfigLabel && !strings.HasPrefix(key, model.OwnerLabelPrefix) {
+			needs = append(needs, Need{key, value})
 		}
 	}
-	slices.SortFunc(needs, func(a, b need) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(needs, func(a, b Need) int { return cmp.Compare(a.Key, b.Key) })
 	return needs
 }
 
-// rule is some values and the assignments that they are for. serial tells rules
-// apart for as long as the [Cache] lives.
-type rule struct {
-	serial int
+// Rule is some values of a config, and what they ask for.
+type Rule struct {
+	Needs  []Need
+	Values []Setting
+
 	config *model.Config
-	needs  []need
-	values []setting
+	serial int // tells rules apart for as long as the Cache lives
 }
 
-// setting is one key of a rule.
-type setting struct {
-	key   string
-	value any
-	pos   problem.Pos
+// Setting is one key of a rule.
+type Setting struct {
+	Key, Text string
+	Value     any // the text, or the structure in it
+	Pos       problem.Pos
+}
+
+// RulesOf reads a config: what it sets, and for which assignments. A key of an app
+// configuration that is not of its form is left out; it is a problem.
+func RulesOf(c *model.Config) []*Rule {
+	p := parseConfig(c)
+	return append(p.ordinary, p.app...)
 }
 
 // parsedConfig is what was made of one Config.
 type parsedConfig struct {
-	ordinary []*rule
-	app      []*rule // sorted: short keys first, so that longer ones win
+	ordinary []*Rule
+	app      []*Rule // sorted: short keys first, so that longer ones win
 	problems problem.List
 }
 
-// rulesOf reads a Config.
-func rulesOf(c *model.Config) *parsedConfig {
+// parseConfig reads a config.
+func parseConfig(c *model.Config) *parsedConfig {
 	p := &parsedConfig{}
 	parsed := map[string]any{}
 	for _, v := range c.Values {
@@ -97,11 +134,11 @@ func rulesOf(c *model.Config) *parsedConfig {
 	if !c.Platform {
 		return p
 	}
-	r := &rule{config: c, needs: needsOf(c.Labels)}
+	r := &Rule{config: c, Needs: NeedsOf(c.Labels)}
 	for _, v := range c.Values {
-		r.values = append(r.values, setting{v.Key, parsed[v.Key], v.Pos})
+		r.Values = append(r.Values, Setting{v.Key, v.Text, parsed[v.Key], v.Pos})
 	}
-	p.ordinary = []*rule{r}
+	p.ordinary = []*Rule{r}
 	return p
 }
 
@@ -119,8 +156,8 @@ func (p *parsedConfig) report(c *model.Config, v model.Value, read parsed) {
 
 // appRules reads the keys of an app configuration, (label.value.)*name: each is a
 // rule of its own. Keys of equal length are in the order of their bytes.
-func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*rule {
-	var rules []*rule
+func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule {
+	var rules []*Rule
 	keys := slices.Clone(c.Values)
 	slices.SortFunc(keys, func(a, b model.Value) int {
 		return cmp.Or(cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
@@ -132,9 +169,9 @@ func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*rule 
 				"the key %q is not pairs of label and value, followed by a name", v.Key)
 			continue
 		}
-		r := &rule{config: c, values: []setting{{parts[len(parts)-1], parsed[v.Key], v.Pos}}}
+		r := &Rule{config: c, Values: []Setting{{parts[len(parts)-1], v.Text, parsed[v.Key], v.Pos}}}
 		for i := 0; i+1 < len(parts); i += 2 {
-			r.needs = append(r.needs, need{parts[i], parts[i+1]})
+			r.Needs = append(r.Needs, Need{parts[i], parts[i+1]})
 		}
 		rules = append(rules, r)
 	}

@@ -58,10 +58,10 @@ const maxClasses = 1 << 16
 type Resolver struct {
 	model *model.Model
 	cache *Cache
-	rules []*rule // in merge order
+	rules []*Rule // in merge order
 	// schemas are rules too, without values.
 	schemas   []schemaRule
-	index     map[need]int // numbers all needs of rules and schemas
+	index     map[Need]int // numbers all needs of rules and schemas
 	ruleNeeds []schedule.Set
 	// clusterTypes and targets have what each satisfies, as sets of needs, and
 	// the number of the group that satisfies the same.
@@ -103,10 +103,10 @@ func Resolve(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	}
 	r.indexNeeds()
 	for _, s := range m.Schemas {
-		r.schemas = append(r.schemas, schemaRule{s, r.set(needsOf(s.Labels))})
+		r.schemas = append(r.schemas, schemaRule{s, r.set(NeedsOf(s.Labels))})
 	}
 	for _, rule := range r.rules {
-		r.ruleNeeds = append(r.ruleNeeds, r.set(rule.needs))
+		r.ruleNeeds = append(r.ruleNeeds, r.set(rule.Needs))
 	}
 	r.clusterTypes = sidesOf(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, satisfiedByClusterType)
 	r.targets = sidesOf(r, last.targets, last.model.Targets, m.Targets, satisfiedByTarget)
@@ -127,11 +127,11 @@ func (r *Resolver) readConfigs() problem.List {
 		c.classes = map[string]*Values{}
 	}
 	var problems problem.List
-	var app []*rule
+	var app []*Rule
 	for _, config := range r.model.Configs {
 		p := known[config]
 		if p == nil {
-			p = rulesOf(config)
+			p = parseConfig(config)
 			for _, rule := range append(p.ordinary, p.app...) {
 				c.serial++
 				rule.serial = c.serial
@@ -147,8 +147,8 @@ func (r *Resolver) readConfigs() problem.List {
 }
 
 func (r *Resolver) indexNeeds() {
-	r.index = map[need]int{}
-	add := func(needs []need) {
+	r.index = map[Need]int{}
+	add := func(needs []Need) {
 		for _, n := range needs {
 			if _, ok := r.index[n]; !ok {
 				r.index[n] = len(r.index)
@@ -156,15 +156,15 @@ func (r *Resolver) indexNeeds() {
 		}
 	}
 	for _, rule := range r.rules {
-		add(rule.needs)
+		add(rule.Needs)
 	}
 	for _, s := range r.model.Schemas {
-		add(needsOf(s.Labels))
+		add(NeedsOf(s.Labels))
 	}
 }
 
 // set gives needs as a set; those that nobody has are left out.
-func (r *Resolver) set(needs []need) schedule.Set {
+func (r *Resolver) set(needs []Need) schedule.Set {
 	s := schedule.NewSet(len(r.index))
 	for _, n := range needs {
 		if i, ok := r.index[n]; ok {
@@ -177,7 +177,7 @@ func (r *Resolver) set(needs []need) schedule.Set {
 // sidesOf finds what each object satisfies, and groups those that satisfy the same.
 // last are the sides of the objects before; an object that is in its place still is
 // not looked at again.
-func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T) []need) sides {
+func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T) []Need) sides {
 	known := len(before) == len(now) && len(last.groups) <= 2*len(now)
 	s := sides{list: make([]side, len(now)), known: map[string]int{}}
 	if known {
@@ -214,7 +214,7 @@ func (r *Resolver) For(clusterType, target int) *Values {
 func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 	out := make([]*Values, len(r.targets.groups))
 	var key []byte
-	var rules []*rule
+	var rules []*Rule
 	both := schedule.NewSet(len(r.index))
 	for i, target := range r.targets.groups {
 		copy(both, clusterType)
@@ -251,7 +251,7 @@ func contains(set, subset schedule.Set) bool {
 }
 
 // class merges the rules, once for each list of rules.
-func (c *Cache) class(key string, rules []*rule) *Values {
+func (c *Cache) class(key string, rules []*Rule) *Values {
 	c.mu.Lock()
 	v := c.classes[key]
 	c.mu.Unlock()
@@ -260,11 +260,11 @@ func (c *Cache) class(key string, rules []*rule) *Values {
 	}
 	data := map[string]any{}
 	for _, rule := range rules {
-		for _, s := range rule.values {
-			if old, ok := data[s.key]; ok {
-				data[s.key] = merge(old, s.value)
+		for _, s := range rule.Values {
+			if old, ok := data[s.Key]; ok {
+				data[s.Key] = merge(old, s.Value)
 			} else {
-				data[s.key] = s.value
+				data[s.Key] = s.Value
 			}
 		}
 	}
