@@ -207,11 +207,6 @@ func (m *Model) ClusterType(name string) *ClusterType {
 	return find(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
 }
 
-// Target finds a deployment target by its full name; nil if there is none.
-func (m *Model) Target(name string) *Target {
-	return find(m.Targets, name, func(t *Target) *Object { return &t.Object })
-}
-
 // find looks a name up in a list that is sorted by name.
 func find[T any](sorted []*T, name string, object func(*T) *Object) *T {
 	i, ok := slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(object(t).Name, name) })

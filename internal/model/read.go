@@ -362,6 +362,9 @@ func (r *reader) object(n *yaml.Node, h header, d *decoder) {
 		r.configMap(n, d)
 	default:
 		r.out.ignore(h.apiVersion+" "+h.kind, 1)
+		if near := problem.Nearest(group, []string{Group}); near != "" && isKind(h.kind) {
+			r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
+		}
 	}
 }
 

@@ -108,6 +108,10 @@ func (p *pass) checkUse() {
 	for _, t := range p.model.Templates {
 		if !t.BuiltIn && !used[t.Name] {
 			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
+			for _, found := range p.compiled(t).problems {
+				found.Warning = true // it is not in the way of anything
+				p.found.add(found)
+			}
 		}
 	}
 }

@@ -194,14 +194,20 @@ func (p *pass) compileTemplates() {
 	}
 }
 
+// compile gives a template that a cluster type uses, and reports its problems.
 func (p *pass) compile(t *model.Template) *compiled {
+	c := p.compiled(t)
+	p.found.add(c.problems...)
+	return c
+}
+
+func (p *pass) compiled(t *model.Template) *compiled {
 	c := p.cache.templates[t]
 	if c == nil {
 		c = &compiled{digest: templateDigest(t)}
 		c.template, c.problems = render.Compile(t)
 		p.cache.templates[t] = c
 	}
-	p.found.add(c.problems...)
 	return c
 }
 

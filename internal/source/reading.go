@@ -15,12 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// Read gives the input of an environment as the control plane names it.
-func (s *Source) Read(ctx context.Context, env string) (Input, problem.List, error) {
-	return s.ReadAt(ctx, env, Revisions{})
-}
-
-// ReadAt gives the input of an environment at other revisions.
+// ReadAt gives the input of an environment, at the revisions that the control plane
+// names or at others.
 func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
 	r := &reading{Source: s, env: env, at: at}
 	if r.at.Base == "" {
