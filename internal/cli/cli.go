@@ -65,10 +65,10 @@ nothing is checked out.
 
 Exit codes: 0 fine, 1 an operation failed, 2 called wrongly, 3 the control plane has
 problems, 4 diff found differences. NO_COLOR switches colours off.`,
-		Example: `  fairlead check                          what is wrong, in all environments
-  fairlead render -e dev -o out           the files of one environment
-  fairlead diff main my-change            what merging my-change would do
-  fairlead explain -e dev large/checkout  why it is there, with which values`,
+		Example: `  fairlead check                              what is wrong, in all environments
+  fairlead render -e dev -o out               the files of one environment
+  fairlead diff main my-change                what merging my-change would do
+  fairlead explain -e dev large/checkout-api  why it is there, with which values`,
 		Version:       version().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

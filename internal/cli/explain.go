@@ -33,7 +33,7 @@ func newExplain(a *app) *cobra.Command {
 It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
-  fairlead explain -e dev SchedulingPolicy/observability-policy`,
+  fairlead explain -e dev SchedulingPolicy/checkout-policy`,
 		Args:              arguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },

@@ -70,7 +70,7 @@ func (s *single) Type() string { return "name" }
 // Set takes the first value.
 func (s *single) Set(value string) error {
 	switch {
-	case s.set:
+	case s.set && value != *s.value: // the same again is what completion does
 		return usagef("run the command once for each", "%s is given twice", s.flag)
 	case value == "":
 		return usagef("leave the flag out, or name one", "%s has no name", s.flag)
@@ -305,8 +305,10 @@ func hasLayers(layers []model.Layer) bool {
 }
 
 // fileOf gives the path of the file that a problem is in as the working folder
-// has it, as far as that can be known: below a plain folder that was named, or
-// else from the root of the repository.
+// has it, or "": below a plain folder that was named, or else from the root of the
+// repository, for the layer that is checked out. That is the environment's branch
+// if a revision of it is looked at, and the base if not; another layer may have a
+// file of the same name, which must not be blamed.
 func (in *input) fileOf(pos problem.Pos) string {
 	dir := in.options.Workloads[pos.Layer]
 	switch pos.Layer {
@@ -315,10 +317,18 @@ func (in *input) fileOf(pos problem.Pos) string {
 	case in.environment:
 		dir = in.options.EnvironmentDir
 	}
-	if dir == "" || pos.File == "" {
-		return pos.File
+	if pos.File == "" || dir == "" && pos.Layer != in.checkedOut() {
+		return ""
 	}
 	return path.Join(filepath.ToSlash(dir), pos.File)
+}
+
+// checkedOut gives the layer that the working folder is most likely a checkout of.
+func (in *input) checkedOut() string {
+	if in.options.EnvironmentRevision != "" {
+		return in.environment
+	}
+	return "base"
 }
 
 // completeEnvironments offers the names of the environments to the shell.

@@ -26,6 +26,9 @@ func link(env string, all *content) *Model {
 	workloads := unique(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	m.Targets = m.targets(workloads, all.targets, problems)
 	m.checkGitOpsRepo(problems)
+	if err := checkName(env); err != nil {
+		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
+	}
 	return m
 }
 

@@ -287,6 +287,11 @@ type workload struct {
 
 func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload {
 	w := &workload{Object: o, targets: s.DeploymentTargets, schemas: s.ConfigSchemas, pos: r.at}
+	for i, t := range s.DeploymentTargets {
+		if t.Name.Text == "" && t.Name.Line > 0 { // one that is missing is reported as such
+			r.out.problems.Addf(r.at(t.Name.Line), o.Subject(), "", "spec.deploymentTargets[%d].name is empty", i)
+		}
+	}
 	if r.layer.Kind == Workloads {
 		w.registration = r.layer.Name
 	}

@@ -178,7 +178,7 @@ func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
 	}
 	if len(n.Value) > maxText {
 		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
-		return ""
+		return n.Value[:maxShown] // so that nobody takes it for missing
 	}
 	switch tag := n.ShortTag(); {
 	case tag == "!!str" || tag == "!!merge" || verbatim:
@@ -196,8 +196,12 @@ func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
 	return ""
 }
 
-// maxText bounds one text: a Kubernetes object cannot be over 1 MiB.
-const maxText = 1 << 20
+// maxText bounds one text: a Kubernetes object cannot be over 1 MiB. Of one that is
+// longer, the beginning is kept.
+const (
+	maxText  = 1 << 20
+	maxShown = 64
+)
 
 // pairs gives the keys and values of a mapping with merge keys (<<) taken in, and
 // reports keys that are given twice.

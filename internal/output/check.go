@@ -66,11 +66,11 @@ func (p *pass) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
 	p.found.at(a, found)
 }
 
-func (f *findings) inText(t *render.Template, finding manifest.Finding, a assignment) {
+func (f *findings) inText(t *render.Template, file string, finding manifest.Finding, a assignment) {
 	p := t.Problem(&render.Mistake{})
-	p.Summary, p.Hint = fmt.Sprintf("it makes text that cannot be published: %s", finding.Summary), finding.Hint
+	p.Summary, p.Hint = fmt.Sprintf("it makes a %s that cannot be published: %s", file, finding.Summary), finding.Hint
 	if finding.Line > 0 {
-		p.Summary = fmt.Sprintf("%s (line %d of the output)", p.Summary, finding.Line)
+		p.Summary = fmt.Sprintf("%s (line %d of it)", p.Summary, finding.Line)
 	}
 	f.at(a, p)
 }

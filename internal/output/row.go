@@ -289,23 +289,23 @@ func isYAML(contentType string) bool {
 // namespace if a template uses it.
 func (w *worker) check(i, j int, f files) {
 	p, ts := w.pass, w.pass.templates[i]
-	inspect := func(c *compiled, text []byte, shape *render.Shape) {
+	inspect := func(c *compiled, file string, text []byte, shape *render.Shape) {
 		key, known := shape.Key()
 		if known && c.fine.has(key) {
 			return
 		}
 		findings := manifest.Check(text)
 		for _, finding := range findings {
-			p.found.inText(c.template, finding, assignment{i, j})
+			p.found.inText(c.template, file, finding, assignment{i, j})
 		}
 		if known && findings == nil {
 			c.fine.add(key)
 		}
 	}
-	inspect(ts.reconciler, f.reconciler, &w.shapes[0])
-	inspect(ts.namespace, f.namespace, &w.shapes[1])
+	inspect(ts.reconciler, "reconciler.yaml", f.reconciler, &w.shapes[0])
+	inspect(ts.namespace, "namespace.yaml", f.namespace, &w.shapes[1])
 	if isYAML(ts.config.template.Model.ContentType) {
-		inspect(ts.config, f.config, &w.shapes[2])
+		inspect(ts.config, f.configName, f.config, &w.shapes[2])
 	}
 	p.checkNamespace(i, j)
 }

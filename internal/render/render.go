@@ -81,7 +81,7 @@ var engines = map[string]func(*model.Template) (Engine, []Mistake){
 }
 
 // Compile makes a template ready. The problems are those that can be known
-// without data; a template with problems expands to nothing.
+// without data; what a template with problems expands to is good for finding more.
 func Compile(t *model.Template) (*Template, problem.List) {
 	compiled := &Template{Model: t}
 	newEngine, ok := engines[t.Engine]

@@ -33,14 +33,12 @@ func newTextEngine(t *model.Template) (Engine, []Mistake) {
 			mistake := mistakeOf(err, 1).within(m.Text)
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
+			e.manifests = append(e.manifests, textManifest{}) // the others may have mistakes too
 			continue
 		}
 		e.manifests = append(e.manifests, e.compile(parsed, m.Text))
 	}
-	if mistakes != nil {
-		return nil, mistakes
-	}
-	return e, nil
+	return e, mistakes
 }
 
 func (e *textEngine) compile(t *template.Template, text string) textManifest {

@@ -184,9 +184,9 @@ func (r *reading) registration(ctx context.Context, registration *model.Registra
 		return r.folder(layer, dir)
 	}
 	if r.controlPlane == nil && !r.repositories.mapped(registration.Workload.Repo) {
-		r.problems.Addf(registration.Pos, registration.Subject(),
+		r.problems.Warnf(registration.Pos, registration.Subject(),
 			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),
-			"its workloads are not read: there is no folder for them")
+			"its workloads are left out: there is no folder for them")
 		return nil
 	}
 	return r.repository(ctx, layer, registration.Workload, &registration.Object, false)
@@ -223,7 +223,7 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
 	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
 	if errors.Is(err, git.ErrNotFound) {
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", git.Redact(ref.Repo))
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.shown(ref.Repo))
 		return nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -75,6 +76,14 @@ func (r *repositories) own(location string, repo *git.Repository) {
 func (r *repositories) mapped(url string) bool {
 	_, ok := r.maps[git.Normalize(url)]
 	return ok
+}
+
+// shown names a repository in a problem, with the place that it is read at.
+func (r *repositories) shown(url string) string {
+	if place, ok := r.maps[git.Normalize(url)]; ok {
+		return fmt.Sprintf("%s, which stands for %s", git.Redact(place), git.Redact(url))
+	}
+	return git.Redact(url)
 }
 
 // open gives the repository at a URL or path. partOfControlPlane says that it is

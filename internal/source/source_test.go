@@ -192,9 +192,9 @@ func TestMapped(t *testing.T) {
 	o := source.Options{ControlPlane: cp, Map: map[string]string{cpURL: other, appsURL: filepath.Join(other, "nothing")}}
 	want(t, show(t, o, "dev", source.Revisions{}), "2 dev : only.yaml",
 		"1 main : .sourceignore registrations.yaml templates/later.yaml templates/t.yaml",
-		"base/registrations.yaml:1: WorkloadRegistration/apps: there is no repository at "+appsURL,
-		"base/registrations.yaml:6: WorkloadRegistration/lost: there is no repository at "+appsURL,
-		"base/registrations.yaml:11: WorkloadRegistration/astray: there is no repository at "+appsURL,
+		"base/registrations.yaml:1: WorkloadRegistration/apps: there is no repository at "+filepath.Join(other, "nothing")+", which stands for "+appsURL,
+		"base/registrations.yaml:6: WorkloadRegistration/lost: there is no repository at "+filepath.Join(other, "nothing")+", which stands for "+appsURL,
+		"base/registrations.yaml:11: WorkloadRegistration/astray: there is no repository at "+filepath.Join(other, "nothing")+", which stands for "+appsURL,
 		"dev: Environment/dev: the environment has no BaseRepo; the head of the base is used")
 }
 
@@ -221,7 +221,7 @@ func TestFolders(t *testing.T) {
 	o := source.Options{BaseDir: base, EnvironmentDir: env, Workloads: map[string]string{"apps": apps, "othr": apps}}
 	want(t, show(t, o, "dev", source.Revisions{}), "2 dev : b.yaml", "1 main : r.yaml", "3 apps : w.yaml",
 		"WorkloadRegistration/othr: --workload names a registration that environment dev does not have",
-		"base/r.yaml:6: WorkloadRegistration/other: its workloads are not read: there is no folder for them",
+		"base/r.yaml:6: WorkloadRegistration/other: its workloads are left out: there is no folder for them",
 		"dev/abs.yaml: the symbolic link leads out of the repository, to /etc/passwd",
 		"dev/b.yaml:6: BaseRepo/extra: it is not read: --base-dir stands for BaseRepo/main",
 		"dev/in.yaml: symbolic links are not read, as in Flux",
