@@ -3,6 +3,7 @@ package model_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -183,11 +185,10 @@ func oracle(policy string) (labels.Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	var selector metav1.LabelSelector
-	if err := decoder.Decode(&selector); err != nil {
-		return nil, err
+	strict, err := kjson.UnmarshalStrict(text, &selector) // as an API server does: the case of a field counts
+	if err != nil || len(strict) > 0 {
+		return nil, errors.Join(append(strict, err)...)
 	}
 	return metav1.LabelSelectorAsSelector(&selector)
 }
