@@ -36,7 +36,10 @@ func link(env string, all *content) *Model {
 // Flux would apply them in turn, for ever. It keeps the first by position.
 func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
 	sorted := slices.DeleteFunc(slices.Clone(objects), func(o *T) bool { return object(o).Name == "" }) // reported before
-	slices.SortFunc(sorted, func(a, b *T) int { return compareObjects(object(a), object(b)) })
+	compare := func(a, b *T) int { return compareObjects(object(a), object(b)) }
+	if !slices.IsSortedFunc(sorted, compare) { // targets mostly are: they follow their workloads
+		slices.SortFunc(sorted, compare)
+	}
 	kept := sorted[:0]
 	for _, o := range sorted {
 		if len(kept) > 0 && object(kept[len(kept)-1]).Name == object(o).Name {

@@ -47,8 +47,8 @@ type Cache struct {
 	plan      *schedule.Plan
 	values    values.Cache
 	templates map[*model.Template]*compiled
-	targets   map[*model.Target]digest
-	labels    map[*model.ClusterType]digest
+	targets   digested[model.Target]
+	labels    digested[model.ClusterType]
 	rows      map[string]*row // by cluster type
 	rendered  atomic.Int64
 }
@@ -152,19 +152,24 @@ func newPass(m *model.Model, c *Cache) *pass {
 	return p
 }
 
-// digests gives the digest of each object. Those of objects that the last model had
-// too are known.
-func digests[T any](objects []*T, known *map[*T]digest, of func(*T) digest) []digest {
-	last := *known
-	*known = make(map[*T]digest, len(objects))
+// digested are the objects of a model with their digests.
+type digested[T any] struct {
+	objects []*T
+	digests []digest
+}
+
+// digests gives the digest of each object. That of one that is in its place still
+// is known from last, which is then that of these objects.
+func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []digest {
 	all := make([]digest, len(objects))
 	for i, o := range objects {
-		d, ok := last[o]
-		if !ok {
-			d = of(o)
+		if len(last.objects) == len(objects) && last.objects[i] == o {
+			all[i] = last.digests[i]
+			continue
 		}
-		all[i], (*known)[o] = d, d
+		all[i] = of(o)
 	}
+	*last = digested[T]{objects, all}
 	return all
 }
 
