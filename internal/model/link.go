@@ -35,28 +35,39 @@ func link(env string, all *content) *Model {
 // unique sorts objects of one kind by name and reports those with the same name:
 // Flux would apply them in turn, for ever. It keeps the first by position.
 func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
-	sorted := slices.DeleteFunc(slices.Clone(objects), func(o *T) bool { return object(o).Name == "" }) // reported before
-	compare := func(a, b *T) int { return compareObjects(object(a), object(b)) }
-	if !slices.IsSortedFunc(sorted, compare) { // targets mostly are: they follow their workloads
-		slices.SortFunc(sorted, compare)
+	named := make([]entry[T], 0, len(objects))
+	for _, o := range objects {
+		if name := object(o).Name; name != "" { // one without a name was reported before
+			named = append(named, entry[T]{name, o})
+		}
 	}
-	kept := sorted[:0]
-	for _, o := range sorted {
-		if len(kept) > 0 && object(kept[len(kept)-1]).Name == object(o).Name {
-			first, second := object(kept[len(kept)-1]), object(o)
+	slices.SortFunc(named, func(a, b entry[T]) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return comparePlaces(object(a.object), object(b.object))
+	})
+	kept := make([]*T, 0, len(named))
+	for i, e := range named {
+		if i > 0 && named[i-1].name == e.name {
+			first, second := object(kept[len(kept)-1]), object(e.object)
 			problems.Addf(second.Pos, second.Subject(), "remove one of them, or give it another name",
 				"there is another %s of this name at %s", second.Kind, first.Pos)
 			continue
 		}
-		kept = append(kept, o)
+		kept = append(kept, e.object)
 	}
-	return slices.Clip(kept)
+	return kept
 }
 
-func compareObjects(a, b *Object) int {
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
+// entry is an object with the name that it is sorted by: thousands are sorted for
+// every model, and names are compared faster where they stand beside each other.
+type entry[T any] struct {
+	name   string
+	object *T
+}
+
+func comparePlaces(a, b *Object) int {
 	return cmp.Or(
 		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
 		cmp.Compare(a.Pos.File, b.Pos.File),
