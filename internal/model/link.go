@@ -159,11 +159,11 @@ func (w *workload) target(s *targetSpec, workspace string) *Target {
 
 func checkTarget(t *Target, problems *problem.List) {
 	if err := checkName(t.Name); err != nil {
-		problems.Addf(t.Pos, t.Subject(), "", "%v", err)
+		problems.Addf(t.Pos, t.Subject(), "the name is the workload's, a dash, and the target's", "%v", err)
 	}
 	for _, name := range []string{t.Name, t.Workload} {
 		if len(name) > maxLabel {
-			problems.Addf(t.Pos, t.Subject(), "", "the names of workloads and deployment targets become labels: %q is %d characters long, and %d is the limit",
+			problems.Addf(t.Pos, t.Subject(), "shorten the name of the workload or of the target", "the names of workloads and deployment targets become labels: %q is %d characters long, and %d is the limit",
 				name, len(name), maxLabel)
 		}
 	}
@@ -173,7 +173,7 @@ func checkTarget(t *Target, problems *problem.List) {
 		}
 		for _, err := range []error{checkLabelKey(key), checkLabelValue(t.Labels[key])} {
 			if err != nil && key != workloadLabel {
-				problems.Addf(t.Pos, t.Subject(), "", "%v", err)
+				problems.Addf(t.Pos, t.Subject(), labelHint, "%v", err)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 		}
 		for _, err := range []error{checkLabelKey(key), checkLabelValue(label.Text)} {
 			if err != nil {
-				d.problems.Addf(r.at(label.Line), d.subject, "", "%v", err)
+				d.problems.Addf(r.at(label.Line), d.subject, labelHint, "%v", err)
 			}
 		}
 	}

@@ -39,6 +39,9 @@ func (d *decoder) pos(n *yaml.Node) problem.Pos {
 }
 
 func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
+	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind) || kind == "ConfigMap") {
+		hint = "fairlead schema " + kind + " prints what it may hold"
+	}
 	d.problems.Addf(d.pos(n), d.subject, hint, format, args...)
 }
 

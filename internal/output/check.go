@@ -126,6 +126,7 @@ func (p *pass) validate(i, j int, v *values.Values) {
 	for _, violation := range p.cache.values.Validate(v, t) {
 		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
 		if violation.Broken {
+			found.Hint = "it has to be a JSON Schema of draft 4, 6 or 7, written as JSON"
 			p.found.add(found)
 			continue
 		}

@@ -116,7 +116,11 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 	if m.Manifest < len(t.Model.Manifests) && t.Model.Manifests[m.Manifest].Line > 0 && m.Line > 0 {
 		pos.Line = t.Model.Manifests[m.Manifest].Line + m.Line - 1
 	}
-	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: m.Hint}
+	hint := m.Hint
+	if hint == "" {
+		hint = "docs/templates.md says how templates are written"
+	}
+	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: hint}
 }
 
 var separator = []byte("---\n")

@@ -255,7 +255,7 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 	}
 	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: git.Redact(url), Commit: commit})
 	if files.IsEmpty() && clean != "" {
-		r.problems.Addf(by.Pos, by.Subject(), "", "%s has no folder %q at commit %s", git.Redact(url), sub, commit)
+		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", git.Redact(url), sub, commit)
 		return nil
 	}
 	r.add(layer, files, clean)
@@ -305,13 +305,13 @@ func (r *reading) links(layer model.Layer) {
 		if e.Mode != tree.ModeSymlink {
 			continue
 		}
-		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file)}
+		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file), Line: 1}
 		target := string(e.Data)
 		if path.IsAbs(target) || strings.HasPrefix(path.Join(path.Dir(pos.File), target)+"/", "../") {
-			r.problems.Addf(pos, "", "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
+			r.problems.Addf(pos, "Symlink/"+path.Base(file), "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
 			continue
 		}
-		r.problems.Warnf(pos, "", "put the file itself there", "symbolic links are not read, as in Flux")
+		r.problems.Warnf(pos, "Symlink/"+path.Base(file), "put the file itself there", "symbolic links are not read, as in Flux")
 	}
 }
 
