@@ -88,6 +88,7 @@ func open(path string, options *gogit.PlainOpenOptions) (*Repository, error) {
 // Mirror makes dir hold all branches and tags of the remote at url, and opens it.
 func Mirror(ctx context.Context, url, dir string, token Token) (*Repository, error) {
 	shown := Redact(url)
+	url, token = withoutUser(url, token)
 	if strings.HasPrefix(url, "-") {
 		return nil, fmt.Errorf("fetch %s: a URL cannot begin with -", shown)
 	}
@@ -211,34 +212,57 @@ func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, err)
 	}
-	t, err := r.tree(c.TreeHash)
+	t, _, err := r.tree(c.TreeHash, map[plumbing.Hash]counted{})
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read the files of commit %s of %s: %w", commit, r.location, err)
 	}
 	return t, nil
 }
 
-func (r *Repository) tree(id plumbing.Hash) (tree.Tree, error) {
+// counted is a tree that was read, with the number of its files.
+type counted struct {
+	tree  tree.Tree
+	files int
+}
+
+// maxFiles bounds a commit: folders that hold the same folder again and again make
+// a hundred million files of ten objects.
+const maxFiles = 2_000_000
+
+// tree reads a tree, each of its folders once.
+func (r *Repository) tree(id plumbing.Hash, known map[plumbing.Hash]counted) (tree.Tree, int, error) {
+	if k, ok := known[id]; ok {
+		return k.tree, k.files, nil
+	}
 	t, err := r.git.TreeObject(id)
 	if err != nil {
-		return tree.Tree{}, err
+		return tree.Tree{}, 0, err
 	}
-	entries := make([]tree.Entry, 0, len(t.Entries))
+	entries, names, files := make([]tree.Entry, 0, len(t.Entries)), map[string]bool{}, 0
 	for _, e := range t.Entries {
 		if err := tree.CheckPath(e.Name); err != nil {
-			return tree.Tree{}, err
+			return tree.Tree{}, 0, err
 		}
-		entry := tree.Entry{Name: e.Name, Mode: tree.Mode(e.Mode), ID: tree.ID(e.Hash)}
+		if names[e.Name] {
+			return tree.Tree{}, 0, fmt.Errorf("a folder has two entries named %q", e.Name)
+		}
+		names[e.Name] = true
+		entry, n := tree.Entry{Name: e.Name, Mode: tree.Mode(e.Mode), ID: tree.ID(e.Hash)}, 1
 		if entry.IsDir() {
-			sub, err := r.tree(e.Hash)
-			if err != nil {
-				return tree.Tree{}, err
+			var sub tree.Tree
+			if sub, n, err = r.tree(e.Hash, known); err != nil {
+				return tree.Tree{}, 0, err
 			}
 			entry = tree.Dir(e.Name, sub)
 		}
+		if files += n; files > maxFiles {
+			return tree.Tree{}, 0, fmt.Errorf("there are more than %d files", maxFiles)
+		}
 		entries = append(entries, entry)
 	}
-	return tree.FromEntries(entries), nil
+	read := tree.FromEntries(entries)
+	known[id] = counted{read, files}
+	return read, files, nil
 }
 
 // Load gives the same tree with the content of the files for which want says so;

@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/http/cgi"
@@ -284,7 +285,11 @@ func TestMirrorRefused(t *testing.T) {
 		t.Errorf("the server was told %q", last)
 	}
 	with := strings.Replace(url, "http://", "http://x:hunter2@", 1) + "x"
-	_, err := git.Mirror(context.Background(), with, dir(), git.Token{})
+	kept := dir()
+	_, err := git.Mirror(context.Background(), with, kept, git.Token{})
+	if settings, readErr := os.ReadFile(filepath.Join(kept, "config")); readErr != nil || strings.Contains(string(settings), "hunter2") {
+		t.Errorf("the mirror's settings hold the password, or cannot be read: %v", readErr)
+	}
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("an error shows the password, or there is none: %v", err)
 	}
@@ -292,6 +297,41 @@ func TestMirrorRefused(t *testing.T) {
 	stop()
 	if _, err := git.Mirror(stopped, url, dir(), git.Token{Secret: "secret"}); err == nil {
 		t.Error("a fetch went on after it was stopped")
+	}
+}
+
+// TestNastyTrees: a repository is somebody else's, and may be made to do harm.
+func TestNastyTrees(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, "init", "-qb", "main")
+	write(t, dir, "f", "x")
+	id, err := hex.DecodeString(run(t, dir, "hash-object", "-w", "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := func(lines string) string {
+		write(t, dir, "lines", lines)
+		return run(t, dir, "hash-object", "-w", "-t", "tree", "--literally", "lines")
+	}
+	file := "\x00" + string(id)
+	twice := folder("100644 a" + file + "100644 a" + file)
+	level := folder("100644 a" + file)
+	for range 8 {
+		sub, err := hex.DecodeString(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := ""
+		for c := 'a'; c < 'k'; c++ {
+			lines += "40000 " + string(c) + "\x00" + string(sub)
+		}
+		level = folder(lines)
+	}
+	for want, root := range map[string]string{"two entries named": twice, "more than 2000000 files": level} {
+		commit := run(t, dir, "commit-tree", root, "-m", "nasty")
+		if _, err := open(t, dir).Tree(commit); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

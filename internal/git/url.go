@@ -50,11 +50,29 @@ func Host(location string) string {
 	return strings.ToLower(u.Host)
 }
 
-// Redact gives a URL that can be shown: without a password.
+// Redact gives a URL that can be shown: without a user, which may be a token, or a
+// password.
 func Redact(location string) string {
 	u, err := url.Parse(location)
-	if err != nil || u.User == nil {
+	switch {
+	case err != nil && strings.Contains(location, "@") && strings.Contains(location, "://"):
+		return "(a URL that cannot be read)"
+	case err != nil || u.User == nil:
 		return location
 	}
-	return u.Redacted()
+	u.User = nil
+	return u.String()
+}
+
+// withoutUser takes the user and password off an http URL, which would be written
+// into a mirror's settings, and gives them as the token.
+func withoutUser(location string, token Token) (string, Token) {
+	u, err := url.Parse(location)
+	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
+		return location, token
+	}
+	token.Username = u.User.Username()
+	token.Secret, _ = u.User.Password()
+	u.User = nil
+	return u.String(), token
 }

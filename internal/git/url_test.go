@@ -40,9 +40,9 @@ func TestIsRemote(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://user:hunter2@example.com/x": "https://user:xxxxx@example.com/x",
-		"https://example.com/x":              "https://example.com/x",
-		"git@example.com:x":                  "git@example.com:x",
+		"https://user:hunter2@example.com/x": "https://example.com/x", "https://ghp_token@example.com/x": "https://example.com/x", "https://u:p%zz@example.com": "(a URL that cannot be read)",
+		"https://example.com/x": "https://example.com/x",
+		"git@example.com:x":     "git@example.com:x",
 	} {
 		if got := git.Redact(url); got != want {
 			t.Errorf("%s is shown as %s, want %s", url, got, want)
