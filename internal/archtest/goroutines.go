@@ -9,6 +9,7 @@ import (
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
 	"internal/output/output.go: pass.rows":          "cluster types are rendered in parallel",
+	"internal/gittest/ssh.go: SSHServer.start":      "connections and commands of a test's SSH server, which the end of the test waits for",
 	"internal/source/reading.go: reading.workloads": "workload repositories are read in parallel",
 }
 

@@ -102,7 +102,7 @@ func (in *input) open(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Token = token()
+	in.options.Credentials = credentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
 		return &hinted{err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir"}
@@ -251,14 +251,14 @@ type rendered struct {
 	problems problem.List
 }
 
-// token gives what the host of the control plane is told over https; from the
+// credentials are what the host of the control plane is told over https; from the
 // environment, since what is on a command line can be seen by others.
-func token() git.Token {
-	t := git.Token{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
-	if t.Username == "" {
-		t.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
+func credentials() git.Credentials {
+	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
+	if c.Username == "" {
+		c.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
 	}
-	return t
+	return c
 }
 
 func withoutWarnings(list problem.List) problem.List {

@@ -1,35 +1,37 @@
-// Package git reads repositories: which commit a revision is, and which files a
-// commit holds. It is the one place that knows go-git.
+// Package git reads and writes repositories: which commit a revision is, which
+// files a commit holds, and what a branch of a remote should become. It is the one
+// place that knows go-git.
 //
 // What the package keeps true:
-//   - There is never a work tree: files are read from the object store.
-//   - A [tree.Tree] that it gives has Git's own ids, and content only where it was
-//     asked for ([Repository.Load]), so that a repository with large files costs
-//     what is read of it.
-//   - A remote is read through a bare mirror in a cache folder. A mirror appears
-//     complete or not at all, and only one process fetches into it at a time.
+//   - There is never a work tree: files are read from the object store, and commits
+//     are written as packs.
+//   - A [tree.Tree] that it gives has Git's own ids, and content only where it is
+//     asked for, so that a repository with large files costs what is read of it.
+//   - A remote is read through a bare mirror ([Remote]). A mirror appears complete
+//     or not at all, only one process writes into it at a time, and one that is
+//     damaged is made anew.
+//   - The id of a commit is a function of what is written into it.
+//   - A push says what it replaces; a reference that somebody else moved is left
+//     alone ([ErrStale]).
 //   - No argument that begins with "-" is taken, and no error shows a password.
 package git
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
-	gogit "github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/rogpeppe/go-internal/lockedfile"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -37,25 +39,52 @@ import (
 var (
 	// ErrNotFound says that there is no repository, or none that may be read.
 	ErrNotFound = errors.New("no such repository")
+	// ErrAccess says that a server wants other credentials, or any.
+	ErrAccess = errors.New("access was refused")
 	// ErrUnreachable says that a remote did not answer as it should.
-	ErrUnreachable = errors.New("the repository cannot be read")
+	ErrUnreachable = errors.New("the repository cannot be reached")
 	// ErrNoRevision says that a repository has no such branch, tag or commit.
 	ErrNoRevision = errors.New("no such revision")
+	// ErrStale says that a reference is not what the push was to replace.
+	ErrStale = errors.New("somebody else moved it")
+	// ErrRefused says that a server did not take a push: a protected branch, a hook.
+	ErrRefused = errors.New("the server refused it")
 )
 
 // Repository is a repository that can be read. It may be used concurrently.
 type Repository struct {
 	mu       sync.Mutex // go-git's object store is not safe for concurrent use
-	git      *gogit.Repository
+	store    *filesystem.Storage
 	location string // for errors; without a password
+	folders  map[tree.ID]counted
+	damaged  atomic.Bool // something that must be there could not be read
 }
 
-// Token is what a remote is told to prove who asks. The zero Token is nobody.
-type Token struct{ Username, Secret string }
+// broken says that an object could not be read that must be there.
+func (r *Repository) broken(err error) error {
+	r.damaged.Store(true)
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
 
-// Open opens the local repository at path, bare or with a work tree.
+// objectCache bounds the memory for objects that deltas are made against.
+const objectCache = 16 * cache.MiByte
+
+// Open opens the local repository at path: a bare one, one with a work tree, or a
+// linked work tree.
 func Open(path string) (*Repository, error) {
-	return open(path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if strings.HasPrefix(path, "-") {
+		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
+	}
+	dir, err := gitDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	r, err := openDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	r.location = path
+	return r, nil
 }
 
 // Find opens the repository that a folder of this machine is in: the folder itself,
@@ -65,115 +94,107 @@ func Find(path string) (*Repository, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return r, err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
-	}
-	return open(path, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-}
-
-func open(path string, options *gogit.PlainOpenOptions) (*Repository, error) {
-	if strings.HasPrefix(path, "-") {
-		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
-	}
-	r, err := gogit.PlainOpenWithOptions(path, options)
-	if errors.Is(err, gogit.ErrRepositoryNotExists) {
-		return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return &Repository{git: r, location: path}, nil
-}
-
-// Mirror makes dir hold all branches and tags of the remote at url, and opens it.
-func Mirror(ctx context.Context, url, dir string, token Token) (*Repository, error) {
-	shown := Redact(url)
-	url, token = withoutUser(url, token)
-	if strings.HasPrefix(url, "-") {
-		return nil, fmt.Errorf("fetch %s: a URL cannot begin with -", shown)
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return nil, err
-	}
-	unlock, err := lockedfile.MutexAt(dir + ".lock").Lock()
-	if err != nil {
-		return nil, fmt.Errorf("lock the mirror of %s: %w", shown, err)
-	}
-	defer unlock()
-	if err := initMirror(dir, url); err != nil {
-		return nil, fmt.Errorf("make the mirror of %s: %w", shown, err)
-	}
-	r, err := Open(dir)
+	folder, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	r.location = shown
-	if err := r.fetch(ctx, token); err != nil {
-		if !errors.Is(err, ErrNotFound) {
-			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	if _, err := os.Stat(folder); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
+	}
+	for parent := filepath.Dir(folder); parent != folder; folder, parent = parent, filepath.Dir(parent) {
+		if r, err := Open(parent); !errors.Is(err, ErrNotFound) {
+			return r, err
 		}
-		return nil, fmt.Errorf("fetch %s: %w", shown, err)
 	}
-	return r, nil
+	return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
 }
 
-// initMirror makes an empty bare repository at dir if there is none. It is made
-// beside it and renamed, so that it is never there in part.
-func initMirror(dir, url string) error {
-	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(fresh)
-	r, err := gogit.PlainInit(fresh, true)
-	if err != nil {
-		return err
-	}
-	remote := &config.RemoteConfig{Name: "origin", URLs: []string{url}, Mirror: true, Fetch: []config.RefSpec{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}}
-	if _, err := r.CreateRemote(remote); err != nil {
-		return err
-	}
-	return os.Rename(fresh, dir)
-}
-
-func (r *Repository) fetch(ctx context.Context, token Token) error {
-	options := &gogit.FetchOptions{Prune: true, Tags: gogit.NoTags, Force: true}
-	if token.Secret != "" {
-		options.Auth = &http.BasicAuth{Username: token.Username, Password: token.Secret}
-	}
-	err := r.git.FetchContext(ctx, options)
+// gitDir finds the folder that has a repository's data.
+func gitDir(path string) (string, error) {
+	dot := filepath.Join(path, ".git")
+	info, err := os.Stat(dot)
 	switch {
-	case errors.Is(err, gogit.NoErrAlreadyUpToDate):
-		return nil
-	case errors.Is(err, transport.ErrRepositoryNotFound), errors.Is(err, transport.ErrAuthenticationRequired),
-		errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrEmptyRemoteRepository):
-		return fmt.Errorf("%w (%v)", ErrNotFound, err)
+	case err == nil && info.IsDir():
+		path = dot
+	case err == nil:
+		data, err := os.ReadFile(dot)
+		if err != nil {
+			return "", err
+		}
+		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+		if !ok {
+			return "", ErrNotFound
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(path, target)
+		}
+		path = target
 	}
-	return err
+	for _, part := range []string{"HEAD", "."} { // a file is not a repository, and neither is a folder without HEAD
+		if _, err := os.Stat(filepath.Join(path, part)); err != nil {
+			return "", ErrNotFound
+		}
+	}
+	return path, nil
 }
 
-// Resolve gives the id of the commit that a revision names: an id, a branch, a
-// tag, a full reference, with ~n and ^n. A branch that only the remote origin has
-// is found too, as in a fresh clone.
-func (r *Repository) Resolve(revision string) (string, error) {
+// openDir opens the data folder of a repository. It does not go through go-git's
+// own Open, which refuses extensions that do not matter to a reader, such as that of
+// sparse checkouts.
+func openDir(dir string) (*Repository, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "commondir")); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
+			return nil, ErrNotFound
+		}
+	}
+	files := osfs.New(dir)
+	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		shared := strings.TrimSpace(string(data))
+		if !filepath.IsAbs(shared) {
+			shared = filepath.Join(dir, shared)
+		}
+		files = dotgit.NewRepositoryFilesystem(files, osfs.New(shared))
+	}
+	store := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), filesystem.Options{AlternatesFS: osfs.New("/")})
+	if err := checkFormat(store); err != nil {
+		return nil, err
+	}
+	return &Repository{store: store, location: dir, folders: map[tree.ID]counted{}}, nil
+}
+
+// checkFormat refuses the two extensions that change what a reader finds.
+func checkFormat(store *filesystem.Storage) error {
+	settings, err := store.Config()
+	if err != nil {
+		return fmt.Errorf("read its settings: %w", err)
+	}
+	for _, o := range settings.Raw.Section("extensions").Options {
+		key, value := strings.ToLower(o.Key), strings.ToLower(o.Value)
+		if key == "objectformat" && value != "sha1" || key == "refstorage" && value != "files" {
+			return fmt.Errorf("repositories with extensions.%s = %s cannot be read", o.Key, o.Value)
+		}
+	}
+	return nil
+}
+
+// Remotes gives the URLs of all remotes, sorted.
+func (r *Repository) Remotes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if strings.HasPrefix(revision, "-") || strings.Contains(revision, ":") || revision == "" {
-		return "", fmt.Errorf("%q: %w", revision, ErrNoRevision)
+	settings, err := r.store.Config()
+	if err != nil {
+		return nil
 	}
-	for _, name := range []string{revision, "refs/remotes/origin/" + revision} {
-		hash, err := r.git.ResolveRevision(plumbing.Revision(name))
-		if err != nil {
-			continue
-		}
-		if commit, err := r.git.CommitObject(*hash); err == nil {
-			return commit.Hash.String(), nil
-		}
+	var urls []string
+	for _, remote := range settings.Remotes {
+		urls = append(urls, remote.URLs...)
 	}
-	return "", fmt.Errorf("%s in %s: %w", revision, r.location, ErrNoRevision)
+	slices.Sort(urls)
+	return urls
 }
 
 // DefaultBranch gives the branch that is checked out, or that a bare repository's
@@ -181,136 +202,9 @@ func (r *Repository) Resolve(revision string) (string, error) {
 func (r *Repository) DefaultBranch() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	head, err := r.git.Reference(plumbing.HEAD, false)
+	head, err := r.store.Reference(plumbing.HEAD)
 	if err != nil || head.Type() != plumbing.SymbolicReference {
 		return ""
 	}
 	return head.Target().Short()
-}
-
-// Remotes gives the URLs of all remotes, sorted.
-func (r *Repository) Remotes() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	remotes, err := r.git.Remotes()
-	if err != nil {
-		return nil
-	}
-	var urls []string
-	for _, remote := range remotes {
-		urls = append(urls, remote.Config().URLs...)
-	}
-	slices.Sort(urls)
-	return urls
-}
-
-// Tree gives the files of a commit, without their content.
-func (r *Repository) Tree(commit string) (tree.Tree, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c, err := r.git.CommitObject(plumbing.NewHash(commit))
-	if err != nil {
-		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, err)
-	}
-	t, _, err := r.tree(c.TreeHash, map[plumbing.Hash]counted{})
-	if err != nil {
-		return tree.Tree{}, fmt.Errorf("read the files of commit %s of %s: %w", commit, r.location, err)
-	}
-	return t, nil
-}
-
-// counted is a tree that was read, with the number of its files.
-type counted struct {
-	tree  tree.Tree
-	files int
-}
-
-// maxFiles bounds a commit: folders that hold the same folder again and again make
-// a hundred million files of ten objects.
-const maxFiles = 2_000_000
-
-// tree reads a tree, each of its folders once.
-func (r *Repository) tree(id plumbing.Hash, known map[plumbing.Hash]counted) (tree.Tree, int, error) {
-	if k, ok := known[id]; ok {
-		return k.tree, k.files, nil
-	}
-	t, err := r.git.TreeObject(id)
-	if err != nil {
-		return tree.Tree{}, 0, err
-	}
-	entries, names, files := make([]tree.Entry, 0, len(t.Entries)), map[string]bool{}, 0
-	for _, e := range t.Entries {
-		if err := tree.CheckPath(e.Name); err != nil {
-			return tree.Tree{}, 0, err
-		}
-		if names[e.Name] {
-			return tree.Tree{}, 0, fmt.Errorf("a folder has two entries named %q", e.Name)
-		}
-		names[e.Name] = true
-		entry, n := tree.Entry{Name: e.Name, Mode: tree.Mode(e.Mode), ID: tree.ID(e.Hash)}, 1
-		if entry.IsDir() {
-			var sub tree.Tree
-			if sub, n, err = r.tree(e.Hash, known); err != nil {
-				return tree.Tree{}, 0, err
-			}
-			entry = tree.Dir(e.Name, sub)
-		}
-		if files += n; files > maxFiles {
-			return tree.Tree{}, 0, fmt.Errorf("there are more than %d files", maxFiles)
-		}
-		entries = append(entries, entry)
-	}
-	read := tree.FromEntries(entries)
-	known[id] = counted{read, files}
-	return read, files, nil
-}
-
-// Load gives the same tree with the content of the files for which want says so;
-// size is in bytes.
-func (r *Repository) Load(t tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	loaded, err := r.load("", t, want)
-	if err != nil {
-		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)
-	}
-	return loaded, nil
-}
-
-func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
-	entries := slices.Clone(t.Entries())
-	for i := range entries {
-		e := &entries[i]
-		if e.IsDir() {
-			sub, err := r.load(prefix+e.Name+"/", e.Tree(), want)
-			if err != nil {
-				return tree.Tree{}, err
-			}
-			*e = tree.Dir(e.Name, sub)
-			continue
-		}
-		if e.Mode == tree.ModeSubmodule {
-			continue
-		}
-		blob, err := r.git.BlobObject(plumbing.Hash(e.ID))
-		if err != nil {
-			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, err)
-		}
-		if !want(prefix+e.Name, blob.Size) {
-			continue
-		}
-		if e.Data, err = content(blob); err != nil {
-			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, err)
-		}
-	}
-	return tree.FromEntries(entries), nil
-}
-
-func content(blob *object.Blob) (data []byte, err error) {
-	in, err := blob.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	return io.ReadAll(in)
 }

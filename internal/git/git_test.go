@@ -211,24 +211,36 @@ func bare(t *testing.T) (work, root string) {
 	return work, root
 }
 
+// mirror gives the mirror of a remote as it is now.
+func mirror(ctx context.Context, url, dir string, who git.Credentials) (*git.Repository, error) {
+	remote, err := git.NewRemote(git.RemoteOptions{URL: url, Dir: dir, Credentials: func(context.Context) (git.Credentials, error) { return who, nil }})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return remote.Mirror(), nil
+}
+
 func TestMirror(t *testing.T) {
 	work, root := bare(t)
 	server, _ := serve(t, root, "")
 	dir := filepath.Join(t.TempDir(), "cache", "cp")
-	mirror := func() *git.Repository {
-		r, err := git.Mirror(context.Background(), server.URL+"/cp.git", dir, git.Token{})
+	now := func() *git.Repository {
+		r, err := mirror(context.Background(), server.URL+"/cp.git", dir, git.Credentials{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	if got, want := files(t, mirror(), "main").ID().String(), run(t, work, "rev-parse", "main^{tree}"); got != want {
+	if got, want := files(t, now(), "main").ID().String(), run(t, work, "rev-parse", "main^{tree}"); got != want {
 		t.Errorf("the tree is %s, want %s", got, want)
 	}
 	write(t, work, "new.yaml", "new\n")
 	third := commit(t, work, "third")
 	run(t, work, "push", "-q", "origin", "main", ":dev")
-	r := mirror()
+	r := now()
 	if got, err := r.Resolve("main"); got != third || err != nil {
 		t.Errorf("after a push main is %s (%v), want %s", got, err, third)
 	}
@@ -236,7 +248,7 @@ func TestMirror(t *testing.T) {
 		t.Errorf("a deleted branch: %v, want ErrNoRevision", err)
 	}
 	run(t, work, "push", "-qf", "origin", "v1^{}:refs/heads/main")
-	if got, _ := mirror().Resolve("main"); got != run(t, work, "rev-parse", "v1^{}") {
+	if got, _ := now().Resolve("main"); got != run(t, work, "rev-parse", "v1^{}") {
 		t.Errorf("after a forced push main is %s", got)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), ".mirror-*"))
@@ -254,7 +266,7 @@ func TestMirrorAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			r, err := git.Mirror(context.Background(), server.URL+"/cp.git", dir, git.Token{})
+			r, err := mirror(context.Background(), server.URL+"/cp.git", dir, git.Credentials{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -275,27 +287,29 @@ func TestMirrorRefused(t *testing.T) {
 	server, told := serve(t, root, "secret")
 	url := server.URL + "/cp.git"
 	dir := func() string { return filepath.Join(t.TempDir(), "cp") }
-	if _, err := git.Mirror(context.Background(), url, dir(), git.Token{}); !errors.Is(err, git.ErrNotFound) {
-		t.Errorf("without a token: %v, want ErrNotFound", err)
+	if _, err := mirror(context.Background(), url, dir(), git.Credentials{}); !errors.Is(err, git.ErrAccess) {
+		t.Errorf("without a token: %v, want ErrAccess", err)
 	}
-	if _, err := git.Mirror(context.Background(), url, dir(), git.Token{Username: "x", Secret: "secret"}); err != nil {
+	if _, err := mirror(context.Background(), url, dir(), git.Credentials{Username: "x", Secret: "secret"}); err != nil {
 		t.Errorf("with the token: %v", err)
 	}
 	if last := (*told)[len(*told)-1]; last != "secret" {
 		t.Errorf("the server was told %q", last)
 	}
-	with := strings.Replace(url, "http://", "http://x:hunter2@", 1) + "x"
 	kept := dir()
-	_, err := git.Mirror(context.Background(), with, kept, git.Token{})
-	if settings, readErr := os.ReadFile(filepath.Join(kept, "config")); readErr != nil || strings.Contains(string(settings), "hunter2") {
-		t.Errorf("the mirror's settings hold the password, or cannot be read: %v", readErr)
+	if _, err := mirror(context.Background(), strings.Replace(url, "http://", "http://x:secret@", 1), kept, git.Credentials{}); err != nil {
+		t.Errorf("with the password in the URL: %v", err)
 	}
+	if settings, err := os.ReadFile(filepath.Join(kept, "config")); err != nil || strings.Contains(string(settings), "secret") {
+		t.Errorf("the mirror's settings hold the password, or cannot be read: %v", err)
+	}
+	_, err := mirror(context.Background(), strings.Replace(url, "http://", "http://x:hunter2@", 1), dir(), git.Credentials{})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("an error shows the password, or there is none: %v", err)
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := git.Mirror(stopped, url, dir(), git.Token{Secret: "secret"}); err == nil {
+	if _, err := mirror(stopped, url, dir(), git.Credentials{Secret: "secret"}); err == nil {
 		t.Error("a fetch went on after it was stopped")
 	}
 }
@@ -335,20 +349,68 @@ func TestNastyTrees(t *testing.T) {
 	}
 }
 
-// TestDamagedMirror: a mirror that cannot be read is an error that names its folder.
+// TestDamagedMirror: a mirror that cannot be read is made anew.
 func TestDamagedMirror(t *testing.T) {
-	_, root := bare(t)
+	work, root := bare(t)
 	server, _ := serve(t, root, "")
-	dir := filepath.Join(t.TempDir(), "cp")
-	if _, err := git.Mirror(context.Background(), server.URL+"/cp.git", dir, git.Token{}); err != nil {
+	want := run(t, work, "rev-parse", "main^{tree}")
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"no HEAD": func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "HEAD")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no objects": func(t *testing.T, dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, "objects", "pack")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a pack that is cut off": func(t *testing.T, dir string) {
+			packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+			if err != nil || len(packs) == 0 {
+				t.Fatal("there is no pack", err)
+			}
+			for _, p := range packs {
+				if err := errors.Join(os.Chmod(p, 0o600), os.Truncate(p, 100)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cp")
+			remote, err := git.NewRemote(git.RemoteOptions{URL: server.URL + "/cp.git", Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range []*git.Remote{remote, reopened(t, server.URL+"/cp.git", dir)} {
+				if _, err := remote.Sync(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				damage(t, dir)
+				for range 2 { // the first round may be the one that finds it
+					if _, err := r.Sync(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+					if id, err := r.Mirror().Resolve("main"); err == nil {
+						if _, err := r.Mirror().Tree(id); err != nil && !errors.Is(err, git.ErrDamaged) {
+							t.Errorf("the error does not say that the mirror is damaged: %v", err)
+						}
+					}
+				}
+				if got := files(t, r.Mirror(), "main").ID().String(); got != want {
+					t.Errorf("the tree is %s, want %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+func reopened(t *testing.T, url, dir string) *git.Remote {
+	t.Helper()
+	remote, err := git.NewRemote(git.RemoteOptions{URL: url, Dir: dir})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "HEAD")); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := git.Mirror(context.Background(), server.URL+"/cp.git", dir, git.Token{}); err == nil {
-		files(t, r, "main")
-	} else if !strings.Contains(err.Error(), dir) {
-		t.Errorf("the error does not say which folder is damaged: %v", err)
-	}
+	return remote
 }

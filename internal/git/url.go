@@ -65,14 +65,17 @@ func Redact(location string) string {
 }
 
 // withoutUser takes the user and password off an http URL, which would be written
-// into a mirror's settings, and gives them as the token.
-func withoutUser(location string, token Token) (string, Token) {
+// into a mirror's settings.
+func withoutUser(location string) (string, Credentials) {
 	u, err := url.Parse(location)
 	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
-		return location, token
+		return location, Credentials{}
 	}
-	token.Username = u.User.Username()
-	token.Secret, _ = u.User.Password()
+	who := Credentials{Username: u.User.Username()}
+	who.Secret, _ = u.User.Password()
+	if who.Secret == "" { // https://TOKEN@host
+		who = Credentials{Username: "x-access-token", Secret: who.Username}
+	}
 	u.User = nil
-	return u.String(), token
+	return u.String(), who
 }

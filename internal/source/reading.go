@@ -222,18 +222,25 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 // mistake of the object.
 func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
 	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
-	if errors.Is(err, git.ErrNotFound) {
+	switch {
+	case errors.Is(err, git.ErrNotFound):
 		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.shown(ref.Repo))
+		return nil
+	case errors.Is(err, git.ErrAccess):
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.shown(ref.Repo))
+		return nil
+	case errors.Is(err, errLocal):
+		r.problems.Addf(by.Pos, by.Subject(), "a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	revision := ref.Commit
+	revision, resolve := ref.Commit, repo.Resolve
 	if revision == "" {
-		revision = ref.Branch
+		revision, resolve = ref.Branch, repo.Branch
 	}
-	commit, err := repo.Resolve(revision)
+	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
 		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
 		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", git.Redact(ref.Repo), revision)
@@ -253,7 +260,11 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 	if err != nil {
 		return err
 	}
-	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: git.Redact(url), Commit: commit})
+	info, err := repo.Commit(commit)
+	if err != nil {
+		return err
+	}
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: git.Redact(url), Commit: commit, When: info.When})
 	if files.IsEmpty() && clean != "" {
 		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", git.Redact(url), sub, commit)
 		return nil
@@ -266,6 +277,11 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 func (s *Source) folderOf(f commitFolder) (tree.Tree, error) {
 	s.mu.Lock()
 	known, ok := s.folders[f]
+	if !ok {
+		if known, ok = s.before[f]; ok {
+			s.folders[f] = known
+		}
+	}
 	s.mu.Unlock()
 	if ok {
 		return known, nil
@@ -284,9 +300,6 @@ func (s *Source) folderOf(f commitFolder) (tree.Tree, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.folders == nil || len(s.folders) >= maxFolders {
-		s.folders = map[commitFolder]tree.Tree{}
-	}
 	s.folders[f] = t
 	return t, nil
 }

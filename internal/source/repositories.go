@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,11 @@ import (
 
 // repositories opens each repository once, however many layers are in it.
 type repositories struct {
-	cacheDir string
-	token    git.Token
-	maps     map[string]string // by normalized URL
+	cacheDir    string
+	credentials git.Credentials
+	maps        map[string]string // by normalized URL
+	place       func(context.Context, string) (*git.Repository, error)
+	remote      bool // the control plane is on a server
 
 	mu        sync.Mutex
 	opened    map[string]*opening
@@ -32,6 +35,22 @@ type opening struct {
 	err  error
 }
 
+// errLocal says that something on a server names a repository of this machine.
+var errLocal = errors.New("not a URL")
+
+// reset forgets what was opened.
+func (r *repositories) reset(o Options) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cacheDir, r.credentials, r.maps = o.CacheDir, o.Credentials, normalized(o.Map)
+	r.opened, r.ownURLs, r.anyIsOwn = map[string]*opening{}, nil, nil
+	r.tokenHost = git.Host(o.ControlPlane)
+	r.remote = git.IsRemote(o.ControlPlane)
+	if r.place = o.Open; r.place == nil {
+		r.place = r.openPlace
+	}
+}
+
 func normalized(maps map[string]string) map[string]string {
 	out := make(map[string]string, len(maps))
 	for url, place := range maps {
@@ -43,8 +62,14 @@ func normalized(maps map[string]string) map[string]string {
 // openControlPlane gives the control plane itself: of a local one, a folder inside
 // may be named.
 func (r *repositories) openControlPlane(ctx context.Context, location string) (*git.Repository, error) {
-	if git.IsRemote(location) || r.mapped(location) {
+	switch {
+	case r.mapped(location):
 		return r.open(ctx, location, false)
+	case git.IsRemote(location):
+		return r.place(ctx, location)
+	}
+	if repo, err := r.place(ctx, location); err == nil {
+		return repo, nil
 	}
 	return git.Find(git.LocalPath(location))
 }
@@ -94,7 +119,9 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
 			return repo, nil
 		}
-		place = location
+		if place = location; r.remote && !git.IsRemote(place) {
+			return nil, errLocal
+		}
 	}
 	r.mu.Lock()
 	o := r.opened[place]
@@ -103,7 +130,7 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 		r.opened[place] = o
 	}
 	r.mu.Unlock()
-	o.once.Do(func() { o.repo, o.err = r.openPlace(ctx, place) })
+	o.once.Do(func() { o.repo, o.err = r.place(ctx, place) })
 	return o.repo, o.err
 }
 
@@ -124,15 +151,26 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 	if !git.IsRemote(place) {
 		return git.Open(git.LocalPath(place))
 	}
-	var token git.Token
-	if host := git.Host(place); host != "" && host == r.tokenHost {
-		token = r.token
+	remote, err := git.NewRemote(git.RemoteOptions{
+		URL: place, Dir: filepath.Join(r.cacheDir, MirrorName(place)),
+		Credentials: func(context.Context) (git.Credentials, error) {
+			if host := git.Host(place); host != "" && host == r.tokenHost {
+				return r.credentials, nil
+			}
+			return git.Credentials{}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
 	}
-	return git.Mirror(ctx, place, filepath.Join(r.cacheDir, mirrorName(place)), token)
+	if _, err := remote.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return remote.Mirror(), nil
 }
 
-// mirrorName is a folder name that tells people which repository it is of.
-func mirrorName(url string) string {
+// MirrorName is a folder name that tells people which repository it is of.
+func MirrorName(url string) string {
 	normal := git.Normalize(url)
 	sum := sha256.Sum256([]byte(normal))
 	readable := strings.Map(func(r rune) rune {

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -46,8 +47,11 @@ type Options struct {
 	Map map[string]string
 	// CacheDir holds the mirrors of remotes.
 	CacheDir string
-	// Token is sent to the host of the control plane, and to no other.
-	Token git.Token
+	// Credentials are shown to the host of the control plane, and to no other.
+	Credentials git.Credentials
+	// Open gives the repository at a URL or path, as it is now; nil to open what is
+	// on this machine, and to mirror the rest in CacheDir.
+	Open func(ctx context.Context, place string) (*git.Repository, error)
 	// Parser is the one that the layers will be parsed with.
 	Parser *model.Parser
 }
@@ -65,10 +69,11 @@ type Input struct {
 
 // Commit is where a layer came from: its repository and commit, or its folder.
 type Commit struct {
-	Layer  string `json:"layer"` // "base", the environment, or a registration
-	Repo   string `json:"repo,omitempty"`
-	Commit string `json:"commit,omitempty"`
-	Folder string `json:"folder,omitempty"`
+	Layer  string    `json:"layer"` // "base", the environment, or a registration
+	Repo   string    `json:"repo,omitempty"`
+	Commit string    `json:"commit,omitempty"`
+	When   time.Time `json:"-"` // it was committed
+	Folder string    `json:"folder,omitempty"`
 }
 
 // Source reads the environments of one control plane. It may be used
@@ -81,6 +86,7 @@ type Source struct {
 	mu           sync.Mutex
 	environments *environments
 	folders      map[commitFolder]tree.Tree
+	before       map[commitFolder]tree.Tree // those of the reading before the last Refresh
 }
 
 // environments are those of the base, once they were read.
@@ -95,10 +101,6 @@ type commitFolder struct {
 	commit, sub string
 }
 
-// maxFolders bounds how many of them are kept: environments share the base and
-// their workloads.
-const maxFolders = 64
-
 // Open makes a Source. A remote control plane is fetched.
 func Open(ctx context.Context, options Options) (*Source, error) {
 	if options.CacheDir == "" {
@@ -109,18 +111,26 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 		options.CacheDir = filepath.Join(cache, "fairlead", "git")
 	}
 	s := &Source{options: options}
-	s.repositories = repositories{cacheDir: options.CacheDir, token: options.Token, maps: normalized(options.Map), opened: map[string]*opening{}}
-	s.repositories.tokenHost = git.Host(options.ControlPlane)
-	if options.ControlPlane == "" {
-		return s, nil
+	return s, s.Refresh(ctx)
+}
+
+// Refresh has everything read as it is now. What is known of a commit stays known,
+// if it was used since the last Refresh.
+func (s *Source) Refresh(ctx context.Context) error {
+	s.mu.Lock()
+	s.environments, s.before, s.folders = nil, s.folders, map[commitFolder]tree.Tree{}
+	s.mu.Unlock()
+	s.repositories.reset(s.options)
+	if s.options.ControlPlane == "" {
+		return nil
 	}
-	repo, err := s.repositories.openControlPlane(ctx, options.ControlPlane)
+	repo, err := s.repositories.openControlPlane(ctx, s.options.ControlPlane)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.controlPlane = repo
-	s.repositories.own(options.ControlPlane, repo)
-	return s, nil
+	s.repositories.own(s.options.ControlPlane, repo)
+	return nil
 }
 
 // environmentsFolder is where Kalypso has the environments. Flux reads it apart
@@ -181,10 +191,10 @@ func (s *Source) baseCommit(revision string) (string, error) {
 	if revision != "" {
 		return s.controlPlane.Resolve(revision)
 	}
-	commit, err := s.controlPlane.Resolve("main")
+	commit, err := s.controlPlane.Branch("main")
 	if errors.Is(err, git.ErrNoRevision) {
 		if branch := s.controlPlane.DefaultBranch(); branch != "" {
-			return s.controlPlane.Resolve(branch)
+			return s.controlPlane.Branch(branch)
 		}
 	}
 	return commit, err

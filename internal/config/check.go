@@ -1,0 +1,266 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// checker looks at what the values mean, and makes paths absolute.
+type checker struct {
+	*reader
+	dir string
+	env func(string) string
+}
+
+const maxParallel = 64
+
+func (c *checker) settings(s *Settings) {
+	c.repository("controlPlane.repo", &s.ControlPlane.Repo)
+	c.ref("controlPlane.branch", s.ControlPlane.Branch)
+	c.environments(s.Environments)
+	c.dataDir(&s.DataDir)
+	c.listen(s.Listen)
+	c.schedule(&s.Schedule)
+	c.least("timeout", s.Timeout)
+	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.broken("parallel") {
+		c.addf("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
+	}
+	c.ref("output.branchPrefix", s.Output.BranchPrefix+"environment")
+	c.remotes(s.Remotes)
+	c.forges(s.Forges)
+	c.mapped(s.Map)
+	c.signing(s.Signing)
+	c.identity("author.name", s.Author.Name)
+	c.identity("author.email", s.Author.Email)
+	c.oneOf("log.format", s.Log.Format, "text", "json")
+	c.oneOf("log.level", s.Log.Level, "info", "debug")
+}
+
+func (c *checker) environments(names []string) {
+	if c.given("environments") && !c.broken("environments") && len(names) == 0 {
+		c.addf("environments", "leave it out for all of the control plane", "names no environment")
+	}
+	for i, name := range names {
+		path := fmt.Sprintf("environments[%d]", i)
+		c.ref(path, name)
+		if slices.Index(names, name) < i && !c.broken(path) {
+			c.addf(path, "remove one of them", "%s is named twice", name)
+		}
+	}
+}
+
+// unsafeRef finds what Git does not let be in a name of a reference, and refs/, which
+// would make it another reference than it says.
+var unsafeRef = regexp.MustCompile(`^[/-]|^refs/|^@?$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
+
+func (c *checker) ref(path, name string) {
+	if c.given(path) && !c.broken(path) && unsafeRef.MatchString(name) {
+		c.addf(path, "letters, digits, - and / are good; no refs/ before it", "is not good for the name of a branch")
+	}
+}
+
+// dataDir fills in the default: the folder that systemd made, or the user's.
+func (c *checker) dataDir(dir *string) {
+	if c.given("dataDir") {
+		c.path("dataDir", dir)
+		return
+	}
+	first, _, _ := strings.Cut(c.env("STATE_DIRECTORY"), string(filepath.ListSeparator))
+	state, home := c.env("XDG_STATE_HOME"), c.env("HOME")
+	switch {
+	case first != "":
+		*dir = first
+	case filepath.IsAbs(state):
+		*dir = filepath.Join(state, "fairlead")
+	case home != "":
+		*dir = filepath.Join(home, ".local", "state", "fairlead")
+	default:
+		c.addf("dataDir", "write dataDir: /var/lib/fairlead", "is required where none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set")
+	}
+}
+
+// path makes a path absolute, "" stays; false if there is a problem.
+func (c *checker) path(path string, p *string) bool {
+	switch {
+	case *p == "" || filepath.IsAbs(*p):
+	case strings.HasPrefix(*p, "~"):
+		c.addf(path, "write the whole path", "only a shell knows what ~ is")
+		return false
+	default:
+		*p = filepath.Join(c.dir, *p)
+	}
+	return true
+}
+
+func (c *checker) listen(address string) {
+	if address == "" || c.broken("listen") {
+		return
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		c.addf("listen", `write HOST:PORT as in 127.0.0.1:8080, :8080 for all addresses, or "" for none`, "%q is not a host and a port", address)
+	}
+}
+
+var (
+	transportProgram = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
+	control          = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+)
+
+// repository checks a URL or a path, and makes a path absolute.
+func (c *checker) repository(path string, value *string) {
+	u, err := url.Parse(*value)
+	switch {
+	case *value == "":
+	case strings.HasPrefix(*value, "-") || control.MatchString(*value) || transportProgram.MatchString(*value):
+		c.addf(path, "write a URL or a path", "is neither a URL nor a path")
+	case git.IsRemote(*value):
+		c.remoteURL(path, *value)
+	case err == nil && u.Scheme == "file" && (u.Host != "" || u.Path == ""):
+		c.addf(path, "write file:///path or the path alone", "is a file URL without an absolute path")
+	case err == nil && u.Scheme == "file":
+		*value = u.Path
+	default:
+		c.path(path, value)
+	}
+}
+
+// remoteURL gives a URL of a remote in its parts, if it has no secret in it.
+func (c *checker) remoteURL(path, value string) (location, bool) {
+	l, ok := locate(value)
+	if !ok {
+		c.addf(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a URL of a kind that fairlead can reach")
+		return l, false
+	}
+	if hasSecret(value, l) {
+		c.addf(path, "take it out, and say in remotes where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
+		return l, false
+	}
+	return l, true
+}
+
+// hasSecret reports whether a URL has a password, or a user where that may be a token.
+func hasSecret(value string, l location) bool {
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil {
+		return false
+	}
+	_, password := u.User.Password()
+	return password || l.scheme != "ssh"
+}
+
+// mapped checks the repositories that are read elsewhere.
+func (c *checker) mapped(m map[string]string) {
+	same := map[string]string{}
+	for _, from := range slices.Sorted(maps.Keys(m)) {
+		path := join("map", from)
+		if git.IsRemote(from) {
+			c.remoteURL(path, from)
+		} else {
+			c.addf(path, "write the URL that the control plane has", "is not a URL of a remote")
+		}
+		if first, twice := same[git.Normalize(from)]; twice {
+			c.addf(path, "remove one of them", "is the same repository as %s", git.Redact(first))
+		}
+		same[git.Normalize(from)] = from
+		to := m[from]
+		c.repository(path, &to)
+		m[from] = to
+	}
+}
+
+func (c *checker) forges(forges []Forge) {
+	hosts := map[string]bool{}
+	for i, f := range forges {
+		path := fmt.Sprintf("forges[%d]", i)
+		if host := strings.ToLower(f.Host); host != "" {
+			if l, ok := locate("https://" + host); !ok || len(l.path) > 0 || strings.ContainsAny(host, "@?#/") {
+				c.addf(path+".host", "write it without https:// and without a path", "is not a host")
+			}
+			if hosts[host] {
+				c.addf(path+".host", "remove one of them", "%s is there twice", host)
+			}
+			hosts[host] = true
+		}
+		c.api(path+".api", f.API)
+		switch f.Kind {
+		case "", "git":
+		case "github", "gitlab", "gitea":
+			c.addf(path+".kind", "kind git proposes by branches alone, on any host", "this version does not have %s yet", f.Kind)
+		default:
+			c.oneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")
+		}
+	}
+}
+
+// api checks the URL of an API; "" is none.
+func (c *checker) api(path, value string) {
+	l, ok := locate(value)
+	switch {
+	case value == "":
+	case !ok || !strings.HasPrefix(l.scheme, "http") || hasSecret(value, l):
+		c.addf(path, "write it as in https://api.github.com, without a user", "is not the URL of an API")
+	case l.clear():
+		c.warnf(path, "use https", "secrets are sent to it in the clear")
+	}
+}
+
+func (c *checker) signing(s *Signing) {
+	if s == nil || c.broken("signing") {
+		return
+	}
+	if (s.SSH == nil) == (s.GPG == nil) {
+		c.addf("signing", "write ssh or gpg", "should have one of ssh and gpg")
+	}
+	for path, key := range map[string]*SigningKey{"signing.ssh": s.SSH, "signing.gpg": s.GPG} {
+		if key != nil {
+			c.secret(path+".key", &key.Key)
+			c.secret(path+".passphrase", key.Passphrase)
+		}
+	}
+}
+
+// identity checks a part of "name <email>".
+func (c *checker) identity(path, value string) {
+	if strings.ContainsAny(value, "<>\n\r\x00") || strings.TrimSpace(value) != value {
+		c.addf(path, "author: {name: Fairlead, email: fairlead@example.com} is good", "Git does not take < > or a line break in it, or a space around it")
+	}
+}
+
+func (c *checker) oneOf(path, value string, known ...string) {
+	if c.broken(path) || slices.Contains(known, value) {
+		return
+	}
+	hint := problem.DidYouMean(value, known)
+	if hint == "" {
+		hint = "write one of them"
+	}
+	c.addf(path, hint, "%q is not one of %s", value, strings.Join(known, ", "))
+}
+
+// readable checks a file that holds no secret; "" is none.
+func (c *checker) readable(path, file string) {
+	if file == "" {
+		return
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		c.unreadable(path, file, err)
+		return
+	}
+	_ = f.Close()
+}

@@ -1,0 +1,85 @@
+// Package config reads Fairlead's settings file, fairlead.yaml: what the process
+// needs and the fleet does not know.
+//
+// What the package keeps true:
+//   - The file is read strictly: a key that is unknown or given twice, and a value of
+//     the wrong type or outside its bounds, is a problem with its line; all problems
+//     are found in one run.
+//   - A [Settings] that [Load] or [Parse] gives can be used as it is: defaults are
+//     filled in, paths are joined to the folder of the file, and every secret could
+//     be read.
+//   - No secret is in the file, and none is in a problem, an error or a log: the file
+//     says where a secret is ([SecretRef]), and a [Secret] prints as "[redacted]".
+//   - A secret is for the URLs that begin with its remote's, segment by segment, and
+//     for no others.
+//
+// docs/settings.md describes the file, and [Schema] is its JSON Schema; tests hold
+// both to [Settings].
+package config
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/internal/problem"
+)
+
+// maxSize bounds the settings file and each file that has a secret, in bytes.
+const maxSize = 1 << 20
+
+//go:embed settings.json
+var schema string
+
+// Schema gives the JSON Schema (draft 7) of the settings file, for editors.
+func Schema() []byte { return []byte(schema) }
+
+// Load reads the settings file at path. env gives environment variables, as
+// os.Getenv does. The Settings are nil if one of the problems stops; the error says
+// that the file cannot be read, or is over 1 MiB.
+func Load(path string, env func(string) string) (*Settings, problem.List, error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the settings: %w", err)
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the settings: %w", err)
+	}
+	settings, problems := Parse(path, data, dir, env)
+	return settings, problems, nil
+}
+
+// Parse reads the text of a settings file. Problems name the file as name; relative
+// paths count from the folder dir; env gives environment variables. It looks at the
+// files that the settings name. The Settings are nil if one of the problems stops.
+func Parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
+	s := defaults()
+	r := &reader{file: name, lines: map[string]int{}}
+	if root, ok := r.document(data); ok {
+		r.decode(root, s)
+		c := &checker{reader: r, dir: dir, env: env}
+		c.settings(s)
+	}
+	problems := r.problems.Sorted()
+	if problems.Stops() {
+		return nil, problems
+	}
+	return s, problems
+}
+
+// readBounded reads a file of at most maxSize bytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("%s is over 1 MiB", path)
+	}
+	return data, err
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// location is a URL of a remote, taken apart so that it can be compared: host:path as
+// ssh:// has it, the host in lower case, the port always there. The user does not
+// count.
+type location struct {
+	scheme, host, port string
+	path               []string // segments; none is empty, "." or ".."
+}
+
+// scpLike is user@host:path, as ssh users write it. The path may be missing, since
+// that is good for a prefix.
+var scpLike = regexp.MustCompile(`^(?:[^@:/\s]+@)?([^@:/\s]+):([^@]*)$`)
+
+var ports = map[string]string{"https": "443", "http": "80", "ssh": "22"}
+
+// locate takes a URL apart; false if it is none of a remote that Fairlead can reach,
+// or its path could mean another.
+func locate(s string) (location, bool) {
+	l, path := location{scheme: "ssh"}, ""
+	if u, err := url.Parse(s); err == nil && strings.Contains(s, "://") {
+		l.scheme, l.host, l.port, path = u.Scheme, u.Hostname(), u.Port(), u.Path
+		if strings.Contains(strings.ToUpper(u.RawPath), "%2F") {
+			return location{}, false
+		}
+	} else if m := scpLike.FindStringSubmatch(s); m != nil && !strings.Contains(s, "://") {
+		l.host, path = m[1], m[2]
+	}
+	standard, known := ports[l.scheme]
+	if !known || l.host == "" || strings.ContainsAny(l.host, "/\\[] \t") {
+		return location{}, false
+	}
+	if l.port == "" {
+		l.port = standard
+	}
+	l.host = strings.ToLower(l.host)
+	if path = strings.Trim(path, "/"); path != "" {
+		l.path = strings.Split(path, "/")
+	}
+	doubtful := func(segment string) bool {
+		return segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, "\\\x00\r\n")
+	}
+	return l, !slices.ContainsFunc(l.path, doubtful)
+}
+
+// covers reports whether l is a prefix of m, segment by segment; ".git" at the end of
+// both does not count.
+func (l location) covers(m location) bool {
+	if l.scheme != m.scheme || l.host != m.host || l.port != m.port || len(l.path) > len(m.path) {
+		return false
+	}
+	if len(l.path) == len(m.path) {
+		return l.key() == m.key()
+	}
+	return slices.Equal(l.path, m.path[:len(l.path)])
+}
+
+// key is the same for locations that are.
+func (l location) key() string {
+	return l.scheme + "://" + l.host + ":" + l.port + "/" + strings.TrimSuffix(strings.Join(l.path, "/"), ".git")
+}
+
+// clear reports whether what is sent there can be read on the way.
+func (l location) clear() bool {
+	if l.scheme != "http" || l.host == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(l.host)
+	return err != nil || !ip.IsLoopback()
+}
+
+// Remote gives how to reach the repository at url: the remote with the longest URL
+// that url begins with, segment by segment, with the same scheme, host and port. It
+// is false if there is none, or url is not that of a remote.
+func (s *Settings) Remote(url string) (Remote, bool) {
+	wanted, ok := locate(strings.TrimSpace(url))
+	best, length := Remote{}, -1
+	if !ok {
+		return best, false
+	}
+	for _, r := range s.Remotes {
+		if l, ok := locate(r.URL); ok && len(l.path) > length && l.covers(wanted) {
+			best, length = r, len(l.path)
+		}
+	}
+	return best, length >= 0
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+const (
+	defaultInterval = time.Minute
+	leastDuration   = time.Second
+	// cronStep is how finely cron tells the time.
+	cronStep = time.Minute
+	// jitterPart is what part of the interval the default jitter is.
+	jitterPart = 10
+)
+
+// Next gives the time of the poll after now: by the interval, or by the cron
+// expression in the time zone of now. random, from 0 up to 1, says how much of the
+// jitter is added.
+func (s *Settings) Next(now time.Time, random float64) time.Time {
+	next := now.Add(s.Schedule.Interval)
+	if s.Schedule.cron != nil {
+		next = s.Schedule.cron.Next(now)
+	}
+	return next.Add(time.Duration(random * float64(s.Schedule.Jitter)))
+}
+
+func (c *checker) schedule(s *Schedule) {
+	step := cronStep
+	switch {
+	case c.given("schedule.interval") && c.given("schedule.cron"):
+		c.addf("schedule.cron", "remove one of them", "there is an interval too")
+		return
+	case c.given("schedule.cron"):
+		c.cron(s)
+	case c.given("schedule.interval"):
+		c.least("schedule.interval", s.Interval)
+		step = s.Interval
+	default:
+		s.Interval, step = defaultInterval, defaultInterval
+	}
+	if !c.given("schedule.jitter") {
+		s.Jitter = step / jitterPart
+	}
+	switch {
+	case c.broken("schedule.jitter") || c.broken("schedule.interval"):
+	case s.Jitter < 0:
+		c.addf("schedule.jitter", "0 switches it off", "%s is negative", s.Jitter)
+	case s.cron == nil && s.Jitter > step:
+		c.addf("schedule.jitter", "a tenth of the interval is usual", "%s is longer than the interval, %s", s.Jitter, step)
+	}
+}
+
+// least reports a duration that is too short to be meant.
+func (c *checker) least(path string, d time.Duration) {
+	if d < leastDuration && !c.broken(path) {
+		c.addf(path, "write 1s or more", "%s is shorter than %s", d, leastDuration)
+	}
+}
+
+func (c *checker) cron(s *Schedule) {
+	if c.broken("schedule.cron") {
+		return
+	}
+	parsed, err := parseCron(s.Cron)
+	if err != nil {
+		reason, _, _ := strings.Cut(err.Error(), ": strconv.")
+		c.addf("schedule.cron", `write five fields (minute, hour, day, month, weekday) as in "*/5 * * * *", or @hourly`, "%q is not a cron expression: %s", s.Cron, reason)
+		return
+	}
+	// A date from which every day that there is comes within the years that the
+	// library looks ahead.
+	if parsed.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		c.addf("schedule.cron", "there is no such day, as with 30 February", "%q never comes", s.Cron)
+		return
+	}
+	s.cron = parsed
+}
+
+// parseCron reads an expression. A time zone with nothing after it makes the library
+// panic.
+func parseCron(expression string) (cron.Schedule, error) {
+	if strings.Contains(expression, "TZ=") && !strings.Contains(expression, " ") {
+		return nil, errors.New("nothing follows the time zone")
+	}
+	return cron.ParseStandard(expression)
+}

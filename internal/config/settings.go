@@ -1,0 +1,145 @@
+package config
+
+import (
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Settings is the settings file with its defaults filled in. A field's key is its
+// yaml tag; the required tag has an example of what must be there; empty:"true"
+// lets a text be empty.
+type Settings struct {
+	ControlPlane ControlPlane `yaml:"controlPlane" required:"controlPlane: {repo: https://git.example.com/team/control-plane}"`
+	// Environments are the only ones to look at; nil is all of the control plane.
+	Environments []string `yaml:"environments"`
+	// Write lets Fairlead push, and open pull requests.
+	Write bool `yaml:"write"`
+	// DataDir is the folder for mirrors; it need not exist yet.
+	DataDir string `yaml:"dataDir"`
+	// Listen is the host:port of the HTTP server; "" is none.
+	Listen   string   `yaml:"listen" empty:"true"`
+	Schedule Schedule `yaml:"schedule"`
+	// Timeout bounds one fetch or push.
+	Timeout time.Duration `yaml:"timeout"`
+	// Parallel is how many environments are worked on at a time, 1 to 64.
+	Parallel int      `yaml:"parallel"`
+	Output   Output   `yaml:"output"`
+	Remotes  []Remote `yaml:"remotes"`
+	Forges   []Forge  `yaml:"forges"`
+	// Map says where a repository is read instead: from its URL, as written, to a
+	// URL or an absolute path.
+	Map map[string]string `yaml:"map"`
+	// Signing is nil if commits are not signed.
+	Signing *Signing `yaml:"signing"`
+	Author  Author   `yaml:"author"`
+	Log     Log      `yaml:"log"`
+}
+
+// ControlPlane is the repository that people write in.
+type ControlPlane struct {
+	// Repo is a URL or an absolute path.
+	Repo string `yaml:"repo" required:"repo: https://git.example.com/team/control-plane"`
+	// Branch is that of the base.
+	Branch string `yaml:"branch"`
+}
+
+// Schedule says when to poll: see [Settings.Next].
+type Schedule struct {
+	// Interval is 0 if there is a Cron.
+	Interval time.Duration `yaml:"interval"`
+	// Cron is a cron expression of five fields, or "".
+	Cron string `yaml:"cron"`
+	// Jitter is the most that is added to the time of a poll.
+	Jitter time.Duration `yaml:"jitter"`
+
+	cron cron.Schedule // Cron, parsed; nil if there is none
+}
+
+// Output is about the repositories that rendered files go to.
+type Output struct {
+	// Create lets Fairlead make an output branch that does not exist.
+	Create bool `yaml:"create"`
+	// BranchPrefix is what the names of proposal branches begin with.
+	BranchPrefix string `yaml:"branchPrefix"`
+}
+
+// Remote says how to reach the repositories whose URLs begin with URL. One of Token,
+// GitHubApp and SSH is not nil.
+type Remote struct {
+	URL   string     `yaml:"url" required:"url: https://git.example.com/team/"`
+	Token *SecretRef `yaml:"token"`
+	// Username goes with Token.
+	Username  string     `yaml:"username"`
+	GitHubApp *GitHubApp `yaml:"githubApp"`
+	SSH       *SSH       `yaml:"ssh"`
+}
+
+// GitHubApp is an installation of a GitHub App, which gives tokens that expire.
+type GitHubApp struct {
+	ID           int64 `yaml:"id" required:"id: 1234"`
+	Installation int64 `yaml:"installation" required:"installation: 5678"`
+	// Key is the App's private key, as PEM.
+	Key SecretRef `yaml:"key" required:"key: {file: app.pem}"`
+	// API is the URL of the API, without a final slash.
+	API string `yaml:"api"`
+}
+
+// SSH is a key to log in with, and whom to trust.
+type SSH struct {
+	Key SecretRef `yaml:"key" required:"key: {file: id_ed25519}"`
+	// Passphrase is that of Key; nil if it has none.
+	Passphrase *SecretRef `yaml:"passphrase"`
+	// KnownHosts is an absolute path; "" is the user's own and the machine's.
+	KnownHosts string `yaml:"knownHosts"`
+}
+
+// Forge says what answers at a host.
+type Forge struct {
+	Host string `yaml:"host" required:"host: git.example.com"`
+	// Kind is "git".
+	Kind string `yaml:"kind" required:"kind: git"`
+	// API is the URL of the API; "" if Kind has none, or it follows from Host.
+	API string `yaml:"api"`
+}
+
+// Signing signs commits. One of its fields is not nil.
+type Signing struct {
+	SSH *SigningKey `yaml:"ssh"`
+	GPG *SigningKey `yaml:"gpg"`
+}
+
+// SigningKey is a private key, in OpenSSH's format or as an armored OpenPGP key.
+type SigningKey struct {
+	Key SecretRef `yaml:"key" required:"key: {file: signing_key}"`
+	// Passphrase is that of Key; nil if it has none.
+	Passphrase *SecretRef `yaml:"passphrase"`
+}
+
+// Author is the author and committer of commits.
+type Author struct {
+	Name  string `yaml:"name"`
+	Email string `yaml:"email"`
+}
+
+// Log says how to log.
+type Log struct {
+	// Format is "text" or "json".
+	Format string `yaml:"format"`
+	// Level is "info" or "debug".
+	Level string `yaml:"level"`
+}
+
+// defaults gives what is true where the file says nothing. What depends on the
+// environment or on other keys is filled in by the checks.
+func defaults() *Settings {
+	return &Settings{
+		ControlPlane: ControlPlane{Branch: "main"},
+		Listen:       "127.0.0.1:8080",
+		Timeout:      2 * time.Minute,
+		Parallel:     4,
+		Output:       Output{BranchPrefix: "fairlead/"},
+		Author:       Author{Name: "Fairlead", Email: "fairlead@localhost"},
+		Log:          Log{Format: "text", Level: "info"},
+	}
+}

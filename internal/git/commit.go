@@ -1,0 +1,70 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Commit is a commit to be written. Its id is a function of these fields (of Known
+// nothing depends but what is sent).
+type Commit struct {
+	Tree    tree.Tree
+	Parents []string
+	Author  Signature
+	When    time.Time // to the second; written in UTC
+	Message string
+	Sign    Signer // nil for none
+	// Known are trees that the remote has. What they hold, at the same path, is
+	// not written again.
+	Known []tree.Tree
+}
+
+// Signer makes the signature of a commit's text. So that the id is a function of the
+// commit, it gives the same signature for the same text and time.
+type Signer func(text []byte, when time.Time) (string, error)
+
+// ID gives the id that the commit will have.
+func (c Commit) ID() (string, error) {
+	data, err := c.encode()
+	if err != nil {
+		return "", err
+	}
+	return plumbing.ComputeHash(plumbing.CommitObject, data).String(), nil
+}
+
+// encode gives the commit object's text.
+func (c Commit) encode() ([]byte, error) {
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "tree %s\n", c.Tree.ID())
+	for _, p := range c.Parents {
+		fmt.Fprintf(&head, "parent %s\n", p)
+	}
+	who := fmt.Sprintf("%s <%s> %d +0000", oneLine(c.Author.Name), oneLine(c.Author.Email), c.When.Unix())
+	fmt.Fprintf(&head, "author %s\ncommitter %s\n", who, who)
+	body := "\n" + c.Message
+	if c.Sign != nil {
+		signature, err := c.Sign([]byte(head.String()+body), c.When)
+		if err != nil {
+			return nil, fmt.Errorf("sign the commit: %w", err)
+		}
+		// The lines of a header's value begin with a space, but for the first.
+		fmt.Fprintf(&head, "gpgsig %s\n", strings.ReplaceAll(strings.TrimRight(signature, "\n"), "\n", "\n "))
+	}
+	return append(head.Bytes(), body...), nil
+}
+
+// oneLine leaves out what would end a name or an address in a commit.
+func oneLine(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, s))
+}

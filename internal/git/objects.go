@@ -1,0 +1,231 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Tree gives the files of a commit, without their content.
+func (r *Repository) Tree(commit string) (tree.Tree, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
+	if err != nil {
+		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, r.broken(err))
+	}
+	if len(r.folders) > maxFolders {
+		clear(r.folders)
+	}
+	t, _, err := r.tree(c.TreeHash)
+	if err != nil {
+		return tree.Tree{}, fmt.Errorf("read the files of commit %s of %s: %w", commit, r.location, err)
+	}
+	return t, nil
+}
+
+// counted is a tree that was read, with the number of its files.
+type counted struct {
+	tree  tree.Tree
+	files int
+}
+
+const (
+	// maxFiles bounds a commit: folders that hold the same folder again and again
+	// make a hundred million files of ten objects.
+	maxFiles = 2_000_000
+	// maxFolders bounds the folders that are kept from one commit to the next.
+	maxFolders = 20_000
+)
+
+// tree reads a tree, each of its folders once.
+func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
+	if known, ok := r.folders[tree.ID(id)]; ok {
+		return known.tree, known.files, nil
+	}
+	entries, err := r.entries(id)
+	if err != nil {
+		return tree.Tree{}, 0, err
+	}
+	files := 0
+	for i, e := range entries {
+		n := 1
+		if e.IsDir() {
+			var sub tree.Tree
+			if sub, n, err = r.tree(plumbing.Hash(e.ID)); err != nil {
+				return tree.Tree{}, 0, err
+			}
+			entries[i] = tree.Dir(e.Name, sub)
+		}
+		if files += n; files > maxFiles {
+			return tree.Tree{}, 0, fmt.Errorf("there are more than %d files", maxFiles)
+		}
+	}
+	read := tree.FromEntries(entries)
+	r.folders[tree.ID(id)] = counted{read, files}
+	return read, files, nil
+}
+
+// entries reads the names of one folder. Folders in it have an id and no content.
+func (r *Repository) entries(id plumbing.Hash) ([]tree.Entry, error) {
+	t, err := object.GetTree(r.store, id)
+	if err != nil {
+		return nil, r.broken(err)
+	}
+	entries, names := make([]tree.Entry, 0, len(t.Entries)), make(map[string]bool, len(t.Entries))
+	for _, e := range t.Entries {
+		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
+		if err := tree.CheckPath(strings.ReplaceAll(e.Name, `\`, "")); err != nil && strings.Trim(e.Name, `\`) != "" {
+			return nil, err
+		}
+		if names[e.Name] {
+			return nil, fmt.Errorf("a folder has two entries named %q", e.Name)
+		}
+		names[e.Name] = true
+		entries = append(entries, tree.Entry{Name: e.Name, Mode: tree.Mode(e.Mode), ID: tree.ID(e.Hash)})
+	}
+	return entries, nil
+}
+
+// Load gives the same tree with the content of the files for which want says so;
+// size is in bytes.
+func (r *Repository) Load(t tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	loaded, err := r.load("", t, want)
+	if err != nil {
+		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)
+	}
+	return loaded, nil
+}
+
+func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
+	entries := slices.Clone(t.Entries())
+	for i := range entries {
+		e := &entries[i]
+		if e.IsDir() {
+			sub, err := r.load(prefix+e.Name+"/", e.Tree(), want)
+			if err != nil {
+				return tree.Tree{}, err
+			}
+			*e = tree.Dir(e.Name, sub)
+			continue
+		}
+		if e.Mode == tree.ModeSubmodule {
+			continue
+		}
+		size, err := r.store.EncodedObjectSize(plumbing.Hash(e.ID))
+		if err != nil {
+			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, r.broken(err))
+		}
+		if !want(prefix+e.Name, size) {
+			continue
+		}
+		if e.Data, err = r.content(e.ID); err != nil {
+			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, err)
+		}
+	}
+	return tree.FromEntries(entries), nil
+}
+
+func (r *Repository) content(id tree.ID) (data []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = r.broken(err)
+		}
+	}()
+	blob, err := object.GetBlob(r.store, plumbing.Hash(id))
+	if err != nil {
+		return nil, err
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return io.ReadAll(in)
+}
+
+// View is a commit's tree of which each folder is read when it is looked into, so
+// that two large trees can be compared at the cost of what differs.
+type View struct {
+	Tree tree.Tree
+
+	repo *Repository
+	mu   sync.Mutex
+	err  error
+}
+
+// maxViewed bounds the files whose content a View has, in bytes; larger ones have an
+// id only.
+const maxViewed = 4 << 20
+
+// View gives the tree of a commit to look into; that of "" is empty. What could not
+// be read is missing in it: ask [View.Err] before what was found is believed.
+func (r *Repository) View(commit string) (*View, error) {
+	v := &View{repo: r}
+	if commit == "" {
+		return v, nil
+	}
+	info, err := r.Commit(commit)
+	if err != nil {
+		return nil, err
+	}
+	v.Tree = v.lazy(tree.ID(plumbing.NewHash(info.Tree)))
+	return v, v.Err()
+}
+
+// Err gives the first error of reading, if there was one.
+func (v *View) Err() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
+}
+
+func (v *View) lazy(id tree.ID) tree.Tree {
+	return tree.Lazy(id, func() tree.Tree {
+		entries, err := v.folder(id)
+		if err != nil {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
+			return tree.Tree{}
+		}
+		return tree.FromEntries(entries)
+	})
+}
+
+func (v *View) folder(id tree.ID) ([]tree.Entry, error) {
+	v.repo.mu.Lock()
+	defer v.repo.mu.Unlock()
+	entries, err := v.repo.entries(plumbing.Hash(id))
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		switch e.Mode {
+		case tree.ModeDir:
+			entries[i] = tree.Dir(e.Name, v.lazy(e.ID))
+			continue
+		case tree.ModeSubmodule:
+			continue
+		}
+		size, err := v.repo.store.EncodedObjectSize(plumbing.Hash(e.ID))
+		if err == nil && size <= maxViewed {
+			e.Data, err = v.repo.content(e.ID)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return entries, nil
+}

@@ -1,0 +1,342 @@
+package git
+
+import (
+	"bufio"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Pack is a set of new objects, written beside those of a mirror but not yet among
+// them: [Remote.Push] sends it and makes it part of the mirror. One that is not
+// pushed must be discarded.
+type Pack struct {
+	Commits []string // the ids of the commits in it, as they were given
+	Objects int
+	Bytes   int64
+
+	path     string
+	checksum [checksumSize]byte
+	entries  []packEntry
+}
+
+// packEntry says where an object is in the pack.
+type packEntry struct {
+	id     tree.ID
+	crc    uint32
+	offset int64
+}
+
+// Discard removes the pack.
+func (p *Pack) Discard() { _ = os.Remove(p.path) }
+
+// objectKind is the type of an object as packs have it.
+type objectKind byte
+
+const (
+	kindCommit objectKind = 1
+	kindTree   objectKind = 2
+	kindBlob   objectKind = 3
+)
+
+// packWriter writes objects into a new pack file, each once.
+type packWriter struct {
+	file    *os.File
+	out     *bufio.Writer
+	crc     hash.Hash32
+	deflate *zlib.Writer
+	offset  int64
+	entries []packEntry
+	seen    map[tree.ID]struct{}
+	scratch []byte
+}
+
+const (
+	packHeader  = 12 // "PACK", the version, the number of objects
+	packVersion = 2
+	packBuffer  = 1 << 18
+
+	checksumSize = sha1.Size
+)
+
+// writePack writes what the commits hold and the known trees do not into a file in
+// dir.
+func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error) {
+	var ids []string
+	pack, err := newPack(dir, func(w *packWriter) error {
+		for _, c := range commits {
+			id, err := w.commit(ctx, c)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	pack.Commits = ids
+	return pack, nil
+}
+
+// newPack makes a pack of what fill writes.
+func newPack(dir string, fill func(*packWriter) error) (pack *Pack, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, temporaryPack)
+	if err != nil {
+		return nil, err
+	}
+	pack = &Pack{path: file.Name()}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			pack.Discard()
+			pack = nil
+		}
+	}()
+	w := &packWriter{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}}
+	if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
+		return pack, err
+	}
+	if err := w.start(); err != nil {
+		return pack, err
+	}
+	if err := fill(w); err != nil {
+		return pack, err
+	}
+	pack.entries, pack.Objects = w.entries, len(w.entries)
+	pack.checksum, pack.Bytes, err = w.finish()
+	return pack, err
+}
+
+// temporaryPack is how the names of packs begin that are not yet part of a mirror.
+// Git's own maintenance removes old files of such names.
+const temporaryPack = "tmp_pack_"
+
+func (w *packWriter) start() error {
+	_, err := w.out.Write(make([]byte, packHeader)) // the number of objects is known at the end
+	w.offset = packHeader
+	return err
+}
+
+// commit writes a commit and all that it needs.
+func (w *packWriter) commit(ctx context.Context, c Commit) (string, error) {
+	if err := w.tree(ctx, c.Tree, c.Known); err != nil {
+		return "", err
+	}
+	data, err := c.encode()
+	if err != nil {
+		return "", err
+	}
+	id := plumbing.ComputeHash(plumbing.CommitObject, data)
+	return id.String(), w.object(kindCommit, tree.ID(id), data)
+}
+
+// tree writes a tree and what is in it, but for what the known trees have in the
+// same place.
+func (w *packWriter) tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, ok := w.seen[t.ID()]; ok || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
+		return nil
+	}
+	before := make([]map[string]tree.Entry, len(known))
+	for i, k := range known {
+		before[i] = byName(k)
+	}
+	entries := t.Entries()
+	for _, e := range entries {
+		if err := w.entry(ctx, e, before); err != nil {
+			return err
+		}
+	}
+	w.scratch = tree.AppendTree(w.scratch[:0], entries)
+	return w.object(kindTree, t.ID(), w.scratch)
+}
+
+func (w *packWriter) entry(ctx context.Context, e tree.Entry, before []map[string]tree.Entry) error {
+	var known []tree.Tree
+	for _, entries := range before {
+		old, ok := entries[e.Name]
+		if ok && old.ID == e.ID && old.Mode == e.Mode {
+			return nil
+		}
+		if ok && old.IsDir() {
+			known = append(known, old.Tree())
+		}
+	}
+	switch e.Mode {
+	case tree.ModeDir:
+		return w.tree(ctx, e.Tree(), known)
+	case tree.ModeSubmodule:
+		return nil
+	}
+	if e.Data == nil && e.ID != emptyBlob {
+		return fmt.Errorf("the content of %s (%s) is not at hand", e.Name, e.ID)
+	}
+	return w.object(kindBlob, e.ID, e.Data)
+}
+
+var emptyBlob = tree.HashBlob(nil)
+
+func byName(t tree.Tree) map[string]tree.Entry {
+	entries := t.Entries()
+	names := make(map[string]tree.Entry, len(entries))
+	for _, e := range entries {
+		names[e.Name] = e
+	}
+	return names
+}
+
+// object appends one object if the pack does not have it yet.
+func (w *packWriter) object(kind objectKind, id tree.ID, data []byte) error {
+	if _, ok := w.seen[id]; ok {
+		return nil
+	}
+	w.seen[id] = struct{}{}
+	at := w.offset
+	w.crc.Reset()
+	if _, err := w.Write(appendObjectHeader(nil, kind, len(data))); err != nil {
+		return err
+	}
+	w.deflate.Reset(w)
+	if _, err := w.deflate.Write(data); err != nil {
+		return err
+	}
+	if err := w.deflate.Close(); err != nil {
+		return err
+	}
+	w.entries = append(w.entries, packEntry{id, w.crc.Sum32(), at})
+	return nil
+}
+
+// raw appends an object that is encoded already.
+func (w *packWriter) raw(id tree.ID, header, body []byte) error {
+	w.seen[id] = struct{}{}
+	at := w.offset
+	w.crc.Reset()
+	for _, part := range [][]byte{header, body} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	w.entries = append(w.entries, packEntry{id, w.crc.Sum32(), at})
+	return nil
+}
+
+// Write appends raw bytes of an object; it is what the compressor writes to.
+func (w *packWriter) Write(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	w.crc.Write(p[:n])
+	w.offset += int64(n)
+	return n, err
+}
+
+// appendObjectHeader encodes kind and size: four bits of the size in the first byte,
+// seven in each that follows.
+func appendObjectHeader(dst []byte, kind objectKind, size int) []byte {
+	b := byte(kind)<<4 | byte(size&15)
+	for size >>= 4; size > 0; size >>= 7 {
+		dst = append(dst, b|0x80)
+		b = byte(size & 0x7f)
+	}
+	return append(dst, b)
+}
+
+// finish writes the header and the checksum, and puts the file on disk.
+func (w *packWriter) finish() (sum [checksumSize]byte, size int64, err error) {
+	if err := w.out.Flush(); err != nil {
+		return sum, 0, err
+	}
+	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
+	header = binary.BigEndian.AppendUint32(header, uint32(len(w.entries)))
+	if _, err := w.file.WriteAt(header, 0); err != nil {
+		return sum, 0, err
+	}
+	// This checksum is against damage on the way, for which plain SHA-1 does.
+	digest := sha1.New()
+	if _, err := io.Copy(digest, io.NewSectionReader(w.file, 0, w.offset)); err != nil {
+		return sum, 0, err
+	}
+	digest.Sum(sum[:0])
+	if _, err := w.file.WriteAt(sum[:], w.offset); err != nil {
+		return sum, 0, err
+	}
+	return sum, w.offset + checksumSize, w.file.Sync()
+}
+
+func (p *Pack) name() string { return fmt.Sprintf("pack-%x", p.checksum) }
+
+// keep makes the pack part of the repository whose packs are in dir. The index is
+// there first: a pack without one does not exist for Git.
+func (p *Pack) keep(dir string) error {
+	name := filepath.Join(dir, p.name())
+	index, err := os.CreateTemp(dir, "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(index.Name()) // of no effect once it is renamed
+	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(p.path, name+".pack"); err != nil {
+		return err
+	}
+	return os.Rename(index.Name(), name+".idx")
+}
+
+// writeIndex writes a pack index of version 2.
+func (p *Pack) writeIndex(file io.Writer) error {
+	slices.SortFunc(p.entries, func(a, b packEntry) int { return slices.Compare(a.id[:], b.id[:]) })
+	sum := sha1.New()
+	buffered := bufio.NewWriterSize(file, packBuffer)
+	out := io.MultiWriter(buffered, sum)
+	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(nil, n)) } // a bufio.Writer keeps its error for Flush
+	_, _ = out.Write([]byte{0xff, 't', 'O', 'c'})
+	word(packVersion)
+	next := 0
+	for first := range 256 {
+		for next < len(p.entries) && int(p.entries[next].id[0]) <= first {
+			next++
+		}
+		word(uint32(next))
+	}
+	for i := range p.entries {
+		_, _ = out.Write(p.entries[i].id[:])
+	}
+	for _, e := range p.entries {
+		word(e.crc)
+	}
+	var large []int64
+	for _, e := range p.entries {
+		if e.offset < 1<<31 {
+			word(uint32(e.offset))
+			continue
+		}
+		word(1<<31 | uint32(len(large)))
+		large = append(large, e.offset)
+	}
+	for _, offset := range large {
+		word(uint32(offset >> 32))
+		word(uint32(offset))
+	}
+	_, _ = out.Write(p.checksum[:])
+	_, _ = buffered.Write(sum.Sum(nil))
+	return buffered.Flush()
+}

@@ -1,0 +1,210 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+)
+
+// RefUpdate is one reference to be moved.
+type RefUpdate struct {
+	Ref string // in full: "refs/heads/main"
+	Old string // what it must be now; "" if it must not exist
+	New string // what it is to be; "" to remove it
+}
+
+// Write puts new commits, and what they hold and the remote has not, into a pack.
+// The mirror must have been synced.
+func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
+	pack, err := writePack(ctx, m.packDir(), commits)
+	if err != nil {
+		return nil, fmt.Errorf("write commits for %s: %w", m.shown, err)
+	}
+	return pack, nil
+}
+
+func (m *Remote) packDir() string { return filepath.Join(m.options.Dir, "objects", "pack") }
+
+// Push sends a pack (nil if none is needed) and moves references: all of them, or
+// none where the server can do that. The error is [ErrStale] if one of them is not
+// what was to be replaced, and nil if all are already as wanted. The pack is part of
+// the mirror afterwards, or gone.
+func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) error {
+	if pack != nil {
+		defer pack.Discard() // of no effect once it is kept
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.exchange(ctx, "push to", func(ctx context.Context) error { return m.push(ctx, pack, updates) })
+}
+
+func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) error {
+	if err := m.open(); err != nil {
+		return err
+	}
+	err := m.send(ctx, pack, updates)
+	if err != nil && errors.Is(classify(err), ErrUnreachable) || errors.Is(err, ErrRefused) {
+		// Whether it was taken, and whether somebody was faster, is seen in the
+		// references alone: every server words it in its own way.
+		err = m.outcome(ctx, updates, err)
+	}
+	if err != nil {
+		return err
+	}
+	if pack != nil {
+		if err := pack.keep(m.packDir()); err != nil {
+			return fmt.Errorf("%w: %w", errDisk, err)
+		}
+	}
+	return m.mirror.moved(updates)
+}
+
+// send is the exchange with the server.
+func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err error) {
+	s, err := m.connect(ctx, transport.ReceivePackServiceName)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	adv, err := s.references(ctx)
+	if err != nil {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(updates), func(u RefUpdate) bool { return current(adv, u.Ref) == u.New })
+	if len(open) == 0 {
+		return nil
+	}
+	for _, u := range open {
+		if now := current(adv, u.Ref); now != u.Old {
+			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
+		}
+	}
+	req, err := request(adv.Capabilities, pack, open)
+	if err != nil {
+		return err
+	}
+	report, err := s.push.ReceivePack(ctx, req)
+	if report != nil && report.Error() != nil {
+		return fmt.Errorf("%w: %s", ErrRefused, short(refusals(report)))
+	}
+	return err
+}
+
+func current(adv *packp.AdvRefs, ref string) string {
+	if id, ok := adv.References[ref]; ok {
+		return id.String()
+	}
+	return ""
+}
+
+func shown(id string) string {
+	if id == "" {
+		return "absent"
+	}
+	return id
+}
+
+// request encodes the updates.
+func request(server *capability.List, pack *Pack, updates []RefUpdate) (*packp.ReferenceUpdateRequest, error) {
+	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
+	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
+		if server.Supports(c) {
+			if err := req.Capabilities.Set(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	sends := false
+	for _, u := range updates {
+		name := plumbing.ReferenceName(u.Ref)
+		if err := name.Validate(); err != nil {
+			return nil, fmt.Errorf("%q: %w", u.Ref, err)
+		}
+		req.Commands = append(req.Commands, &packp.Command{Name: name, Old: plumbing.NewHash(u.Old), New: plumbing.NewHash(u.New)})
+		sends = sends || u.New != ""
+	}
+	if !sends {
+		return req, nil
+	}
+	if pack == nil {
+		req.Packfile = io.NopCloser(strings.NewReader(emptyPack))
+		return req, nil
+	}
+	file, err := os.Open(pack.path)
+	req.Packfile = file
+	return req, err
+}
+
+// emptyPack is a pack without objects: what a server expects when a reference moves
+// to a commit that it has.
+const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
+	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
+
+// refusals gives what the server said of each reference that it did not move.
+func refusals(report *packp.ReportStatus) string {
+	var all []string
+	for _, s := range report.CommandStatuses {
+		if s.Error() != nil {
+			all = append(all, fmt.Sprintf("%s: %s", s.ReferenceName, s.Status))
+		}
+	}
+	if all == nil {
+		return report.UnpackStatus
+	}
+	return strings.Join(all, "; ")
+}
+
+// outcome looks at what has become of the references after a push that failed.
+func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error) (err error) {
+	s, err := m.connect(ctx, transport.UploadPackServiceName)
+	if err != nil {
+		return failed
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	adv, err := s.references(ctx)
+	if err != nil {
+		return failed
+	}
+	done := true
+	for _, u := range updates {
+		now := current(adv, u.Ref)
+		if now != u.New && now != u.Old {
+			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
+		}
+		done = done && now == u.New
+	}
+	if done {
+		return nil
+	}
+	return failed
+}
+
+// moved makes the mirror's references what they were pushed to be. The object
+// store's list of packs is read again.
+func (r *Repository) moved(updates []RefUpdate) error {
+	var u update
+	for _, ref := range updates {
+		name := plumbing.ReferenceName(ref.Ref)
+		switch {
+		case !isMirrored(ref.Ref):
+		case ref.New == "":
+			u.remove = append(u.remove, name)
+		default:
+			u.set = append(u.set, plumbing.NewHashReference(name, plumbing.NewHash(ref.New)))
+		}
+	}
+	r.mu.Lock()
+	r.store.Reindex()
+	r.mu.Unlock()
+	return r.apply(u)
+}

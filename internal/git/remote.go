@@ -1,0 +1,299 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	gogit "github.com/go-git/go-git/v5"
+)
+
+// RemoteOptions say where a remote is and how to get at it.
+type RemoteOptions struct {
+	URL string // of http, https, ssh, file, user@host:path, or a path
+	Dir string // the mirror's folder; it is made
+	// Credentials are asked for before each connection; nil for none.
+	Credentials func(context.Context) (Credentials, error)
+	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
+	// minutes and half a minute.
+	Timeout, Stall time.Duration
+}
+
+const (
+	defaultTimeout = 2 * time.Minute
+	defaultStall   = 30 * time.Second
+)
+
+// Remote is a repository elsewhere, and the bare mirror of it here. It may be used
+// concurrently; one process at a time writes into the mirror.
+type Remote struct {
+	options RemoteOptions
+	shown   string // the URL, without a password
+
+	mu     sync.Mutex // one exchange with the remote at a time
+	mirror *Repository
+}
+
+// NewRemote makes a Remote; nothing is read yet.
+func NewRemote(o RemoteOptions) (*Remote, error) {
+	m := &Remote{options: o, shown: Redact(o.URL)}
+	if o.URL == "" || strings.HasPrefix(o.URL, "-") {
+		return nil, fmt.Errorf("%q cannot be the URL of a repository", m.shown)
+	}
+	var inURL Credentials
+	if m.options.URL, inURL = withoutUser(o.URL); inURL.Secret != "" {
+		m.options.Credentials = func(context.Context) (Credentials, error) { return inURL, nil }
+	}
+	if m.options.Timeout == 0 {
+		m.options.Timeout = defaultTimeout
+	}
+	if m.options.Stall == 0 {
+		m.options.Stall = defaultStall
+	}
+	return m, nil
+}
+
+// URL gives the remote's URL, without a password.
+func (m *Remote) URL() string { return m.shown }
+
+// Mirror gives the mirror as the last Sync or Push left it; nil if there is none.
+func (m *Remote) Mirror() *Repository {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mirror == nil {
+		if r, err := openDir(m.options.Dir); err == nil {
+			r.location = m.shown
+			m.mirror = r
+		}
+	}
+	return m.mirror
+}
+
+// Sync asks the remote for its references, and fetches if one of them is not as the
+// mirror has it. A mirror that is damaged is made anew.
+func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err = m.exchange(ctx, "fetch", func(ctx context.Context) error {
+		moved, err = m.sync(ctx)
+		if !errors.Is(err, ErrDamaged) {
+			return err
+		}
+		if err := m.remove(); err != nil {
+			return err
+		}
+		moved, err = m.sync(ctx)
+		return err
+	})
+	return moved, err
+}
+
+// exchange locks the mirror, bounds the time, and says in an error what failed.
+func (m *Remote) exchange(ctx context.Context, what string, do func(context.Context) error) error {
+	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, m.options.Dir+".lock")
+	if err != nil {
+		return fmt.Errorf("lock the mirror of %s: %w", m.shown, err)
+	}
+	defer unlock()
+	limited, cancel := context.WithTimeoutCause(ctx, m.options.Timeout, errTimeout)
+	defer cancel()
+	if err := do(limited); err != nil {
+		if cause := context.Cause(limited); ctx.Err() == nil && cause != nil {
+			err = fmt.Errorf("%w after %s", cause, m.options.Timeout)
+		}
+		return fmt.Errorf("%s %s: %w", what, m.shown, classify(err))
+	}
+	return nil
+}
+
+var (
+	errTimeout = errors.New("it took too long")
+)
+
+// remove deletes the mirror.
+func (m *Remote) remove() error {
+	m.mirror = nil
+	// Renamed first, it is never there in part.
+	trash := m.options.Dir + ".old"
+	if err := os.RemoveAll(trash); err != nil {
+		return err
+	}
+	if err := os.Rename(m.options.Dir, trash); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(trash)
+}
+
+// sync polls, and fetches if there is something to fetch.
+func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
+	session, err := m.connect(ctx, transport.UploadPackServiceName)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, session.close()) }()
+	theirs, err := session.references(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := m.open(); err != nil {
+		return false, err
+	}
+	plan, err := m.mirror.compare(theirs)
+	if err != nil || plan.nothing() {
+		return false, err
+	}
+	if len(plan.want) > 0 {
+		if err := m.mirror.receive(ctx, session, plan); err != nil {
+			return false, err
+		}
+	}
+	return true, m.mirror.apply(plan)
+}
+
+// open opens the mirror, or makes an empty one beside its place and renames it.
+func (m *Remote) open() error {
+	if m.mirror != nil {
+		if _, err := os.Stat(filepath.Join(m.options.Dir, "HEAD")); err != nil || m.mirror.damaged.Load() {
+			return ErrDamaged
+		}
+		return nil
+	}
+	if _, err := os.Stat(m.options.Dir); errors.Is(err, fs.ErrNotExist) {
+		if err := initMirror(m.options.Dir, m.options.URL); err != nil {
+			return fmt.Errorf("make the mirror: %w", err)
+		}
+	}
+	r, err := openDir(m.options.Dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	r.location = m.shown
+	m.mirror = r
+	return nil
+}
+
+func initMirror(dir, url string) error {
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	r, err := gogit.PlainInit(fresh, true)
+	if err != nil {
+		return err
+	}
+	origin := &config.RemoteConfig{Name: "origin", URLs: []string{url}, Mirror: true, Fetch: []config.RefSpec{"+refs/heads/*:refs/heads/*"}}
+	if _, err := r.CreateRemote(origin); err != nil {
+		return err
+	}
+	return os.Rename(fresh, dir)
+}
+
+// mirrored are the references that a mirror has: branches, tags, and those in which
+// a plain-Git forge keeps pull requests.
+var mirrored = []string{"refs/heads/", "refs/tags/", "refs/fairlead/"}
+
+// update is what a mirror has to do to be like its remote.
+type update struct {
+	set    []*plumbing.Reference // references to write
+	remove []plumbing.ReferenceName
+	want   []plumbing.Hash // objects that the mirror lacks
+}
+
+func (u update) nothing() bool { return len(u.set) == 0 && len(u.remove) == 0 }
+
+// compare finds what differs between the mirror and the remote.
+func (r *Repository) compare(theirs *packp.AdvRefs) (update, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var u update
+	ours := map[plumbing.ReferenceName]plumbing.Hash{}
+	iter, err := r.store.IterReferences()
+	if err != nil {
+		return u, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	err = iter.ForEach(func(ref *plumbing.Reference) error {
+		if ref.Type() == plumbing.HashReference {
+			ours[ref.Name()] = ref.Hash()
+		}
+		return nil
+	})
+	if err != nil {
+		return u, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	wanted := map[plumbing.Hash]bool{}
+	for text, id := range theirs.References {
+		name := plumbing.ReferenceName(text)
+		if !isMirrored(text) || ours[name] == id {
+			delete(ours, name)
+			continue
+		}
+		delete(ours, name)
+		u.set = append(u.set, plumbing.NewHashReference(name, id))
+		if r.store.HasEncodedObject(id) != nil && !wanted[id] {
+			wanted[id] = true
+			u.want = append(u.want, id)
+		}
+	}
+	for name := range ours {
+		u.remove = append(u.remove, name)
+	}
+	return u, r.setHead(theirs)
+}
+
+// setHead makes HEAD point to the branch that the remote's does.
+func (r *Repository) setHead(theirs *packp.AdvRefs) error {
+	for _, value := range theirs.Capabilities.Get("symref") {
+		target, ok := strings.CutPrefix(value, "HEAD:")
+		if !ok {
+			continue
+		}
+		if now, err := r.store.Reference(plumbing.HEAD); err == nil && now.Target().String() == target {
+			return nil
+		}
+		return r.store.SetReference(plumbing.NewSymbolicReference(plumbing.HEAD, plumbing.ReferenceName(target)))
+	}
+	return nil
+}
+
+func isMirrored(name string) bool {
+	for _, prefix := range mirrored {
+		if strings.HasPrefix(name, prefix) {
+			return plumbing.ReferenceName(name).Validate() == nil
+		}
+	}
+	return false
+}
+
+// apply writes the references of an update: new ones first, so that nothing that is
+// kept is out of reach in between.
+func (r *Repository) apply(u update) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A branch a may have become a/b, or the other way round.
+	for _, name := range u.remove {
+		if err := r.store.RemoveReference(name); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	for _, ref := range u.set {
+		if err := r.store.SetReference(ref); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	return nil
+}

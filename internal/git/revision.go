@@ -1,0 +1,277 @@
+package git
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+const originPrefix = "refs/remotes/origin/"
+
+var (
+	// branchPrefixes are where a branch is looked for: in a fresh clone most
+	// branches exist only as those of the remote.
+	branchPrefixes = []string{"refs/heads/", originPrefix}
+	// refPrefixes are where a name is looked for, in Git's order.
+	refPrefixes = []string{"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", originPrefix}
+)
+
+// Branch gives the id of the commit at the head of a branch, also of one that only
+// the remote origin has. A tag of that name does not matter.
+func (r *Repository) Branch(name string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, err := r.reference(name, branchPrefixes)
+	return r.found(name, id, err)
+}
+
+// Resolve gives the id of the commit that a revision names: a full or short id,
+// HEAD, a branch, a tag, a full reference, "origin/x", each with any number of ~n
+// and ^n behind it.
+func (r *Repository) Resolve(revision string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name, steps := strings.TrimSuffix(strings.TrimSuffix(revision, "^{commit}"), "^{}"), ""
+	if i := strings.IndexAny(name, "~^"); i >= 0 {
+		name, steps = name[:i], name[i:]
+	}
+	id, err := r.named(name)
+	if err == nil {
+		id, err = r.walk(id, steps)
+	}
+	return r.found(revision, id, err)
+}
+
+// found puts the name of what was asked for into the error.
+func (r *Repository) found(revision string, id plumbing.Hash, err error) (string, error) {
+	switch {
+	case err == nil:
+		return id.String(), nil
+	case errors.Is(err, ErrNoRevision):
+		return "", fmt.Errorf("%s in %s: %w", orNothing(revision), r.location, ErrNoRevision)
+	}
+	return "", fmt.Errorf("read %s of %s: %w", revision, r.location, err)
+}
+
+func orNothing(revision string) string {
+	if revision == "" {
+		return `""`
+	}
+	return revision
+}
+
+func (r *Repository) named(name string) (plumbing.Hash, error) {
+	if len(name) == 40 && isHex(name) {
+		id, err := r.commitOf(plumbing.NewHash(name))
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			err = ErrNoRevision
+		}
+		return id, err
+	}
+	id, err := r.reference(name, refPrefixes)
+	if errors.Is(err, ErrNoRevision) && len(name) >= 4 && len(name) < 40 && isHex(name) {
+		return r.shortened(name)
+	}
+	return id, err
+}
+
+func (r *Repository) reference(name string, prefixes []string) (plumbing.Hash, error) {
+	if name == "" || strings.HasPrefix(name, "-") {
+		return plumbing.ZeroHash, ErrNoRevision
+	}
+	for _, prefix := range prefixes {
+		full := plumbing.ReferenceName(prefix + name)
+		if prefix != "" && full.Validate() != nil || prefix == "" && name != "HEAD" && !strings.HasPrefix(name, "refs/") {
+			continue
+		}
+		ref, err := storer.ResolveReference(r.store, full)
+		if errors.Is(err, plumbing.ErrReferenceNotFound) {
+			continue
+		}
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		id, err := r.commitOf(ref.Hash())
+		if errors.Is(err, plumbing.ErrObjectNotFound) { // what a reference points to must be there
+			err = r.broken(err)
+		}
+		return id, err
+	}
+	return plumbing.ZeroHash, ErrNoRevision
+}
+
+// shortened finds the one commit whose id begins so.
+func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
+	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	candidates, err := r.store.HashesWithPrefix(whole)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	found := map[plumbing.Hash]bool{}
+	last := plumbing.ZeroHash
+	for _, candidate := range candidates {
+		id, err := r.commitOf(candidate)
+		if err == nil && strings.HasPrefix(candidate.String(), strings.ToLower(prefix)) {
+			found[id], last = true, id
+		}
+	}
+	switch len(found) {
+	case 0:
+		return plumbing.ZeroHash, ErrNoRevision
+	case 1:
+		return last, nil
+	}
+	return plumbing.ZeroHash, fmt.Errorf("%d commits begin with these digits; give more of them", len(found))
+}
+
+// maxTags bounds how many tags may stand for one another.
+const maxTags = 10
+
+// commitOf follows tags to the commit that they are for.
+func (r *Repository) commitOf(id plumbing.Hash) (plumbing.Hash, error) {
+	for range maxTags {
+		o, err := r.store.EncodedObject(plumbing.AnyObject, id)
+		switch {
+		case errors.Is(err, plumbing.ErrObjectNotFound):
+			return plumbing.ZeroHash, err
+		case err != nil:
+			return plumbing.ZeroHash, r.broken(err)
+		case o.Type() == plumbing.CommitObject:
+			return id, nil
+		case o.Type() != plumbing.TagObject:
+			return plumbing.ZeroHash, ErrNoRevision
+		}
+		var tag object.Tag
+		if err := tag.Decode(o); err != nil {
+			return plumbing.ZeroHash, err
+		}
+		id = tag.Target
+	}
+	return plumbing.ZeroHash, ErrNoRevision
+}
+
+// walk goes back in history: "~n" is n first parents, "^n" the n-th parent.
+func (r *Repository) walk(id plumbing.Hash, steps string) (plumbing.Hash, error) {
+	for steps != "" {
+		kind, n := steps[0], 1
+		rest := strings.TrimLeft(steps[1:], "0123456789")
+		if digits := steps[1 : len(steps)-len(rest)]; digits != "" {
+			parsed, err := strconv.Atoi(digits)
+			if err != nil {
+				return plumbing.ZeroHash, ErrNoRevision
+			}
+			n = parsed
+		}
+		times, parent := n, 1
+		switch {
+		case kind == '^':
+			times, parent = min(n, 1), n
+		case kind != '~':
+			return plumbing.ZeroHash, ErrNoRevision
+		}
+		for range times {
+			c, err := object.GetCommit(r.store, id)
+			if err != nil {
+				return plumbing.ZeroHash, err
+			}
+			if parent > len(c.ParentHashes) {
+				return plumbing.ZeroHash, ErrNoRevision
+			}
+			id = c.ParentHashes[parent-1]
+		}
+		steps = rest
+	}
+	return id, nil
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
+
+// Refs gives the references whose names begin with prefix, and the ids that they
+// point to.
+func (r *Repository) Refs(prefix string) (map[string]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	iter, err := r.store.IterReferences()
+	if err != nil {
+		return nil, fmt.Errorf("read the references of %s: %w", r.location, err)
+	}
+	found := map[string]string{}
+	err = iter.ForEach(func(ref *plumbing.Reference) error {
+		if name := ref.Name().String(); ref.Type() == plumbing.HashReference && strings.HasPrefix(name, prefix) {
+			found[name] = ref.Hash().String()
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Info is what a commit says about itself.
+type Info struct {
+	ID      string
+	Tree    string // the id of its tree
+	Parents []string
+	Message string
+	Author  Signature
+	When    time.Time // it was committed, UTC
+}
+
+// Signature is who wrote a commit.
+type Signature struct{ Name, Email string }
+
+// Commit reads a commit by its id.
+func (r *Repository) Commit(id string) (Info, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := object.GetCommit(r.store, plumbing.NewHash(id))
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		err = ErrNoRevision
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+	}
+	info := Info{
+		ID: id, Tree: c.TreeHash.String(), Message: c.Message, Author: Signature{c.Author.Name, c.Author.Email}, When: c.Committer.When.UTC(),
+	}
+	for _, p := range c.ParentHashes {
+		info.Parents = append(info.Parents, p.String())
+	}
+	return info, nil
+}
+
+// maxHistory bounds how far back Contains looks.
+const maxHistory = 100_000
+
+// Contains reports whether a commit is another one or one of its ancestors.
+func (r *Repository) Contains(commit, ancestor string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	want := plumbing.NewHash(ancestor)
+	seen, next := map[plumbing.Hash]bool{}, []plumbing.Hash{plumbing.NewHash(commit)}
+	for len(next) > 0 && len(seen) < maxHistory {
+		id := next[0]
+		next = next[1:]
+		if id == want {
+			return true, nil
+		}
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		c, err := object.GetCommit(r.store, id)
+		if err != nil {
+			return false, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+		}
+		next = append(next, c.ParentHashes...)
+	}
+	return false, nil
+}

@@ -1,0 +1,116 @@
+package git
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"golang.org/x/crypto/ssh"
+)
+
+// SSHSigner signs with an SSH private key (PEM), as Git does with gpg.format = ssh.
+// Keys whose signatures are different each time are refused.
+func SSHSigner(key []byte, passphrase string) (Signer, error) {
+	signer, err := parseSSHKey(key, passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("read the SSH key: %w", err)
+	}
+	algorithm := signer.PublicKey().Type()
+	switch algorithm {
+	case ssh.KeyAlgoED25519:
+	case ssh.KeyAlgoRSA:
+		algorithm = ssh.KeyAlgoRSASHA512
+	default:
+		return nil, fmt.Errorf("a key of type %s cannot be used: it signs the same text differently each time; use ed25519 or RSA", algorithm)
+	}
+	withAlgorithm, ok := signer.(ssh.AlgorithmSigner)
+	if !ok {
+		return nil, errors.New("the SSH key cannot sign")
+	}
+	return func(text []byte, _ time.Time) (string, error) {
+		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signedText(text), algorithm)
+		if err != nil {
+			return "", err
+		}
+		return armored(signer.PublicKey(), signature), nil
+	}, nil
+}
+
+func parseSSHKey(key []byte, passphrase string) (ssh.Signer, error) {
+	if passphrase != "" {
+		return ssh.ParsePrivateKeyWithPassphrase(key, []byte(passphrase))
+	}
+	return ssh.ParsePrivateKey(key)
+}
+
+// The format of an SSH signature is in PROTOCOL.sshsig of OpenSSH.
+const (
+	sshMagic     = "SSHSIG"
+	sshVersion   = 1
+	sshNamespace = "git"
+	sshHash      = "sha512"
+	armourWidth  = 70
+)
+
+func signedText(text []byte) []byte {
+	sum := sha512.Sum512(text)
+	return append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(sum[:])})...)
+}
+
+func armored(key ssh.PublicKey, signature *ssh.Signature) string {
+	blob := append([]byte(sshMagic), ssh.Marshal(struct {
+		Version                                   uint32
+		Key, Namespace, Reserved, Hash, Signature string
+	}{sshVersion, string(key.Marshal()), sshNamespace, "", sshHash, string(ssh.Marshal(signature))})...)
+	text := base64.StdEncoding.EncodeToString(blob)
+	var b strings.Builder
+	b.WriteString("-----BEGIN SSH SIGNATURE-----\n")
+	for len(text) > 0 {
+		n := min(armourWidth, len(text))
+		b.WriteString(text[:n] + "\n")
+		text = text[n:]
+	}
+	return b.String() + "-----END SSH SIGNATURE-----\n"
+}
+
+// GPGSigner signs with the first private key of an armored OpenPGP key.
+func GPGSigner(key []byte, passphrase string) (Signer, error) {
+	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(key))
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenPGP key: %w", err)
+	}
+	if len(keys) == 0 || keys[0].PrivateKey == nil {
+		return nil, errors.New("read the OpenPGP key: there is no private key in it")
+	}
+	signer := keys[0]
+	if err := signer.DecryptPrivateKeys([]byte(passphrase)); err != nil {
+		return nil, fmt.Errorf("read the OpenPGP key: %w", err)
+	}
+	made := signer.PrimaryKey.CreationTime
+	for _, sub := range signer.Subkeys {
+		if sub.PublicKey.CreationTime.After(made) {
+			made = sub.PublicKey.CreationTime
+		}
+	}
+	no := false
+	return func(text []byte, when time.Time) (string, error) {
+		var b strings.Builder
+		// Two signatures of one commit must be equal: the time is the commit's, and
+		// there is no salt.
+		if when.Before(made) { // no key signs before it was made
+			when = made
+		}
+		settings := &packet.Config{Time: func() time.Time { return when }, NonDeterministicSignaturesViaNotation: &no}
+		if err := openpgp.ArmoredDetachSign(&b, signer, bytes.NewReader(text), settings); err != nil {
+			return "", err
+		}
+		return b.String() + "\n", nil
+	}, nil
+}

@@ -1,0 +1,267 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/file"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+)
+
+// Credentials prove to a server who asks. The zero Credentials are nobody; over
+// SSH nobody is the user's agent.
+type Credentials struct {
+	Username, Secret string // of basic authentication, over http
+	Key              []byte // a private key in PEM, for SSH
+	Passphrase       string // of the key
+	KnownHosts       string // a file; "" for the user's own
+}
+
+// String hides the secrets.
+func (Credentials) String() string { return "[redacted]" }
+
+// GoString hides the secrets from %#v.
+func (Credentials) GoString() string { return "[redacted]" }
+
+// Busy says that a server asks for patience.
+type Busy struct {
+	After time.Duration // 0 if it did not say how long
+	err   error
+}
+
+func (b *Busy) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
+
+// Unwrap gives what the server answered.
+func (b *Busy) Unwrap() error { return b.err }
+
+// session is one conversation with a server.
+type session struct {
+	fetch transport.UploadPackSession // one of the two is set
+	push  transport.ReceivePackSession
+}
+
+func (s session) references(ctx context.Context) (*packp.AdvRefs, error) {
+	var refs *packp.AdvRefs
+	var err error
+	if s.fetch != nil {
+		refs, err = s.fetch.AdvertisedReferencesContext(ctx)
+	} else {
+		refs, err = s.push.AdvertisedReferencesContext(ctx)
+	}
+	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
+		return packp.NewAdvRefs(), nil
+	}
+	return refs, err
+}
+
+func (s session) close() error {
+	if s.fetch != nil {
+		return s.fetch.Close()
+	}
+	return s.push.Close()
+}
+
+// connect begins a conversation.
+func (m *Remote) connect(ctx context.Context, service string) (session, error) {
+	endpoint, err := transport.NewEndpoint(m.options.URL)
+	if err != nil {
+		return session{}, err
+	}
+	var who Credentials
+	if m.options.Credentials != nil {
+		if who, err = m.options.Credentials(ctx); err != nil {
+			return session{}, err
+		}
+	}
+	auth, err := who.method(endpoint)
+	if err != nil {
+		return session{}, err
+	}
+	client, err := m.client(endpoint)
+	if err != nil {
+		return session{}, err
+	}
+	if service == transport.UploadPackServiceName {
+		s, err := client.NewUploadPackSession(endpoint, auth)
+		return session{fetch: s}, err
+	}
+	s, err := client.NewReceivePackSession(endpoint, auth)
+	return session{push: s}, err
+}
+
+func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
+	switch endpoint.Protocol {
+	case "http", "https":
+		return githttp.NewClient(&http.Client{Transport: &patience{http.DefaultTransport, m.options.Stall}}), nil
+	case "ssh":
+		return gitssh.NewClient(nil), nil
+	case "file":
+		return file.DefaultClient, nil
+	}
+	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
+}
+
+// method gives the credentials in go-git's words; nil for nobody.
+func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
+	switch {
+	case endpoint.Protocol == "ssh" && c.Key != nil:
+		user := endpoint.User
+		if user == "" {
+			user = gitssh.DefaultUsername
+		}
+		keys, err := gitssh.NewPublicKeys(user, c.Key, c.Passphrase)
+		if err != nil {
+			return nil, fmt.Errorf("read the SSH key: %w", err)
+		}
+		if c.KnownHosts != "" {
+			if keys.HostKeyCallback, err = gitssh.NewKnownHostsCallback(c.KnownHosts); err != nil {
+				return nil, fmt.Errorf("read the known hosts: %w", err)
+			}
+		}
+		return keys, nil
+	case strings.HasPrefix(endpoint.Protocol, "http") && c.Secret != "":
+		return &githttp.BasicAuth{Username: c.Username, Password: c.Secret}, nil
+	}
+	return nil, nil
+}
+
+// patience gives up answers that stall: it is what a server that is there and says
+// nothing looks like.
+type patience struct {
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+var errStalled = errors.New("the server stopped answering")
+
+// RoundTrip sends a request, and watches over the body of the answer.
+func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	res, err := p.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel(err)
+		return nil, err
+	}
+	w := &watched{ReadCloser: res.Body, cancel: cancel, limit: p.limit}
+	w.timer = time.AfterFunc(p.limit, func() {
+		w.stalled.Store(true)
+		cancel(errStalled)
+	})
+	res.Body = w
+	return res, nil
+}
+
+// watched is a body that must not pause for long.
+type watched struct {
+	io.ReadCloser
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+	limit   time.Duration
+	stalled atomic.Bool
+}
+
+// Read reads, and starts the clock again.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil && w.stalled.Load() {
+		return n, fmt.Errorf("%w for %s", errStalled, w.limit)
+	}
+	w.timer.Reset(w.limit)
+	return n, err
+}
+
+// Close ends the request.
+func (w *watched) Close() error {
+	w.timer.Stop()
+	defer w.cancel(nil)
+	return w.ReadCloser.Close()
+}
+
+// maxReason bounds what is shown of a server's answer: some answer with a page.
+const maxReason = 300
+
+// classify says in our words what a server or the network answered.
+func classify(err error) error {
+	err = bare(err)
+	var answer *githttp.Err
+	switch {
+	case isOurs(err):
+		return err
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return fmt.Errorf("%w (the server says so, or keeps it from us)", ErrNotFound)
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
+		return fmt.Errorf("%w: %s", ErrAccess, short(err.Error()))
+	case errors.As(err, &answer):
+		return fmt.Errorf("%w: %w", ErrUnreachable, answered(answer))
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, err)
+}
+
+// bare takes an error out of go-git's wrappers that hide what is in them.
+func bare(err error) error {
+	var unexpected *plumbing.UnexpectedError
+	var permanent *plumbing.PermanentError
+	switch {
+	case errors.As(err, &unexpected):
+		return bare(unexpected.Err)
+	case errors.As(err, &permanent):
+		return bare(permanent.Err)
+	}
+	return err
+}
+
+// isOurs reports whether an error says already what kind it is.
+func isOurs(err error) bool {
+	var busy *Busy
+	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrDamaged, errDisk} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return errors.As(err, &busy)
+}
+
+func answered(a *githttp.Err) error {
+	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), short(a.Reason))
+	switch a.StatusCode() {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return &Busy{retryAfter(a.Response.Header), err}
+	}
+	return err
+}
+
+// retryAfter reads how long a server wants to be left alone: in seconds, or until a
+// time that is compared with its own clock.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	until, err := http.ParseTime(value)
+	now, dateErr := http.ParseTime(h.Get("Date"))
+	if err != nil || dateErr != nil {
+		return 0
+	}
+	return max(0, until.Sub(now))
+}
+
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+	}
+	return text
+}

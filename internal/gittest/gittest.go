@@ -1,0 +1,147 @@
+// Package gittest gives tests real Git repositories: bare ones served over HTTP
+// (git http-backend) and SSH, work trees of the people who edit, and servers that
+// fail on demand.
+//
+// What it keeps true: commits have the same ids in every run and on every machine,
+// and no settings of the person who runs the tests are read; every process and
+// request has ended when the test has; an answer is made in full, and noted down,
+// before the client is given its first byte, so that a test that has seen an answer
+// also sees what the server did and noted.
+//
+// It needs the git command, with git-http-backend. People who edit (Work) reach
+// their repository by its path: only what is tested talks to a server.
+package gittest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// start is the time of the first commit of every repository.
+var start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Git runs git in dir, fails the test if git does, and gives what it printed,
+// trimmed. Author and committer are a@example.com on 2026-01-01T00:00:00Z unless
+// the environment says otherwise (GIT_AUTHOR_…, GIT_COMMITTER_…).
+func Git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	return strings.TrimSpace(must(t, dir, nil, "", args...))
+}
+
+// must runs git with more environment and an input, and gives all that it printed.
+func must(t testing.TB, dir string, env []string, input string, args ...string) string {
+	t.Helper()
+	out, err := attempt(dir, env, input, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func attempt(dir string, env []string, input string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(environment(), env...)
+	cmd.Stdin = strings.NewReader(input)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w\n%s%s", strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out), nil
+}
+
+// environment is that of the test, without what would make git do other things
+// elsewhere. The later of two entries of a name counts.
+func environment() []string {
+	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_AUTHOR_") && !strings.HasPrefix(v, "GIT_COMMITTER_")
+	})
+	return slices.Concat(identity(), inherited, isolation())
+}
+
+func identity() []string {
+	return append(dates(start),
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+}
+
+func dates(at time.Time) []string {
+	date := at.Format(time.RFC3339)
+	return []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
+}
+
+// isolation keeps git from reading anybody's settings and ignored files, asking
+// questions, using a proxy, and tidying up in the background after the test.
+func isolation() []string {
+	return []string{
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"HOME=" + os.DevNull, "XDG_CONFIG_HOME=" + os.DevNull, "LC_ALL=C", "TZ=UTC", "no_proxy=*",
+		"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_KEY_1=core.fsync", "GIT_CONFIG_VALUE_1=none",
+		"GIT_CONFIG_KEY_2=init.defaultBranch", "GIT_CONFIG_VALUE_2=main",
+	}
+}
+
+// Refs gives all refs of a repository: the full name of each, and its object id.
+func Refs(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	refs := map[string]string{}
+	for line := range strings.Lines(must(t, dir, nil, "", "for-each-ref", "--format=%(objectname) %(refname)")) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs[name] = id
+	}
+	return refs
+}
+
+// Show gives the content of a file of a revision.
+func Show(t testing.TB, dir, rev, path string) string {
+	t.Helper()
+	return must(t, dir, nil, "", "cat-file", "blob", rev+":"+path)
+}
+
+// Files gives the files of a revision: the path of each, and its content. That of
+// a symbolic link is where it points to.
+func Files(t testing.TB, dir, rev string) map[string]string {
+	t.Helper()
+	var paths []string
+	var ids strings.Builder
+	for entry := range strings.SplitSeq(must(t, dir, nil, "", "ls-tree", "-rz", rev), "\x00") {
+		meta, path, _ := strings.Cut(entry, "\t")
+		if fields := strings.Fields(meta); len(fields) == 3 && fields[1] == "blob" {
+			paths = append(paths, path)
+			ids.WriteString(fields[2] + "\n")
+		}
+	}
+	batch := bufio.NewReader(strings.NewReader(must(t, dir, nil, ids.String(), "cat-file", "--batch")))
+	files := map[string]string{}
+	for _, path := range paths {
+		text, err := blob(batch)
+		if err != nil {
+			t.Fatalf("read %s of %s: %v", path, rev, err)
+		}
+		files[path] = text
+	}
+	return files
+}
+
+// blob reads the next answer of git cat-file --batch.
+func blob(r *bufio.Reader) (string, error) {
+	var id, kind string
+	var size int
+	if _, err := fmt.Fscanf(r, "%s %s %d\n", &id, &kind, &size); err != nil {
+		return "", err
+	}
+	text := make([]byte, size+1) // a line feed follows
+	_, err := io.ReadFull(r, text)
+	return string(text[:size]), err
+}
