@@ -97,8 +97,8 @@ func (k *checkCommand) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.problems = k.severe(e.problems)
-		all.add(name, e.problems)
+		e.Problems = k.severe(e.Problems)
+		all.add(name, e.Problems)
 		report.Environments = append(report.Environments, checkedOf(e))
 	}
 	report.Problems = all.sorted()
@@ -120,12 +120,12 @@ func (k *checkCommand) severe(list problem.List) problem.List {
 	return list
 }
 
-func checkedOf(e rendered) checkedEnvironment {
-	problems, warnings := e.problems.Count()
+func checkedOf(e source.Rendered) checkedEnvironment {
+	problems, warnings := e.Problems.Count()
 	return checkedEnvironment{
-		Environment: e.name, Ready: problems == 0, Problems: problems, Warnings: warnings,
-		ClusterTypes: len(e.model.ClusterTypes), Targets: len(e.model.Targets),
-		Assignments: schedule.Assign(e.model, nil).Len(), Ignored: e.model.Ignored,
+		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
+		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
+		Assignments: schedule.Assign(e.Model, nil).Len(), Ignored: e.Model.Ignored,
 	}
 }
 

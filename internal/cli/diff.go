@@ -165,8 +165,8 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, workloads ma
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
-	noteWorkloads(r.model, workloads)
-	return r.tree, r.problems, nil
+	noteWorkloads(r.Model, workloads)
+	return r.Tree, r.Problems, nil
 }
 
 func noteWorkloads(m *model.Model, into map[string]string) {

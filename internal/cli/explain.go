@@ -56,11 +56,11 @@ func (e *explainCommand) run(ctx context.Context, query string) error {
 	if err != nil {
 		return err
 	}
-	if problems, _ := r.problems.Count(); problems > 0 {
+	if problems, _ := r.Problems.Count(); problems > 0 {
 		fmt.Fprintf(e.err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
 			e.err.paint(yellow, "warning: "), name, plural(problems, "problem"))
 	}
-	answer, err := explain.Find(r.model, query)
+	answer, err := explain.Find(r.Model, query)
 	if err != nil {
 		return err
 	}

@@ -6,18 +6,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
-	"github.com/fairlead-io/fairlead/internal/tree"
-	"github.com/fairlead-io/fairlead/templates"
 )
 
 // input says where a command's control plane comes from.
@@ -242,15 +238,6 @@ func moreThanOne(names []string) error {
 	return usagef("name one with -e: "+enumerate(names, "or"), "there is more than one environment")
 }
 
-// rendered is an environment with what came of it.
-type rendered struct {
-	name     string
-	model    *model.Model
-	tree     tree.Tree // empty if a problem stops the environment
-	from     []source.Commit
-	problems problem.List
-}
-
 // credentials are what the host of the control plane is told over https; from the
 // environment, since what is on a command line can be seen by others.
 func credentials() git.Credentials {
@@ -261,47 +248,9 @@ func credentials() git.Credentials {
 	return c
 }
 
-func withoutWarnings(list problem.List) problem.List {
-	return slices.DeleteFunc(list, func(p problem.Problem) bool { return p.Warning })
-}
-
 // render reads and renders an environment at some revisions.
-func (in *input) render(ctx context.Context, env string, at source.Revisions) (rendered, error) {
-	read, problems, err := in.source.ReadAt(ctx, env, at)
-	if err != nil {
-		return rendered{}, fmt.Errorf("read environment %s: %w", env, err)
-	}
-	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
-	m, more := in.parser.Parse(env, append(read.Layers, builtIn)...)
-	r := rendered{name: env, model: m, from: read.Commits}
-	if !hasLayers(read.Layers) {
-		for _, l := range read.Layers {
-			problems = append(problems, in.parser.Scan(env, l).Problems...)
-		}
-		r.problems = problems.Sorted()
-		return r, ctx.Err()
-	}
-	stopped := problems.Stops() // something could not be read
-	problems = append(problems, more...)
-	files, more := output.Environment(m, nil)
-	if stopped { // what is not there cannot be warned of: some of the model is missing
-		more = withoutWarnings(more)
-	}
-	r.problems = append(problems, more...).Sorted()
-	if !r.problems.Stops() {
-		r.tree = files
-	}
-	return r, ctx.Err()
-}
-
-// hasLayers reports whether the base and the environment could be read. Without one
-// of them nearly everything is missing, and to say so of each would help nobody.
-func hasLayers(layers []model.Layer) bool {
-	var base, env bool
-	for _, l := range layers {
-		base, env = base || l.Kind == model.Base, env || l.Kind == model.Env
-	}
-	return base && env
+func (in *input) render(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
+	return in.source.Render(ctx, env, at, nil)
 }
 
 // fileOf gives the path of the file that a problem is in as the working folder

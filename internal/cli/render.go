@@ -89,8 +89,8 @@ func (r *renderCommand) wanted(ctx context.Context) ([]string, error) {
 
 // renderAll renders environments and says what is wrong with any of them, each
 // problem once.
-func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]rendered, error) {
-	var done []rendered
+func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source.Rendered, error) {
+	var done []source.Rendered
 	var problems problem.List
 	var failed []string
 	for _, name := range names {
@@ -98,8 +98,8 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]render
 		if err != nil {
 			return nil, err
 		}
-		problems = append(problems, e.problems...)
-		if e.problems.Stops() {
+		problems = append(problems, e.Problems...)
+		if e.Problems.Stops() {
 			failed = append(failed, name)
 		}
 		done = append(done, e)
@@ -113,7 +113,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]render
 }
 
 // write puts the trees where they were asked for. With --all each is in a folder.
-func (r *renderCommand) write(ctx context.Context, done []rendered) error {
+func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error {
 	files, err := r.layOut(done)
 	if err != nil {
 		return err
@@ -143,14 +143,14 @@ func (r *renderCommand) write(ctx context.Context, done []rendered) error {
 }
 
 // layOut gives the tree to write.
-func (r *renderCommand) layOut(done []rendered) (tree.Tree, error) {
+func (r *renderCommand) layOut(done []source.Rendered) (tree.Tree, error) {
 	if !r.all {
-		return done[0].tree, nil
+		return done[0].Tree, nil
 	}
 	var b tree.Builder
 	for _, e := range done {
-		if err := b.AddEntry(e.name, tree.Dir("", e.tree)); err != nil {
-			return tree.Tree{}, fmt.Errorf("environment %s: %w", e.name, err)
+		if err := b.AddEntry(e.Environment, tree.Dir("", e.Tree)); err != nil {
+			return tree.Tree{}, fmt.Errorf("environment %s: %w", e.Environment, err)
 		}
 	}
 	return b.Tree(), nil

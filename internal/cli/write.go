@@ -14,12 +14,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // writeFolder makes dir hold the files and the record, all at once, and gives the
 // number of files.
-func writeFolder(ctx context.Context, dir string, files tree.Tree, rec record, force bool) (int, error) {
+func writeFolder(ctx context.Context, dir string, files tree.Tree, rec publish.Record, force bool) (int, error) {
 	dir, err := realPath(dir)
 	if err != nil {
 		return 0, err
@@ -27,7 +28,7 @@ func writeFolder(ctx context.Context, dir string, files tree.Tree, rec record, f
 	if err := mayReplace(dir, force); err != nil {
 		return 0, err
 	}
-	text, err := rec.text()
+	text, err := rec.Text(aboutRecord)
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +75,7 @@ func mayReplace(dir string, force bool) error {
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 		return &hinted{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
 	}
-	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(recordFile))); err == nil || force {
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(publish.RecordFile))); err == nil || force {
 		return nil
 	}
 	return &hinted{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
@@ -118,7 +119,7 @@ func writeFiles(ctx context.Context, dir string, files tree.Tree, record []byte)
 		}
 		count++
 	}
-	return count, write(recordFile, record)
+	return count, write(publish.RecordFile, record)
 }
 
 func isTar(path string) bool {

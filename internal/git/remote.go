@@ -104,7 +104,7 @@ func (m *Remote) exchange(ctx context.Context, what string, do func(context.Cont
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, m.options.Dir+".lock")
+	unlock, err := Lock(ctx, m.options.Dir+".lock")
 	if err != nil {
 		return fmt.Errorf("lock the mirror of %s: %w", m.shown, err)
 	}

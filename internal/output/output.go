@@ -35,7 +35,8 @@ import (
 // The files that Kalypso's users know.
 const (
 	readmeName = "README.md"
-	readmeText = "This folder contains deployment targets scheduled on the cluster type"
+	// ReadmeText is the README of a cluster type's folder, as Kalypso writes it.
+	ReadmeText = "This folder contains deployment targets scheduled on the cluster type"
 	// TrackingFile holds the promoted commit of the base.
 	TrackingFile = ".github/tracking/Promoted_Commit_Id"
 )

@@ -163,7 +163,7 @@ func (r *row) entries(into []tree.Entry, load func(i int) tree.Tree) []tree.Entr
 	return into
 }
 
-var readme = tree.File(readmeName, []byte(readmeText))
+var readme = tree.File(readmeName, []byte(ReadmeText))
 
 // clusterType gives the folder of cluster type i, whose files are rendered when
 // they are asked for.

@@ -1,0 +1,139 @@
+// Package forge is where pull requests, commit statuses and issues are.
+//
+// What the package keeps true: only pull requests with our mark are given, edited or
+// closed; what exists already is [ErrExists], so that two that race find each
+// other's work; and text from outside does nothing in Markdown.
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrNotFound says that there is no such pull request or issue.
+	ErrNotFound = errors.New("not found")
+	// ErrExists says that there is one already.
+	ErrExists = errors.New("it exists already")
+	// ErrMoved says that a branch is not what it was when this was decided.
+	ErrMoved = errors.New("the branch has moved")
+)
+
+// Forge is the pull requests, statuses and issues of one repository.
+type Forge interface {
+	// Name is the kind of forge: "git".
+	Name() string
+	// Pulls gives our pull requests from a branch to another, newest first.
+	Pulls(ctx context.Context, head, base string) ([]Pull, error)
+	// Open opens a pull request. The error is ErrExists if there is an open one.
+	Open(ctx context.Context, p Proposal) (Pull, error)
+	// Edit makes title, body and labels of a pull request as they are here.
+	Edit(ctx context.Context, number int, p Proposal) (Pull, error)
+	// Close closes a pull request that is not merged, and says why.
+	Close(ctx context.Context, number int, reason string) error
+	// SetStatus says how a commit fares. It replaces the status of that context.
+	SetStatus(ctx context.Context, commit string, s Status) error
+	// Issues gives our issues with a mark, open or closed, newest first.
+	Issues(ctx context.Context, mark string) ([]Issue, error)
+	// PutIssue opens an issue (number 0), or makes one as it is here.
+	PutIssue(ctx context.Context, i Issue) (Issue, error)
+}
+
+// Proposal is what a pull request says.
+type Proposal struct {
+	Mark       string // whose it is: the environment
+	Head, Base string // branches
+	Title      string // one line
+	Body       string // Markdown
+	Labels     []string
+}
+
+// State is whether a pull request is open.
+type State string
+
+// The states of a pull request.
+const (
+	Open   State = "open"
+	Merged State = "merged"
+	Closed State = "closed" // without being merged
+)
+
+// Pull is a pull request.
+type Pull struct {
+	Proposal
+	Number int
+	State  State
+	Commit string // at the head of its branch when it was last open
+	Reason string // why it was closed
+	URL    string // "" if it has no page
+}
+
+// Outcome is how a commit fares.
+type Outcome string
+
+// The outcomes that all forges know.
+const (
+	Pending Outcome = "pending"
+	Success Outcome = "success"
+	Failure Outcome = "failure"
+)
+
+// Status is what is said about a commit in one context.
+type Status struct {
+	Context     string
+	Outcome     Outcome
+	Description string // one line of at most 140 characters
+	URL         string
+}
+
+// Issue is an issue of ours.
+type Issue struct {
+	Number int // 0 if it is not there yet
+	Mark   string
+	Title  string
+	Body   string
+	Open   bool
+	URL    string
+}
+
+// MaxTitle is the length that all forges allow a title, in bytes.
+const MaxTitle = 255
+
+// Title cuts a title to the length that all forges allow.
+func Title(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= MaxTitle {
+		return text
+	}
+	return strings.ToValidUTF8(text[:MaxTitle-len("…")], "") + "…"
+}
+
+// Escape makes text from outside harmless in Markdown: it is shown as it is, names
+// nobody and links nowhere.
+func Escape(text string) string {
+	return strings.NewReplacer(
+		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "#", "\\#", "|", "\\|", "!", "\\!",
+		"@", "@\u200b", "://", ":\u200b//", "\r", " ", "\n", " ",
+	).Replace(text)
+}
+
+// Code shows text from outside as code, whatever backticks it has.
+func Code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	longest, run := 0, 0
+	for _, r := range text {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		text = " " + text + " "
+	}
+	return fmt.Sprintf("%s%s%s", fence, text, fence)
+}

@@ -1,0 +1,395 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Where the plain-Git forge keeps what it knows.
+const (
+	pullPrefix   = "refs/fairlead/pulls/"
+	issuePrefix  = "refs/fairlead/issues/"
+	statusPrefix = "refs/fairlead/statuses/"
+	headFile     = "pull.yaml"
+	issueFile    = "issue.yaml"
+	bodyFile     = "body.md"
+)
+
+// Plain is a forge in a repository that has no API: pull requests, issues and
+// statuses are documents in references of the repository itself. It reads the
+// remote's mirror as it is, and writes to the remote.
+type Plain struct {
+	records
+}
+
+// NewPlain makes a Plain. The author is whose name the documents' commits have.
+func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
+	return &Plain{records{remote, author, now}}
+}
+
+// Name is "git".
+func (p *Plain) Name() string { return "git" }
+
+// pullHead is the head of a pull request's document.
+type pullHead struct {
+	Title  string   `yaml:"title"`
+	Mark   string   `yaml:"environment"`
+	Head   string   `yaml:"head"`
+	Base   string   `yaml:"base"`
+	State  State    `yaml:"state"`
+	Labels []string `yaml:"labels,omitempty"`
+	Commit string   `yaml:"commit,omitempty"` // once it is merged or closed
+	Reason string   `yaml:"reason,omitempty"`
+	By     string   `yaml:"by,omitempty"` // who merged or closed it
+}
+
+// Pulls gives the pull requests from head to base, newest first.
+func (p *Plain) Pulls(_ context.Context, head, base string) ([]Pull, error) {
+	all, err := p.List()
+	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.Head != head || pull.Base != base }), err
+}
+
+// List gives all pull requests, newest first.
+func (p *Plain) List() ([]Pull, error) {
+	refs, err := p.refs(pullPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var all []Pull
+	for ref, commit := range refs {
+		if number(ref, pullPrefix) == 0 {
+			continue
+		}
+		_, pull, err := p.pull(ref, commit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pull)
+	}
+	slices.SortFunc(all, func(a, b Pull) int { return cmp.Compare(b.Number, a.Number) })
+	return all, nil
+}
+
+// pull reads a pull request. One whose commit is in the branch that it is for was
+// merged, by whatever means.
+func (p *Plain) pull(ref, commit string) (record, Pull, error) {
+	r, err := p.read(ref, commit)
+	if err != nil {
+		return r, Pull{}, err
+	}
+	var h pullHead
+	if err := yaml.Unmarshal([]byte(r.files[headFile]), &h); err != nil {
+		return r, Pull{}, fmt.Errorf("%s in %s: %w", headFile, ref, err)
+	}
+	pull := Pull{
+		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, r.files[bodyFile], h.Labels},
+		Number:   number(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason,
+	}
+	if pull.State != Open {
+		return r, pull, nil
+	}
+	pull.Commit, err = p.remote.Mirror().Branch(h.Head)
+	if errors.Is(err, git.ErrNoRevision) {
+		pull.State, pull.Reason = Closed, "its branch is gone"
+		return r, pull, nil
+	}
+	if err != nil {
+		return r, pull, err
+	}
+	return r, pull, p.noticeMerge(&pull)
+}
+
+func (p *Plain) noticeMerge(pull *Pull) error {
+	base, err := p.remote.Mirror().Branch(pull.Base)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	commit, err := p.remote.Mirror().Commit(pull.Commit)
+	if err != nil || slices.Contains(commit.Parents, base) { // what it was made for is still the head
+		return err
+	}
+	merged, err := p.remote.Mirror().Contains(base, pull.Commit)
+	if merged {
+		pull.State = Merged
+	}
+	return err
+}
+
+// Find gives the pull request of a number.
+func (p *Plain) Find(number int) (Pull, error) {
+	_, pull, err := p.find(number)
+	return pull, err
+}
+
+func (p *Plain) find(number int) (record, Pull, error) {
+	ref := fmt.Sprintf("%s%d", pullPrefix, number)
+	refs, err := p.refs(ref)
+	if err != nil {
+		return record{}, Pull{}, err
+	}
+	commit, ok := refs[ref]
+	if !ok {
+		return record{}, Pull{}, fmt.Errorf("pull request %d: %w", number, ErrNotFound)
+	}
+	return p.pull(ref, commit)
+}
+
+// Open opens a pull request.
+func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
+	err = p.again(ctx, func() error {
+		existing, err := p.Pulls(ctx, o.Head, o.Base)
+		if err != nil {
+			return err
+		}
+		if len(existing) > 0 && existing[0].State == Open {
+			return ErrExists
+		}
+		ref, n, err := p.next(pullPrefix)
+		if err != nil {
+			return err
+		}
+		files, err := pullFiles(o, pullHead{State: Open})
+		if err != nil {
+			return err
+		}
+		if err := p.write(ctx, record{ref: ref, files: files}, "Open: "+o.Title); err != nil {
+			return err
+		}
+		opened, err = p.Find(n)
+		return err
+	})
+	return opened, err
+}
+
+func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
+	h.Title, h.Mark, h.Head, h.Base, h.Labels = Title(o.Title), o.Mark, o.Head, o.Base, slices.Sorted(slices.Values(o.Labels))
+	text, err := encode(h)
+	return map[string]string{headFile: text, bodyFile: o.Body}, err
+}
+
+// Edit makes title, body and labels of a pull request as they are here.
+func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
+	err = p.again(ctx, func() error {
+		r, pull, err := p.find(number)
+		if err != nil {
+			return err
+		}
+		o.Mark, o.Head, o.Base = pull.Mark, pull.Head, pull.Base
+		files, err := pullFiles(o, pullHead{State: pull.State, Reason: pull.Reason})
+		if err != nil {
+			return err
+		}
+		if files[headFile] != r.files[headFile] || files[bodyFile] != r.files[bodyFile] {
+			r.files = files
+			if err := p.write(ctx, r, "Edit: "+o.Title); err != nil {
+				return err
+			}
+		}
+		edited, err = p.Find(number)
+		return err
+	})
+	return edited, err
+}
+
+// Close closes a pull request. Its branch stays.
+func (p *Plain) Close(ctx context.Context, number int, reason string) error {
+	return p.again(ctx, func() error {
+		r, pull, err := p.find(number)
+		if err != nil {
+			return err
+		}
+		return p.end(ctx, r, pull, reason)
+	})
+}
+
+// end writes that a pull request is no longer open.
+func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
+	if pull.State == Open {
+		pull.State = Closed
+	}
+	files, err := pullFiles(pull.Proposal, pullHead{State: pull.State, Commit: pull.Commit, Reason: reason, By: p.author.Name})
+	if err != nil {
+		return err
+	}
+	if files[headFile] == r.files[headFile] {
+		return nil
+	}
+	r.files = files
+	return p.write(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
+}
+
+// Merge moves the branch that a pull request is for to the commit of the pull
+// request, and removes the pull request's branch. commit is what was reviewed; the
+// error is ErrMoved if that is no longer what would be merged.
+func (p *Plain) Merge(ctx context.Context, number int, commit string) error {
+	r, pull, err := p.find(number)
+	if err != nil {
+		return err
+	}
+	if pull.State != Open {
+		return fmt.Errorf("pull request %d is %s", number, pull.State)
+	}
+	if commit != "" && commit != pull.Commit {
+		return fmt.Errorf("pull request %d is at %s: %w", number, pull.Commit, ErrMoved)
+	}
+	base, err := p.remote.Mirror().Branch(pull.Base)
+	if err != nil {
+		return err
+	}
+	straight, err := p.remote.Mirror().Contains(pull.Commit, base)
+	if err != nil {
+		return err
+	}
+	if !straight {
+		return fmt.Errorf("pull request %d was made for an older %s: %w", number, pull.Base, ErrMoved)
+	}
+	pull.State = Merged
+	err = p.end(ctx, r, pull, "",
+		git.RefUpdate{Ref: "refs/heads/" + pull.Base, Old: base, New: pull.Commit},
+		git.RefUpdate{Ref: "refs/heads/" + pull.Head, Old: pull.Commit})
+	if errors.Is(err, git.ErrStale) {
+		return fmt.Errorf("pull request %d: %w", number, ErrMoved)
+	}
+	return err
+}
+
+// SetStatus keeps the status in a document of the commit.
+func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
+	return p.again(ctx, func() error {
+		r, err := p.statuses(commit)
+		if err != nil {
+			return err
+		}
+		text, err := encode(statusText(s))
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256([]byte(s.Context))
+		file := hex.EncodeToString(sum[:8]) + ".yaml"
+		if r.files[file] == text {
+			return nil
+		}
+		r.files[file] = text
+		return p.write(ctx, r, fmt.Sprintf("%s: %s", s.Context, s.Outcome))
+	})
+}
+
+type statusText struct {
+	Context     string  `yaml:"context"`
+	Outcome     Outcome `yaml:"state"`
+	Description string  `yaml:"description"`
+	URL         string  `yaml:"url,omitempty"`
+}
+
+func (p *Plain) statuses(commit string) (record, error) {
+	ref := statusPrefix + commit
+	refs, err := p.refs(ref)
+	if err != nil || refs[ref] == "" {
+		return record{ref: ref, files: map[string]string{}}, err
+	}
+	return p.read(ref, refs[ref])
+}
+
+// Statuses gives the statuses of a commit, sorted by context.
+func (p *Plain) Statuses(commit string) ([]Status, error) {
+	r, err := p.statuses(commit)
+	if err != nil {
+		return nil, err
+	}
+	var all []Status
+	for file, text := range r.files {
+		var s statusText
+		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
+			return nil, fmt.Errorf("%s in %s: %w", file, r.ref, err)
+		}
+		all = append(all, Status(s))
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Context, b.Context) })
+	return all, nil
+}
+
+// issueHead is the head of an issue's document.
+type issueHead struct {
+	Title string `yaml:"title"`
+	Mark  string `yaml:"mark"`
+	State State  `yaml:"state"`
+}
+
+// Issues gives the issues with a mark, newest first.
+func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
+	refs, err := p.refs(issuePrefix)
+	if err != nil {
+		return nil, err
+	}
+	var all []Issue
+	for ref, commit := range refs {
+		r, err := p.read(ref, commit)
+		if err != nil {
+			return nil, err
+		}
+		var h issueHead
+		if err := yaml.Unmarshal([]byte(r.files[issueFile]), &h); err != nil {
+			return nil, fmt.Errorf("%s in %s: %w", issueFile, ref, err)
+		}
+		if h.Mark == mark {
+			all = append(all, Issue{number(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
+		}
+	}
+	slices.SortFunc(all, func(a, b Issue) int { return cmp.Compare(b.Number, a.Number) })
+	return all, nil
+}
+
+// PutIssue opens an issue, or makes one as it is here.
+func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
+	err := p.again(ctx, func() error {
+		h := issueHead{Title(i.Title), i.Mark, Closed}
+		if i.Open {
+			h.State = Open
+		}
+		text, err := encode(h)
+		if err != nil {
+			return err
+		}
+		files := map[string]string{issueFile: text, bodyFile: i.Body}
+		if i.Number != 0 {
+			ref := fmt.Sprintf("%s%d", issuePrefix, i.Number)
+			refs, err := p.refs(ref)
+			if err != nil {
+				return err
+			}
+			return p.write(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
+		}
+		existing, err := p.Issues(ctx, i.Mark)
+		if err != nil {
+			return err
+		}
+		if len(existing) > 0 && existing[0].Open {
+			i = existing[0]
+			return nil
+		}
+		ref, n, err := p.next(issuePrefix)
+		if err != nil {
+			return err
+		}
+		if err := p.write(ctx, record{ref: ref, files: files}, "Open: "+h.Title); err != nil {
+			return err
+		}
+		i.Number = n
+		return nil
+	})
+	return i, err
+}

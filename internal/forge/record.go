@@ -1,0 +1,126 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// records are documents in references of a repository: each is a commit whose tree
+// has the files of the document, on top of the one before it, so that who changed
+// what and when is in Git too.
+type records struct {
+	remote *git.Remote
+	author git.Signature
+	now    func() time.Time
+}
+
+// record is one document.
+type record struct {
+	ref    string
+	commit string // "" if it is new
+	files  map[string]string
+}
+
+// maxAttempts bounds how often we try again when somebody else is faster.
+const maxAttempts = 5
+
+// refs gives the references below a prefix and the commits that they are at.
+func (s *records) refs(prefix string) (map[string]string, error) {
+	if s.remote.Mirror() == nil {
+		return nil, fmt.Errorf("%s was not read yet", s.remote.URL())
+	}
+	return s.remote.Mirror().Refs(prefix)
+}
+
+// read reads the document at a commit.
+func (s *records) read(ref, commit string) (record, error) {
+	view, err := s.remote.Mirror().View(commit)
+	if err != nil {
+		return record{}, err
+	}
+	r := record{ref: ref, commit: commit, files: map[string]string{}}
+	for path, data := range view.Tree.All() {
+		r.files[path] = string(data)
+	}
+	return r, view.Err()
+}
+
+// write stores a document, and moves other references with it: all, or nothing
+// where the server can do that. The error is git.ErrStale if somebody was faster.
+func (s *records) write(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
+	contents := make(map[string][]byte, len(r.files))
+	for path, text := range r.files {
+		contents[path] = []byte(text)
+	}
+	files, err := tree.FromFiles(contents)
+	if err != nil {
+		return err
+	}
+	c := git.Commit{Tree: files, Author: s.author, When: s.now(), Message: message + "\n"}
+	if r.commit != "" {
+		c.Parents = []string{r.commit}
+	}
+	pack, err := s.remote.Write(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
+}
+
+// next gives the reference of the next numbered document: one more than the highest
+// number. Who is slower finds it taken, looks again, and sees what the other did.
+func (s *records) next(prefix string) (string, int, error) {
+	refs, err := s.refs(prefix)
+	if err != nil {
+		return "", 0, err
+	}
+	highest := 0
+	for ref := range refs {
+		highest = max(highest, number(ref, prefix))
+	}
+	return prefix + strconv.Itoa(highest+1), highest + 1, nil
+}
+
+// number gives the number of a document; 0 if its reference has none.
+func number(ref, prefix string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix))
+	if err != nil || n < 0 || strconv.Itoa(n) != strings.TrimPrefix(ref, prefix) {
+		return 0
+	}
+	return n
+}
+
+// again does something until nobody else is faster.
+func (s *records) again(ctx context.Context, do func() error) error {
+	var err error
+	for range maxAttempts {
+		if err = do(); !errors.Is(err, git.ErrStale) {
+			return err
+		}
+		if _, syncErr := s.remote.Sync(ctx); syncErr != nil {
+			return syncErr
+		}
+	}
+	return err
+}
+
+// encode gives the YAML of a document's head.
+func encode(v any) (string, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(v), e.Close()); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}

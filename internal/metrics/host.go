@@ -1,0 +1,33 @@
+package metrics
+
+import (
+	"net/url"
+	"strings"
+)
+
+// host gives the label of a remote or a forge. Callers pass the name of a host;
+// what is passed by mistake (a URL with a token, a folder) must not become a
+// label, so only the host is kept, and "local" if there is none.
+func host(remote string) string {
+	if strings.Contains(remote, "://") {
+		u, err := url.Parse(remote)
+		if err != nil || u.Hostname() == "" {
+			return "local"
+		}
+		return label(strings.ToLower(u.Hostname()))
+	}
+	if strings.HasPrefix(remote, "/") || strings.HasPrefix(remote, ".") {
+		return "local"
+	}
+	name, _, _ := strings.Cut(remote, "/")
+	name = name[strings.LastIndexByte(name, '@')+1:]
+	name, _, _ = strings.Cut(name, ":")
+	if name == "" {
+		return "local"
+	}
+	return label(strings.ToLower(name))
+}
+
+// label makes a name safe: the library panics on a label that is not UTF-8, which
+// a host of a URL in the control plane need not be.
+func label(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -1,0 +1,177 @@
+package metrics
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// busy is metrics in which everything was counted.
+func busy() *Metrics {
+	m := New("1.2.3")
+	use(m)
+	return m
+}
+
+func use(m *Metrics) {
+	m.CycleDone(time.Second, true)
+	m.CycleDone(time.Second, false)
+	m.Queue(2)
+	m.EnvironmentDone("dev", "failed", time.Second)
+	m.EnvironmentDone("dev", "in-sync", time.Second)
+	m.ProblemsOf("dev", 2, 1)
+	m.Assignments("dev", 12)
+	m.GitCall("fetch", "git.example.com", time.Second, false)
+	m.GitCall("fetch", "https://user:secret@git.example.com:8443/org/repo.git", time.Second, true)
+	m.GitCall("gossip", "/srv/git/repo.git", time.Second, false)
+	m.ForgeCall("api.github.com", "list-pulls", time.Second, false)
+	m.RateLimitLeft("api.github.com", 4999)
+	m.RemoteBackoff("git.example.com", true)
+}
+
+func TestLint(t *testing.T) {
+	var ours strings.Builder
+	for line := range strings.Lines(scrape(busy()).Body.String()) {
+		if strings.Contains(line, "fairlead_") { // its samples, and its # HELP and # TYPE
+			ours.WriteString(line)
+		}
+	}
+	if n := strings.Count(ours.String(), "# TYPE"); n != 14 {
+		t.Errorf("%d metrics of ours, want 14", n)
+	}
+	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range found {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestFigures compares all that is ours, of histograms only how much they count.
+func TestFigures(t *testing.T) {
+	const want = `fairlead_assignments{environment="dev"} 12
+fairlead_build_info{version="1.2.3"} 1
+fairlead_cycle_duration_seconds_count 2
+fairlead_cycles_total{outcome="failed"} 1
+fairlead_cycles_total{outcome="ok"} 1
+fairlead_environment_duration_seconds_count{environment="dev"} 2
+fairlead_environment_state{environment="dev",state="declined"} 0
+fairlead_environment_state{environment="dev",state="dry-run"} 0
+fairlead_environment_state{environment="dev",state="edited"} 0
+fairlead_environment_state{environment="dev",state="failed"} 0
+fairlead_environment_state{environment="dev",state="foreign"} 0
+fairlead_environment_state{environment="dev",state="in-sync"} 1
+fairlead_environment_state{environment="dev",state="problems"} 0
+fairlead_environment_state{environment="dev",state="proposed"} 0
+fairlead_environment_state{environment="dev",state="waiting"} 0
+fairlead_environments_waiting 2
+fairlead_forge_call_duration_seconds_count{forge="api.github.com",operation="list-pulls"} 1
+fairlead_forge_calls_total{forge="api.github.com",operation="list-pulls",outcome="ok"} 1
+fairlead_forge_rate_limit_remaining{host="api.github.com"} 4999
+fairlead_git_call_duration_seconds_count{host="git.example.com",operation="fetch"} 2
+fairlead_git_call_duration_seconds_count{host="local",operation="other"} 1
+fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="failed"} 1
+fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="ok"} 1
+fairlead_git_calls_total{host="local",operation="other",outcome="ok"} 1
+fairlead_problems{environment="dev",severity="problem"} 2
+fairlead_problems{environment="dev",severity="warning"} 1
+fairlead_remote_failing{host="git.example.com"} 1`
+	var got []string
+	for line := range strings.Lines(scrape(busy()).Body.String()) {
+		if strings.HasPrefix(line, "fairlead_") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_seconds_sum") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(strings.Split(want, "\n"), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestForget(t *testing.T) {
+	m := busy()
+	use(m)
+	m.Assignments("prod", 3)
+	m.Forget("dev")
+	body := scrape(m).Body.String()
+	if strings.Contains(body, `environment="dev"`) {
+		t.Errorf("dev is still there:\n%s", body)
+	}
+	if !strings.Contains(body, `fairlead_assignments{environment="prod"} 3`) {
+		t.Error("prod is gone too")
+	}
+}
+
+func TestScrape(t *testing.T) {
+	body := scrape(busy()).Body.String()
+	for _, want := range []string{
+		"go_goroutines ", "process_start_time_seconds ", `fairlead_cycle_duration_seconds_count 2`,
+		`fairlead_git_call_duration_seconds_count{host="git.example.com",operation="fetch"} 2`,
+		`fairlead_forge_call_duration_seconds_sum{forge="api.github.com",operation="list-pulls"} 1`,
+		`fairlead_environment_duration_seconds_sum{environment="dev"} 2`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if strings.Contains(body, "secret") || strings.Contains(body, "org/repo") {
+		t.Error("a URL became a label")
+	}
+}
+
+func TestNil(t *testing.T) {
+	use(nil)
+	(*Metrics)(nil).Forget("dev")
+	if got := scrape(nil).Code; got != http.StatusNotFound {
+		t.Errorf("status %d, want 404", got)
+	}
+}
+
+// TestNotUTF8 names an environment so that the library would panic.
+func TestNotUTF8(t *testing.T) {
+	m := New("")
+	m.EnvironmentDone("de\xff", "in-sync", 0)
+	m.ProblemsOf("de\xff", 1, 0)
+	m.Assignments("de\xff", 1)
+	if body := scrape(m).Body.String(); !strings.Contains(body, `fairlead_assignments{environment="de`+"\uFFFD"+`"} 1`) {
+		t.Error("the environment is missing")
+	}
+	m.Forget("de\xff")
+	if body := scrape(m).Body.String(); strings.Contains(body, "de\uFFFD") {
+		t.Error("the environment is still there")
+	}
+}
+
+func TestHost(t *testing.T) {
+	for _, c := range []struct{ remote, want string }{
+		{"git.example.com", "git.example.com"},
+		{"Git.Example.com:8443", "git.example.com"},
+		{"https://token@git.example.com:8443/a/b", "git.example.com"},
+		{"ssh://git@git.example.com/a/b", "git.example.com"},
+		{"git@git.example.com:a/b.git", "git.example.com"},
+		{"user:secret@git.example.com/a", "git.example.com"},
+		{"https://%ff.example.com/a", "\uFFFD.example.com"},
+		{"file:///srv/git", "local"},
+		{"https://%zz@x/", "local"},
+		{"/srv/git", "local"},
+		{"../git", "local"},
+		{"", "local"},
+	} {
+		if got := host(c.remote); got != c.want {
+			t.Errorf("host(%q) is %q, want %q", c.remote, got, c.want)
+		}
+	}
+}
+
+func scrape(m *Metrics) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w
+}

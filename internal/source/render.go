@@ -1,0 +1,62 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/templates"
+)
+
+// Rendered is what an environment's output should be.
+type Rendered struct {
+	Environment string
+	Model       *model.Model
+	Tree        tree.Tree // empty if a problem stops the environment
+	Commits     []Commit
+	Problems    problem.List
+}
+
+// Render reads and renders an environment at some revisions. The cache is that of
+// the environment; nil for none.
+func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *output.Cache) (Rendered, error) {
+	read, problems, err := s.ReadAt(ctx, env, at)
+	if err != nil {
+		return Rendered{}, fmt.Errorf("read environment %s: %w", env, err)
+	}
+	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
+	m, more := s.options.Parser.Parse(env, append(read.Layers, builtIn)...)
+	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
+	if !hasLayers(read.Layers) {
+		for _, l := range read.Layers {
+			problems = append(problems, s.options.Parser.Scan(env, l).Problems...)
+		}
+		r.Problems = problems.Sorted()
+		return r, ctx.Err()
+	}
+	stopped := problems.Stops() // something could not be read
+	problems = append(problems, more...)
+	files, more := output.Environment(m, cache)
+	if stopped { // what is not there cannot be warned of: some of the model is missing
+		more = slices.DeleteFunc(more, func(p problem.Problem) bool { return p.Warning })
+	}
+	r.Problems = append(problems, more...).Sorted()
+	if !r.Problems.Stops() {
+		r.Tree = files
+	}
+	return r, ctx.Err()
+}
+
+// hasLayers reports whether the base and the environment could be read. Without one
+// of them nearly everything is missing, and to say so of each would help nobody.
+func hasLayers(layers []model.Layer) bool {
+	var base, env bool
+	for _, l := range layers {
+		base, env = base || l.Kind == model.Base, env || l.Kind == model.Env
+	}
+	return base && env
+}

@@ -1,0 +1,119 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Store keeps the latest reports. The zero Store is ready, and any number of
+// goroutines may use it.
+type Store struct {
+	mu           sync.RWMutex
+	environments map[string]Environment
+	remotes      []Remote
+	cycle        Cycle
+	controlPlane string
+}
+
+// Set replaces the report of an environment. Its Since is that of the last report
+// if State and Reason are as they were then, and its Checked if not.
+func (s *Store) Set(e Environment) {
+	e = e.clone()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.Since = e.Checked
+	if last, ok := s.environments[e.Name]; ok && last.State == e.State && last.Reason == e.Reason {
+		e.Since = last.Since
+	}
+	if s.environments == nil {
+		s.environments = map[string]Environment{}
+	}
+	s.environments[e.Name] = e
+}
+
+// Forget removes the reports of all environments but those to keep.
+func (s *Store) Forget(keep []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.environments {
+		if !slices.Contains(keep, name) {
+			delete(s.environments, name)
+		}
+	}
+}
+
+// SetRemotes replaces the reports of all remotes.
+func (s *Store) SetRemotes(remotes []Remote) {
+	sorted := slices.SortedFunc(slices.Values(remotes), func(a, b Remote) int { return cmp.Compare(a.URL, b.URL) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remotes = sorted
+}
+
+// SetCycle records a cycle that has ended.
+func (s *Store) SetCycle(c Cycle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cycle = c
+}
+
+// SetControlPlane records why the control plane cannot be read; "" says that it
+// was read.
+func (s *Store) SetControlPlane(err string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.controlPlane = err
+}
+
+// Snapshot gives a copy of all that is known now, which nothing changes any more.
+func (s *Store) Snapshot() Snapshot {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	now := Snapshot{
+		Environments:      make([]Environment, 0, len(s.environments)),
+		Remotes:           append([]Remote{}, s.remotes...),
+		Cycle:             s.cycle,
+		ControlPlaneError: s.controlPlane,
+	}
+	for _, e := range s.environments {
+		now.Environments = append(now.Environments, e.clone())
+	}
+	slices.SortFunc(now.Environments, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
+	return now
+}
+
+// Snapshot is all that was known at one time. Environments are sorted by name and
+// remotes by URL; neither is nil.
+type Snapshot struct {
+	Environments []Environment `json:"environments"`
+	Remotes      []Remote      `json:"remotes"`
+	// Cycle is the last one that ended; zero, and not in JSON, before the first.
+	Cycle Cycle `json:"cycle,omitzero"`
+	// ControlPlaneError says why the control plane could not be read; "" if it was.
+	ControlPlaneError string `json:"controlPlaneError,omitempty"`
+}
+
+// Environment gives the report of one environment.
+func (s Snapshot) Environment(name string) (Environment, bool) {
+	i, ok := slices.BinarySearchFunc(s.Environments, name, func(e Environment, name string) int {
+		return strings.Compare(e.Name, name)
+	})
+	if !ok {
+		return Environment{}, false
+	}
+	return s.Environments[i], true
+}
+
+// Ready reports whether the reports can be relied on, and if not, why: no cycle
+// has ended yet, or the control plane could not be read.
+func (s Snapshot) Ready() (ready bool, reasons []string) {
+	if s.Cycle.Outcome == "" {
+		reasons = append(reasons, "the first cycle has not ended yet")
+	}
+	if s.ControlPlaneError != "" {
+		reasons = append(reasons, "the control plane cannot be read: "+s.ControlPlaneError)
+	}
+	return len(reasons) == 0, reasons
+}
