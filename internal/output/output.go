@@ -66,6 +66,14 @@ type compiled struct {
 // made: the others were known.
 func (c *Cache) Rendered() int64 { return c.rendered.Load() }
 
+// Assignments gives the number of assignments of the last run.
+func (c *Cache) Assignments() int {
+	if c.plan == nil {
+		return 0
+	}
+	return c.plan.Len()
+}
+
 // Environment renders the environment that the model describes. The tree is empty
 // if a problem stops the environment.
 func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {

@@ -34,8 +34,10 @@ type Options struct {
 	// ControlPlane is a local repository or a URL; "" if all layers are folders.
 	ControlPlane string
 	// Base is the revision of the base; "" for what the environment's BaseRepo
-	// says, and for the branch main where there is none.
+	// says, and for the base's branch where there is none.
 	Base string
+	// BaseBranch is the branch of the base; "" for main.
+	BaseBranch string
 	// EnvironmentRevision is the revision of the environment's branch; "" for its
 	// head.
 	EnvironmentRevision string
@@ -190,6 +192,9 @@ func (s *Source) baseFiles() (tree.Tree, error) {
 func (s *Source) baseCommit(revision string) (string, error) {
 	if revision != "" {
 		return s.controlPlane.Resolve(revision)
+	}
+	if s.options.BaseBranch != "" {
+		return s.controlPlane.Branch(s.options.BaseBranch)
 	}
 	commit, err := s.controlPlane.Branch("main")
 	if errors.Is(err, git.ErrNoRevision) {

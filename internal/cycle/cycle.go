@@ -1,0 +1,304 @@
+// Package cycle is the loop of the daemon: it compares what should be true with what
+// is, and does the difference.
+//
+// What the package keeps true:
+//   - A cycle asks each remote for its references once. If none has moved, and
+//     nothing is left undone, nothing else happens.
+//   - Environments do not depend on each other: what stops one leaves the others
+//     going, and its output stays as it is.
+//   - Nothing is remembered that cannot be lost: a loop that is made anew comes to
+//     the same end.
+//   - What fails is tried again, later each time; retrying is decided here and
+//     nowhere else.
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// Options are what a loop needs. Only the settings must be there.
+type Options struct {
+	Settings *config.Settings
+	Store    *status.Store
+	Metrics  *metrics.Metrics // nil for none
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	// Step is told before each thing that changes the world. Tests end the process
+	// there.
+	Step func(what string)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Store == nil {
+		o.Store = &status.Store{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
+	return o
+}
+
+// Loop is the daemon's work. Its cycles must not overlap.
+type Loop struct {
+	Options
+	remotes *remotes
+	source  *source.Source
+	author  git.Signature
+	sign    git.Signer
+	unlock  func()
+
+	number       int64
+	environments map[string]*environment
+	claims       claims
+	undone       bool // something must be tried again though no reference moves
+	opened       bool
+}
+
+// lockWait is how long we wait for another process to leave our data folder.
+const lockWait = 2 * time.Second
+
+// New makes a loop, and takes its data folder: one process at a time has it. Close
+// gives it back.
+func New(ctx context.Context, o Options) (*Loop, error) {
+	o = o.withDefaults()
+	l := &Loop{Options: o, environments: map[string]*environment{}}
+	s := o.Settings
+	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
+	var err error
+	if l.sign, err = signer(s.Signing); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if l.unlock, err = git.Lock(limited, filepath.Join(s.DataDir, "lock")); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("another process uses it")
+		}
+		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
+	}
+	l.remotes = newRemotes(o)
+	return l, nil
+}
+
+// Close gives the data folder back.
+func (l *Loop) Close() { l.unlock() }
+
+func signer(s *config.Signing) (git.Signer, error) {
+	if s == nil {
+		return nil, nil
+	}
+	key, parse := s.SSH, git.SSHSigner
+	if key == nil {
+		key, parse = s.GPG, git.GPGSigner
+	}
+	text, err := key.Key.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key: %w", err)
+	}
+	passphrase, err := optional(key.Passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
+	}
+	return parse([]byte(text.Reveal()+"\n"), passphrase)
+}
+
+func optional(ref *config.SecretRef) (string, error) {
+	if ref == nil {
+		return "", nil
+	}
+	secret, err := ref.Read()
+	return secret.Reveal(), err
+}
+
+// Cycle does one round, and reports it to the store. The error says that the control
+// plane could not be read; what goes wrong in one environment is in its report.
+func (l *Loop) Cycle(ctx context.Context) error {
+	l.number++
+	started := l.Now()
+	err := l.round(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c := status.Cycle{Number: l.number, Started: started, Took: l.Now().Sub(started), Outcome: status.OutcomeOK}
+	if err != nil {
+		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
+		l.Logger.Error("the control plane could not be read", "error", err)
+	}
+	c.Next = l.Settings.Next(l.Now(), l.Random())
+	l.Store.SetCycle(c)
+	l.Store.SetRemotes(l.remotes.report())
+	l.Metrics.CycleDone(c.Took, err == nil)
+	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+	return err
+}
+
+func (l *Loop) round(ctx context.Context) error {
+	moved := l.remotes.poll(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if l.opened && !moved && !l.undone {
+		return l.reportControlPlane(nil)
+	}
+	err := l.refresh(ctx)
+	if err := l.reportControlPlane(err); err != nil {
+		return err
+	}
+	names, problems, err := l.names(ctx)
+	if err != nil {
+		return l.reportControlPlane(err)
+	}
+	l.forget(names)
+	l.run(ctx, names, problems)
+	l.remotes.maintain(ctx)
+	return ctx.Err()
+}
+
+// refresh has the control plane read as it is now.
+func (l *Loop) refresh(ctx context.Context) (err error) {
+	l.remotes.reading()
+	if l.source != nil {
+		return l.source.Refresh(ctx)
+	}
+	s, err := source.Open(ctx, source.Options{
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
+		Open: l.remotes.open, Parser: model.NewParser(),
+	})
+	if err == nil {
+		l.source, l.opened = s, true
+	}
+	return err
+}
+
+// reportControlPlane says whether the control plane can be read: also when it is an
+// old copy of it that is read.
+func (l *Loop) reportControlPlane(err error) error {
+	shown := err
+	if shown == nil {
+		shown = l.remotes.failing(l.Settings.ControlPlane.Repo)
+	}
+	text := ""
+	if shown != nil {
+		text = shown.Error()
+	}
+	l.Store.SetControlPlane(text)
+	if err != nil {
+		l.undone = true
+	}
+	return err
+}
+
+// names gives the environments to work on, and the problems of the files that they
+// are written in.
+func (l *Loop) names(ctx context.Context) ([]string, problem.List, error) {
+	found, problems, err := l.source.Environments(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, e := range found {
+		if len(l.Settings.Environments) == 0 || slices.Contains(l.Settings.Environments, e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	names = slices.Compact(names)
+	for _, name := range l.Settings.Environments {
+		if !slices.Contains(names, name) {
+			names = append(names, name) // to be reported: there is no such environment
+		}
+	}
+	if len(names) == 0 {
+		hint := "an object of kind Environment in .environments/ of the base makes one"
+		l.Logger.Warn("the control plane has no environments", "hint", hint)
+	}
+	return names, problems, nil
+}
+
+// forget drops what is known of environments that are gone.
+func (l *Loop) forget(names []string) {
+	for name := range l.environments {
+		if !slices.Contains(names, name) {
+			delete(l.environments, name)
+			l.claims.release(name)
+			l.Metrics.Forget(name)
+		}
+	}
+	for _, name := range names {
+		if l.environments[name] == nil {
+			l.environments[name] = &environment{name: name}
+		}
+	}
+	l.Store.Forget(names)
+}
+
+// run works on all environments, some at a time.
+func (l *Loop) run(ctx context.Context, names []string, _ problem.List) {
+	l.undone = false
+	room := make(chan struct{}, l.Settings.Parallel)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	l.Metrics.Queue(len(names))
+	left := len(names)
+	for _, name := range names {
+		e := l.environments[name]
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			retry := l.environment(ctx, e)
+			mu.Lock()
+			defer mu.Unlock()
+			left--
+			l.Metrics.Queue(left)
+			l.undone = l.undone || retry
+		})
+	}
+	wait.Wait()
+}
+
+// Run runs cycles as the settings' schedule says, and when somebody wakes it, until
+// ctx ends. What goes wrong is in the reports.
+func (l *Loop) Run(ctx context.Context, wake <-chan struct{}) {
+	for {
+		_ = l.Cycle(ctx) // it is in the report, and logged
+		timer := time.NewTimer(l.Settings.Next(l.Now(), l.Random()).Sub(l.Now()))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}

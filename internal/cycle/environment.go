@@ -1,0 +1,256 @@
+package cycle
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// environment is what the loop remembers of one; all of it may be lost.
+type environment struct {
+	name     string
+	cache    output.Cache
+	done     [sha256.Size]byte // digest of what the last report is of
+	report   status.Environment
+	failures int
+	next     time.Time // before which it is left alone
+	said     map[string]forge.Status
+}
+
+// environment brings one environment up to date and reports it. retry says that
+// there is something to be done though no reference moves.
+func (l *Loop) environment(ctx context.Context, e *environment) (retry bool) {
+	started := l.Now()
+	if started.Before(e.next) {
+		return true
+	}
+	rendered, err := l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	if err == nil {
+		err = l.publish(ctx, e, rendered)
+	}
+	if ctx.Err() != nil {
+		return true
+	}
+	report := e.report
+	report.Name, report.Checked, report.Took = e.name, l.Now(), l.Now().Sub(started)
+	if err != nil {
+		e.failures++
+		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
+		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
+		e.done = [sha256.Size]byte{}
+	} else {
+		e.failures, e.next = 0, time.Time{}
+	}
+	e.report = report
+	l.say(report, err)
+	return err != nil
+}
+
+// say reports an environment to the store, the metrics and the log.
+func (l *Loop) say(r status.Environment, err error) {
+	l.Store.Set(r)
+	l.Metrics.EnvironmentDone(r.Name, string(r.State), r.Took)
+	problems, warnings := r.Problems.Count()
+	l.Metrics.ProblemsOf(r.Name, problems, warnings)
+	l.Metrics.Assignments(r.Name, r.Assignments)
+	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
+	if r.Change != "" {
+		args = append(args, "change", r.Change)
+	}
+	if r.Pull != nil {
+		args = append(args, "pull", r.Pull.Number)
+	}
+	if problems > 0 {
+		args = append(args, "problems", problems, "first", r.Problems[0].String())
+	}
+	if err != nil {
+		l.Logger.Error("environment", append(args, "error", err)...)
+		return
+	}
+	l.Logger.Info("environment", args...)
+}
+
+// claims say which environment has which place of a GitOps repository.
+type claims struct {
+	mu     sync.Mutex
+	places map[string]string // from place to environment
+}
+
+// take takes a place for an environment, and gives whose it is.
+func (c *claims) take(place, environment string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.places == nil {
+		c.places = map[string]string{}
+	}
+	if owner, ok := c.places[place]; ok && owner != environment {
+		return owner
+	}
+	for p, owner := range c.places {
+		if owner == environment {
+			delete(c.places, p)
+		}
+	}
+	c.places[place] = environment
+	return environment
+}
+
+func (c *claims) release(environment string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p, owner := range c.places {
+		if owner == environment {
+			delete(c.places, p)
+		}
+	}
+}
+
+// publish publishes what was rendered, or says what stops it. The report is in e.
+func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) error {
+	to := gitOpsRepo(r.Model)
+	problems := r.Problems
+	if to != nil {
+		if owner := l.claims.take(fmt.Sprintf("%s %s %s", git.Normalize(to.Repo), to.Branch, to.Path), e.name); owner != e.name {
+			problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
+				"environment %s has the same repository, branch and path", owner)
+		}
+	}
+	var remote *remote
+	var err error
+	if to != nil {
+		if _, err = l.remotes.open(ctx, to.Repo); err == nil {
+			remote, err = l.remotes.remote(to.Repo)
+		}
+	}
+	if err != nil && !problems.Stops() {
+		return fmt.Errorf("read the GitOps repository: %w", err)
+	}
+	key, err := l.digest(r, problems, to, remote)
+	if err != nil {
+		return err
+	}
+	if key == e.done { // nothing has moved that it is made from, or that it made
+		return nil
+	}
+	report := status.Environment{
+		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
+	}
+	if to != nil {
+		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: to.Path, Wanted: r.Tree.ID().String()}
+	}
+	if problems.Stops() {
+		n, _ := problems.Count()
+		report.State, report.Reason = status.Problems, fmt.Sprintf("%s stop it; its output stays as it is", counted(n, "problem"))
+	} else if err := l.propose(ctx, e, r, to, remote, &report); err != nil {
+		return err
+	}
+	if err := l.tell(ctx, e, r, remote, &report); err != nil {
+		return err
+	}
+	e.report = report
+	if e.done, err = l.digest(r, problems, to, remote); err != nil {
+		return err
+	}
+	return nil
+}
+
+// gitOpsRepo gives where the environment's output goes; nil if nothing says so.
+func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
+	if m == nil || len(m.GitOpsRepos) == 0 {
+		return nil
+	}
+	return m.GitOpsRepos[0]
+}
+
+// digest names everything that a report depends on.
+func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote) ([sha256.Size]byte, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, r.Tree.ID())
+	for _, c := range r.Commits {
+		fmt.Fprintln(h, c.Layer, c.Repo, c.Commit, c.Folder)
+	}
+	for _, p := range problems {
+		fmt.Fprintln(h, p.String())
+	}
+	if to != nil {
+		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)
+	}
+	if out != nil {
+		for _, branch := range []string{to.Branch, l.Settings.Output.BranchPrefix + r.Environment} {
+			head, err := out.Mirror().Branch(branch)
+			if err != nil && !errors.Is(err, git.ErrNoRevision) {
+				return [sha256.Size]byte{}, err
+			}
+			fmt.Fprintln(h, branch, head)
+		}
+		pulls, err := out.Mirror().Refs("refs/fairlead/pulls/")
+		if err != nil {
+			return [sha256.Size]byte{}, err
+		}
+		fmt.Fprintln(h, pulls) // fmt prints maps sorted by key
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+func inputs(commits []source.Commit) []status.Input {
+	all := make([]status.Input, 0, len(commits))
+	for _, c := range commits {
+		all = append(all, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
+	}
+	return all
+}
+
+// propose publishes, and fills in the report.
+func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, to *model.GitOpsRepo, out *remote, report *status.Environment) error {
+	workloads := map[string]string{}
+	for _, t := range r.Model.Targets {
+		workloads[t.Name] = t.Workload
+	}
+	result, err := publish.Publish(ctx, publish.Options{
+		Remote: out.Remote, Forge: l.forge(out), Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
+		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step,
+	}, publish.Proposal{
+		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
+		Workload: func(target string) string { return workloads[target] },
+	})
+	var missing *publish.MissingBranch
+	if errors.As(err, &missing) {
+		report.Problems.Addf(to.Pos, to.Subject(), missing.Hint(), "%s", missing.Error())
+		report.State, report.Reason = status.Problems, "1 problem stops it; its output stays as it is"
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	report.State, report.Reason = status.State(result.State), result.Reason
+	report.Output.Head, report.Output.Commit = result.Head, result.Commit
+	if !result.Report.Empty() {
+		report.Change = result.Report.Summary()
+	}
+	if result.Pull != nil {
+		report.Pull = &status.Pull{Number: result.Pull.Number, Title: result.Pull.Title, URL: result.Pull.URL, Head: result.Pull.Commit}
+	}
+	return nil
+}
+
+// forge gives the forge of a repository.
+func (l *Loop) forge(r *remote) forge.Forge { return forge.NewPlain(r.Remote, l.author, l.Now) }
+
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

@@ -1,0 +1,248 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// remotes are all repositories that the loop knows, each with one mirror.
+type remotes struct {
+	Options
+
+	mu    sync.Mutex
+	all   map[string]*remote // by normalized URL
+	round int
+	reads int // rounds in which the control plane was read
+}
+
+// remote is one of them, and how it fares.
+type remote struct {
+	*git.Remote
+	mu       sync.Mutex // one exchange at a time
+	place    string
+	round    int // in which it was last asked
+	used     int // the reading that last wanted it
+	err      error
+	failures int
+	since    time.Time // that it fails
+	next     time.Time // before which it is left alone
+	checked  time.Time
+}
+
+// A remote that fails is left alone for a while, twice as long each time.
+const (
+	firstPause = 5 * time.Second
+	lastPause  = 10 * time.Minute
+	// forgetAfter is the number of readings after which a repository that nothing
+	// names is no longer asked.
+	forgetAfter = 3
+)
+
+func newRemotes(o Options) *remotes { return &remotes{Options: o, all: map[string]*remote{}} }
+
+// poll begins a round: all remotes are asked for their references at once. It
+// reports whether one has moved.
+func (r *remotes) poll(ctx context.Context) bool {
+	r.mu.Lock()
+	r.round++
+	known := slices.Collect(maps.Values(r.all))
+	r.mu.Unlock()
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	some := false
+	for _, m := range known {
+		wait.Go(func() {
+			moved, _ := r.sync(ctx, m) // the error is kept with the remote
+			mu.Lock()
+			defer mu.Unlock()
+			some = some || moved
+		})
+	}
+	wait.Wait()
+	return some
+}
+
+// reading begins a reading of the control plane: what the last ones did not want is
+// forgotten.
+func (r *remotes) reading() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	maps.DeleteFunc(r.all, func(_ string, m *remote) bool { return m.used < r.reads-forgetAfter })
+}
+
+// open gives the repository at a place as this round has it. One that cannot be
+// reached is as it was when it last could.
+func (r *remotes) open(ctx context.Context, place string) (*git.Repository, error) {
+	m, err := r.remote(place)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.sync(ctx, m)
+	if mirror := m.Mirror(); mirror != nil && (err == nil || r.mayUseOld(err)) {
+		return mirror, nil
+	}
+	return nil, err
+}
+
+// mayUseOld reports whether an error says nothing about what is in the repository.
+func (r *remotes) mayUseOld(err error) bool {
+	var busy *git.Busy
+	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused)
+}
+
+// remote gives the remote at a place; it is made if it is new.
+func (r *remotes) remote(place string) (*remote, error) {
+	key := git.Normalize(place)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.all[key]; m != nil {
+		m.used = r.reads
+		return m, nil
+	}
+	made, err := git.NewRemote(git.RemoteOptions{
+		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
+		Credentials: r.credentials(place),
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &remote{Remote: made, place: place, used: r.reads}
+	r.all[key] = m
+	return m, nil
+}
+
+// credentials gives what the settings say for a place.
+func (r *remotes) credentials(place string) func(context.Context) (git.Credentials, error) {
+	settings, ok := r.Settings.Remote(place)
+	if !ok {
+		return nil
+	}
+	return func(context.Context) (git.Credentials, error) {
+		switch {
+		case settings.Token != nil:
+			secret, err := settings.Token.Read()
+			return git.Credentials{Username: settings.Username, Secret: secret.Reveal()}, err
+		case settings.SSH != nil:
+			return sshCredentials(settings.SSH)
+		}
+		return git.Credentials{}, fmt.Errorf("remotes of %s: this version cannot log in as a GitHub App", settings.URL)
+	}
+}
+
+func sshCredentials(s *config.SSH) (git.Credentials, error) {
+	key, err := s.Key.Read()
+	if err != nil {
+		return git.Credentials{}, err
+	}
+	passphrase, err := optional(s.Passphrase)
+	return git.Credentials{Key: []byte(key.Reveal() + "\n"), Passphrase: passphrase, KnownHosts: s.KnownHosts}, err
+}
+
+// errPaused says that a remote is left alone, and why.
+var errPaused = errors.New("it is not asked again yet")
+
+// sync asks a remote, once a round, and fetches what has moved.
+func (r *remotes) sync(ctx context.Context, m *remote) (moved bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.round == r.round {
+		return false, m.err
+	}
+	now := r.Now()
+	if now.Before(m.next) {
+		return false, fmt.Errorf("%w: %w", errPaused, m.err)
+	}
+	m.round, m.checked = r.round, now
+	r.Step("ask " + m.place)
+	moved, err = m.Sync(ctx)
+	if ctx.Err() != nil {
+		m.round = 0 // it was not the remote that failed
+		return moved, err
+	}
+	r.Metrics.GitCall("poll", m.URL(), r.Now().Sub(now), err != nil)
+	recovered := err == nil && m.failures > 0
+	m.outcome(r, err)
+	return moved || recovered, err
+}
+
+// outcome notes how an exchange ended. The caller has the lock.
+func (m *remote) outcome(r *remotes, err error) {
+	now := r.Now()
+	if err == nil {
+		if m.failures > 0 {
+			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.since))
+		}
+		m.err, m.failures, m.since, m.next = nil, 0, time.Time{}, time.Time{}
+		r.Metrics.RemoteBackoff(m.URL(), false)
+		return
+	}
+	if m.failures == 0 {
+		m.since = now
+	}
+	m.failures++
+	pause := pauseAfter(m.failures, r.Random())
+	var busy *git.Busy
+	if errors.As(err, &busy) {
+		pause = max(pause, busy.After)
+	}
+	m.err, m.next = err, now.Add(pause)
+	r.Logger.Warn("a repository cannot be reached", "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
+	r.Metrics.RemoteBackoff(m.URL(), true)
+}
+
+// pauseAfter gives how long to wait after so many failures in a row.
+func pauseAfter(failures int, random float64) time.Duration {
+	pause := min(lastPause, firstPause<<min(failures-1, 10))
+	return pause + time.Duration(random*float64(pause)/10)
+}
+
+// failing gives why a repository cannot be reached; nil if it can.
+func (r *remotes) failing(place string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.all[git.Normalize(place)]; m != nil {
+		return m.err
+	}
+	return nil
+}
+
+// maintain tidies mirrors that need it.
+func (r *remotes) maintain(ctx context.Context) {
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.all))
+	r.mu.Unlock()
+	for _, m := range all {
+		if err := m.Maintain(ctx); err != nil && ctx.Err() == nil {
+			r.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
+		}
+	}
+}
+
+// report gives how the remotes fare, sorted by URL.
+func (r *remotes) report() []status.Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []status.Remote
+	for _, m := range r.all {
+		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.since, NextTry: m.next, Checked: m.checked}
+		if m.err != nil {
+			s.Error = m.err.Error()
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b status.Remote) int { return strings.Compare(a.URL, b.URL) })
+	return all
+}

@@ -1,0 +1,166 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// tell says how an environment fares where people look: in a status of the commits
+// of the control plane that it is made from, and, if problems stop it, in an issue
+// of the GitOps repository that closes itself.
+func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out *remote, report *status.Environment) error {
+	if !l.Settings.Write {
+		return nil
+	}
+	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describe(report)}
+	if report.State == status.Problems {
+		s.Outcome = forge.Failure
+	}
+	for _, commit := range l.controlPlaneCommits(e, r) {
+		if err := l.setStatus(ctx, e, commit, s); err != nil {
+			return err
+		}
+	}
+	if out == nil || out.Mirror() == nil {
+		return nil
+	}
+	return l.issue(ctx, e, out, report)
+}
+
+// describe says a report in one line.
+func describe(r *status.Environment) string {
+	switch {
+	case r.State == status.Problems && len(r.Problems) > 0:
+		n, _ := r.Problems.Count()
+		return fmt.Sprintf("%s: %s", counted(n, "problem"), firstProblem(r))
+	case r.Pull != nil:
+		return fmt.Sprintf("Pull request %d: %s", r.Pull.Number, r.Change)
+	case r.State == status.InSync:
+		return "The output is up to date"
+	}
+	return r.Reason
+}
+
+func firstProblem(r *status.Environment) string {
+	for _, p := range r.Problems {
+		if !p.Warning {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// controlPlaneCommits gives the commits of the control plane's repository.
+func (l *Loop) controlPlaneCommits(e *environment, r source.Rendered) []source.Commit {
+	return slices.DeleteFunc(slices.Clone(r.Commits), func(c source.Commit) bool {
+		return c.Commit == "" || c.Layer != "base" && c.Layer != e.name
+	})
+}
+
+// setStatus sets the status of a commit, if it was not set so before. Where we may
+// not, the environment goes on without.
+func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s forge.Status) error {
+	key := c.Repo + "@" + c.Commit
+	if e.said[key] == s {
+		return nil
+	}
+	place := c.Repo
+	if mapped, ok := l.mapped(place); ok {
+		place = mapped
+	}
+	repo, err := l.remotes.remote(place)
+	if err != nil {
+		return err
+	}
+	if repo.Mirror() == nil { // the control plane itself, under another of its URLs
+		if repo, err = l.remotes.remote(l.Settings.ControlPlane.Repo); err != nil {
+			return err
+		}
+	}
+	l.Step("set the status of " + c.Layer)
+	err = l.forge(repo).SetStatus(ctx, c.Commit, s)
+	switch {
+	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound):
+		l.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", c.Commit, "error", err)
+	case err != nil:
+		return fmt.Errorf("set the status of commit %s: %w", c.Commit, err)
+	}
+	if e.said == nil || len(e.said) > maxSaid {
+		e.said = map[string]forge.Status{}
+	}
+	e.said[key] = s
+	return nil
+}
+
+// maxSaid bounds the statuses that are remembered.
+const maxSaid = 100
+
+func (l *Loop) mapped(place string) (string, bool) {
+	for url, other := range l.Settings.Map {
+		if git.Normalize(url) == git.Normalize(place) {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// issue keeps the issue of an environment's problems.
+func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *status.Environment) error {
+	f := l.forge(out)
+	mark := "problems of " + e.name
+	known, err := f.Issues(ctx, mark)
+	if err != nil {
+		return fmt.Errorf("read the issues: %w", err)
+	}
+	open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open })
+	stops := report.State == status.Problems
+	var want forge.Issue
+	switch {
+	case !stops && open < 0:
+		return nil
+	case !stops: // its text stays
+		want = known[open]
+		want.Open = false
+	default:
+		if open >= 0 {
+			want = known[open]
+		}
+		n, _ := report.Problems.Count()
+		want.Mark, want.Open = mark, true
+		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, counted(n, "problem"))
+		want.Body = issueBody(report)
+	}
+	if open >= 0 && want == known[open] {
+		return nil
+	}
+	l.Step("put the issue")
+	if _, err := f.PutIssue(ctx, want); err != nil {
+		return fmt.Errorf("put the issue: %w", err)
+	}
+	return nil
+}
+
+func issueBody(r *status.Environment) string {
+	var b strings.Builder
+	b.WriteString("The output of this environment stays as it is until these are mended in the control plane:\n\n")
+	for _, p := range r.Shown() {
+		if p.Warning {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s", forge.Escape(p.String()))
+		if p.Hint != "" {
+			fmt.Fprintf(&b, "\n  (%s)", forge.Escape(p.Hint))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\nFairlead closes this issue once they are gone.\n")
+	return b.String()
+}
