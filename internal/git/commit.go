@@ -2,12 +2,14 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -67,4 +69,38 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s))
+}
+
+// Pack has new commits and what they need, written beside the objects of a mirror:
+// [Remote.Push] sends it and makes it part of the mirror. One that is not pushed must
+// be discarded.
+type Pack struct {
+	*pack.Pack
+	Commits []string // ids, in the order in which they were given
+}
+
+// writePack writes what the commits hold and the known trees do not.
+func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error) {
+	var ids []string
+	written, err := pack.Write(dir, func(w *pack.Writer) error {
+		for _, c := range commits {
+			if err := w.Tree(ctx, c.Tree, c.Known); err != nil {
+				return err
+			}
+			data, err := c.encode()
+			if err != nil {
+				return err
+			}
+			id := plumbing.ComputeHash(plumbing.CommitObject, data)
+			if err := w.Object(pack.Commit, tree.ID(id), data); err != nil {
+				return err
+			}
+			ids = append(ids, id.String())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Pack{written, ids}, nil
 }

@@ -62,7 +62,7 @@ func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) erro
 		return err
 	}
 	if pack != nil {
-		if err := pack.keep(m.packDir()); err != nil {
+		if err := pack.Keep(m.packDir()); err != nil {
 			return fmt.Errorf("%w: %w", errDisk, err)
 		}
 	}
@@ -140,7 +140,7 @@ func request(server *capability.List, pack *Pack, updates []RefUpdate) (*packp.R
 		req.Packfile = io.NopCloser(strings.NewReader(emptyPack))
 		return req, nil
 	}
-	file, err := os.Open(pack.path)
+	file, err := os.Open(pack.Path)
 	req.Packfile = file
 	return req, err
 }

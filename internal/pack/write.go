@@ -1,4 +1,9 @@
-package git
+// Package pack writes Git packs: files that hold many objects, and their indexes.
+//
+// What the package keeps true: a pack holds each object once and needs no other
+// pack; it is on disk, whole and indexed, before Git can see it; and Git finds nothing
+// to complain about ("git fsck --strict", "git index-pack --strict").
+package pack
 
 import (
 	"bufio"
@@ -15,51 +20,48 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// Pack is a set of new objects, written beside those of a mirror but not yet among
-// them: [Remote.Push] sends it and makes it part of the mirror. One that is not
-// pushed must be discarded.
+// Pack is a set of objects in a file that Git does not see yet: [Pack.Keep] makes it
+// part of a repository, [Pack.Discard] removes it.
 type Pack struct {
-	Commits []string // the ids of the commits in it, as they were given
 	Objects int
 	Bytes   int64
+	Path    string
 
-	path     string
 	checksum [checksumSize]byte
-	entries  []packEntry
+	entries  []entry
 }
 
-// packEntry says where an object is in the pack.
-type packEntry struct {
+// entry says where an object is in the pack.
+type entry struct {
 	id     tree.ID
 	crc    uint32
 	offset int64
 }
 
-// Discard removes the pack.
-func (p *Pack) Discard() { _ = os.Remove(p.path) }
+// Discard removes the pack; of no effect once it is kept.
+func (p *Pack) Discard() { _ = os.Remove(p.Path) }
 
-// objectKind is the type of an object as packs have it.
-type objectKind byte
+// Kind is the type of an object as packs have it.
+type Kind byte
 
+// The kinds of objects. Tags are never written.
 const (
-	kindCommit objectKind = 1
-	kindTree   objectKind = 2
-	kindBlob   objectKind = 3
+	Commit Kind = 1
+	Tree   Kind = 2
+	Blob   Kind = 3
 )
 
-// packWriter writes objects into a new pack file, each once.
-type packWriter struct {
+// Writer writes objects into a new pack file, each once.
+type Writer struct {
 	file    *os.File
 	out     *bufio.Writer
 	crc     hash.Hash32
 	deflate *zlib.Writer
 	offset  int64
-	entries []packEntry
+	entries []entry
 	seen    map[tree.ID]struct{}
 	scratch []byte
 }
@@ -69,32 +71,13 @@ const (
 	packVersion = 2
 	packBuffer  = 1 << 18
 
+	indexMagic   = "\xfftOc"
+	largeOffset  = 1 << 31 // and more do not fit into the first table of an index
 	checksumSize = sha1.Size
 )
 
-// writePack writes what the commits hold and the known trees do not into a file in
-// dir.
-func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error) {
-	var ids []string
-	pack, err := newPack(dir, func(w *packWriter) error {
-		for _, c := range commits {
-			id, err := w.commit(ctx, c)
-			if err != nil {
-				return err
-			}
-			ids = append(ids, id)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	pack.Commits = ids
-	return pack, nil
-}
-
-// newPack makes a pack of what fill writes.
-func newPack(dir string, fill func(*packWriter) error) (pack *Pack, err error) {
+// Write makes a pack, in a file in dir, of what fill writes.
+func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -102,14 +85,14 @@ func newPack(dir string, fill func(*packWriter) error) (pack *Pack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	pack = &Pack{path: file.Name()}
+	pack = &Pack{Path: file.Name()}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
 			pack.Discard()
 			pack = nil
 		}
 	}()
-	w := &packWriter{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}}
+	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}}
 	if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
 		return pack, err
 	}
@@ -128,28 +111,15 @@ func newPack(dir string, fill func(*packWriter) error) (pack *Pack, err error) {
 // Git's own maintenance removes old files of such names.
 const temporaryPack = "tmp_pack_"
 
-func (w *packWriter) start() error {
+func (w *Writer) start() error {
 	_, err := w.out.Write(make([]byte, packHeader)) // the number of objects is known at the end
 	w.offset = packHeader
 	return err
 }
 
-// commit writes a commit and all that it needs.
-func (w *packWriter) commit(ctx context.Context, c Commit) (string, error) {
-	if err := w.tree(ctx, c.Tree, c.Known); err != nil {
-		return "", err
-	}
-	data, err := c.encode()
-	if err != nil {
-		return "", err
-	}
-	id := plumbing.ComputeHash(plumbing.CommitObject, data)
-	return id.String(), w.object(kindCommit, tree.ID(id), data)
-}
-
-// tree writes a tree and what is in it, but for what the known trees have in the
+// Tree writes a tree and what is in it, but for what the known trees have in the
 // same place.
-func (w *packWriter) tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -162,15 +132,15 @@ func (w *packWriter) tree(ctx context.Context, t tree.Tree, known []tree.Tree) e
 	}
 	entries := t.Entries()
 	for _, e := range entries {
-		if err := w.entry(ctx, e, before); err != nil {
+		if err := w.entryOf(ctx, e, before); err != nil {
 			return err
 		}
 	}
 	w.scratch = tree.AppendTree(w.scratch[:0], entries)
-	return w.object(kindTree, t.ID(), w.scratch)
+	return w.Object(Tree, t.ID(), w.scratch)
 }
 
-func (w *packWriter) entry(ctx context.Context, e tree.Entry, before []map[string]tree.Entry) error {
+func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []map[string]tree.Entry) error {
 	var known []tree.Tree
 	for _, entries := range before {
 		old, ok := entries[e.Name]
@@ -183,14 +153,14 @@ func (w *packWriter) entry(ctx context.Context, e tree.Entry, before []map[strin
 	}
 	switch e.Mode {
 	case tree.ModeDir:
-		return w.tree(ctx, e.Tree(), known)
+		return w.Tree(ctx, e.Tree(), known)
 	case tree.ModeSubmodule:
 		return nil
 	}
 	if e.Data == nil && e.ID != emptyBlob {
 		return fmt.Errorf("the content of %s (%s) is not at hand", e.Name, e.ID)
 	}
-	return w.object(kindBlob, e.ID, e.Data)
+	return w.Object(Blob, e.ID, e.Data)
 }
 
 var emptyBlob = tree.HashBlob(nil)
@@ -204,44 +174,49 @@ func byName(t tree.Tree) map[string]tree.Entry {
 	return names
 }
 
-// object appends one object if the pack does not have it yet.
-func (w *packWriter) object(kind objectKind, id tree.ID, data []byte) error {
+// Object appends one object if the pack does not have it yet.
+func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	if _, ok := w.seen[id]; ok {
 		return nil
 	}
 	w.seen[id] = struct{}{}
 	at := w.offset
 	w.crc.Reset()
-	if _, err := w.Write(appendObjectHeader(nil, kind, len(data))); err != nil {
+	if _, err := w.append(appendObjectHeader(nil, kind, len(data))); err != nil {
 		return err
 	}
-	w.deflate.Reset(w)
+	w.deflate.Reset(sink{w})
 	if _, err := w.deflate.Write(data); err != nil {
 		return err
 	}
 	if err := w.deflate.Close(); err != nil {
 		return err
 	}
-	w.entries = append(w.entries, packEntry{id, w.crc.Sum32(), at})
+	w.entries = append(w.entries, entry{id, w.crc.Sum32(), at})
 	return nil
 }
 
 // raw appends an object that is encoded already.
-func (w *packWriter) raw(id tree.ID, header, body []byte) error {
+func (w *Writer) raw(id tree.ID, header, body []byte) error {
 	w.seen[id] = struct{}{}
 	at := w.offset
 	w.crc.Reset()
 	for _, part := range [][]byte{header, body} {
-		if _, err := w.Write(part); err != nil {
+		if _, err := w.append(part); err != nil {
 			return err
 		}
 	}
-	w.entries = append(w.entries, packEntry{id, w.crc.Sum32(), at})
+	w.entries = append(w.entries, entry{id, w.crc.Sum32(), at})
 	return nil
 }
 
-// Write appends raw bytes of an object; it is what the compressor writes to.
-func (w *packWriter) Write(p []byte) (int, error) {
+// sink is what the compressor writes to.
+type sink struct{ *Writer }
+
+// Write appends raw bytes of an object.
+func (s sink) Write(p []byte) (int, error) { return s.append(p) }
+
+func (w *Writer) append(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	w.crc.Write(p[:n])
 	w.offset += int64(n)
@@ -250,7 +225,7 @@ func (w *packWriter) Write(p []byte) (int, error) {
 
 // appendObjectHeader encodes kind and size: four bits of the size in the first byte,
 // seven in each that follows.
-func appendObjectHeader(dst []byte, kind objectKind, size int) []byte {
+func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 	b := byte(kind)<<4 | byte(size&15)
 	for size >>= 4; size > 0; size >>= 7 {
 		dst = append(dst, b|0x80)
@@ -260,7 +235,7 @@ func appendObjectHeader(dst []byte, kind objectKind, size int) []byte {
 }
 
 // finish writes the header and the checksum, and puts the file on disk.
-func (w *packWriter) finish() (sum [checksumSize]byte, size int64, err error) {
+func (w *Writer) finish() (sum [checksumSize]byte, size int64, err error) {
 	if err := w.out.Flush(); err != nil {
 		return sum, 0, err
 	}
@@ -281,12 +256,12 @@ func (w *packWriter) finish() (sum [checksumSize]byte, size int64, err error) {
 	return sum, w.offset + checksumSize, w.file.Sync()
 }
 
-func (p *Pack) name() string { return fmt.Sprintf("pack-%x", p.checksum) }
+func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
-// keep makes the pack part of the repository whose packs are in dir. The index is
+// Keep makes the pack part of the repository whose packs are in dir. The index is
 // there first: a pack without one does not exist for Git.
-func (p *Pack) keep(dir string) error {
-	name := filepath.Join(dir, p.name())
+func (p *Pack) Keep(dir string) error {
+	name := filepath.Join(dir, p.Name())
 	index, err := os.CreateTemp(dir, "tmp_idx_")
 	if err != nil {
 		return err
@@ -295,20 +270,20 @@ func (p *Pack) keep(dir string) error {
 	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(p.path, name+".pack"); err != nil {
+	if err := os.Rename(p.Path, name+packEnding); err != nil {
 		return err
 	}
-	return os.Rename(index.Name(), name+".idx")
+	return os.Rename(index.Name(), name+indexEnding)
 }
 
 // writeIndex writes a pack index of version 2.
 func (p *Pack) writeIndex(file io.Writer) error {
-	slices.SortFunc(p.entries, func(a, b packEntry) int { return slices.Compare(a.id[:], b.id[:]) })
+	slices.SortFunc(p.entries, func(a, b entry) int { return slices.Compare(a.id[:], b.id[:]) })
 	sum := sha1.New()
 	buffered := bufio.NewWriterSize(file, packBuffer)
 	out := io.MultiWriter(buffered, sum)
 	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(nil, n)) } // a bufio.Writer keeps its error for Flush
-	_, _ = out.Write([]byte{0xff, 't', 'O', 'c'})
+	_, _ = out.Write([]byte(indexMagic))
 	word(packVersion)
 	next := 0
 	for first := range 256 {
@@ -325,11 +300,11 @@ func (p *Pack) writeIndex(file io.Writer) error {
 	}
 	var large []int64
 	for _, e := range p.entries {
-		if e.offset < 1<<31 {
+		if e.offset < largeOffset {
 			word(uint32(e.offset))
 			continue
 		}
-		word(1<<31 | uint32(len(large)))
+		word(largeOffset | uint32(len(large)))
 		large = append(large, e.offset)
 	}
 	for _, offset := range large {
