@@ -55,6 +55,9 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
+// Hint gives the hint; errors of other packages have such a method too.
+func (e *hinted) Hint() string { return e.hint }
+
 func exitCode(err error) int {
 	var usage *usageError
 	var query *explain.QueryError
@@ -92,14 +95,14 @@ func (a *app) report(err error) {
 func hintOf(err error) string {
 	var usage *usageError
 	var query *explain.QueryError
-	var h *hinted
+	var h interface{ Hint() string }
 	switch {
 	case errors.As(err, &usage):
 		return usage.hint
 	case errors.As(err, &query):
 		return query.Hint
 	case errors.As(err, &h):
-		return h.hint
+		return h.Hint()
 	case errors.Is(err, git.ErrUnreachable):
 		return "--map URL=PATH reads it elsewhere, such as in a clone"
 	case errors.Is(err, git.ErrNoRevision):

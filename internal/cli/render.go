@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/place"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -122,10 +124,13 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	switch {
 	case r.to == "-":
 		return r.writeStream(files)
-	case isTar(r.to):
-		count, err = writeTar(ctx, r.to, files)
+	case place.IsTar(r.to):
+		count, err = place.Tar(ctx, r.to, files)
 	default:
-		count, err = writeFolder(ctx, r.to, files, r.record(done), r.force)
+		var mark []byte
+		if mark, err = r.record(done).Text(aboutRecord); err == nil {
+			count, err = place.Folder(ctx, r.to, files, place.Mark{Path: publish.RecordFile, Text: mark}, r.force)
+		}
 	}
 	if err != nil {
 		return err
@@ -133,7 +138,7 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	if r.verbose || r.err.terminal {
 		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", plural(count, "file"), r.to, files.ID())
 	}
-	for _, left := range leftovers(r.to) {
+	for _, left := range place.Leftovers(r.to) {
 		fmt.Fprintf(r.err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
 	if r.format == "text" {

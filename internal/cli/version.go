@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +16,10 @@ type build struct {
 	Changed bool   `json:"changed,omitempty"` // the work tree had changes
 	Go      string `json:"go"`
 }
+
+// stampedVersion is what a linker flag (-X) says of the version, where Go itself does
+// not know it: the Dockerfile builds without the history. "" is for Go to say.
+var stampedVersion string
 
 func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -43,12 +48,13 @@ func (b build) text() string {
 }
 
 func version() build {
-	b := build{Version: "unknown", Go: runtime.Version()}
+	b := build{Version: stampedVersion, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
+		b.Version = cmp.Or(b.Version, "unknown")
 		return b
 	}
-	b.Version = info.Main.Version
+	b.Version = cmp.Or(b.Version, info.Main.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

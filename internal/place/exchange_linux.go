@@ -1,4 +1,4 @@
-package cli
+package place
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package cli
+package place
 
 import (
 	"archive/tar"
@@ -14,27 +14,29 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// writeFolder makes dir hold the files and the record, all at once, and gives the
-// number of files.
-func writeFolder(ctx context.Context, dir string, files tree.Tree, rec publish.Record, force bool) (int, error) {
+// Mark is the file that says that a folder was written by Fairlead and may be
+// replaced.
+type Mark struct {
+	Path string
+	Text []byte
+}
+
+// Folder makes dir hold the files and the mark, all at once, and gives the number of
+// files. force has it replace a folder without the mark.
+func Folder(ctx context.Context, dir string, files tree.Tree, mark Mark, force bool) (int, error) {
 	dir, err := realPath(dir)
 	if err != nil {
 		return 0, err
 	}
-	if err := mayReplace(dir, force); err != nil {
-		return 0, err
-	}
-	text, err := rec.Text(aboutRecord)
-	if err != nil {
+	if err := mayReplace(dir, mark, force); err != nil {
 		return 0, err
 	}
 	count := 0
 	err = place(dir, func(fresh string) error {
-		count, err = writeFiles(ctx, fresh, files, text)
+		count, err = writeFiles(ctx, fresh, files, mark)
 		return err
 	})
 	return count, err
@@ -56,7 +58,7 @@ func realPath(path string) (string, error) {
 
 // mayReplace refuses a folder that holds something that render has not written, and
 // one that somebody stands in.
-func mayReplace(dir string, force bool) error {
+func mayReplace(dir string, mark Mark, force bool) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,21 +66,21 @@ func mayReplace(dir string, force bool) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &hinted{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
+		return &Refusal{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
 	case isWithin(dir):
-		return &hinted{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
+		return &Refusal{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		return &hinted{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
+		return &Refusal{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
 	}
-	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(publish.RecordFile))); err == nil || force {
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(mark.Path))); err == nil || force {
 		return nil
 	}
-	return &hinted{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
+	return &Refusal{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
 }
 
 // isWithin reports whether the current folder is dir or below it.
@@ -94,7 +96,7 @@ func isWithin(dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-func writeFiles(ctx context.Context, dir string, files tree.Tree, record []byte) (int, error) {
+func writeFiles(ctx context.Context, dir string, files tree.Tree, mark Mark) (int, error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return 0, err
 	}
@@ -119,10 +121,11 @@ func writeFiles(ctx context.Context, dir string, files tree.Tree, record []byte)
 		}
 		count++
 	}
-	return count, write(publish.RecordFile, record)
+	return count, write(mark.Path, mark.Text)
 }
 
-func isTar(path string) bool {
+// IsTar reports whether a path is that of a tar file, by its ending.
+func IsTar(path string) bool {
 	return strings.HasSuffix(path, ".tar") || isGzip(path)
 }
 
@@ -130,15 +133,15 @@ func isGzip(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// writeTar makes the file at path a tar of the files, all at once, and gives their
+// Tar makes the file at path a tar of the files, all at once, and gives their
 // number.
-func writeTar(ctx context.Context, path string, files tree.Tree) (int, error) {
+func Tar(ctx context.Context, path string, files tree.Tree) (int, error) {
 	path, err := realPath(path)
 	if err != nil {
 		return 0, err
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return 0, &hinted{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
+		return 0, &Refusal{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
 	}
 	count := 0
 	err = place(path, func(fresh string) error {

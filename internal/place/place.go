@@ -1,4 +1,9 @@
-package cli
+// Package place puts files on disk, all at once or not at all.
+//
+// What the package keeps true: what was there is replaced as a whole or stays as it
+// was, whenever the program is killed; nothing is replaced that Fairlead has not
+// written, unless it is forced to; and nothing is written outside of the folder.
+package place
 
 import (
 	"errors"
@@ -10,10 +15,22 @@ import (
 	"syscall"
 )
 
+// Refusal is an error with a hint.
+type Refusal struct {
+	error
+	hint string
+}
+
+// Unwrap gives the error without the hint.
+func (r *Refusal) Unwrap() error { return r.error }
+
+// Hint says what to do about it.
+func (r *Refusal) Hint() string { return r.hint }
+
 // place makes path, a full one, what write makes, a file or a folder, all at once: it is written
 // beside path, in a folder that tells whose it is, and then put in its place. If
 // that fails, path is as it was. A program that is killed on the way leaves that
-// folder behind (see [leftovers]), and path as it was or as it should be, or, where
+// folder behind (see [Leftovers]), and path as it was or as it should be, or, where
 // folders cannot be exchanged, missing for an instant and the old one in that
 // folder.
 func place(path string, write func(fresh string) error) error {
@@ -22,7 +39,7 @@ func place(path string, write func(fresh string) error) error {
 	}
 	beside, err := os.MkdirTemp(filepath.Dir(path), besidePrefix(path))
 	if err != nil {
-		return &hinted{err, filepath.Dir(path) + " must be writable: what is new is written beside what it replaces"}
+		return &Refusal{err, filepath.Dir(path) + " must be writable: what is new is written beside what it replaces"}
 	}
 	defer os.RemoveAll(beside)
 	fresh := filepath.Join(beside, "new")
@@ -31,7 +48,7 @@ func place(path string, write func(fresh string) error) error {
 	}
 	if err := put(fresh, path, filepath.Join(beside, "old")); err != nil {
 		if errors.Is(err, syscall.EBUSY) {
-			return &hinted{err, path + " may be a mount point, which cannot be replaced: name a folder in it"}
+			return &Refusal{err, path + " may be a mount point, which cannot be replaced: name a folder in it"}
 		}
 		return err
 	}
@@ -41,8 +58,8 @@ func place(path string, write func(fresh string) error) error {
 // besidePrefix is how the names of the folders that place makes begin.
 func besidePrefix(path string) string { return "." + filepath.Base(path) + ".fairlead-" }
 
-// leftovers gives the folders that place has left beside path.
-func leftovers(path string) []string {
+// Leftovers gives the folders that a program that was killed has left beside path.
+func Leftovers(path string) []string {
 	path, err := realPath(path)
 	if err != nil {
 		return nil
