@@ -34,6 +34,10 @@ var commands = []func(*app) *cobra.Command{
 	newCheck,
 	newDiff,
 	newExplain,
+	newServe,
+	newPR,
+	newInit,
+	newDemo,
 	newSchema,
 	newVersion,
 }
@@ -80,7 +84,7 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: groupMain, Title: "Commands:"})
+	root.AddGroup(&cobra.Group{ID: groupMain, Title: "A control plane, and what comes of it:"}, &cobra.Group{ID: groupDaemon, Title: "The daemon, and its pull requests:"})
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(a))
 	}
@@ -88,8 +92,12 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 	return root
 }
 
-// groupMain has the commands that are about a control plane.
-const groupMain = "main"
+// The groups of commands: those that look at a control plane, and those that have to
+// do with the daemon.
+const (
+	groupMain   = "main"
+	groupDaemon = "daemon"
+)
 
 // strictHelp makes cobra's own commands, help and completion, as strict about
 // their arguments as ours.

@@ -62,9 +62,12 @@ func exitCode(err error) int {
 	var usage *usageError
 	var query *explain.QueryError
 	var problems *problemsError
+	var settings *settingsError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &settings):
+		return exitUsage
 	case errors.Is(err, errDiffers):
 		return exitDiffers
 	case errors.As(err, &problems):
@@ -81,7 +84,11 @@ func (a *app) report(err error) {
 		return
 	}
 	var problems *problemsError
-	if errors.As(err, &problems) {
+	var settings *settingsError
+	switch {
+	case errors.As(err, &settings):
+		fmt.Fprint(a.err, problemText(settings.list, a.err))
+	case errors.As(err, &problems):
 		fmt.Fprint(a.err, problemText(problems.list, a.err))
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined

@@ -287,10 +287,11 @@ func (l *Loop) run(ctx context.Context, names []string, _ problem.List) {
 }
 
 // Run runs cycles as the settings' schedule says, and when somebody wakes it, until
-// ctx ends. What goes wrong is in the reports.
-func (l *Loop) Run(ctx context.Context, wake <-chan struct{}) {
-	for {
+// ctx ends. What goes wrong is in the reports; after is called when a cycle is over.
+func (l *Loop) Run(ctx context.Context, wake <-chan struct{}, after func()) {
+	for ctx.Err() == nil {
 		_ = l.Cycle(ctx) // it is in the report, and logged
+		after()
 		timer := time.NewTimer(l.Settings.Next(l.Now(), l.Random()).Sub(l.Now()))
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,10 +39,12 @@ func (l *Loop) environment(ctx context.Context, e *environment) (retry bool) {
 	if started.Before(e.next) {
 		return true
 	}
+	before := e.done
 	rendered, err := l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
 	if err == nil {
 		err = l.publish(ctx, e, rendered)
 	}
+	quiet := err == nil && e.done == before
 	if ctx.Err() != nil {
 		return true
 	}
@@ -54,12 +59,12 @@ func (l *Loop) environment(ctx context.Context, e *environment) (retry bool) {
 		e.failures, e.next = 0, time.Time{}
 	}
 	e.report = report
-	l.say(report, err)
+	l.say(ctx, report, quiet, err)
 	return err != nil
 }
 
 // say reports an environment to the store, the metrics and the log.
-func (l *Loop) say(r status.Environment, err error) {
+func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err error) {
 	l.Store.Set(r)
 	l.Metrics.EnvironmentDone(r.Name, string(r.State), r.Took)
 	problems, warnings := r.Problems.Count()
@@ -79,7 +84,11 @@ func (l *Loop) say(r status.Environment, err error) {
 		l.Logger.Error("environment", append(args, "error", err)...)
 		return
 	}
-	l.Logger.Info("environment", args...)
+	level := slog.LevelInfo
+	if quiet {
+		level = slog.LevelDebug
+	}
+	l.Logger.Log(ctx, level, "environment", args...)
 }
 
 // claims say which environment has which place of a GitOps repository.
@@ -137,7 +146,7 @@ func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) e
 	if err != nil && !problems.Stops() {
 		return fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	key, err := l.digest(r, problems, to, remote)
+	key, err := l.digest(r, problems, to, remote, e.report.Pull)
 	if err != nil {
 		return err
 	}
@@ -148,7 +157,7 @@ func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) e
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 	}
 	if to != nil {
-		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: to.Path, Wanted: r.Tree.ID().String()}
+		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: strings.Trim(path.Clean("/"+to.Path), "/"), Wanted: r.Tree.ID().String()}
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
@@ -160,7 +169,7 @@ func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) e
 		return err
 	}
 	e.report = report
-	if e.done, err = l.digest(r, problems, to, remote); err != nil {
+	if e.done, err = l.digest(r, problems, to, remote, report.Pull); err != nil {
 		return err
 	}
 	return nil
@@ -175,7 +184,7 @@ func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 }
 
 // digest names everything that a report depends on.
-func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote) ([sha256.Size]byte, error) {
+func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote, pull *status.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, r.Tree.ID())
 	for _, c := range r.Commits {
@@ -195,11 +204,13 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 			}
 			fmt.Fprintln(h, branch, head)
 		}
-		pulls, err := out.Mirror().Refs("refs/fairlead/pulls/")
-		if err != nil {
-			return [sha256.Size]byte{}, err
+		if pull != nil { // where pull requests are references, somebody may have closed it
+			ref, err := out.Mirror().Refs(fmt.Sprintf("refs/fairlead/pulls/%d", pull.Number))
+			if err != nil {
+				return [sha256.Size]byte{}, err
+			}
+			fmt.Fprintln(h, ref) // fmt prints maps sorted by key
 		}
-		fmt.Fprintln(h, pulls) // fmt prints maps sorted by key
 	}
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/daemon"
+	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// demoCommand is what `fairlead demo` was asked to do.
+type demoCommand struct {
+	*app
+	dir    string
+	listen string
+	once   bool
+}
+
+func newDemo(a *app) *cobra.Command {
+	d := &demoCommand{app: a}
+	c := &cobra.Command{
+		Use:     "demo",
+		GroupID: groupDaemon,
+		Short:   "Watch the daemon work on a sample fleet, on this machine",
+		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
+folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
+It ends with Ctrl-C, and removes the folder.`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to make it in, and to keep")
+	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the status page; another port if it is taken")
+	c.Flags().BoolVar(&d.once, "once", false, "run one cycle, and end")
+	_ = c.MarkFlagDirname("dir")
+	return c
+}
+
+// demoInterval is short, so that nobody has to wait.
+const demoInterval = 2 * time.Second
+
+func (d *demoCommand) run(ctx context.Context) error {
+	dir, remove, err := d.folder()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	o := scaffold.Options{
+		ControlPlane: filepath.Join(dir, "control-plane.git"), GitOps: filepath.Join(dir, "gitops.git"), Sample: true,
+	}
+	daemonSettings := scaffold.Daemon{DataDir: filepath.Join(dir, "data"), Listen: free(d.listen), Interval: demoInterval, Write: true}
+	if err := begin(ctx, o, dir, daemonSettings); err != nil {
+		return err
+	}
+	for _, name := range []string{"control-plane", "gitops"} {
+		clone := exec.CommandContext(ctx, "git", "clone", "--quiet", filepath.Join(dir, name+".git"), filepath.Join(dir, name))
+		if out, err := clone.CombinedOutput(); err != nil {
+			return fmt.Errorf("git clone: %w: %s", err, out)
+		}
+	}
+	settings, problems, err := config.Load(filepath.Join(dir, settingsFile), os.Getenv)
+	if err != nil {
+		return err
+	}
+	if problems.Stops() {
+		return &settingsError{problemsError{"the settings have " + counted(problems.Count()), problems}}
+	}
+	options := daemon.Options{Settings: settings, Version: version().Version, Log: d.err}
+	if d.once {
+		snapshot, err := daemon.Once(ctx, options)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(d.out, statusText(snapshot))
+		return outcome(snapshot)
+	}
+	address := ""
+	options.Ready = func(a string) { address = a }
+	var once sync.Once
+	options.After = func(s status.Snapshot) { once.Do(func() { d.tell(dir, address, s) }) }
+	return daemon.Serve(ctx, options)
+}
+
+// folder gives the folder to work in, and how to remove it.
+func (d *demoCommand) folder() (string, func(), error) {
+	if d.dir == "" {
+		dir, err := os.MkdirTemp("", "fairlead-demo-")
+		return dir, func() { _ = os.RemoveAll(dir) }, err
+	}
+	dir, err := filepath.Abs(d.dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return "", nil, usagef("name one that is not there yet", "%s is not empty", dir)
+	}
+	return dir, func() {}, nil
+}
+
+// free gives the address, or one with another port if somebody has it.
+func free(address string) string {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = listener.Close()
+	return address
+}
+
+// tell says what there is, and what to try.
+func (d *demoCommand) tell(dir, address string, s status.Snapshot) {
+	fmt.Fprintf(d.out, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
+	if path, err := os.Executable(); err == nil {
+		if found, err := exec.LookPath("fairlead"); err != nil || found != path {
+			fmt.Fprintf(d.out, "  alias fairlead=%s\n", shellWord(path))
+		}
+	}
+	first, next := 1, 1
+	for _, e := range s.Environments {
+		if e.Pull == nil {
+			continue
+		}
+		next = max(next, e.Pull.Number+1)
+		if e.Name == "dev" {
+			first = e.Pull.Number
+		}
+	}
+	fmt.Fprintf(d.out, `  cd %[1]s
+  fairlead pr list        # one for each environment
+  fairlead pr show %[2]d      # that of dev: what it means, and its lines
+  fairlead pr merge %[2]d
+
+  cd ../control-plane && git switch dev
+  sed -i.bak 's/debug/info/' configs/*.yaml && git commit -am 'Less noise' && git push
+
+  cd ../gitops            # and, in two seconds, the next one
+  fairlead pr show %[3]d
+
+Ctrl-C ends it.
+`, shellWord(filepath.Join(dir, "gitops")), first, next)
+}

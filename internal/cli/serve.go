@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/daemon"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// settingsFile is where the settings are if nobody says otherwise.
+const settingsFile = "fairlead.yaml"
+
+// serveCommand is what `fairlead serve` was asked to do.
+type serveCommand struct {
+	*app
+	config      string
+	check, once bool
+}
+
+func newServe(a *app) *cobra.Command {
+	s := &serveCommand{app: a}
+	c := &cobra.Command{
+		Use:     "serve",
+		GroupID: groupDaemon,
+		Short:   "Watch a control plane, and keep pull requests for its output",
+		Long: `Serve watches the control plane that the settings name, renders every environment,
+and keeps one pull request for each against its branch of the GitOps repository.
+It may be killed at any time. Nothing is pushed until the settings say write: true.
+
+With "listen" in the settings it answers on /healthz, /readyz, /metrics and
+/api/v1/status, and shows a page on /.
+
+docs/settings.md describes the settings.`,
+		Example: `  fairlead serve --check      are the settings right?
+  fairlead serve --once       one cycle, for cron jobs and CI
+  fairlead serve --config /etc/fairlead/fairlead.yaml`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&s.config, "config", settingsFile, "settings `file`")
+	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
+	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
+	c.MarkFlagsMutuallyExclusive("check", "once")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	a.addOutput(c)
+	return c
+}
+
+// settingsError says that the settings have problems.
+type settingsError struct{ problemsError }
+
+func (s *serveCommand) run(ctx context.Context) error {
+	settings, err := s.settings()
+	if err != nil {
+		return err
+	}
+	if s.check {
+		return s.print(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
+	}
+	o := daemon.Options{Settings: settings, Version: version().Version, Log: s.err}
+	if !s.once {
+		return daemon.Serve(ctx, o)
+	}
+	snapshot, err := daemon.Once(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := s.print(snapshot, func() string { return statusText(snapshot) }); err != nil {
+		return err
+	}
+	return outcome(snapshot)
+}
+
+// settings reads the settings, and says what is wrong with them.
+func (s *serveCommand) settings() (*config.Settings, error) {
+	settings, problems, err := config.Load(s.config, os.Getenv)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", s.config)
+	case err != nil:
+		return nil, err
+	case problems.Stops():
+		return nil, &settingsError{problemsError{"the settings have " + counted(problems.Count()), problems}}
+	}
+	fmt.Fprint(s.err, problemText(problems, s.err))
+	return settings, nil
+}
+
+// outcome gives the error of a cycle in which not everything went well.
+func outcome(snapshot status.Snapshot) error {
+	var failed []error
+	var problems problem.List
+	for _, e := range snapshot.Environments {
+		switch e.State {
+		case status.Failed:
+			failed = append(failed, fmt.Errorf("environment %s: %s", e.Name, e.Error))
+		case status.Problems:
+			problems = append(problems, e.Problems...)
+		}
+	}
+	if failed != nil {
+		return errors.Join(failed...)
+	}
+	if problems != nil {
+		return newProblemsError(problems.Sorted())
+	}
+	return nil
+}
+
+// statusText shows all environments, a line for each.
+func statusText(s status.Snapshot) string {
+	rows := [][]string{{"ENVIRONMENT", "STATE", "PULL REQUEST", ""}}
+	for _, e := range s.Environments {
+		pull, says := "-", e.Change
+		if e.Pull != nil {
+			pull = fmt.Sprint(e.Pull.Number)
+			if e.Pull.URL != "" {
+				pull = e.Pull.URL
+			}
+		}
+		if says == "" || e.State != status.Proposed {
+			says = e.Reason
+		}
+		rows = append(rows, []string{e.Name, string(e.State), pull, says})
+	}
+	return table(rows)
+}

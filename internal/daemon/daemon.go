@@ -1,0 +1,158 @@
+// Package daemon puts the parts of the long-running program together: the loop, its
+// window, and the repositories that a new user begins with.
+//
+// What the package keeps true: the loop runs also when nobody can be listened to
+// yet, and ends with what it is doing when it is told to; a repository that [Start]
+// fills is empty before, or left alone.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/cycle"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/web"
+)
+
+// Options are what a daemon needs.
+type Options struct {
+	Settings *config.Settings
+	Version  string
+	Log      io.Writer
+	// Ready is told the address once the window is open; nil for nobody.
+	Ready func(address string)
+	// After is called after each cycle with what is known then; nil for nobody.
+	After func(status.Snapshot)
+}
+
+// Logger gives the logger that the settings ask for.
+func Logger(s config.Log, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{}
+	if s.Level == "debug" {
+		o.Level = slog.LevelDebug
+	}
+	if s.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// Once runs one cycle, and gives what came of it.
+func Once(ctx context.Context, o Options) (status.Snapshot, error) {
+	store := &status.Store{}
+	loop, err := newLoop(ctx, o, store, nil)
+	if err != nil {
+		return status.Snapshot{}, err
+	}
+	defer loop.Close()
+	err = loop.Cycle(ctx)
+	return store.Snapshot(), err
+}
+
+func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics) (*cycle.Loop, error) {
+	if err := checkGit(ctx, o.Settings); err != nil {
+		return nil, err
+	}
+	return cycle.New(ctx, cycle.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log)})
+}
+
+// Serve runs cycles and answers questions until ctx ends.
+func Serve(ctx context.Context, o Options) error {
+	store, m := &status.Store{}, metrics.New(o.Version)
+	loop, err := newLoop(ctx, o, store, m)
+	if err != nil {
+		return err
+	}
+	defer loop.Close()
+	wake := make(chan struct{}, 1)
+	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: func() {
+		select {
+		case wake <- struct{}{}:
+		default: // it is woken already
+		}
+	}})
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	failed := make(chan error, 1)
+	if o.Settings.Listen != "" {
+		listener, err := net.Listen("tcp", o.Settings.Listen)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		loop.Logger.Info("listening", "address", listener.Addr().String())
+		wait.Go(func() {
+			if err := web.Serve(ctx, listener, window); err != nil {
+				failed <- err
+				stop()
+			}
+		})
+		if o.Ready != nil {
+			o.Ready(listener.Addr().String())
+		}
+	}
+	if !o.Settings.Write {
+		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
+	}
+	loop.Run(ctx, wake, func() {
+		if o.After != nil {
+			o.After(store.Snapshot())
+		}
+	})
+	stop()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// The oldest Git that local repositories are reached with.
+const (
+	leastMajor = 2
+	leastMinor = 30
+)
+
+var gitVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
+
+// gitPatience bounds how long Git may take to say its version.
+const gitPatience = 10 * time.Second
+
+// checkGit sees that Git is there where it is needed: remotes on this machine are
+// reached through it, those on servers are not.
+func checkGit(ctx context.Context, s *config.Settings) error {
+	if git.IsRemote(s.ControlPlane.Repo) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("repositories on this machine are reached with Git: %w", err)
+	}
+	found := gitVersion.FindStringSubmatch(string(out))
+	if found == nil {
+		return errors.New("git --version does not tell its version")
+	}
+	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
+	minor, _ := strconv.Atoi(found[2])
+	if major < leastMajor || major == leastMajor && minor < leastMinor {
+		return fmt.Errorf("git is version %s; %d.%d or newer is needed", found[0], leastMajor, leastMinor)
+	}
+	return nil
+}

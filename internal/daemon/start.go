@@ -1,0 +1,129 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/schemas"
+)
+
+// Repositories are those that a new user begins with.
+type Repositories struct {
+	scaffold.Options
+	// Credentials are asked for before each connection; nil for nobody.
+	Credentials func(context.Context) (git.Credentials, error)
+	Author      git.Signature
+	When        time.Time
+}
+
+// ErrNotEmpty says that a repository has branches already.
+var ErrNotEmpty = errors.New("it is not empty")
+
+// Start fills the control plane and the GitOps repository: bare repositories on this
+// machine, which are made, or empty ones on a server. One of a pair that has
+// branches is left alone, and so is the other.
+func (r Repositories) Start(ctx context.Context) error {
+	schema, ok := schemas.Schema("all")
+	if !ok {
+		return errors.New("there is no schema of all kinds")
+	}
+	r.Schema = schema
+	controlPlane, err := scaffold.ControlPlane(r.Options)
+	if err != nil {
+		return err
+	}
+	gitOps, err := scaffold.GitOps(r.Options)
+	if err != nil {
+		return err
+	}
+	mirrors, err := os.MkdirTemp("", "fairlead-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(mirrors)
+	var ready []*git.Remote
+	for i, place := range []string{r.ControlPlane, r.GitOps} {
+		remote, err := r.empty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
+		if err != nil {
+			return err
+		}
+		ready = append(ready, remote)
+	}
+	for i, branches := range [][]scaffold.Branch{controlPlane, gitOps} {
+		if err := r.fill(ctx, ready[i], branches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty gives a repository that has no branches. One on this machine is made.
+func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Remote, error) {
+	if !git.IsRemote(place) {
+		if err := makeBare(ctx, git.LocalPath(place)); err != nil {
+			return nil, err
+		}
+	}
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: mirror, Credentials: r.Credentials})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return nil, err
+	}
+	branches, err := remote.Mirror().Refs("refs/heads/")
+	if err == nil && len(branches) > 0 {
+		err = fmt.Errorf("%s: %w", git.Redact(place), ErrNotEmpty)
+	}
+	return remote, err
+}
+
+// makeBare makes a bare repository, if there is nothing yet.
+func makeBare(ctx context.Context, path string) error {
+	entries, err := os.ReadDir(path)
+	switch {
+	case err == nil && len(entries) > 0:
+		if _, err := git.Open(path); err != nil {
+			return fmt.Errorf("%s: %w", path, ErrNotEmpty)
+		}
+		return nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	full, err := filepath.Abs(path) // a path that begins with - is no option then
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", full)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("git init %s: %w: %s", path, err, out)
+	}
+	return nil
+}
+
+// fill pushes all branches at once.
+func (r Repositories) fill(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
+	var commits []git.Commit
+	for _, b := range branches {
+		commits = append(commits, git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"})
+	}
+	pack, err := remote.Write(ctx, commits...)
+	if err != nil {
+		return err
+	}
+	var updates []git.RefUpdate
+	for i, b := range branches {
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + b.Name, New: pack.Commits[i]})
+	}
+	return remote.Push(ctx, pack, updates...)
+}
