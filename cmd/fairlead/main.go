@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // CRON_TZ=Europe/Berlin is good on a machine that knows no time zones
 
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
