@@ -139,8 +139,8 @@ func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) e
 	var remote *remote
 	var err error
 	if to != nil {
-		if _, err = l.remotes.open(ctx, to.Repo); err == nil {
-			remote, err = l.remotes.remote(to.Repo)
+		if _, err = l.remotes.open(ctx, l.place(to.Repo)); err == nil {
+			remote, err = l.remotes.remote(l.place(to.Repo))
 		}
 	}
 	if err != nil && !problems.Stops() {

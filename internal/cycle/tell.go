@@ -72,11 +72,7 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 	if e.said[key] == s {
 		return nil
 	}
-	place := c.Repo
-	if mapped, ok := l.mapped(place); ok {
-		place = mapped
-	}
-	repo, err := l.remotes.remote(place)
+	repo, err := l.remotes.remote(l.place(c.Repo))
 	if err != nil {
 		return err
 	}
@@ -103,13 +99,14 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 // maxSaid bounds the statuses that are remembered.
 const maxSaid = 100
 
-func (l *Loop) mapped(place string) (string, bool) {
-	for url, other := range l.Settings.Map {
-		if git.Normalize(url) == git.Normalize(place) {
-			return other, true
+// place gives where a repository is read: elsewhere if the settings say so.
+func (l *Loop) place(repo string) string {
+	for url, place := range l.Settings.Map {
+		if git.Normalize(url) == git.Normalize(repo) {
+			return place
 		}
 	}
-	return "", false
+	return repo
 }
 
 // issue keeps the issue of an environment's problems.

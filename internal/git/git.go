@@ -66,8 +66,12 @@ func (r *Repository) broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// objectCache bounds the memory for objects that deltas are made against.
-const objectCache = 16 * cache.MiByte
+const (
+	// objectCache bounds the memory for objects that deltas are made against.
+	objectCache = 16 * cache.MiByte
+	// openPacks is how many packs of a repository are kept open.
+	openPacks = 8
+)
 
 // Open opens the local repository at path: a bare one, one with a work tree, or a
 // linked work tree.
@@ -159,11 +163,18 @@ func openDir(dir string) (*Repository, error) {
 		}
 		files = dotgit.NewRepositoryFilesystem(files, osfs.New(shared))
 	}
-	store := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), filesystem.Options{AlternatesFS: osfs.New("/")})
+	store := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), filesystem.Options{AlternatesFS: osfs.New("/"), MaxOpenDescriptors: openPacks})
 	if err := checkFormat(store); err != nil {
 		return nil, err
 	}
 	return &Repository{store: store, location: dir, folders: map[tree.ID]counted{}}, nil
+}
+
+// reopen has the list of packs read again. The caller has the lock.
+func (r *Repository) reopen() error {
+	err := r.store.ObjectStorage.Close() // packs that are kept open may be gone
+	r.store.Reindex()
+	return err
 }
 
 // checkFormat refuses the two extensions that change what a reader finds.

@@ -54,8 +54,7 @@ func (r *Repository) repack(ctx context.Context, dir string) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.store.Reindex()
-	return nil
+	return r.reopen()
 }
 
 // reachable gives everything that references lead to. It takes the lock for one

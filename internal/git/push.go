@@ -204,7 +204,7 @@ func (r *Repository) moved(updates []RefUpdate) error {
 		}
 	}
 	r.mu.Lock()
-	r.store.Reindex()
+	err := r.reopen()
 	r.mu.Unlock()
-	return r.apply(u)
+	return errors.Join(err, r.apply(u))
 }

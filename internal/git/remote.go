@@ -126,6 +126,9 @@ var (
 
 // remove deletes the mirror.
 func (m *Remote) remove() error {
+	if m.mirror != nil {
+		_ = m.mirror.store.ObjectStorage.Close() // what cannot be read may also not be closed
+	}
 	m.mirror = nil
 	// Renamed first, it is never there in part.
 	trash := m.options.Dir + ".old"

@@ -7,6 +7,7 @@ package pack
 
 import (
 	"bufio"
+	"bytes"
 	"compress/zlib"
 	"context"
 	"crypto/sha1"
@@ -63,7 +64,9 @@ type Writer struct {
 	offset  int64
 	entries []entry
 	seen    map[tree.ID]struct{}
-	scratch []byte
+	models  map[likeKey][]*likeModel
+
+	scratch, header, body []byte
 }
 
 const (
@@ -92,7 +95,7 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 			pack = nil
 		}
 	}()
-	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}}
+	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}, models: map[likeKey][]*likeModel{}}
 	if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
 		return pack, err
 	}
@@ -137,7 +140,7 @@ func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error
 		}
 	}
 	w.scratch = tree.AppendTree(w.scratch[:0], entries)
-	return w.Object(Tree, t.ID(), w.scratch)
+	return w.similar(Tree, likeness(entries), t.ID(), w.scratch)
 }
 
 func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []map[string]tree.Entry) error {
@@ -160,10 +163,27 @@ func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []map[string]
 	if e.Data == nil && e.ID != emptyBlob {
 		return fmt.Errorf("the content of %s (%s) is not at hand", e.Name, e.ID)
 	}
-	return w.Object(Blob, e.ID, e.Data)
+	return w.similar(Blob, e.Name, e.ID, e.Data)
 }
 
 var emptyBlob = tree.HashBlob(nil)
+
+// likeness tells trees that have the same names in them, such as the folders of
+// deployment targets.
+func likeness(entries []tree.Entry) string {
+	if len(entries) > maxAlike {
+		return ""
+	}
+	key := make([]byte, 0, 128)
+	for _, e := range entries {
+		key = append(append(key, '/'), e.Name...)
+	}
+	return string(key)
+}
+
+// maxAlike is the most entries of trees that are compared: in larger ones, what is
+// different outweighs what is not.
+const maxAlike = 16
 
 func byName(t tree.Tree) map[string]tree.Entry {
 	entries := t.Entries()
@@ -172,6 +192,76 @@ func byName(t tree.Tree) map[string]tree.Entry {
 		names[e.Name] = e
 	}
 	return names
+}
+
+// similar appends an object that is likely to be much like the last one of its kind
+// and key, and then is a difference from that.
+func (w *Writer) similar(kind Kind, key string, id tree.ID, data []byte) error {
+	if _, ok := w.seen[id]; ok {
+		return nil
+	}
+	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
+		return w.Object(kind, id, data)
+	}
+	k := likeKey{kind, key}
+	models := w.models[k]
+	limit := len(data) / 2
+	if kind == Tree { // half of it is ids, in which there is nothing to compress
+		limit = len(data) * 7 / 8
+	}
+	for i, model := range models {
+		if made, ok := model.of(data, limit); ok {
+			w.header = appendOffset(appendObjectHeader(w.header[:0], offsetDelta, len(made)), w.offset-model.at)
+			w.body = appendStored(w.body[:0], made)
+			copy(models[1:], models[:i])
+			models[0] = model
+			return w.raw(id, w.header, w.body)
+		}
+	}
+	at := w.offset
+	if err := w.Object(kind, id, data); err != nil {
+		return err
+	}
+	models = append(models, nil)
+	copy(models[1:], models)
+	models[0] = &likeModel{newDelta(bytes.Clone(data)), at}
+	w.models[k] = models[:min(len(models), maxModels)]
+	return nil
+}
+
+// maxModels is how many objects of a kind and key are kept to compare with, those
+// that were of use last first.
+const maxModels = 4
+
+const (
+	minSimilar = 64      // shorter texts are as short as a difference
+	maxSimilar = 1 << 20 // longer ones would keep too much in memory
+)
+
+// likeKey names objects that are likely to be alike.
+type likeKey struct {
+	kind Kind
+	key  string
+}
+
+// likeModel is the object that others are differences from, and where it is.
+type likeModel struct {
+	*delta
+	at int64
+}
+
+// appendOffset encodes the distance to a base: seven bits a byte, the highest first,
+// in which each byte that follows adds one.
+func appendOffset(dst []byte, distance int64) []byte {
+	var digits [10]byte
+	i := len(digits) - 1
+	digits[i] = byte(distance & 0x7f)
+	for distance >>= 7; distance > 0; distance >>= 7 {
+		distance--
+		i--
+		digits[i] = byte(distance&0x7f) | 0x80
+	}
+	return append(dst, digits[i:]...)
 }
 
 // Object appends one object if the pack does not have it yet.

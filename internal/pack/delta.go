@@ -1,0 +1,160 @@
+package pack
+
+import (
+	"encoding/binary"
+	"hash/adler32"
+	"math/bits"
+)
+
+// delta makes one text from another one that is much like it, in the language of
+// Git's packs: pieces that are copied from the base, and pieces that are inserted.
+type delta struct {
+	base  []byte
+	heads [1 << deltaBits]int32 // 1 + the last place in base whose word has this hash
+	prev  []int32               // by place: 1 + the place before it with the same hash
+	out   []byte
+}
+
+const (
+	deltaBits = 11
+	// deltaWord is the number of bytes that must be equal for a copy to be looked at:
+	// a copy takes up to seven bytes itself.
+	deltaWord = 8
+	// maxTries bounds how many places of the base are compared for one of the text.
+	maxTries = 8
+	// maxCopy and maxInsert are what one instruction can hold.
+	maxCopy   = 0xffff
+	maxInsert = 0x7f
+)
+
+// newDelta prepares a base. The base must not be changed while the delta is used.
+func newDelta(base []byte) *delta {
+	d := &delta{base: base, prev: make([]int32, len(base))}
+	for i := 0; i+deltaWord <= len(base); i++ {
+		h := wordHash(base[i:])
+		d.prev[i] = d.heads[h]
+		d.heads[h] = int32(i + 1)
+	}
+	return d
+}
+
+func wordHash(b []byte) uint32 {
+	return uint32(binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - deltaBits))
+}
+
+// of gives the instructions that make text from the base, or false if they would be
+// longer than limit. They are good until the next call.
+func (d *delta) of(text []byte, limit int) ([]byte, bool) {
+	d.out = binary.AppendUvarint(d.out[:0], uint64(len(d.base)))
+	d.out = binary.AppendUvarint(d.out, uint64(len(text)))
+	done := 0 // all before it is made
+	expect := 0
+	for i := 0; i+deltaWord <= len(text); {
+		from, n, back := d.match(text, i, done, expect)
+		if n == 0 {
+			i++
+			continue
+		}
+		d.insert(text[done : i-back])
+		d.copy(from-back, n+back)
+		i += n
+		done, expect = i, from+n
+		if len(d.out) > limit {
+			return nil, false
+		}
+	}
+	d.insert(text[done:])
+	return d.out, len(d.out) <= limit
+}
+
+// match finds the longest piece of the base that is in text at i; back is how far it
+// reaches back, and not beyond done. What follows the last copy is tried first.
+func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
+	try := func(at int) {
+		if length := common(d.base[at:], text[i:]); length >= deltaWord && length > n {
+			from, n = at, length
+		}
+	}
+	if expect += i - done; expect+deltaWord <= len(d.base) {
+		try(expect)
+	}
+	next := d.heads[wordHash(text[i:])]
+	for range maxTries {
+		if next == 0 || n >= len(text)-i {
+			break
+		}
+		try(int(next - 1))
+		next = d.prev[next-1]
+	}
+	for n > 0 && back < i-done && back < from && d.base[from-back-1] == text[i-back-1] {
+		back++
+	}
+	return from, n, back
+}
+
+// common gives the length of the beginning that two texts share.
+func common(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+func (d *delta) insert(text []byte) {
+	for len(text) > 0 {
+		n := min(len(text), maxInsert)
+		d.out = append(append(d.out, byte(n)), text[:n]...)
+		text = text[n:]
+	}
+}
+
+// copy appends copies: a byte with a bit for each byte of offset and size that is not
+// zero, and these bytes.
+func (d *delta) copy(from, n int) {
+	for n > 0 {
+		size := min(n, maxCopy)
+		at := len(d.out)
+		d.out = append(d.out, 0x80)
+		for i := range 4 {
+			if b := byte(from >> (8 * i)); b != 0 {
+				d.out[at] |= 1 << i
+				d.out = append(d.out, b)
+			}
+		}
+		for i := range 2 {
+			if b := byte(size >> (8 * i)); b != 0 {
+				d.out[at] |= 1 << (4 + i)
+				d.out = append(d.out, b)
+			}
+		}
+		from, n = from+size, n-size
+	}
+}
+
+// appendStored appends a zlib stream of data that is not compressed: what is left of
+// a text once it is a delta is too short to gain from more.
+func appendStored(dst, data []byte) []byte {
+	const maxBlock = 0xffff
+	dst = append(dst, 0x78, 0x01)
+	rest := data
+	for {
+		n := min(len(rest), maxBlock)
+		final := byte(0)
+		if n == len(rest) {
+			final = 1
+		}
+		dst = append(dst, final, byte(n), byte(n>>8), ^byte(n), ^byte(n>>8))
+		dst = append(dst, rest[:n]...)
+		if rest = rest[n:]; len(rest) == 0 {
+			break
+		}
+	}
+	return binary.BigEndian.AppendUint32(dst, adler32.Checksum(data))
+}
