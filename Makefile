@@ -6,7 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages with goroutines of their own (internal/archtest has the list): the race
 # detector has nothing to find in the others.
-RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/...
+RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/... ./internal/forge/... \
+	./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/...
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
@@ -21,8 +22,11 @@ FUZZTIME ?= 1m
 
 all: build lint test
 
+# The version that a build is stamped with, where Git can tell.
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+
 build: ## make bin/fairlead
-	$(GO) build -trimpath -o bin/fairlead ./cmd/fairlead
+	CGO_ENABLED=0 $(GO) build -trimpath $(if $(VERSION),-ldflags '-X github.com/fairlead-io/fairlead/internal/cli.stampedVersion=$(VERSION)') -o bin/fairlead ./cmd/fairlead
 
 test: ## run all tests
 	$(GO) test $(TESTFLAGS) ./...
@@ -49,15 +53,5 @@ fuzz: ## run each fuzz target for FUZZTIME
 		done; \
 	done
 
-demo: ## render the example fleet to out/dev, and say what to look at
-	$(GO) run ./cmd/fairlead render -v -e dev -o out/dev \
-		--base-dir testdata/fleet/base --environment-dir testdata/fleet/dev \
-		--workload platform-svc=testdata/fleet/workloads/platform-svc \
-		--workload shop=testdata/fleet/workloads/shop
-	@echo
-	@echo 'Written in testdata/fleet, rendered to out/dev. A folder for each cluster type; worth a look:'
-	@echo '  out/dev/large/observability-prometheus  Flux; it waits for the ingress controller'
-	@echo '  out/dev/large/checkout-api              a namespace with a quota; values merged from five configs'
-	@echo '  out/dev/small                           the same workloads for Argo CD'
-	@echo '  out/dev/office/backoffice-reports       a Helm chart with its values'
-	@echo '  out/dev/store/checkout-api              a restricted namespace, and values for a shell'
+demo: ## run the daemon over a sample fleet on this machine
+	$(GO) run ./cmd/fairlead demo

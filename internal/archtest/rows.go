@@ -46,7 +46,8 @@ var rows = []row{
 	{"run", impure, "internal/cli"},
 	{"run", impure, "cmd/fairlead"},
 	{"tests", pure, "internal/fleet"},
-	{"tests", impure, "internal/golden internal/gittest internal/crdtest internal/archtest"},
+	{"tests", impure, "internal/gittest"},
+	{"tests", impure, "internal/golden internal/githubfake internal/forgetest internal/crdtest internal/deploytest internal/archtest"},
 }
 
 // place is where a package stands.

@@ -40,6 +40,7 @@ type Busy struct {
 	err   error
 }
 
+// Error says what the server answered.
 func (b *Busy) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
 
 // Unwrap gives what the server answered.

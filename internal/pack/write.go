@@ -346,6 +346,7 @@ func (w *Writer) finish() (sum [checksumSize]byte, size int64, err error) {
 	return sum, w.offset + checksumSize, w.file.Sync()
 }
 
+// Name is what Git calls the pack, without an ending.
 func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
 // Keep makes the pack part of the repository whose packs are in dir. The index is
