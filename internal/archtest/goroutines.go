@@ -9,10 +9,10 @@ import (
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
 	"internal/output/output.go: pass.rows":          "cluster types are rendered in parallel",
-	"internal/cycle/cycle.go: Loop.run":              "environments are worked on in parallel",
-	"internal/cycle/remotes.go: remotes.poll":        "remotes are asked in parallel",
-	"internal/daemon/daemon.go: Serve":               "the window is open while the loop runs",
-	"internal/web/serve.go: serve":                   "serves until it is told to end, and waits for that",
+	"internal/cycle/cycle.go: Loop.each":            "environments are worked on in parallel",
+	"internal/cycle/remotes.go: remotes.poll":       "remotes are asked in parallel",
+	"internal/daemon/daemon.go: together":           "the window is open while the loop runs",
+	"internal/web/serve.go: serve":                  "serves until it is told to end, and waits for that",
 	"internal/gittest/ssh.go: SSHServer.start":      "connections and commands of a test's SSH server, which the end of the test waits for",
 	"internal/source/reading.go: reading.workloads": "workload repositories are read in parallel",
 }

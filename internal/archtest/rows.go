@@ -37,6 +37,7 @@ var rows = []row{
 	{"world", impure, "internal/pack"},
 	{"world", impure, "internal/git"},
 	{"world", impure, "internal/forge internal/config"},
+	{"world", impure, "internal/github internal/gitlab internal/gitea"},
 	{"uses", impure, "internal/source internal/observe"},
 	{"uses", impure, "internal/publish"},
 	{"memory", impure, "internal/status internal/metrics internal/place"},
@@ -46,7 +47,7 @@ var rows = []row{
 	{"run", impure, "internal/cli"},
 	{"run", impure, "cmd/fairlead"},
 	{"tests", pure, "internal/fleet"},
-	{"tests", impure, "internal/gittest"},
+	{"tests", impure, "internal/gittest internal/giteatest"},
 	{"tests", impure, "internal/golden internal/githubfake internal/forgetest internal/crdtest internal/deploytest internal/archtest"},
 }
 

@@ -1,0 +1,48 @@
+package forge
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// RateLimit says that a forge takes no more requests for a while.
+type RateLimit struct {
+	Until time.Time
+}
+
+// Error says until when.
+func (r *RateLimit) Error() string {
+	return "the forge takes no more requests until " + r.Until.UTC().Format(time.RFC3339)
+}
+
+// Refusal is an answer of a forge that is not what was asked for.
+type Refusal struct {
+	What   string // was to be done
+	Said   string // by the forge, in one line
+	Advice string // what to do about it
+	Kind   error  // ErrNotFound and so on; nil if it is none of them
+}
+
+// Error says what was to be done and what came.
+func (r *Refusal) Error() string {
+	if r.Kind != nil {
+		return fmt.Sprintf("%s: %v: %s", r.What, r.Kind, r.Said)
+	}
+	return fmt.Sprintf("%s: %s", r.What, r.Said)
+}
+
+// Unwrap gives the kind.
+func (r *Refusal) Unwrap() error { return r.Kind }
+
+// Hint says what to do about it.
+func (r *Refusal) Hint() string { return r.Advice }
+
+// OneLine makes a text one line of at most so many characters.
+func OneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}

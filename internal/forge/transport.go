@@ -1,0 +1,145 @@
+package forge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	callTimeout = 30 * time.Second
+	maxAnswer   = 10 << 20 // bytes
+)
+
+// ClientOptions say how to reach the API of a forge.
+type ClientOptions struct {
+	API   string       // its URL
+	Forge string       // its name, for errors
+	Base  *http.Client // nil for one with the default settings; without a Timeout it has half a minute
+	// Token is asked for before each request.
+	Token   func(context.Context) (string, error)
+	Limiter *Limiter // shared by all that use the credential; nil for one of its own
+	Now     func() time.Time
+}
+
+// NewClient makes a client that shows the token to the API's host and to no other,
+// within the rate limit, with a bound on each answer, and without asking again for
+// what has not changed. It gives the API's URL too, with a slash at its end.
+func NewClient(o ClientOptions) (*http.Client, *url.URL, error) {
+	at, err := url.Parse(strings.TrimSuffix(o.API, "/") + "/")
+	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.RawQuery != "" || at.Fragment != "" {
+		return nil, nil, fmt.Errorf("the address of %s's API is not an https URL", o.Forge)
+	}
+	if at.User != nil {
+		return nil, nil, fmt.Errorf("the address of %s's API has a password in it, which belongs into the settings' token", o.Forge)
+	}
+	client := http.Client{}
+	if o.Base != nil {
+		client = *o.Base
+	}
+	client.Timeout = cmp.Or(client.Timeout, callTimeout)
+	client.Transport = &apiTransport{
+		next: cmp.Or(client.Transport, http.DefaultTransport), api: at, token: o.Token, limiter: cmp.Or(o.Limiter, &Limiter{}), now: o.Now,
+	}
+	client.CheckRedirect = checkRedirect
+	return &client, at, nil
+}
+
+// checkRedirect refuses redirects that would turn a change into a question.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case req.Method != via[0].Method:
+		return errors.New("it was redirected in a way that changes nothing")
+	case len(via) > 3:
+		return errors.New("it was redirected too often")
+	}
+	return nil
+}
+
+// apiTransport does requests with the credential: only to the API's host, within
+// the rate limit, with a bound on the answer, and without asking again for what has
+// not changed. It reads the whole answer, so that the time-out is for that too.
+type apiTransport struct {
+	next    http.RoundTripper
+	api     *url.URL
+	token   func(context.Context) (string, error)
+	limiter *Limiter
+	known   answers
+	now     func() time.Time
+}
+
+// RoundTrip does a request.
+func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close() // no error here keeps it open
+	}
+	if req.URL.Host != t.api.Host || req.URL.Scheme != t.api.Scheme {
+		return nil, fmt.Errorf("it was redirected to %s://%s, which is not given the token", req.URL.Scheme, req.URL.Host)
+	}
+	if err := t.limiter.check(t.now()); err != nil {
+		return nil, err
+	}
+	token, err := t.token(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	// Redirects come with the headers of the request before.
+	sent := req.Clone(req.Context())
+	sent.Header.Set("Authorization", "Bearer "+token)
+	sent.Header.Del("If-None-Match")
+	stored, ok := t.known.find(req)
+	if ok {
+		sent.Header.Set("If-None-Match", stored.header.Get("ETag"))
+	}
+	answer, err := t.next.RoundTrip(sent)
+	if err != nil {
+		return nil, err
+	}
+	body, err := readAnswer(answer)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.limiter.note(answer, body, t.now()); err != nil {
+		return nil, err
+	}
+	return t.finish(req, answer, body, stored, token)
+}
+
+// finish makes the answer that the library is given.
+func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []byte, stored storedAnswer, token string) (*http.Response, error) {
+	switch {
+	case answer.StatusCode == http.StatusNotModified && stored.header != nil:
+		answer.StatusCode, answer.Status, answer.Header, body = http.StatusOK, "200 OK", stored.header.Clone(), stored.body
+	case answer.StatusCode >= 300:
+		// A server can say what it was sent, and what it says is shown.
+		body = bytes.ReplaceAll(body, []byte(token), []byte("[redacted]"))
+	case answer.StatusCode != http.StatusNoContent && len(bytes.TrimSpace(body)) == 0:
+		return nil, fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
+	default:
+		t.known.keep(req, answer, body)
+	}
+	for _, name := range limitHeaders {
+		answer.Header.Del(name) // libraries would wait by their own clocks
+	}
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return answer, nil
+}
+
+func readAnswer(answer *http.Response) ([]byte, error) {
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("the answer was cut off: %w", err)
+	}
+	if len(body) > maxAnswer {
+		return nil, fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)
+	}
+	return body, nil
+}

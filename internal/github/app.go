@@ -1,0 +1,139 @@
+package github
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// AppOptions say which installation of which GitHub App.
+type AppOptions struct {
+	ID           string // the App's, or its client's
+	Installation int64
+	Key          []byte // the App's private key, PEM
+	API          string // as in Options
+	Client       *http.Client
+	Now          func() time.Time
+}
+
+// String hides the key.
+func (o AppOptions) String() string { return "GitHub App " + o.ID + " [redacted]" }
+
+// GoString hides the key from %#v.
+func (o AppOptions) GoString() string { return o.String() }
+
+// App gives the tokens of an installation of a GitHub App. It may be used
+// concurrently; only one token is asked for at a time.
+type App struct {
+	id           string
+	installation int64
+	key          *rsa.PrivateKey
+	client       *gh.Client
+	now          func() time.Time
+
+	turn    chan struct{} // holds one value while somebody uses what is below
+	token   string
+	expires time.Time
+}
+
+// How long the tokens of an App are used.
+const (
+	appSkew     = time.Minute     // that GitHub's clock may be behind ours
+	appLifetime = 9 * time.Minute // GitHub allows ten
+	tokenMargin = 5 * time.Minute // before it expires, a token is not used any more
+)
+
+// NewApp makes an App; nothing is asked for yet.
+func NewApp(o AppOptions) (*App, error) {
+	if o.ID == "" || o.Installation <= 0 || o.Now == nil {
+		return nil, errors.New("a GitHub App needs its id, the id of its installation, and a clock")
+	}
+	key, err := appKey(o.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the key of GitHub App %s: %w", o.ID, err)
+	}
+	a := &App{id: o.ID, installation: o.Installation, key: key, now: o.Now, turn: make(chan struct{}, 1)}
+	a.client, err = newClient(forge.ClientOptions{API: o.API, Base: o.Client, Token: a.proof, Now: o.Now})
+	return a, err
+}
+
+// appKey reads a key. Its errors say nothing of what is in it.
+func appKey(text []byte) (*rsa.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, &forge.Refusal{What: "read it", Said: "it is not a key in PEM",
+			Advice: "give the file that GitHub made when the key was generated; it begins with -----BEGIN RSA PRIVATE KEY-----"}
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if private, ok := key.(*rsa.PrivateKey); err == nil && ok {
+		return private, nil
+	}
+	return nil, &forge.Refusal{What: "read it", Said: "it is not a private RSA key", Advice: "generate one in the settings of the App"}
+}
+
+// String hides the token.
+func (a *App) String() string {
+	return fmt.Sprintf("installation %d of GitHub App %s", a.installation, a.id)
+}
+
+// GoString hides the token from %#v.
+func (a *App) GoString() string { return a.String() }
+
+// Token gives a token that can be used for some minutes still.
+func (a *App) Token(ctx context.Context) (string, error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if a.token != "" && a.now().Before(a.expires.Add(-tokenMargin)) {
+		return a.token, nil
+	}
+	made, _, err := a.client.Apps.CreateInstallationToken(ctx, a.installation, &gh.InstallationTokenOptions{})
+	if err != nil {
+		return "", explain("get a token for "+a.String(), err)
+	}
+	if made.GetToken() == "" {
+		return "", fmt.Errorf("get a token for %s: the answer has none", a)
+	}
+	a.token, a.expires = made.GetToken(), made.GetExpiresAt().Time
+	return a.token, nil
+}
+
+// proof makes the JSON Web Token by which the App shows who it is.
+func (a *App) proof(context.Context) (string, error) {
+	now := a.now()
+	claims, err := json.Marshal(struct {
+		Issued  int64  `json:"iat"`
+		Expires int64  `json:"exp"`
+		Issuer  string `json:"iss"`
+	}{now.Add(-appSkew).Unix(), now.Add(appLifetime).Unix(), a.id})
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, a.key, crypto.SHA256, sum[:])
+	if err != nil {
+		return "", err
+	}
+	return text + "." + encode(signature), nil
+}

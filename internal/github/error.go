@@ -1,0 +1,90 @@
+package github
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// explain says what an error of a request means.
+func explain(what string, err error) error {
+	var answer *gh.ErrorResponse
+	var failed *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answer):
+		return explainAnswer(what, answer)
+	case errors.As(err, &failed):
+		err = failed.Err // what is around it is a URL, which an answer can have chosen
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func explainAnswer(what string, e *gh.ErrorResponse) error {
+	r := &forge.Refusal{What: what, Said: said(e)}
+	switch status := e.Response.StatusCode; {
+	case status == http.StatusNotFound || status == http.StatusGone:
+		r.Kind = forge.ErrNotFound
+		r.Advice = "see whether the name is right and the token may see it: GitHub says the same of what is not there and of what is private"
+	case status == http.StatusUnauthorized:
+		r.Said = "the token was not accepted: " + r.Said
+		r.Advice = "see whether the token has expired or was revoked"
+	case status == http.StatusForbidden:
+		r.Said, r.Advice = "the token may not do that: "+r.Said, neededScope(e.Response.Header)
+	case status == http.StatusUnprocessableEntity && mentions(e, "already exists"):
+		r.Kind = forge.ErrExists
+	case status == http.StatusUnprocessableEntity && mentions(e, "no commits between"):
+		r.Kind = ErrNoDifference
+	}
+	return r
+}
+
+// neededScope names what a token lacks.
+func neededScope(h http.Header) string {
+	has := h.Get("X-OAuth-Scopes")
+	if needed := h.Get("X-Accepted-GitHub-Permissions"); needed != "" && has == "" {
+		return "give the token or the App the permission " + oneLine(needed)
+	}
+	if needed := h.Get("X-Accepted-OAuth-Scopes"); needed != "" {
+		if has == "" {
+			has = "none"
+		}
+		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", oneLine(needed), oneLine(has))
+	}
+	return "see what the token may do, and whether the organisation asks for single sign-on or allows only some addresses"
+}
+
+// mentions reports whether an error has a phrase in one of its messages, which is
+// all that GitHub tells these apart by.
+func mentions(e *gh.ErrorResponse, phrase string) bool {
+	return strings.Contains(strings.ToLower(said(e)), phrase)
+}
+
+// said gives what GitHub said, in one line.
+func said(e *gh.ErrorResponse) string {
+	parts := []string{fmt.Sprintf("%d", e.Response.StatusCode)}
+	if e.Message != "" {
+		parts = append(parts, e.Message)
+	}
+	for _, detail := range e.Errors {
+		switch {
+		case detail.Message != "":
+			parts = append(parts, detail.Message)
+		case detail.Field != "":
+			parts = append(parts, detail.Field+" is "+detail.Code)
+		}
+	}
+	return oneLine(strings.Join(parts, ": "))
+}
+
+// maxSaying bounds what is shown of a server's answer, in characters.
+const maxSaying = 300
+
+func oneLine(text string) string { return forge.OneLine(text, maxSaying) }

@@ -1,0 +1,354 @@
+// Package github is the forge of github.com and of GitHub Enterprise Server.
+//
+// What the package keeps true: a lookup names owner and branch, and its answer is
+// checked; only what has our mark is ours; the token goes to the API's host and to no
+// other, and is in no error.
+package github
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// ErrNoDifference says that a branch has nothing that the other has not.
+var ErrNoDifference = errors.New("there is nothing to merge")
+
+// Options say which repository of GitHub, or of a GitHub Enterprise Server.
+type Options struct {
+	Repo string // "owner/name"
+	API  string // "" is https://api.github.com; a server of one's own has https://HOST/api/v3
+	// Token is asked for before each request.
+	Token  func(context.Context) (string, error)
+	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
+	// Limiter is shared by all that use one credential; nil for one of its own.
+	Limiter *forge.Limiter
+	// Observe is told of each request: what it was for, how long it took, and what
+	// went wrong; nil for nobody.
+	Observe func(op string, took time.Duration, err error)
+	Now     func() time.Time
+}
+
+// Forge is a repository of GitHub. It may be used concurrently.
+//
+// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
+// the labels that we gave, and why we closed it. Labels that people gave are not
+// given, and stay.
+type Forge struct {
+	owner, name string
+	client      *gh.Client
+	observe     func(string, time.Duration, error)
+	now         func() time.Time
+
+	mu        sync.Mutex
+	said      map[statusKey]forge.Status // what we said last
+	unlabeled error                      // why no issue is opened any more
+}
+
+type statusKey struct{ commit, context string }
+
+// maxSaid bounds how many statuses are remembered.
+const maxSaid = 1024
+
+// New makes a Forge; nothing is read yet.
+func New(o Options) (*Forge, error) {
+	owner, name, _ := strings.Cut(o.Repo, "/")
+	if owner == "" || name == "" || url.PathEscape(owner) != owner || url.PathEscape(name) != name {
+		return nil, fmt.Errorf("%q is not the name of a repository on GitHub, owner/name", o.Repo)
+	}
+	if o.Token == nil || o.Now == nil {
+		return nil, errors.New("GitHub needs a token and a clock")
+	}
+	client, err := newClient(forge.ClientOptions{API: o.API, Base: o.Client, Token: o.Token, Limiter: o.Limiter, Now: o.Now})
+	if err != nil {
+		return nil, err
+	}
+	return &Forge{owner: owner, name: name, client: client, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+}
+
+// Name is "github".
+func (g *Forge) Name() string { return "github" }
+
+// newClient makes a client of GitHub's API.
+func newClient(o forge.ClientOptions) (*gh.Client, error) {
+	o.API, o.Forge = cmp.Or(o.API, publicAPI), "GitHub"
+	client, at, err := forge.NewClient(o)
+	if err != nil {
+		return nil, err
+	}
+	c := gh.NewClient(client)
+	c.BaseURL, c.UserAgent = at, "fairlead"
+	return c, nil
+}
+
+const publicAPI = "https://api.github.com"
+
+func (g *Forge) repo() string { return g.owner + "/" + g.name }
+
+// call does one request, says in an error what it was for, and tells the observer.
+func call[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (T, *gh.Response, error) {
+	start := g.now()
+	v, answer, err := do()
+	err = explain(op+" of "+g.repo(), err)
+	if g.observe != nil {
+		g.observe(op, g.now().Sub(start), err)
+	}
+	return v, answer, err
+}
+
+// pages reads all pages of a list.
+func pages[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
+	var all []T
+	o := gh.ListOptions{PerPage: 100}
+	for {
+		some, answer, err := call(g, op, func() ([]T, *gh.Response, error) { return page(o) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if answer.NextPage <= o.Page {
+			return all, nil
+		}
+		o.Page = answer.NextPage
+	}
+}
+
+// Pulls gives our pull requests from a branch to another, newest first.
+func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	found, err := pages(g, "list pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.List(ctx, g.owner, g.name, &gh.PullRequestListOptions{
+			// Without the owner, GitHub ignores the branch.
+			State: "all", Head: g.owner + ":" + head, Base: base, Sort: "created", Direction: "desc", ListOptions: o,
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Pull
+	for _, p := range found {
+		pull, _, err := g.read(p)
+		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pull)
+	}
+	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
+	// One is on two pages if another was opened in between.
+	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+}
+
+// read understands a pull request. The error is ErrNotFound if it is not ours.
+func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
+	d, ok := forge.ReadDocument(p.GetBody())
+	if !ok || p.GetNumber() == 0 || !strings.EqualFold(p.GetHead().GetRepo().GetFullName(), p.GetBase().GetRepo().GetFullName()) {
+		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.GetNumber(), forge.ErrNotFound)
+	}
+	pull := forge.Pull{
+		Proposal: forge.Proposal{Mark: d.Mark, Head: p.GetHead().GetRef(), Base: p.GetBase().GetRef(), Title: p.GetTitle(), Body: d.Text},
+		Number:   p.GetNumber(), State: forge.Open, Commit: p.GetHead().GetSHA(), URL: p.GetHTMLURL(),
+	}
+	if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.repo()) {
+		return pull, d, &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + now, Advice: "write its new name into the settings"}
+	}
+	for _, name := range d.Labels {
+		if hasLabel(p, name) {
+			pull.Labels = append(pull.Labels, name)
+		}
+	}
+	switch {
+	case p.MergedAt != nil:
+		pull.State = forge.Merged
+	case p.GetState() == "closed":
+		pull.State, pull.Reason = forge.Closed, d.Reason
+	}
+	return pull, d, nil
+}
+
+func hasLabel(p *gh.PullRequest, name string) bool {
+	return slices.ContainsFunc(p.Labels, func(l *gh.Label) bool { return strings.EqualFold(l.GetName(), name) })
+}
+
+// Open opens a pull request. The error is ErrExists if there is an open one, be it
+// somebody else's, and ErrNoDifference if the branch has nothing to merge.
+func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
+	body, err := d.Write()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	p, _, err := call(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Create(ctx, g.owner, g.name, &gh.NewPullRequest{
+			Title: gh.String(forge.Title(o.Title)), Head: &o.Head, Base: &o.Base, Body: &body,
+		})
+	})
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	if err := g.label(ctx, p, nil, d.Labels); err != nil {
+		return forge.Pull{}, err
+	}
+	pull, _, err := g.read(p)
+	return pull, err
+}
+
+func sortedLabels(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// label gives a pull request the labels that are wanted, and takes those from it
+// that were ours. It notes in p what it did.
+func (g *Forge) label(ctx context.Context, p *gh.PullRequest, ours, wanted []string) error {
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p, name) })
+	if len(missing) > 0 {
+		now, err := g.addLabels(ctx, p.GetNumber(), missing)
+		if err != nil {
+			return err
+		}
+		p.Labels = now
+	}
+	for _, name := range ours {
+		same := func(other string) bool { return strings.EqualFold(other, name) }
+		if !hasLabel(p, name) || slices.ContainsFunc(wanted, same) {
+			continue
+		}
+		_, _, err := call(g, "remove a label", func() (any, *gh.Response, error) {
+			answer, err := g.client.Issues.RemoveLabelForIssue(ctx, g.owner, g.name, p.GetNumber(), url.PathEscape(name))
+			return nil, answer, err
+		})
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+		p.Labels = slices.DeleteFunc(p.Labels, func(l *gh.Label) bool { return same(l.GetName()) })
+	}
+	return nil
+}
+
+// addLabels adds labels, and gives all that there are then. go-github sends them in
+// a form that GitHub's description no longer has.
+func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*gh.Label, error) {
+	body := struct {
+		Labels []string `json:"labels"`
+	}{names}
+	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.repo(), number), body)
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := call(g, "label", func() ([]*gh.Label, *gh.Response, error) {
+		var all []*gh.Label
+		answer, err := g.client.Do(ctx, req, &all)
+		return all, answer, err
+	})
+	return all, err
+}
+
+// find reads one of our pull requests by its number.
+func (g *Forge) find(ctx context.Context, number int) (*gh.PullRequest, forge.Pull, forge.Document, error) {
+	p, _, err := call(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
+	})
+	if err != nil {
+		return nil, forge.Pull{}, forge.Document{}, err
+	}
+	pull, d, err := g.read(p)
+	return p, pull, d, err
+}
+
+// Edit makes title, body and labels of a pull request as they are here. Of the
+// labels it removes only those that we gave.
+func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+	p, pull, old, err := g.find(ctx, number)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	d := forge.Document{Text: o.Body, Mark: old.Mark, Labels: sortedLabels(o.Labels), Reason: pull.Reason}
+	body, err := d.Write()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	// The labels come first: the body says which are ours until they are gone.
+	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
+		return forge.Pull{}, err
+	}
+	if title := forge.Title(o.Title); title != p.GetTitle() || body != p.GetBody() {
+		if p, err = g.update(ctx, "edit a pull request", number, &gh.PullRequest{Title: &title, Body: &body}); err != nil {
+			return forge.Pull{}, err
+		}
+	}
+	pull, _, err = g.read(p)
+	return pull, err
+}
+
+func (g *Forge) update(ctx context.Context, op string, number int, to *gh.PullRequest) (*gh.PullRequest, error) {
+	p, _, err := call(g, op, func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Edit(ctx, g.owner, g.name, number, to)
+	})
+	return p, err
+}
+
+// Close closes a pull request that is open, and says why at the end of its body: it
+// is written in the same request, so that one is not without the other.
+func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+	_, pull, d, err := g.find(ctx, number)
+	if err != nil || pull.State != forge.Open {
+		return err
+	}
+	d.Reason = strings.Join(strings.Fields(reason), " ")
+	body, err := d.Write()
+	if err != nil {
+		return err
+	}
+	_, err = g.update(ctx, "close a pull request", number, &gh.PullRequest{Body: &body, State: gh.String("closed")})
+	return err
+}
+
+// maxDescription is how many characters GitHub shows of a status.
+const maxDescription = 140
+
+// SetStatus says how a commit fares. What was said by us already is not said again:
+// GitHub keeps every status, and takes no more than a thousand.
+func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	key := statusKey{commit, s.Context}
+	if g.saidAlready(key, s) {
+		return nil
+	}
+	status := &gh.RepoStatus{
+		State: gh.String(string(s.Outcome)), Context: &s.Context, Description: gh.String(forge.OneLine(s.Description, maxDescription)),
+	}
+	if s.URL != "" {
+		status.TargetURL = &s.URL
+	}
+	_, _, err := call(g, "set a status", func() (*gh.RepoStatus, *gh.Response, error) {
+		return g.client.Repositories.CreateStatus(ctx, g.owner, g.name, commit, status)
+	})
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.said) >= maxSaid {
+		clear(g.said)
+	}
+	g.said[key] = s
+	return nil
+}
+
+func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	said, ok := g.said[key]
+	return ok && said == s
+}

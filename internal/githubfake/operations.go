@@ -1,0 +1,253 @@
+package githubfake
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// call is a request for a repository.
+type call struct {
+	repo   *repository
+	item   *item // that the path names
+	params map[string]string
+	query  url.Values
+	fields object
+}
+
+func (c call) text(field string) string {
+	text, _ := c.fields[field].(string)
+	return text
+}
+
+// operations are what this GitHub does.
+var operations = map[string]func(*Server, call) reply{
+	"GET /repos/{owner}/{repo}/pulls":                 (*Server).listPulls,
+	"POST /repos/{owner}/{repo}/pulls":                (*Server).openPull,
+	"GET /repos/{owner}/{repo}/pulls/{pull_number}":   (*Server).showPull,
+	"PATCH /repos/{owner}/{repo}/pulls/{pull_number}": (*Server).editPull,
+
+	"GET /repos/{owner}/{repo}/issues":                                 (*Server).listIssues,
+	"POST /repos/{owner}/{repo}/issues":                                (*Server).openIssue,
+	"GET /repos/{owner}/{repo}/issues/{issue_number}":                  (*Server).showIssue,
+	"PATCH /repos/{owner}/{repo}/issues/{issue_number}":                (*Server).editIssue,
+	"POST /repos/{owner}/{repo}/issues/{issue_number}/labels":          (*Server).addLabels,
+	"DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}": (*Server).removeLabel,
+	"POST /repos/{owner}/{repo}/statuses/{sha}":                        (*Server).addStatus,
+}
+
+// do does what a request asks for.
+func (s *Server) do(op operation, fields object) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bearer := strings.TrimPrefix(op.input.Request.Header.Get("Authorization"), "Bearer ")
+	if strings.HasPrefix(op.input.Route.Path, "/app/") {
+		return s.installationToken(op, bearer)
+	}
+	if bearer == "" || bearer != s.Token && (s.app == nil || !s.app.tokens[bearer]) {
+		return fail(http.StatusUnauthorized, "Bad credentials")
+	}
+	params := op.input.PathParams
+	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields}
+	if c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]; c.repo == nil {
+		return fail(http.StatusNotFound, "Not Found")
+	}
+	s.look(c.repo)
+	if text := params["pull_number"] + params["issue_number"]; text != "" {
+		c.item = c.repo.items[number(text)]
+		if c.item == nil || params["pull_number"] != "" && c.item.pull == nil {
+			return fail(http.StatusNotFound, "Not Found")
+		}
+	}
+	do := operations[op.name()]
+	if do == nil {
+		s.t.Errorf("%s is described, but not done", op.name())
+		return fail(http.StatusNotFound, "Not Found")
+	}
+	return do(s, c)
+}
+
+func (s *Server) showPull(c call) reply {
+	return reply{status: http.StatusOK, value: c.repo.pullObject(c.item, true)}
+}
+
+func (s *Server) editPull(c call) reply {
+	if r := s.editItem(c, c.item); r.status != http.StatusOK {
+		return r
+	}
+	return s.showPull(c)
+}
+
+// pullObject shows a pull request. One in a list does not say whether it is merged,
+// but when.
+func (r *repository) pullObject(i *item, alone bool) object {
+	o := object{
+		"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("pull", i.number),
+		"merged_at": nil,
+		"head":      object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.owner() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
+		"base":      object{"ref": i.pull.base, "label": r.owner() + ":" + i.pull.base, "repo": repoObject(r)},
+	}
+	if i.pull.merged {
+		o["merged_at"] = "2026-01-01T00:00:00Z"
+	}
+	if alone {
+		o["merged"] = i.pull.merged
+	}
+	return o
+}
+
+func repoObject(r *repository) object {
+	_, name, _ := strings.Cut(r.name, "/")
+	return object{"name": name, "full_name": r.name}
+}
+
+func state(i *item) string {
+	if i.open {
+		return "open"
+	}
+	return "closed"
+}
+
+func labels(i *item) []any {
+	all := []any{}
+	for _, name := range i.labels {
+		all = append(all, object{"name": name})
+	}
+	return all
+}
+
+func (s *Server) listIssues(c call) reply {
+	q := c.query
+	all := c.repo.newest(func(i *item) bool {
+		for name := range strings.SplitSeq(q.Get("labels"), ",") {
+			if name != "" && !hasLabel(i, name) {
+				return false
+			}
+		}
+		return inState(i, q.Get("state"))
+	})
+	return s.page(q, shown(q, all, func(i *item) any { return c.repo.issueObject(i) }))
+}
+
+func (r *repository) issueObject(i *item) object {
+	o := object{"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("issues", i.number)}
+	if i.pull != nil {
+		url := r.page("pull", i.number)
+		o["pull_request"] = object{"url": url, "html_url": url, "diff_url": url, "patch_url": url}
+	}
+	return o
+}
+
+func (s *Server) openIssue(c call) reply {
+	i := item{}
+	if r := s.editItem(c, &i); r.status != http.StatusOK {
+		return r
+	}
+	if names, ok := c.fields["labels"].([]any); ok {
+		addTo(&i, names)
+	}
+	return reply{status: http.StatusCreated, value: c.repo.issueObject(c.repo.new(i))}
+}
+
+func (s *Server) showIssue(c call) reply {
+	return reply{status: http.StatusOK, value: c.repo.issueObject(c.item)}
+}
+
+func (s *Server) editIssue(c call) reply {
+	if r := s.editItem(c, c.item); r.status != http.StatusOK {
+		return r
+	}
+	return s.showIssue(c)
+}
+
+func (s *Server) addLabels(c call) reply {
+	names, _ := c.fields["labels"].([]any)
+	addTo(c.item, names)
+	return reply{status: http.StatusOK, value: labels(c.item)}
+}
+
+func addTo(i *item, names []any) {
+	for _, name := range names {
+		if text, ok := name.(string); ok && !hasLabel(i, text) {
+			i.labels = append(i.labels, text)
+		}
+	}
+}
+
+func hasLabel(i *item, name string) bool {
+	return slices.ContainsFunc(i.labels, func(other string) bool { return strings.EqualFold(other, name) })
+}
+
+func (s *Server) removeLabel(c call) reply {
+	name, err := url.PathUnescape(c.params["name"])
+	if err != nil || !hasLabel(c.item, name) {
+		return fail(http.StatusNotFound, "Label does not exist")
+	}
+	c.item.labels = slices.DeleteFunc(c.item.labels, func(other string) bool { return strings.EqualFold(other, name) })
+	return reply{status: http.StatusOK, value: labels(c.item)}
+}
+
+// installationToken gives out a token of an App for an hour.
+func (s *Server) installationToken(op operation, proof string) reply {
+	if s.app == nil || op.input.PathParams["installation_id"] != s.app.installation {
+		return fail(http.StatusNotFound, "Not Found")
+	}
+	issued, err := s.app.verify(proof)
+	if err != nil {
+		return fail(http.StatusUnauthorized, err.Error())
+	}
+	token := fmt.Sprintf("fake-installation-token-%d", len(s.app.tokens)+1)
+	s.app.tokens[token] = true
+	return reply{status: http.StatusCreated, value: object{
+		"token": token, "expires_at": issued.Add(time.Hour).UTC().Format(time.RFC3339),
+	}}
+}
+
+// verify checks a JSON Web Token as GitHub does, and gives when it was issued, which
+// is this GitHub's clock.
+func (a *app) verify(proof string) (time.Time, error) {
+	text, signature, _ := cutLast(proof)
+	sum := sha256.Sum256([]byte(text))
+	raw, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil || rsa.VerifyPKCS1v15(a.key, crypto.SHA256, sum[:], raw) != nil {
+		return time.Time{}, errors.New("A JSON web token could not be decoded")
+	}
+	head, body, _ := strings.Cut(text, ".")
+	var h struct{ Alg, Typ string }
+	var claims struct {
+		Iat, Exp int64
+		Iss      string
+	}
+	for part, into := range map[string]any{head: &h, body: &claims} {
+		raw, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || json.Unmarshal(raw, into) != nil {
+			return time.Time{}, errors.New("A JSON web token could not be decoded")
+		}
+	}
+	switch {
+	case h.Alg != "RS256":
+		return time.Time{}, errors.New("'alg' is not RS256")
+	case claims.Iss != a.id:
+		return time.Time{}, errors.New("'Issuer' claim ('iss') must be an Integer")
+	case claims.Exp-claims.Iat > 600:
+		return time.Time{}, errors.New("'Expiration time' claim ('exp') is too far in the future")
+	}
+	return time.Unix(claims.Iat, 0), nil
+}
+
+func cutLast(text string) (string, string, bool) {
+	i := strings.LastIndex(text, ".")
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}

@@ -1,0 +1,124 @@
+package githubfake
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/gittest"
+)
+
+// Proposed is a pull request of a person.
+type Proposed struct {
+	From        string // owner/name of the repository that has the branch; "" for the same one
+	Head, Base  string
+	Title, Body string
+}
+
+// people lets somebody do something in a repository, as it is now.
+func (s *Server) people(repo string, do func(*repository)) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repositories[strings.ToLower(repo)]
+	if r == nil {
+		s.t.Fatalf("there is no repository %s", repo)
+	}
+	s.look(r)
+	do(r)
+}
+
+// Fork makes a copy of a repository, with all branches, for another owner.
+func (s *Server) Fork(repo, owner string) string {
+	s.t.Helper()
+	_, name, _ := strings.Cut(repo, "/")
+	fork := owner + "/" + name
+	gittest.Git(s.t, s.Git.Root, "clone", "-q", "--bare", s.Git.Dir(repo), s.Git.Dir(fork))
+	s.add(fork)
+	return fork
+}
+
+// Propose opens a pull request as a person does, and gives its number.
+func (s *Server) Propose(repo string, p Proposed) (number int) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) {
+		from := r
+		if p.From != "" {
+			from = s.repositories[strings.ToLower(p.From)]
+		}
+		i, bad := s.newPull(r, from, p.Head, p.Base)
+		if bad != nil {
+			s.t.Fatalf("open a pull request: %v", bad.value)
+		}
+		i.title, i.body = p.Title, p.Body
+		number = i.number
+	})
+	return number
+}
+
+// Merge merges a pull request with a merge commit, or its changes as one commit.
+func (s *Server) Merge(repo string, number int, squash bool) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) {
+		i := r.items[number]
+		if i == nil || i.pull == nil || !i.open || i.pull.headRepo != r {
+			s.t.Fatalf("pull request %d of %s cannot be merged", number, repo)
+		}
+		base := s.branches(r)["refs/heads/"+i.pull.base]
+		tree := gittest.Git(s.t, r.dir, "merge-tree", "--write-tree", base, i.pull.commit)
+		args := []string{"commit-tree", tree, "-m", i.title, "-p", base}
+		if !squash {
+			args = append(args, "-p", i.pull.commit)
+		}
+		merged := gittest.Git(s.t, r.dir, args...)
+		gittest.Git(s.t, r.dir, "update-ref", "refs/heads/"+i.pull.base, merged, base)
+		i.pull.merged, i.open = true, false
+	})
+}
+
+// SetOpen closes or opens an issue or a pull request.
+func (s *Server) SetOpen(repo string, number int, open bool) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { r.items[number].open = open })
+}
+
+// Write writes the body of an issue or a pull request.
+func (s *Server) Write(repo string, number int, body string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { r.items[number].body = body })
+}
+
+// Label adds labels to an issue or a pull request.
+func (s *Server) Label(repo string, number int, names ...string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) {
+		for _, name := range names {
+			addTo(r.items[number], []any{name})
+		}
+	})
+}
+
+// Labels gives the labels of an issue or a pull request, sorted.
+func (s *Server) Labels(repo string, number int) (names []string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { names = slices.Sorted(slices.Values(r.items[number].labels)) })
+	return names
+}
+
+// Copies opens many pull requests that are as another one, and closed.
+func (s *Server) Copies(repo string, number, times int) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) {
+		for range times {
+			of := *r.items[number]
+			of.pull = &pull{headRepo: of.pull.headRepo, head: of.pull.head, base: of.pull.base, commit: of.pull.commit}
+			r.new(of).open = false
+		}
+	})
+}
+
+// Statuses gives all that was said about a commit, oldest first.
+func (s *Server) Statuses(repo, commit string) (all []Status) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { all = slices.Clone(r.statuses[commit]) })
+	return all
+}
