@@ -43,7 +43,7 @@ var rows = []row{
 	{"memory", impure, "internal/status internal/metrics internal/place"},
 	{"run", impure, "internal/cycle"},
 	{"run", impure, "internal/web"},
-	{"run", impure, "internal/daemon"},
+	{"run", impure, "internal/daemon internal/display"},
 	{"run", impure, "internal/cli"},
 	{"run", impure, "cmd/fairlead"},
 	{"tests", pure, "internal/fleet"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/schedule"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -25,7 +26,7 @@ type checkCommand struct {
 // checkReport is what check found.
 type checkReport struct {
 	Environments []checkedEnvironment `json:"environments"`
-	Problems     []foundProblem       `json:"problems"`
+	Problems     []display.Found      `json:"problems"`
 }
 
 // checkedEnvironment is the report on one environment.
@@ -38,17 +39,6 @@ type checkedEnvironment struct {
 	Targets      int            `json:"targets"`
 	Assignments  int            `json:"assignments"`
 	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
-}
-
-// foundProblem is a problem and the environments that have it.
-type foundProblem struct {
-	problem.Problem
-	Environments []string `json:"environments,omitempty"`
-}
-
-// ofSome reports whether some environments have a problem, and others not.
-func (r checkReport) ofSome(p foundProblem) bool {
-	return len(p.Environments) > 0 && len(p.Environments) < len(r.Environments)
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -106,7 +96,7 @@ func (k *checkCommand) run(ctx context.Context) error {
 		return err
 	}
 	if list := all.list().Sorted(); list.Stops() {
-		return &problemsError{summary: "the control plane has " + counted(list.Count())}
+		return &problemsError{summary: "the control plane has " + display.Counted(list.Count())}
 	}
 	return nil
 }
@@ -141,21 +131,22 @@ func (f found) add(environment string, list problem.List) {
 func (f found) list() problem.List { return slices.Collect(maps.Keys(f)) }
 
 // sorted gives the problems in their one order, each once.
-func (f found) sorted() []foundProblem {
-	problems := []foundProblem{}
+func (f found) sorted() []display.Found {
+	problems := []display.Found{}
 	for _, p := range f.list().Sorted() {
-		problems = append(problems, foundProblem{p, slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
+		problems = append(problems, display.Found{Problem: p, Environments: slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
 	}
 	return problems
 }
 
 func (k *checkCommand) show(r checkReport) error {
+	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.fileOf}
 	switch k.format {
 	case "github":
-		_, err := fmt.Fprint(k.out, annotations(r, k.fileOf))
+		_, err := fmt.Fprint(k.out, ci.GitHub())
 		return err
 	case "sarif":
-		data, err := asJSON(sarif(r, k.fileOf))
+		data, err := ci.SARIF()
 		if err != nil {
 			return err
 		}
@@ -170,11 +161,11 @@ func (k *checkCommand) text(r checkReport) string {
 	var b strings.Builder
 	b.WriteString(k.problems(r))
 	for _, e := range r.Environments {
-		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, counted(e.Problems, e.Warnings),
-			plural(e.ClusterTypes, "cluster type"), plural(e.Targets, "deployment target"), plural(e.Assignments, "assignment"))
+		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.Counted(e.Problems, e.Warnings),
+			display.Plural(e.ClusterTypes, "cluster type"), display.Plural(e.Targets, "deployment target"), display.Plural(e.Assignments, "assignment"))
 		if k.verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
-				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], visible(kind))
+				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.Visible(kind))
 			}
 		}
 	}
@@ -187,17 +178,17 @@ func (k *checkCommand) problems(r checkReport) string {
 	var shared problem.List
 	some := map[string]problem.List{}
 	for _, p := range r.Problems {
-		if !r.ofSome(p) {
+		if !p.OfSome(len(r.Environments)) {
 			shared = append(shared, p.Problem)
 			continue
 		}
-		names := enumerate(p.Environments, "and")
+		names := display.Enumerate(p.Environments, "and")
 		some[names] = append(some[names], p.Problem)
 	}
 	var b strings.Builder
-	b.WriteString(problemText(shared, k.out))
+	b.WriteString(display.Problems(shared, k.out))
 	for _, names := range slices.Sorted(maps.Keys(some)) {
-		fmt.Fprintf(&b, "in %s:\n%s", names, problemText(some[names], k.out))
+		fmt.Fprintf(&b, "in %s:\n%s", names, display.Problems(some[names], k.out))
 	}
 	return b.String()
 }

@@ -18,12 +18,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
 // app is what the commands share.
 type app struct {
-	out, err *stream
+	out, err *display.Stream
 	format   string // of --output
 	verbose  bool
 }
@@ -45,7 +46,7 @@ var commands = []func(*app) *cobra.Command{
 // Main runs the program and gives its exit code. When ctx ends, what is under way
 // is given up, and nothing is written.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{out: newStream(stdout), err: newStream(stderr), format: "text"}
+	a := &app{out: display.NewStream(stdout), err: display.NewStream(stderr), format: "text"}
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -141,9 +142,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		case n > most && most == 0:
 			return usagef(hint, "%s takes no arguments, and there is %q", c.CommandPath(), args[0])
 		case n > most:
-			return usagef(hint, "%s takes %s, and there are %d", c.CommandPath(), plural(most, "argument"), n)
+			return usagef(hint, "%s takes %s, and there are %d", c.CommandPath(), display.Plural(most, "argument"), n)
 		case n < least:
-			return usagef(hint, "%s needs %s, and there is %s", c.CommandPath(), plural(least, "argument"), orNone(n))
+			return usagef(hint, "%s needs %s, and there is %s", c.CommandPath(), display.Plural(least, "argument"), orNone(n))
 		}
 		return nil
 	}

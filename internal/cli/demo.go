@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/daemon"
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -34,7 +36,7 @@ func newDemo(a *app) *cobra.Command {
 		Short:   "Watch the daemon work on a sample fleet, on this machine",
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
-It ends with Ctrl-C, and removes the folder.`,
+It ends with Ctrl-C, and removes the folder. It needs Git.`,
 		Args:              arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
@@ -51,15 +53,28 @@ It ends with Ctrl-C, and removes the folder.`,
 const demoInterval = 2 * time.Second
 
 func (d *demoCommand) run(ctx context.Context) error {
+	address, err := free(d.listen)
+	if err != nil {
+		return err
+	}
 	dir, remove, err := d.folder()
 	if err != nil {
 		return err
 	}
 	defer remove()
+	err = d.work(ctx, dir, address)
+	if ctx.Err() != nil && !d.once { // that is how it ends
+		return nil
+	}
+	return err
+}
+
+// work makes the repositories in a folder, and runs the daemon over them.
+func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 	o := scaffold.Options{
 		ControlPlane: filepath.Join(dir, "control-plane.git"), GitOps: filepath.Join(dir, "gitops.git"), Sample: true,
 	}
-	daemonSettings := scaffold.Daemon{DataDir: filepath.Join(dir, "data"), Listen: free(d.listen), Interval: demoInterval, Write: true}
+	daemonSettings := scaffold.Daemon{DataDir: filepath.Join(dir, "data"), Listen: listen, Interval: demoInterval, Write: true}
 	if err := begin(ctx, o, dir, daemonSettings); err != nil {
 		return err
 	}
@@ -74,7 +89,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 		return err
 	}
 	if problems.Stops() {
-		return &settingsError{problemsError{"the settings have " + counted(problems.Count()), problems}}
+		return &settingsError{problemsError{"the settings have " + display.Counted(problems.Count()), problems}}
 	}
 	options := daemon.Options{Settings: settings, Version: version().Version, Log: d.err}
 	if d.once {
@@ -83,12 +98,12 @@ func (d *demoCommand) run(ctx context.Context) error {
 			return err
 		}
 		fmt.Fprint(d.out, statusText(snapshot))
-		return outcome(snapshot)
+		return d.outcome(snapshot)
 	}
 	address := ""
 	options.Ready = func(a string) { address = a }
 	var once sync.Once
-	options.After = func(s status.Snapshot) { once.Do(func() { d.tell(dir, address, s) }) }
+	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.out, demoText(dir, address, s)) }) }
 	return daemon.Serve(ctx, options)
 }
 
@@ -108,22 +123,26 @@ func (d *demoCommand) folder() (string, func(), error) {
 	return dir, func() {}, nil
 }
 
-// free gives the address, or one with another port if somebody has it.
-func free(address string) string {
+// free gives the address, or one with any free port if somebody has it.
+func free(address string) (string, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
+	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return "127.0.0.1:0"
+		return net.JoinHostPort(host, "0"), nil
 	}
-	_ = listener.Close()
-	return address
+	return address, listener.Close()
 }
 
-// tell says what there is, and what to try.
-func (d *demoCommand) tell(dir, address string, s status.Snapshot) {
-	fmt.Fprintf(d.out, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
+// demoText says what there is, and what to try.
+func demoText(dir, address string, s status.Snapshot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
 	if path, err := os.Executable(); err == nil {
 		if found, err := exec.LookPath("fairlead"); err != nil || found != path {
-			fmt.Fprintf(d.out, "  alias fairlead=%s\n", shellWord(path))
+			fmt.Fprintf(&b, "  alias fairlead=%s\n", shellWord(shellWord(path))) // a shell reads it twice
 		}
 	}
 	first, next := 1, 1
@@ -136,9 +155,9 @@ func (d *demoCommand) tell(dir, address string, s status.Snapshot) {
 			first = e.Pull.Number
 		}
 	}
-	fmt.Fprintf(d.out, `  cd %[1]s
+	fmt.Fprintf(&b, `  cd %[1]s
   fairlead pr list        # one for each environment
-  fairlead pr show %[2]d      # that of dev: what it means, and its lines
+  fairlead pr show %-6[2]d # that of dev: what it means, and its lines
   fairlead pr merge %[2]d
 
   cd ../control-plane && git switch dev
@@ -149,4 +168,5 @@ func (d *demoCommand) tell(dir, address string, s status.Snapshot) {
 
 Ctrl-C ends it.
 `, shellWord(filepath.Join(dir, "gitops")), first, next)
+	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
@@ -101,7 +102,7 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 	}
 	switch {
 	case failed != nil:
-		return &problemsError{summary: enumerate(failed, "and") + " cannot be compared: there are problems"}
+		return &problemsError{summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
 	case len(report.Environments) > 0:
 		return errDiffers
 	}
@@ -141,12 +142,12 @@ func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (d
 // sayProblems says which side has which problems.
 func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
-		fmt.Fprintf(d.err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, problemText(problems[0], d.err))
+		fmt.Fprintf(d.err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, display.Problems(problems[0], d.err))
 		return
 	}
 	for i, list := range problems {
 		if list.Stops() {
-			fmt.Fprintf(d.err, "%s at %s:\n%s", env, sides[i].arg, problemText(list, d.err))
+			fmt.Fprintf(d.err, "%s at %s:\n%s", env, sides[i].arg, display.Problems(list, d.err))
 		}
 	}
 }

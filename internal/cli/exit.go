@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/explain"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -87,15 +88,15 @@ func (a *app) report(err error) {
 	var settings *settingsError
 	switch {
 	case errors.As(err, &settings):
-		fmt.Fprint(a.err, problemText(settings.list, a.err))
+		fmt.Fprint(a.err, display.Problems(settings.list, a.err))
 	case errors.As(err, &problems):
-		fmt.Fprint(a.err, problemText(problems.list, a.err))
+		fmt.Fprint(a.err, display.Problems(problems.list, a.err))
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
-		fmt.Fprintf(a.err, "fairlead: %s%s\n", a.err.paint(red, "error: "), visible(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.err, "fairlead: %s%s\n", a.err.Paint(display.Red, "error: "), display.Visible(strings.TrimRight(line, "\n")))
 	}
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(a.err, "fairlead: hint: %s\n", visible(hint))
+		fmt.Fprintf(a.err, "fairlead: hint: %s\n", display.Visible(hint))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/explain"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -58,7 +59,7 @@ func (e *explainCommand) run(ctx context.Context, query string) error {
 	}
 	if problems, _ := r.Problems.Count(); problems > 0 {
 		fmt.Fprintf(e.err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
-			e.err.paint(yellow, "warning: "), name, plural(problems, "problem"))
+			e.err.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
 	}
 	answer, err := explain.Find(r.Model, query)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -179,9 +180,9 @@ func (in *input) choose(names []string, problems problem.List) ([]string, error)
 		return nil, &hinted{fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one"}
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
-		return nil, usagef("say with -e which environment it is of: "+enumerate(names, "or"), "--environment-revision is for one environment")
+		return nil, usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
-		return nil, usagef("say with -e which environment it is: "+enumerate(names, "or"), "--environment-dir is for one environment")
+		return nil, usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
 	}
 	return names, nil
 }
@@ -198,7 +199,7 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 	}
 	hint := problem.DidYouMean(in.environment, names)
 	if hint == "" && len(names) > 0 {
-		hint = "the environments are " + enumerate(names, "and")
+		hint = "the environments are " + display.Enumerate(names, "and")
 	}
 	return nil, usagef(hint, "there is no environment %s", in.environment)
 }
@@ -219,7 +220,7 @@ func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 }
 
 func newProblemsError(list problem.List) *problemsError {
-	return &problemsError{"the control plane has " + counted(list.Count()), list}
+	return &problemsError{"the control plane has " + display.Counted(list.Count()), list}
 }
 
 // one gives the environment to work on, if there is no doubt about it.
@@ -235,7 +236,7 @@ func (in *input) one(ctx context.Context) (string, error) {
 }
 
 func moreThanOne(names []string) error {
-	return usagef("name one with -e: "+enumerate(names, "or"), "there is more than one environment")
+	return usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
 // credentials are what the host of the control plane is told over https; from the

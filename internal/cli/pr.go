@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/impact"
@@ -46,7 +47,7 @@ refs/fairlead/pulls. These commands are their review.`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: the repository here, or its remote origin)")
+	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
 	list := p.command("list", "List the open pull requests", arguments(0, 0), p.list)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
 	merge := p.command("merge NUMBER", "Merge a pull request", arguments(1, 1), p.merge)
@@ -57,8 +58,17 @@ refs/fairlead/pulls. These commands are their review.`,
 	return c
 }
 
+// printed is what a command says, for programs and for people.
+type printed struct {
+	value any
+	text  string
+}
+
 // command makes a command of pr, which is given the forge to work with.
-func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run func(context.Context, int) error) *cobra.Command {
+//
+// What a command prints is printed when its mirror is gone: a reader who has seen
+// enough, as head does, ends the program.
+func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (printed, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -72,12 +82,15 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			if err := p.open(c.Context()); err != nil {
 				return err
 			}
-			defer p.done()
-			err := run(c.Context(), number)
+			answer, err := run(c.Context(), number)
+			p.done()
 			if errors.Is(err, forge.ErrNotFound) {
 				return usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return p.print(answer.value, func() string { return answer.text })
 		},
 	}
 	p.addOutput(c)
@@ -104,7 +117,7 @@ func (p *prCommand) open(ctx context.Context) error {
 	}
 	if err != nil {
 		p.done()
-		return err
+		return elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
 	}
 	p.forge = forge.NewPlain(p.remote, person(), time.Now)
 	return nil
@@ -118,21 +131,52 @@ func (p *prCommand) place() (string, error) {
 		}
 		return filepath.Abs(git.LocalPath(p.repo))
 	}
-	here, err := git.Find(".")
+	root, here, err := repositoryHere()
 	if err != nil {
-		return "", &hinted{err, "say where the GitOps repository is with --repo"}
+		return "", err
 	}
-	if remotes := here.Remotes(); len(remotes) > 0 {
-		return remotes[0], nil
+	remotes, from := here.Remotes(), here.RemoteURL("origin")
+	switch {
+	case len(remotes) == 0:
+		return root, nil
+	case from == "" && len(remotes) == 1:
+		from = remotes[0]
+	case from == "":
+		return "", usagef("name one with --repo", "the repository here has several remotes, and none is called origin")
 	}
-	return filepath.Abs(".")
+	if git.IsRemote(from) || filepath.IsAbs(git.LocalPath(from)) {
+		return from, nil
+	}
+	return filepath.Join(root, from), nil
+}
+
+// repositoryHere gives the repository that the current folder is in, and its folder.
+func repositoryHere() (string, *git.Repository, error) {
+	folder, err := filepath.Abs(".")
+	if err != nil {
+		return "", nil, err
+	}
+	for {
+		here, err := git.Open(folder)
+		if err == nil {
+			return folder, here, nil
+		}
+		above := filepath.Dir(folder)
+		if !errors.Is(err, git.ErrNotFound) || above == folder {
+			return "", nil, usagef("say where the GitOps repository is with --repo", "there is no Git repository here")
+		}
+		folder = above
+	}
 }
 
 // person is who works here, for the commits of what is said.
 func person() git.Signature {
 	name := os.Getenv("GIT_AUTHOR_NAME")
-	if u, err := user.Current(); err == nil && name == "" {
-		name = u.Username
+	if name == "" {
+		name = "somebody" // in a container nobody may have written down who the user is
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			name = u.Username
+		}
 	}
 	email := os.Getenv("GIT_AUTHOR_EMAIL")
 	if email == "" {
@@ -158,62 +202,51 @@ func shownOf(p forge.Pull) shownPull {
 	return shownPull{p.Number, p.State, p.Title, p.Head, p.Base, p.Commit, p.Labels, p.Reason, p.Body}
 }
 
-func (p *prCommand) list(context.Context, int) error {
+func (p *prCommand) list(context.Context, int) (printed, error) {
 	found, err := p.forge.List()
 	if err != nil {
-		return err
+		return printed{}, err
 	}
+	none := "there are no pull requests\n"
 	if !p.all {
+		none = "there are no open pull requests\n"
 		found = slices.DeleteFunc(found, func(pull forge.Pull) bool { return pull.State != forge.Open })
 	}
 	shown := make([]shownPull, 0, len(found))
 	for _, pull := range found {
 		shown = append(shown, shownOf(pull))
 	}
-	return p.print(shown, func() string {
-		if len(shown) == 0 {
-			return "there are no open pull requests\n"
-		}
-		rows := [][]string{{"NUMBER", "STATE", "INTO", "TITLE"}}
-		for _, s := range shown {
-			rows = append(rows, []string{fmt.Sprint(s.Number), string(s.State), s.Base, s.Title})
-		}
-		return table(rows)
-	})
+	if len(shown) == 0 {
+		return printed{shown, none}, nil
+	}
+	rows := [][]string{{"NUMBER", "STATE", "INTO", "TITLE"}}
+	for _, s := range shown {
+		rows = append(rows, []string{fmt.Sprint(s.Number), string(s.State), s.Base, s.Title})
+	}
+	return printed{shown, display.Table(rows)}, nil
 }
 
-func (p *prCommand) show(_ context.Context, number int) error {
+func (p *prCommand) show(_ context.Context, number int) (printed, error) {
 	pull, err := p.forge.Find(number)
-	if err != nil {
-		return err
+	if err != nil || p.format != "text" {
+		return printed{value: shownOf(pull)}, err
 	}
-	if p.format != "text" {
-		return p.print(shownOf(pull), nil)
-	}
-	fmt.Fprintf(p.out, "%s\n\n%s, from %s into %s\n\n%s\n", visible(pull.Title), pull.State, pull.Head, pull.Base, printable(pull.Body))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n%s, from %s into %s\n\n%s\n", display.Visible(pull.Title), pull.State, display.Visible(pull.Head), display.Visible(pull.Base), display.Lines(pull.Body))
 	if pull.Reason != "" {
-		fmt.Fprintf(p.out, "%s: %s\n", pull.State, visible(pull.Reason))
+		fmt.Fprintf(&b, "%s: %s\n", pull.State, display.Visible(pull.Reason))
 	}
-	if pull.State != forge.Open {
-		return nil
+	if pull.State == forge.Open {
+		err = p.lines(&b, pull)
 	}
-	return p.lines(pull)
-}
-
-// printable makes text of several lines harmless for a terminal.
-func printable(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = visible(line)
-	}
-	return strings.Join(lines, "\n")
+	return printed{text: b.String()}, err
 }
 
 // unifiedContext is the number of lines around a change.
 const unifiedContext = 3
 
-// lines shows what merging a pull request changes.
-func (p *prCommand) lines(pull forge.Pull) error {
+// lines writes what merging a pull request changes.
+func (p *prCommand) lines(b *strings.Builder, pull forge.Pull) error {
 	repo := p.remote.Mirror()
 	base, err := repo.Branch(pull.Base)
 	if err != nil {
@@ -228,36 +261,38 @@ func (p *prCommand) lines(pull forge.Pull) error {
 		return err
 	}
 	for piece := range impact.Unified(before.Tree, after.Tree, unifiedContext) {
-		fmt.Fprint(p.out, printable(piece))
+		b.WriteString(display.Lines(piece))
 	}
 	return errors.Join(before.Err(), after.Err())
 }
 
-func (p *prCommand) merge(ctx context.Context, number int) error {
+func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
+	if err := p.isOpen(number); err != nil {
+		return printed{}, err
+	}
 	err := p.forge.Merge(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		return &hinted{err, "the next cycle of the daemon brings it up to date: look at it again"}
+		err = &hinted{err, "the next cycle of the daemon brings it up to date: look at it again"}
 	}
-	if err != nil {
-		return err
-	}
-	return p.say(number, "merged")
+	return ended(number, forge.Merged), err
 }
 
-func (p *prCommand) close(ctx context.Context, number int) error {
+func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
+	if err := p.isOpen(number); err != nil {
+		return printed{}, err
+	}
+	return ended(number, forge.Closed), p.forge.Close(ctx, number, p.cause)
+}
+
+// isOpen gives an error if a pull request is not open.
+func (p *prCommand) isOpen(number int) error {
 	pull, err := p.forge.Find(number)
-	if err != nil {
-		return err
+	if err == nil && pull.State != forge.Open {
+		err = usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
 	}
-	if pull.State != forge.Open {
-		return usagef("", "pull request %d is %s", number, pull.State)
-	}
-	if err := p.forge.Close(ctx, number, p.cause); err != nil {
-		return err
-	}
-	return p.say(number, "closed")
+	return err
 }
 
-func (p *prCommand) say(number int, what string) error {
-	return p.print(map[string]any{"number": number, "state": what}, func() string { return fmt.Sprintf("pull request %d is %s\n", number, what) })
+func ended(number int, state forge.State) printed {
+	return printed{map[string]any{"number": number, "state": state}, fmt.Sprintf("pull request %d is %s\n", number, state)}
 }

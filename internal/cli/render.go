@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/place"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/publish"
@@ -108,9 +109,9 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &problemsError{fmt.Sprintf("%s: %s; nothing was written", enumerate(failed, "and"), counted(problems.Count())), problems}
+		return nil, &problemsError{fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), problems}
 	}
-	fmt.Fprint(r.err, problemText(problems, r.err))
+	fmt.Fprint(r.err, display.Problems(problems, r.err))
 	return done, nil
 }
 
@@ -135,8 +136,8 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	if err != nil {
 		return err
 	}
-	if r.verbose || r.err.terminal {
-		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", plural(count, "file"), r.to, files.ID())
+	if r.verbose || r.err.Terminal {
+		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.to, files.ID())
 	}
 	for _, left := range place.Leftovers(r.to) {
 		fmt.Fprintf(r.err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)

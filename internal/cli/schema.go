@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/schemas"
 )
@@ -38,7 +39,7 @@ func (a *app) schema(kind string) error {
 	if !ok {
 		hint := problem.DidYouMean(kind, schemas.Kinds())
 		if hint == "" {
-			hint = "the kinds are " + enumerate(schemas.Kinds(), "and")
+			hint = "the kinds are " + display.Enumerate(schemas.Kinds(), "and")
 		}
 		return usagef(hint, "there is no kind %s", kind)
 	}

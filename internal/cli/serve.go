@@ -11,7 +11,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/daemon"
-	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -50,7 +51,6 @@ docs/settings.md describes the settings.`,
 	c.Flags().StringVar(&s.config, "config", settingsFile, "settings `file`")
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
-	c.MarkFlagsMutuallyExclusive("check", "once")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	a.addOutput(c)
 	return c
@@ -60,6 +60,9 @@ docs/settings.md describes the settings.`,
 type settingsError struct{ problemsError }
 
 func (s *serveCommand) run(ctx context.Context) error {
+	if s.check && s.once {
+		return usagef("", "--check and --once exclude each other")
+	}
 	settings, err := s.settings()
 	if err != nil {
 		return err
@@ -73,12 +76,21 @@ func (s *serveCommand) run(ctx context.Context) error {
 	}
 	snapshot, err := daemon.Once(ctx, o)
 	if err != nil {
-		return err
+		return elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
 	if err := s.print(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err
 	}
-	return outcome(snapshot)
+	return s.outcome(snapshot)
+}
+
+// elsewhere adds a hint to an error that says that there is no such repository, or
+// no way to it.
+func elsewhere(err error, hint string) error {
+	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
+		return &hinted{err, hint}
+	}
+	return err
 }
 
 // settings reads the settings, and says what is wrong with them.
@@ -90,36 +102,39 @@ func (s *serveCommand) settings() (*config.Settings, error) {
 	case err != nil:
 		return nil, err
 	case problems.Stops():
-		return nil, &settingsError{problemsError{"the settings have " + counted(problems.Count()), problems}}
+		return nil, &settingsError{problemsError{"the settings have " + display.Counted(problems.Count()), problems}}
 	}
-	fmt.Fprint(s.err, problemText(problems, s.err))
+	fmt.Fprint(s.err, display.Problems(problems, s.err))
 	return settings, nil
 }
 
-// outcome gives the error of a cycle in which not everything went well.
-func outcome(snapshot status.Snapshot) error {
+// outcome gives the error of a cycle in which not everything went well. Problems are
+// said also if something has failed, and once, however many environments have them.
+func (a *app) outcome(snapshot status.Snapshot) error {
 	var failed []error
-	var problems problem.List
+	all := found{}
 	for _, e := range snapshot.Environments {
 		switch e.State {
 		case status.Failed:
 			failed = append(failed, fmt.Errorf("environment %s: %s", e.Name, e.Error))
 		case status.Problems:
-			problems = append(problems, e.Problems...)
+			all.add(e.Name, e.Problems)
 		}
 	}
-	if failed != nil {
+	problems := all.list().Sorted()
+	switch {
+	case failed != nil:
+		fmt.Fprint(a.err, display.Problems(problems, a.err))
 		return errors.Join(failed...)
-	}
-	if problems != nil {
-		return newProblemsError(problems.Sorted())
+	case problems != nil:
+		return newProblemsError(problems)
 	}
 	return nil
 }
 
 // statusText shows all environments, a line for each.
 func statusText(s status.Snapshot) string {
-	rows := [][]string{{"ENVIRONMENT", "STATE", "PULL REQUEST", ""}}
+	rows, off := [][]string{{"ENVIRONMENT", "STATE", "PULL REQUEST", ""}}, false
 	for _, e := range s.Environments {
 		pull, says := "-", e.Change
 		if e.Pull != nil {
@@ -128,10 +143,18 @@ func statusText(s status.Snapshot) string {
 				pull = e.Pull.URL
 			}
 		}
-		if says == "" || e.State != status.Proposed {
+		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
 			says = e.Reason
 		}
+		off = off || e.State == status.DryRun
 		rows = append(rows, []string{e.Name, string(e.State), pull, says})
 	}
-	return table(rows)
+	if len(rows) == 1 {
+		return "the control plane has no environments\n"
+	}
+	text := display.Table(rows)
+	if off {
+		text += "Writing is off: nothing was pushed. With write: true in the settings it will be.\n"
+	}
+	return text
 }

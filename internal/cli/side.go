@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -111,7 +112,7 @@ func checkSingle(dir string) error {
 	if folders == nil {
 		return nil
 	}
-	return usagef("name the folder of one: "+enumerate(folders, "or"), "%s holds the folders of several environments", dir)
+	return usagef("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
 }
 
 // revision finds out what the revision is of.

@@ -135,7 +135,7 @@ func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Da
 		if errors.Is(err, daemon.ErrNotEmpty) {
 			return &hinted{err, "init fills empty repositories only; name others, or delete what is there"}
 		}
-		return err
+		return elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}
 	return os.WriteFile(filepath.Join(folder, settingsFile), []byte(text), 0o644)
 }

@@ -1,9 +1,9 @@
 // Package daemon puts the parts of the long-running program together: the loop, its
 // window, and the repositories that a new user begins with.
 //
-// What the package keeps true: the loop runs also when nobody can be listened to
-// yet, and ends with what it is doing when it is told to; a repository that [Start]
-// fills is empty before, or left alone.
+// What the package keeps true: nothing is begun if the window cannot be opened; when
+// it is told to end, all that it has started ends first, and that is no error; a
+// repository that [Repositories.Start] fills is empty before, or left alone.
 package daemon
 
 import (
@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -34,7 +35,8 @@ type Options struct {
 	Log      io.Writer
 	// Ready is told the address once the window is open; nil for nobody.
 	Ready func(address string)
-	// After is called after each cycle with what is known then; nil for nobody.
+	// After is called after each cycle that ended by itself, with what is known then;
+	// nil for nobody.
 	After func(status.Snapshot)
 }
 
@@ -69,14 +71,27 @@ func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Met
 	return cycle.New(ctx, cycle.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log)})
 }
 
-// Serve runs cycles and answers questions until ctx ends.
+// Serve runs cycles and answers questions until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m := &status.Store{}, metrics.New(o.Version)
 	loop, err := newLoop(ctx, o, store, m)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	defer loop.Close()
+	var listener net.Listener
+	if o.Settings.Listen != "" {
+		if listener, err = net.Listen("tcp", o.Settings.Listen); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		loop.Logger.Info("listening", "address", listener.Addr().String())
+	}
+	if !o.Settings.Write {
+		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
+	}
 	wake := make(chan struct{}, 1)
 	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: func() {
 		select {
@@ -84,42 +99,33 @@ func Serve(ctx context.Context, o Options) error {
 		default: // it is woken already
 		}
 	}})
+	return together(ctx, loop, wake, o, listener, window)
+}
+
+// together runs the loop, and the window if there is a listener, until ctx ends or
+// the window breaks, and waits for both.
+func together(ctx context.Context, loop *cycle.Loop, wake <-chan struct{}, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
-	defer wait.Wait()
-	failed := make(chan error, 1)
-	if o.Settings.Listen != "" {
-		listener, err := net.Listen("tcp", o.Settings.Listen)
-		if err != nil {
-			return fmt.Errorf("listen: %w", err)
-		}
-		loop.Logger.Info("listening", "address", listener.Addr().String())
+	var broken error
+	if listener != nil {
 		wait.Go(func() {
-			if err := web.Serve(ctx, listener, window); err != nil {
-				failed <- err
-				stop()
-			}
+			broken = web.Serve(ctx, listener, window)
+			stop()
 		})
 		if o.Ready != nil {
 			o.Ready(listener.Addr().String())
 		}
 	}
-	if !o.Settings.Write {
-		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
-	}
 	loop.Run(ctx, wake, func() {
-		if o.After != nil {
-			o.After(store.Snapshot())
+		if o.After != nil && ctx.Err() == nil {
+			o.After(loop.Store.Snapshot())
 		}
 	})
 	stop()
-	select {
-	case err := <-failed:
-		return err
-	default:
-		return nil
-	}
+	wait.Wait()
+	return broken
 }
 
 // The oldest Git that local repositories are reached with.
@@ -136,7 +142,11 @@ const gitPatience = 10 * time.Second
 // checkGit sees that Git is there where it is needed: remotes on this machine are
 // reached through it, those on servers are not.
 func checkGit(ctx context.Context, s *config.Settings) error {
-	if git.IsRemote(s.ControlPlane.Repo) {
+	local := !git.IsRemote(s.ControlPlane.Repo)
+	for _, place := range s.Map {
+		local = local || !git.IsRemote(place)
+	}
+	if !local {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitPatience)

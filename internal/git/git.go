@@ -208,6 +208,17 @@ func (r *Repository) Remotes() []string {
 	return urls
 }
 
+// RemoteURL gives the URL of a remote by its name; "" if there is none.
+func (r *Repository) RemoteURL(name string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	settings, err := r.store.Config()
+	if err != nil || settings.Remotes[name] == nil || len(settings.Remotes[name].URLs) == 0 {
+		return ""
+	}
+	return settings.Remotes[name].URLs[0]
+}
+
 // DefaultBranch gives the branch that is checked out, or that a bare repository's
 // HEAD points to; "" if there is none.
 func (r *Repository) DefaultBranch() string {

@@ -200,7 +200,7 @@ func classify(err error) error {
 	case isOurs(err):
 		return err
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return fmt.Errorf("%w (the server says so, or keeps it from us)", ErrNotFound)
+		return ErrNotFound
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
 		return fmt.Errorf("%w: %s", ErrAccess, short(err.Error()))
 	case errors.As(err, &answer):

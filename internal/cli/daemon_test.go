@@ -1,0 +1,116 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/cli"
+)
+
+// reader is somebody who watches what is printed, and says stop at a word.
+type reader struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	word string
+	stop func()
+}
+
+func (r *reader) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := r.text.Write(p)
+	if strings.Contains(r.text.String(), r.word) {
+		r.stop()
+	}
+	return n, err
+}
+
+// TestStopped: SIGTERM and Ctrl-C are how the daemon ends, and no error.
+func TestStopped(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, test := range []struct{ name, at string }{
+		{"after a cycle", "msg=environment"},
+		{"when it listens", "msg=listening"},
+	} {
+		t.Run("serve, "+test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if code, _, stderr := run(t.Context(), "init", dir, "--sample"); code != 0 {
+				t.Fatal(stderr)
+			}
+			settings := filepath.Join(dir, "fairlead.yaml")
+			appendTo(t, settings, "listen: 127.0.0.1:0\ndataDir: data\n")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stdout, stderr := bytes.Buffer{}, &reader{word: test.at, stop: cancel}
+			if code := cli.Main(ctx, []string{"serve", "--config", settings}, &stdout, stderr); code != 0 || stdout.Len() > 0 {
+				t.Errorf("code %d, stdout %q", code, &stdout)
+			}
+			if text := stderr.text.String(); !strings.Contains(text, test.at) || strings.Contains(text, "fairlead: error: ") {
+				t.Errorf("stderr %q", text)
+			}
+		})
+	}
+}
+
+// TestStoppedDemo sees that what the demo has made is gone, and that it has said
+// what to try, with the numbers that the pull requests have.
+func TestStoppedDemo(t *testing.T) {
+	for _, at := range []string{"Ctrl-C ends it.", "msg=listening"} {
+		t.Run("at "+at, func(t *testing.T) {
+			temporary := t.TempDir()
+			t.Setenv("TMPDIR", temporary)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if at == "" {
+				cancel()
+			}
+			out := &reader{word: at, stop: cancel}
+			if code := cli.Main(ctx, []string{"demo", "--listen", "127.0.0.1:0"}, out, out); code != 0 {
+				t.Errorf("code %d", code)
+			}
+			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+				t.Errorf("%v is left (%v)", left, err)
+			}
+			text := out.text.String()
+			if strings.Contains(text, "fairlead: error: ") {
+				t.Errorf("it said\n%s", text)
+			}
+			if at == "Ctrl-C ends it." {
+				checkAdvice(t, text)
+			}
+		})
+	}
+}
+
+// checkAdvice sees that the commands name the pull request of dev, and the one that
+// comes next.
+func checkAdvice(t *testing.T, text string) {
+	t.Helper()
+	number := ""
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "dev" && fields[1] == "proposed" {
+			number = fields[2]
+		}
+	}
+	for _, want := range []string{"fairlead pr show " + number + " ", "fairlead pr merge " + number + "\n", "fairlead pr show 4\n", "http://127.0.0.1:"} {
+		if number == "" || !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+}
+
+func appendTo(t *testing.T, file, text string) {
+	t.Helper()
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(old, text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

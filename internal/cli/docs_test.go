@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fairlead-io/fairlead/internal/display"
+)
+
+// TestDocs: docs/cli.md has all commands and their flags, and the README and it have
+// no others.
+func TestDocs(t *testing.T) {
+	nobody := display.NewStream(io.Discard)
+	var commands, flags []string
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		commands = append(commands, strings.TrimPrefix(c.CommandPath(), "fairlead "))
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		for _, sub := range c.Commands() {
+			if sub.Name() != "help" && c.Name() != "completion" {
+				walk(sub)
+			}
+		}
+	}
+	walk(newRoot(&app{out: nobody, err: nobody, format: "text"}))
+
+	page := read(t, "../../docs/cli.md")
+	for _, name := range commands[1:] { // without the program itself
+		if !regexp.MustCompile("`(fairlead )?" + name + "[` ]").MatchString(page) {
+			t.Errorf("docs/cli.md does not have the command %s", name)
+		}
+	}
+	cobras := []string{"--help"}
+	mentioned := regexp.MustCompile(`(^|[^-\w])(--[a-z][a-z-]*)`)
+	known := append(flags, cobras...)
+	for _, name := range []string{"docs/cli.md", "README.md", "docs/kalypso.md"} {
+		for _, m := range mentioned.FindAllStringSubmatch(read(t, "../../"+name), -1) {
+			if !slices.Contains(known, m[2]) {
+				t.Errorf("%s has the flag %s, and the program does not", name, m[2])
+			}
+		}
+	}
+	for _, flag := range flags {
+		if flag != "--version" && !regexp.MustCompile(flag+`\b`).MatchString(page) {
+			t.Errorf("docs/cli.md does not have the flag %s", flag)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
