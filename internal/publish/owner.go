@@ -17,25 +17,34 @@ const (
 // maxCommits bounds how far a branch is looked into.
 const maxCommits = 200
 
-// owner says whose the branch with this head is, and which commit says so.
-func (w *work) owner(head string) (owner, string, error) {
+// owner says whose the branch with this head is.
+func (w *work) owner(head string) (owner, error) {
 	info, err := w.repo.Commit(head)
 	if err != nil {
-		return ownerUs, "", err
+		return ownerUs, err
 	}
-	mine, err := w.isOurs(info)
-	if err != nil || mine {
-		return ownerUs, "", err
+	for _, isOurs := range []func(git.Info) (bool, error){
+		func(c git.Info) (bool, error) { return w.isOurs(c), nil },
+		func(c git.Info) (bool, error) { return w.merged(c.ID) },
+		w.onlyUpdates,
+	} {
+		if ok, err := isOurs(info); err != nil || ok {
+			return ownerUs, err
+		}
 	}
-	merged, err := w.merged(head)
-	if err != nil || merged {
-		return ownerUs, "", err
+	if w.hasTrailers(info) { // ours, and changed since: amended
+		return ownerEdited, nil
 	}
-	if ok, err := w.onlyUpdates(info); err != nil || ok {
-		return ownerUs, "", err
+	below, err := w.oursBelow(info)
+	if err != nil || below {
+		return ownerEdited, err
 	}
-	// The head is somebody's. Is there a commit of ours below it?
-	next, seen := info.Parents, map[string]bool{}
+	return ownerForeign, nil
+}
+
+// oursBelow reports whether a commit of ours that is not merged is below another.
+func (w *work) oursBelow(c git.Info) (bool, error) {
+	next, seen := c.Parents, map[string]bool{}
 	for len(next) > 0 && len(seen) < maxCommits {
 		id := next[0]
 		next = next[1:]
@@ -43,25 +52,23 @@ func (w *work) owner(head string) (owner, string, error) {
 			continue
 		}
 		seen[id] = true
+		merged, err := w.merged(id)
+		if err != nil {
+			return false, err
+		}
+		if merged {
+			continue
+		}
 		below, err := w.repo.Commit(id)
 		if err != nil {
-			return ownerUs, "", err
+			return false, err
 		}
 		if w.hasTrailers(below) {
-			return ownerEdited, head, nil
-		}
-		if merged, err := w.merged(id); err != nil || merged {
-			if err != nil {
-				return ownerUs, "", err
-			}
-			continue
+			return true, nil
 		}
 		next = append(next, below.Parents...)
 	}
-	if w.hasTrailers(info) { // ours, and changed since: amended
-		return ownerEdited, head, nil
-	}
-	return ownerForeign, head, nil
+	return false, nil
 }
 
 // merged reports whether a commit is in the output branch.
@@ -80,63 +87,67 @@ func (w *work) hasTrailers(c git.Info) bool {
 }
 
 // isOurs reports whether a commit is ours, and holds what it says.
-func (w *work) isOurs(c git.Info) (bool, error) {
-	if !w.hasTrailers(c) {
-		return false, nil
-	}
-	view, err := w.repo.View(c.ID)
-	if err != nil {
-		return false, err
-	}
-	digest := digestOf(w.p.Environment, w.p.Folder, view.Tree.Sub(w.p.Folder))
-	if err := view.Err(); err != nil {
-		return false, err
-	}
-	return Trailers(c.Message)[trailerDigest][0] == digest, nil
+func (w *work) isOurs(c git.Info) bool {
+	return w.hasTrailers(c) && Trailers(c.Message)[trailerDigest][0] == digestOf(w.p.Environment, c.Tree)
 }
 
 // onlyUpdates reports whether a commit merges the output branch into ours and does
-// nothing else, as a forge's button "Update branch" does.
+// nothing else, as a forge's button "Update branch" does, be it again and again.
 func (w *work) onlyUpdates(c git.Info) (bool, error) {
-	if len(c.Parents) != 2 {
-		return false, nil
+	for range maxCommits {
+		if len(c.Parents) != 2 {
+			return false, nil
+		}
+		if ok, err := w.merged(c.Parents[1]); err != nil || !ok {
+			return false, err
+		}
+		if ok, err := w.mixes(c.ID, c.Parents); err != nil || !ok {
+			return false, err
+		}
+		below, err := w.repo.Commit(c.Parents[0])
+		if err != nil || w.isOurs(below) {
+			return err == nil, err
+		}
+		c = below
 	}
-	ours, err := w.repo.Commit(c.Parents[0])
-	if err != nil {
-		return false, err
-	}
-	mine, err := w.isOurs(ours)
-	if err != nil || !mine {
-		return false, err
-	}
-	merged, err := w.merged(c.Parents[1])
-	if err != nil || !merged {
-		return false, err
-	}
-	now, err := w.ownedBy(c.ID)
-	if err != nil {
-		return false, err
-	}
-	before, err := w.ownedBy(ours.ID)
-	return tree.Equal(now, before), err
+	return false, nil
 }
 
-// ownedBy gives the folders that the record of a commit says are ours.
-func (w *work) ownedBy(commit string) (tree.Tree, error) {
-	view, err := w.repo.View(commit)
-	if err != nil {
-		return tree.Tree{}, err
+// mixes reports whether all that a merge holds is that of one of two parents.
+func (w *work) mixes(merge string, parents []string) (bool, error) {
+	var trees []tree.Tree
+	var views []*git.View
+	for _, id := range []string{merge, parents[0], parents[1]} {
+		view, err := w.repo.View(id)
+		if err != nil {
+			return false, err
+		}
+		trees, views = append(trees, view.Tree), append(views, view)
 	}
-	held := view.Tree.Sub(w.p.Folder)
-	owned, _, err := ownedFolders(held, w.p.Environment, tree.Tree{})
-	if err != nil {
-		return tree.Tree{}, err
-	}
-	var entries []tree.Entry
-	for _, e := range held.Entries() {
-		if owned[e.Name] {
-			entries = append(entries, e)
+	ok := isMix(trees[0], trees[1], trees[2])
+	for _, view := range views {
+		if err := view.Err(); err != nil {
+			return false, err
 		}
 	}
-	return tree.FromEntries(entries), view.Err()
+	return ok, nil
+}
+
+func isMix(merge, a, b tree.Tree) bool {
+	if tree.Equal(merge, a) || tree.Equal(merge, b) {
+		return true
+	}
+	in, inA, inB := byName(merge), byName(a), byName(b)
+	for _, t := range []tree.Tree{merge, a, b} {
+		for _, e := range t.Entries() {
+			m, x, y := in[e.Name], inA[e.Name], inB[e.Name]
+			if m.ID == x.ID && m.Mode == x.Mode || m.ID == y.ID && m.Mode == y.Mode {
+				continue
+			}
+			if !m.IsDir() || !isMix(m.Tree(), x.Tree(), y.Tree()) {
+				return false
+			}
+		}
+	}
+	return true
 }

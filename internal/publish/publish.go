@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/impact"
-	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -85,11 +85,13 @@ type Result struct {
 // MissingBranch says that an output branch is not there, and is not to be made.
 type MissingBranch struct{ Repo, Branch string }
 
+// Error says which branch is missing, and where.
 func (e *MissingBranch) Error() string { return fmt.Sprintf("%s has no branch %s", e.Repo, e.Branch) }
 
 // Hint says what to do about it.
 func (e *MissingBranch) Hint() string {
-	return fmt.Sprintf("set output.create: true, or make it: git push %s $(git commit-tree -m Begin %s):refs/heads/%s", e.Repo, tree.EmptyID, e.Branch)
+	return fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
+		quote(e.Repo), tree.EmptyID, quote(heads+e.Branch))
 }
 
 // maxRounds bounds how often we look again when somebody else was faster.
@@ -97,9 +99,11 @@ const maxRounds = 4
 
 // Publish makes a branch hold a tree, or proposes it.
 func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
+	var err error
 	for range maxRounds {
+		var result Result
 		w := &work{Options: o, p: p, ours: o.Prefix + p.Environment}
-		result, err := w.run(ctx)
+		result, err = w.run(ctx)
 		if !errors.Is(err, git.ErrStale) && !errors.Is(err, forge.ErrExists) {
 			return result, err
 		}
@@ -107,7 +111,10 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 			return Result{}, err
 		}
 	}
-	return Result{}, fmt.Errorf("publish %s: %w, again and again", p.Environment, git.ErrStale)
+	if errors.Is(err, forge.ErrExists) {
+		err = blocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
+	}
+	return Result{}, err
 }
 
 // work is one attempt.
@@ -117,10 +124,10 @@ type work struct {
 	ours string // our branch
 
 	repo   *git.Repository
-	target string // the head of the output branch
+	target string    // the head of the output branch
+	whole  *git.View // what the output branch holds
 	next   composed
 	report impact.Report
-	digest string
 }
 
 func (w *work) step(what string) {
@@ -131,41 +138,59 @@ func (w *work) step(what string) {
 
 func (w *work) run(ctx context.Context) (Result, error) {
 	w.repo = w.Remote.Mirror()
+	w.p.Inputs = inOrder(w.p.Environment, w.p.Inputs)
+	if w.p.Branch == w.ours {
+		return Result{}, blocked("have the output go to another branch", "branch %s is the one that the output of %s is proposed from", w.ours, w.p.Environment)
+	}
 	if err := w.findTarget(ctx); err != nil {
 		return Result{}, err
 	}
-	view, err := w.repo.View(w.target)
-	if err != nil {
+	var err error
+	if w.whole, err = w.repo.View(w.target); err != nil {
 		return Result{}, err
 	}
-	now := view.Tree.Sub(w.p.Folder)
-	written := Written{
-		Environment: w.p.Environment, Folder: cleanFolder(w.p.Folder), Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs),
-	}
-	if w.next, err = compose(now, written, w.p.Rendered); err != nil {
-		return Result{}, fmt.Errorf("branch %s: %w", w.p.Branch, err)
-	}
-	if err := view.Err(); err != nil {
+	if err := w.compose(); err != nil {
 		return Result{}, err
 	}
-	w.digest = digestOf(w.p.Environment, w.p.Folder, w.next.tree)
 	if w.next.same {
 		return w.settle(ctx)
 	}
 	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
-	commit := w.commit(view.Tree)
-	if err := view.Err(); err != nil {
+	commit := w.commit()
+	if err := w.whole.Err(); err != nil {
 		return Result{}, err
 	}
 	return w.propose(ctx, commit)
 }
 
-// content names what is proposed, whatever else is on the branch.
-func (w *work) content() string { return digestOf(w.p.Environment, w.p.Folder, w.p.Rendered) }
+// compose finds out what the folder is to hold.
+func (w *work) compose() (err error) {
+	folder := cleanFolder(w.p.Folder)
+	if folder != "" {
+		if err := tree.CheckPath(folder); err != nil {
+			return blocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
+		}
+	}
+	if err = checkFolder(w.whole.Tree, folder); err == nil {
+		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
+		w.next, err = compose(w.whole.Tree.Sub(folder), written, w.p.Rendered)
+	}
+	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
+		return failed
+	}
+	if err != nil {
+		place := "branch " + w.p.Branch
+		if folder != "" {
+			place += ", folder " + folder
+		}
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return nil
+}
 
 // visible gives the folders of cluster types.
 func visible(t tree.Tree) tree.Tree {
-	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return strings.HasPrefix(e.Name, ".") }))
+	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return isDot(e.Name) }))
 }
 
 // findTarget finds the head of the output branch, or makes the branch.
@@ -179,6 +204,9 @@ func (w *work) findTarget(ctx context.Context) (err error) {
 	}
 	if !w.Write { // all of it would be new
 		return nil
+	}
+	if err := w.checkName(w.p.Branch); err != nil {
+		return err
 	}
 	w.step("create the output branch")
 	begin := git.Commit{
@@ -196,10 +224,11 @@ func (w *work) findTarget(ctx context.Context) (err error) {
 const heads = "refs/heads/"
 
 // commit gives the commit that holds what the branch should.
-func (w *work) commit(whole tree.Tree) git.Commit {
+func (w *work) commit() git.Commit {
+	next := replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree)
 	c := git.Commit{
-		Tree: replaceFolder(whole, w.p.Folder, w.next.tree), Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs),
-		Message: message(w.p, titleOf(w.p.Environment, w.report), w.digest), Known: []tree.Tree{whole},
+		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
+		Message: message(w.p, titleOf(w.p.Environment, w.report), digestOf(w.p.Environment, next.ID().String())),
 	}
 	if w.target != "" {
 		c.Parents = []string{w.target}
@@ -207,182 +236,19 @@ func (w *work) commit(whole tree.Tree) git.Commit {
 	return c
 }
 
-func (w *work) result(s State, reason string) Result {
-	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption}
-}
-
-// settle has nothing to propose: what we proposed before is withdrawn.
-func (w *work) settle(ctx context.Context) (Result, error) {
-	done := w.result(InSync, "")
-	head, err := w.repo.Branch(w.ours)
-	if errors.Is(err, git.ErrNoRevision) || !w.Write {
-		return done, nil
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	whose, _, err := w.owner(head)
-	if err != nil || whose != ownerUs {
-		return done, err
-	}
-	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
-	if err != nil {
-		return Result{}, err
-	}
-	if len(pulls) > 0 && pulls[0].State == forge.Open {
-		if err := w.withdraw(ctx, pulls[0]); err != nil {
-			return Result{}, err
-		}
-	}
-	w.step("remove our branch")
-	err = w.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
-	return done, err
-}
-
-// nothingLeft is why we close a pull request ourselves.
-const nothingLeft = "There is nothing left to propose: the branch holds what was rendered."
-
-// withdraw closes our pull request. Its digest goes first: that a pull request with a
-// digest is closed means that somebody has declined the content.
-func (w *work) withdraw(ctx context.Context, pull forge.Pull) error {
-	body, _, _ := strings.Cut(pull.Body, "<!-- fairlead-digest:")
-	if body != pull.Body {
-		w.step("edit the pull request")
-		edited := pull.Proposal
-		edited.Body = body
-		if _, err := w.Forge.Edit(ctx, pull.Number, edited); err != nil {
-			return err
-		}
-	}
-	w.step("close the pull request")
-	return w.Forge.Close(ctx, pull.Number, nothingLeft)
-}
-
-// propose pushes the commit to our branch, and makes the pull request say what it
-// means.
-func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
-	id, err := c.ID()
-	if err != nil {
-		return Result{}, err
-	}
-	head, err := w.repo.Branch(w.ours)
-	if err != nil && !errors.Is(err, git.ErrNoRevision) {
-		return Result{}, err
-	}
-	whose, who := ownerUs, ""
-	if head != "" && head != id {
-		if whose, who, err = w.owner(head); err != nil {
-			return Result{}, err
-		}
-	}
-	if whose == ownerForeign {
-		return w.result(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
-	}
-	if !w.Write {
-		r := w.result(DryRun, "writing is off; write: true proposes it")
-		r.Commit = id
-		return r, nil
-	}
-	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
-	if err != nil {
-		return Result{}, err
-	}
-	var last *forge.Pull
-	if len(pulls) > 0 {
-		last = &pulls[0]
-	}
-	if whose == ownerEdited {
-		return w.stopped(ctx, last, who)
-	}
-	if last != nil && last.State == forge.Closed && strings.Contains(last.Body, digestMark(w.content())) {
-		r := w.result(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", last.Number))
-		r.Pull = last
-		return r, nil
-	}
-	if head != id {
-		if err := w.push(ctx, c, head); err != nil {
-			return Result{}, err
-		}
-	}
-	pull, err := w.pull(ctx, last)
-	if err != nil {
-		return Result{}, err
-	}
-	r := w.result(Proposed, "")
-	r.Commit, r.Pull = id, &pull
-	return r, nil
-}
-
-func (w *work) push(ctx context.Context, c git.Commit, head string) error {
-	if head != "" { // what is on our branch was sent before, and need not be sent again
-		view, err := w.repo.View(head)
-		if err != nil {
-			return err
-		}
-		c.Known = append(c.Known, view.Tree)
-	}
-	pack, err := w.Remote.Write(ctx, c)
+// checkName reports a branch that keeps another from being made: Git has no branch
+// a beside a/b.
+func (w *work) checkName(branch string) error {
+	refs, err := w.repo.Refs(heads)
 	if err != nil {
 		return err
 	}
-	w.step("push our branch")
-	return w.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.ours, Old: head, New: pack.Commits[0]})
-}
-
-// promotedLabel marks a pull request that brings another commit of the base, as
-// Kalypso does.
-const promotedLabel = "promoted"
-
-// pull opens the pull request, or makes the open one say what it should.
-func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
-	want := forge.Proposal{
-		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: titleOf(w.p.Environment, w.report), Body: w.body(),
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		other := strings.TrimPrefix(ref, heads)
+		if strings.HasPrefix(branch, other+"/") || strings.HasPrefix(other, branch+"/") {
+			return blocked("rename or remove one of them; output.branchPrefix of the settings is what the names of our branches begin with",
+				"there can be no branch %s beside the branch %s", branch, other)
+		}
 	}
-	if w.promotes() {
-		want.Labels = []string{promotedLabel}
-	}
-	if last == nil || last.State != forge.Open {
-		w.step("open the pull request")
-		return w.Forge.Open(ctx, want)
-	}
-	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
-		return *last, nil
-	}
-	w.step("edit the pull request")
-	return w.Forge.Edit(ctx, last.Number, want)
-}
-
-// promotes reports whether the proposal has another promoted commit than the branch.
-func (w *work) promotes() bool {
-	next, ok := w.next.tree.Lookup(output.TrackingFile)
-	if !ok {
-		return false
-	}
-	view, err := w.repo.View(w.target)
-	if err != nil {
-		return false
-	}
-	now, _ := view.Tree.Sub(w.p.Folder).Lookup(output.TrackingFile)
-	return strings.TrimSpace(string(now.Data)) != strings.TrimSpace(string(next.Data))
-}
-
-// stopped leaves our branch to somebody who works on it, and says so in the pull
-// request.
-func (w *work) stopped(ctx context.Context, last *forge.Pull, who string) (Result, error) {
-	reason := fmt.Sprintf("commit %s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", short(who), w.ours)
-	r := w.result(Edited, reason)
-	if last == nil || last.State != forge.Open {
-		return r, nil
-	}
-	r.Pull = last
-	notice := "> [!WARNING]\n> Fairlead does not update this pull request: " + reason + ".\n\n"
-	if strings.HasPrefix(last.Body, notice) {
-		return r, nil
-	}
-	edited := last.Proposal
-	edited.Body = notice + last.Body
-	w.step("edit the pull request")
-	pull, err := w.Forge.Edit(ctx, last.Number, edited)
-	r.Pull = &pull
-	return r, err
+	return nil
 }

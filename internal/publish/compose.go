@@ -1,0 +1,265 @@
+package publish
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Adoption says how files came to be ours that no record says are.
+type Adoption struct {
+	// Kalypso says that the folder was written by Kalypso's scheduler, whose rule
+	// is that all folders are generated but those that begin with a dot.
+	Kalypso bool
+	Folders []string // that are replaced or removed
+}
+
+// Blocked is an error that lasts until somebody changes the output branch, or where
+// the output goes.
+type Blocked struct{ summary, hint string }
+
+// Error says what stands in the way.
+func (e *Blocked) Error() string { return e.summary }
+
+// Hint says what to do about it.
+func (e *Blocked) Hint() string { return e.hint }
+
+func blocked(hint, format string, args ...any) error {
+	return &Blocked{fmt.Sprintf(format, args...), hint}
+}
+
+// composed is what a folder of the output branch is to hold.
+type composed struct {
+	tree     tree.Tree
+	same     bool      // but for the record and the promoted commit, it holds that already
+	promotes bool      // it gets another promoted commit
+	before   tree.Tree // what is replaced or removed
+	adoption Adoption
+}
+
+// compose puts what was rendered among what is there. Folders of our record that are
+// no longer rendered go, those that are rendered are exactly that, and everything
+// else stays byte for byte.
+func compose(now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
+	now = tree.FromEntries(now.Entries()) // read once
+	owned, adoption, err := ownedFolders(now, written.Environment, rendered)
+	if err != nil {
+		return composed{}, err
+	}
+	rendered, promotes := withTracking(now, rendered)
+	if err := checkFree(now, rendered); err != nil {
+		return composed{}, err
+	}
+	var entries, before []tree.Entry
+	present, wanted := byName(now), byName(rendered)
+	for _, e := range now.Entries() {
+		fresh, replaced := wanted[e.Name]
+		switch {
+		case isDot(e.Name) && replaced:
+			entries = append(entries, tree.Dir(e.Name, overlay(e.Tree(), fresh.Tree())))
+		case e.IsDir() && (replaced || owned[e.Name]):
+			if e.ID != fresh.ID && holdsRecord(e.Tree(), 0) {
+				return composed{}, blocked("give each environment its own branch, or its own path outside of the folders of cluster types",
+					"the folder %s is the output of another environment, and would be replaced", e.Name)
+			}
+			before = append(before, e)
+		default:
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range rendered.Entries() {
+		if _, there := present[e.Name]; !isDot(e.Name) || !there {
+			entries = append(entries, e)
+		}
+		if !isDot(e.Name) {
+			written.Folders = append(written.Folders, e.Name)
+		}
+	}
+	slices.Sort(written.Folders)
+	text, err := NewRecord(written).Text(aboutOutput)
+	if err != nil {
+		return composed{}, err
+	}
+	whole := put(tree.FromEntries(entries), RecordFile, text)
+	return composed{whole, tree.Equal(bare(now), bare(whole)), promotes, tree.FromEntries(before), adoption}, nil
+}
+
+func byName(t tree.Tree) map[string]tree.Entry {
+	entries := t.Entries()
+	names := make(map[string]tree.Entry, len(entries))
+	for _, e := range entries {
+		names[e.Name] = e
+	}
+	return names
+}
+
+func isDot(name string) bool { return strings.HasPrefix(name, ".") }
+
+// withTracking leaves the promoted commit out of what was rendered if it is there
+// already, and reports whether it is another one. White space around it means nothing.
+func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
+	next, ok := rendered.Lookup(output.TrackingFile)
+	if !ok {
+		return rendered, false
+	}
+	old, _ := now.Lookup(output.TrackingFile)
+	if strings.TrimSpace(string(old.Data)) == strings.TrimSpace(string(next.Data)) {
+		return put(rendered, output.TrackingFile, nil), false
+	}
+	return rendered, true
+}
+
+// checkFree reports what is in the place of a folder or file of ours.
+func checkFree(now, rendered tree.Tree) error {
+	files, present := []string{RecordFile}, byName(now)
+	for _, e := range rendered.Entries() {
+		if !isDot(e.Name) {
+			if old, ok := present[e.Name]; ok && !old.IsDir() {
+				return blocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", e.Name)
+			}
+			continue
+		}
+		for file := range e.Tree().Walk() {
+			files = append(files, e.Name+"/"+file)
+		}
+	}
+	for _, file := range files {
+		if err := checkFolder(now, path.Dir(file)); err != nil {
+			return err
+		}
+		if e, ok := now.Lookup(file); ok && e.IsDir() {
+			return blocked("remove or rename it", "there is a folder %s where a file is to be", file)
+		}
+	}
+	return nil
+}
+
+// checkFolder reports a file in the place of a folder, or of one that it is in.
+func checkFolder(t tree.Tree, folder string) error {
+	for i, c := range folder + "/" {
+		if c != '/' {
+			continue
+		}
+		if e, ok := t.Lookup(folder[:i]); ok && !e.IsDir() {
+			return blocked("remove or rename it", "there is a file %s where a folder is to be", folder[:i])
+		}
+	}
+	return nil
+}
+
+// holdsRecord reports whether there is a record in a folder, or so many folders deeper.
+func holdsRecord(t tree.Tree, deeper int) bool {
+	if _, ok := t.Lookup(RecordFile); ok {
+		return true
+	}
+	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
+}
+
+// ownedFolders gives the folders that are ours to replace or remove.
+func ownedFolders(now tree.Tree, environment string, rendered tree.Tree) (map[string]bool, Adoption, error) {
+	owned, err := recorded(now, environment)
+	if err != nil {
+		return nil, Adoption{}, err
+	}
+	_, hasRecord := now.Lookup(RecordFile)
+	adoption := Adoption{Kalypso: !hasRecord && isKalypso(now)}
+	wanted := byName(rendered)
+	for _, e := range now.Entries() {
+		if !e.IsDir() || isDot(e.Name) || owned[e.Name] {
+			continue
+		}
+		_, replaced := wanted[e.Name]
+		// Kalypso's rule is of the time before other environments came into the branch.
+		if replaced || adoption.Kalypso && !holdsRecord(e.Tree(), 1) {
+			owned[e.Name] = true
+			adoption.Folders = append(adoption.Folders, e.Name)
+		}
+	}
+	return owned, adoption, nil
+}
+
+// recorded gives the folders that the record says are ours; none without one.
+func recorded(now tree.Tree, environment string) (map[string]bool, error) {
+	owned := map[string]bool{}
+	e, ok := now.Lookup(RecordFile)
+	if !ok || e.IsDir() {
+		return owned, nil
+	}
+	r, err := ReadRecord(e.Data)
+	if err != nil {
+		return nil, blocked("restore it from an older commit", "%s", err)
+	}
+	for _, w := range r.Environments {
+		if w.Environment != environment {
+			return nil, blocked("give each environment its own branch or path; if the other one is gone, remove the file",
+				"%s says that this is the output of environment %s", RecordFile, w.Environment)
+		}
+		for _, name := range w.Folders {
+			owned[name] = !isDot(name)
+		}
+	}
+	return owned, nil
+}
+
+// isKalypso recognises what Kalypso's scheduler writes.
+func isKalypso(t tree.Tree) bool {
+	if _, ok := t.Lookup(output.TrackingFile); ok {
+		return true
+	}
+	for _, e := range t.Entries() {
+		if readme, ok := e.Tree().Lookup("README.md"); ok && strings.TrimSpace(string(readme.Data)) == output.ReadmeText {
+			return true
+		}
+	}
+	return false
+}
+
+// overlay puts files over those of another tree.
+func overlay(below, above tree.Tree) tree.Tree {
+	entries := slices.DeleteFunc(slices.Clone(below.Entries()), func(e tree.Entry) bool { _, ok := above.Lookup(e.Name); return ok })
+	for _, e := range above.Entries() {
+		if old, ok := below.Lookup(e.Name); ok && e.IsDir() {
+			e = tree.Dir(e.Name, overlay(old.Tree(), e.Tree()))
+		}
+		entries = append(entries, e)
+	}
+	return tree.FromEntries(entries)
+}
+
+// put gives a tree with a file, or without it if data is nil.
+func put(t tree.Tree, file string, data []byte) tree.Tree {
+	folder, name := path.Split(file)
+	held := t.Sub(folder)
+	if _, ok := held.Lookup(name); !ok && data == nil {
+		return t
+	}
+	entries := without(held, name)
+	if data != nil {
+		entries = append(entries, tree.File(name, data))
+	}
+	return replaceFolder(t, folder, tree.FromEntries(entries))
+}
+
+func without(t tree.Tree, name string) []tree.Entry {
+	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == name })
+}
+
+// bare gives a tree without what changes though nothing else does.
+func bare(t tree.Tree) tree.Tree { return put(put(t, RecordFile, nil), output.TrackingFile, nil) }
+
+// replaceFolder gives a tree in which a folder holds something else.
+func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
+	folder = cleanFolder(folder)
+	if folder == "" {
+		return with
+	}
+	name, rest, _ := strings.Cut(folder, "/")
+	return tree.FromEntries(append(without(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
+}
+
+// cleanFolder gives a path as trees have it: "" for the root.
+func cleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }

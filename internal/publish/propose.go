@@ -1,0 +1,196 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+func (w *work) result(s State, reason string) Result {
+	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption}
+}
+
+// settle has nothing to propose: what we proposed before is withdrawn.
+func (w *work) settle(ctx context.Context) (Result, error) {
+	done := w.result(InSync, "")
+	head, err := w.repo.Branch(w.ours)
+	if errors.Is(err, git.ErrNoRevision) || !w.Write {
+		return done, nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	whose, err := w.owner(head)
+	if err != nil || whose != ownerUs {
+		return done, err
+	}
+	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
+	if err != nil {
+		return Result{}, err
+	}
+	if last := latest(pulls); last != nil && last.State == forge.Open {
+		if err := w.withdraw(ctx, *last); err != nil {
+			return Result{}, err
+		}
+	}
+	w.step("remove our branch")
+	err = w.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
+	return done, err
+}
+
+// nothingLeft is why we close a pull request ourselves.
+const nothingLeft = "There is nothing left to propose: the branch holds what was rendered."
+
+// withdraw closes our pull request. Its digest goes first: that a pull request with a
+// digest is closed means that somebody has declined the content.
+func (w *work) withdraw(ctx context.Context, pull forge.Pull) error {
+	if _, body := marked(pull.Body); body != pull.Body {
+		w.step("edit the pull request")
+		edited := pull.Proposal
+		edited.Body = body
+		if _, err := w.Forge.Edit(ctx, pull.Number, edited); err != nil {
+			return err
+		}
+	}
+	w.step("close the pull request")
+	return w.Forge.Close(ctx, pull.Number, nothingLeft)
+}
+
+// latest gives the open pull request, or else the newest; nil if there is none. pulls
+// are newest first.
+func latest(pulls []forge.Pull) *forge.Pull {
+	if len(pulls) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(pulls, func(p forge.Pull) bool { return p.State == forge.Open })
+	return &pulls[max(i, 0)]
+}
+
+// propose pushes the commit to our branch, and makes the pull request say what it
+// means.
+func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
+	id, err := c.ID()
+	if err != nil {
+		return Result{}, err
+	}
+	head, err := w.repo.Branch(w.ours)
+	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return Result{}, err
+	}
+	whose := ownerUs
+	if head == "" {
+		err = w.checkName(w.ours)
+	} else if head != id {
+		whose, err = w.owner(head)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if whose == ownerForeign {
+		return w.result(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
+	}
+	if !w.Write {
+		r := w.result(DryRun, "writing is off; write: true proposes it")
+		r.Commit = id
+		return r, nil
+	}
+	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
+	if err != nil {
+		return Result{}, err
+	}
+	last := latest(pulls)
+	if whose == ownerEdited {
+		return w.stopped(ctx, last, head)
+	}
+	if last != nil && last.State == forge.Closed && declined(*last, w.p) {
+		r := w.result(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", last.Number))
+		r.Pull = last
+		return r, nil
+	}
+	if head != id {
+		if err := w.push(ctx, c, head); err != nil {
+			return Result{}, err
+		}
+	}
+	pull, err := w.pull(ctx, last)
+	if err != nil {
+		return Result{}, err
+	}
+	r := w.result(Proposed, "")
+	r.Commit, r.Pull = id, &pull
+	return r, nil
+}
+
+// declined reports whether a closed pull request proposed the same.
+func declined(pull forge.Pull, p Proposal) bool {
+	digest, _ := marked(pull.Body)
+	return digest == contentOf(p)
+}
+
+func (w *work) push(ctx context.Context, c git.Commit, head string) error {
+	if head != "" { // what is on our branch was sent before, and need not be sent again
+		view, err := w.repo.View(head)
+		if err != nil {
+			return err
+		}
+		c.Known = append(c.Known, view.Tree)
+	}
+	pack, err := w.Remote.Write(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := w.whole.Err(); err != nil { // what could not be read may be missing in the pack
+		pack.Discard()
+		return err
+	}
+	w.step("push our branch")
+	return w.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.ours, Old: head, New: pack.Commits[0]})
+}
+
+// promotedLabel marks a pull request that brings another commit of the base, as
+// Kalypso does.
+const promotedLabel = "promoted"
+
+// pull opens the pull request, or makes the open one say what it should.
+func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
+	want := forge.Proposal{
+		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: titleOf(w.p.Environment, w.report), Body: w.body(),
+	}
+	if w.next.promotes {
+		want.Labels = []string{promotedLabel}
+	}
+	if last == nil || last.State != forge.Open {
+		w.step("open the pull request")
+		return w.Forge.Open(ctx, want)
+	}
+	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
+		return *last, nil
+	}
+	w.step("edit the pull request")
+	return w.Forge.Edit(ctx, last.Number, want)
+}
+
+// stopped leaves our branch to somebody who works on it, and says so in the pull
+// request.
+func (w *work) stopped(ctx context.Context, last *forge.Pull, head string) (Result, error) {
+	reason := fmt.Sprintf("commit %.12s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", head, w.ours)
+	r := w.result(Edited, reason)
+	if last == nil || last.State != forge.Open {
+		return r, nil
+	}
+	r.Pull = last
+	// Without its mark, so that removing the branch does not decline the content.
+	edited := last.Proposal
+	if _, edited.Body = marked(last.Body); noticed(edited.Body, reason) == last.Body {
+		return r, nil
+	}
+	edited.Body = noticed(edited.Body, reason)
+	w.step("edit the pull request")
+	pull, err := w.Forge.Edit(ctx, last.Number, edited)
+	r.Pull = &pull
+	return r, err
+}
