@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -20,6 +21,11 @@ func (r *renderCommand) record(done []source.Rendered) publish.Record {
 		w := publish.Written{Environment: e.Environment, Tree: e.Tree.ID().String(), From: publish.Inputs(e.Commits)}
 		if r.all {
 			w.Folder = e.Environment
+		}
+		for _, entry := range e.Tree.Entries() { // so that who commits this folder has said what is generated in it
+			if entry.IsDir() && !strings.HasPrefix(entry.Name, ".") {
+				w.Folders = append(w.Folders, entry.Name)
+			}
 		}
 		all = append(all, w)
 	}
