@@ -57,7 +57,12 @@ type Repository struct {
 	store    *filesystem.Storage
 	location string // for errors; without a password
 	folders  map[tree.ID]counted
-	damaged  atomic.Bool // something that must be there could not be read
+	// listed has the entries of folders by id, without contents; listedNames is their
+	// number in all.
+	listed      map[tree.ID][]tree.Entry
+	listedNames int
+
+	damaged atomic.Bool // something that must be there could not be read
 }
 
 // broken says that an object could not be read that must be there.

@@ -192,24 +192,52 @@ func (v *View) Err() error {
 
 func (v *View) lazy(id tree.ID) tree.Tree {
 	return tree.Lazy(id, func() tree.Tree {
-		entries, err := v.folder(id)
+		entries, sorted, err := v.folder(id)
 		if err != nil {
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
 		}
-		return tree.FromEntries(entries)
+		if !sorted { // Git would not have made it so
+			return tree.FromEntries(entries)
+		}
+		return tree.Stored(id, entries)
 	})
 }
 
-func (v *View) folder(id tree.ID) ([]tree.Entry, error) {
-	v.repo.mu.Lock()
-	defer v.repo.mu.Unlock()
-	entries, err := v.repo.entries(plumbing.Hash(id))
+// maxNames bounds the entries of folders that are kept from one look to the next: a
+// fleet has two hundred folders of five hundred, of which a change looks at all, in
+// what was before and in what is proposed.
+const maxNames = 250_000
+
+// names reads the entries of a folder, or knows them. They must not be changed.
+func (r *Repository) names(id tree.ID) ([]tree.Entry, error) {
+	if known, ok := r.listed[id]; ok {
+		return known, nil
+	}
+	entries, err := r.entries(plumbing.Hash(id))
 	if err != nil {
 		return nil, err
 	}
+	if r.listedNames += len(entries); r.listed == nil || r.listedNames > maxNames {
+		r.listed, r.listedNames = map[tree.ID][]tree.Entry{}, len(entries)
+	}
+	r.listed[id] = entries
+	return entries, nil
+}
+
+// folder gives the entries of a folder, with the content of files, and whether they
+// are in Git's order.
+func (v *View) folder(id tree.ID) (entries []tree.Entry, sorted bool, err error) {
+	v.repo.mu.Lock()
+	defer v.repo.mu.Unlock()
+	names, err := v.repo.names(id)
+	if err != nil {
+		return nil, false, err
+	}
+	sorted = slices.IsSortedFunc(names, tree.Order)
+	entries = slices.Clone(names)
 	for i := range entries {
 		e := &entries[i]
 		switch e.Mode {
@@ -224,8 +252,8 @@ func (v *View) folder(id tree.ID) ([]tree.Entry, error) {
 			e.Data, err = v.repo.content(e.ID)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name, err)
+			return nil, false, fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return entries, nil
+	return entries, sorted, nil
 }

@@ -129,12 +129,17 @@ func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error
 	if _, ok := w.seen[t.ID()]; ok || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
 		return nil
 	}
-	before := make([]map[string]tree.Entry, len(known))
+	before := make([][]tree.Entry, len(known))
 	for i, k := range known {
-		before[i] = byName(k)
+		before[i] = k.Entries()
 	}
 	entries := t.Entries()
 	for _, e := range entries {
+		for i := range before { // both are in the same order
+			for len(before[i]) > 0 && tree.Order(before[i][0], e) < 0 {
+				before[i] = before[i][1:]
+			}
+		}
 		if err := w.entryOf(ctx, e, before); err != nil {
 			return err
 		}
@@ -143,14 +148,19 @@ func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error
 	return w.similar(Tree, likeness(entries), t.ID(), w.scratch)
 }
 
-func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []map[string]tree.Entry) error {
+// entryOf writes what an entry names. The known entries of its name are the first of
+// before, if there are any.
+func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before [][]tree.Entry) error {
 	var known []tree.Tree
 	for _, entries := range before {
-		old, ok := entries[e.Name]
-		if ok && old.ID == e.ID && old.Mode == e.Mode {
+		if len(entries) == 0 || entries[0].Name != e.Name {
+			continue
+		}
+		old := entries[0]
+		if old.ID == e.ID && old.Mode == e.Mode {
 			return nil
 		}
-		if ok && old.IsDir() {
+		if old.IsDir() {
 			known = append(known, old.Tree())
 		}
 	}
@@ -184,15 +194,6 @@ func likeness(entries []tree.Entry) string {
 // maxAlike is the most entries of trees that are compared: in larger ones, what is
 // different outweighs what is not.
 const maxAlike = 16
-
-func byName(t tree.Tree) map[string]tree.Entry {
-	entries := t.Entries()
-	names := make(map[string]tree.Entry, len(entries))
-	for _, e := range entries {
-		names[e.Name] = e
-	}
-	return names
-}
 
 // similar appends an object that is likely to be much like the last one of its kind
 // and key, and then is a difference from that.

@@ -119,6 +119,15 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
+// Stored gives the tree of an object that Git has stored: its entries, in Git's
+// order, and its id, which is not computed again.
+func Stored(id ID, entries []Entry) Tree {
+	if len(entries) == 0 {
+		return Tree{}
+	}
+	return Tree{&dir{id: id, entries: entries}}
+}
+
 // ID gives the id of the tree object that Git would make of t.
 func (t Tree) ID() ID {
 	if t.d == nil {
@@ -230,6 +239,9 @@ func compareNames(a string, am Mode, b string, bm Mode) int {
 	}
 	return int(endByte(a, am, n)) - int(endByte(b, bm, n))
 }
+
+// Order compares the places of two entries in a tree, as [Tree.Entries] has them.
+func Order(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) }
 
 func endByte(name string, m Mode, i int) byte {
 	switch {
