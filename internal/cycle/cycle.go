@@ -29,7 +29,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -77,7 +76,6 @@ type Loop struct {
 
 	number       int64
 	environments map[string]*environment
-	claims       claims
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
 }
@@ -175,12 +173,12 @@ func (l *Loop) round(ctx context.Context) error {
 	if err := l.reportControlPlane(err); err != nil {
 		return err
 	}
-	names, problems, err := l.names(ctx)
+	names, err := l.names(ctx)
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
 	l.forget(names)
-	l.run(ctx, names, problems)
+	l.run(ctx, names)
 	l.remotes.maintain(ctx)
 	return ctx.Err()
 }
@@ -206,7 +204,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 func (l *Loop) reportControlPlane(err error) error {
 	shown := err
 	if shown == nil {
-		shown = l.remotes.failing(l.Settings.ControlPlane.Repo)
+		shown = l.remotes.failing(l.place(l.Settings.ControlPlane.Repo))
 	}
 	text := ""
 	if shown != nil {
@@ -219,12 +217,12 @@ func (l *Loop) reportControlPlane(err error) error {
 	return err
 }
 
-// names gives the environments to work on, and the problems of the files that they
-// are written in.
-func (l *Loop) names(ctx context.Context) ([]string, problem.List, error) {
-	found, problems, err := l.source.Environments(ctx)
+// names gives the environments to work on. The problems of the files that they are
+// written in are reported with each of them.
+func (l *Loop) names(ctx context.Context) ([]string, error) {
+	found, _, err := l.source.Environments(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var names []string
 	for _, e := range found {
@@ -242,7 +240,7 @@ func (l *Loop) names(ctx context.Context) ([]string, problem.List, error) {
 		hint := "an object of kind Environment in .environments/ of the base makes one"
 		l.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
-	return names, problems, nil
+	return names, nil
 }
 
 // forget drops what is known of environments that are gone.
@@ -250,7 +248,6 @@ func (l *Loop) forget(names []string) {
 	for name := range l.environments {
 		if !slices.Contains(names, name) {
 			delete(l.environments, name)
-			l.claims.release(name)
 			l.Metrics.Forget(name)
 		}
 	}
@@ -262,25 +259,38 @@ func (l *Loop) forget(names []string) {
 	l.Store.Forget(names)
 }
 
-// run works on all environments, some at a time.
-func (l *Loop) run(ctx context.Context, names []string, _ problem.List) {
-	l.undone = false
+// run works on all environments, some at a time. All are rendered before the first is
+// published: only then is it known whether two would write to one place.
+func (l *Loop) run(ctx context.Context, names []string) {
+	var all []*environment
+	for _, name := range names {
+		all = append(all, l.environments[name])
+	}
+	l.each(all, func(e *environment) { l.render(ctx, e) })
+	findRivals(all)
+	l.Metrics.Queue(len(all))
+	left, retry := len(all), false
+	var mu sync.Mutex
+	l.each(all, func(e *environment) {
+		again := l.publish(ctx, e)
+		mu.Lock()
+		defer mu.Unlock()
+		left--
+		l.Metrics.Queue(left)
+		retry = retry || again
+	})
+	l.undone = retry
+}
+
+// each does something with all environments, as many at a time as the settings say.
+func (l *Loop) each(all []*environment, do func(*environment)) {
 	room := make(chan struct{}, l.Settings.Parallel)
 	var wait sync.WaitGroup
-	var mu sync.Mutex
-	l.Metrics.Queue(len(names))
-	left := len(names)
-	for _, name := range names {
-		e := l.environments[name]
+	for _, e := range all {
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			retry := l.environment(ctx, e)
-			mu.Lock()
-			defer mu.Unlock()
-			left--
-			l.Metrics.Queue(left)
-			l.undone = l.undone || retry
+			do(e)
 		})
 	}
 	wait.Wait()

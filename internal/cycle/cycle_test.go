@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // world is a control plane and a GitOps repository on a server, and people who work
@@ -26,18 +28,46 @@ type world struct {
 	*testing.T
 	server *gittest.Server
 	now    time.Time
-	logs   bytes.Buffer
+	logs   text
 	people *gittest.Work // in the control plane
 	data   string
 	more   string // settings
+	place  string // of the control plane
+	secret map[string]string
+
+	writers map[string]*writer
+}
+
+// text is what several daemons write.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
 }
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// newWorld makes the scaffold of fairlead init.
+// newWorld makes the scaffold of fairlead init, for a test that others may run beside.
 func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
 	t.Helper()
-	w := &world{T: t, server: gittest.Serve(t), now: start, data: t.TempDir(), more: "write: true\n"}
+	t.Parallel()
+	return newLoneWorld(t, layout, environments...)
+}
+
+func newLoneWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
+	t.Helper()
+	w := &world{T: t, server: gittest.Serve(t), now: start, data: t.TempDir(), more: "write: true\n", writers: map[string]*writer{}}
 	o := scaffold.Options{ControlPlane: w.server.Create("cp"), GitOps: w.server.Create("out"), Environments: environments, Layout: layout, Sample: true}
 	controlPlane, err := scaffold.ControlPlane(o)
 	if err != nil {
@@ -50,13 +80,14 @@ func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *wor
 	w.fill("cp", controlPlane)
 	w.fill("out", gitOps)
 	w.people = w.server.Work(t, "cp")
+	w.place = w.server.URL("cp")
 	return w
 }
 
 // fill pushes branches to a new repository.
 func (w *world) fill(name string, branches []scaffold.Branch) {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL(name), Dir: filepath.Join(w.TempDir(), "fill")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(name), Dir: filepath.Join(w.TempDir(), "fill")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -81,10 +112,13 @@ type daemon struct {
 	store *status.Store
 }
 
+func (w *world) settingsText(data string) string {
+	return "controlPlane: {repo: " + w.place + "}\ndataDir: " + data + "\nschedule: {interval: 1m, jitter: 0s}\n" + w.more
+}
+
 func (w *world) settings(data string) *config.Settings {
 	w.Helper()
-	text := "controlPlane: {repo: " + w.server.URL("cp") + "}\ndataDir: " + data + "\nschedule: {interval: 1m, jitter: 0s}\n" + w.more
-	s, problems := config.Parse("fairlead.yaml", []byte(text), w.TempDir(), func(string) string { return "" })
+	s, problems := config.Parse("fairlead.yaml", []byte(w.settingsText(data)), w.TempDir(), func(name string) string { return w.secret[name] })
 	if problems.Stops() {
 		w.Fatal(problems)
 	}
@@ -142,10 +176,10 @@ func (d *daemon) want(states map[string]status.State) {
 	}
 }
 
-// plain gives the forge of a repository, as it is now.
+// plain gives the forge of a repository, as it is now. People reach it by its path.
 func (w *world) plain(name string) *forge.Plain {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL(name), Dir: filepath.Join(w.TempDir(), "person")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(name), Dir: filepath.Join(w.TempDir(), "person")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -155,7 +189,7 @@ func (w *world) plain(name string) *forge.Plain {
 	return forge.NewPlain(remote, git.Signature{Name: "person", Email: "person@localhost"}, func() time.Time { return w.now })
 }
 
-// pulls gives "number state head title" of all pull requests, oldest first.
+// pulls gives "state head base title" of all pull requests, oldest first.
 func (w *world) pulls() []string {
 	w.Helper()
 	all, err := w.plain("out").List()
@@ -203,13 +237,102 @@ func (w *world) edit(branch, path, old, new string) {
 	w.people.Push(branch)
 }
 
-func TestFlow(t *testing.T) {
-	w := newWorld(t, scaffold.Branches, "dev", "prod")
-	d := w.begin(w.data)
+// open gives the open pull request of an environment.
+func (w *world) open(environment string) forge.Pull {
+	w.Helper()
+	all, err := w.plain("out").List()
+	if err != nil {
+		w.Fatal(err)
+	}
+	all = slices.DeleteFunc(all, func(p forge.Pull) bool { return p.Mark != environment || p.State != forge.Open })
+	if len(all) != 1 {
+		w.Fatalf("%s has %d open pull requests; the log:\n%s", environment, len(all), w.logs.String())
+	}
+	return all[0]
+}
+
+// above counts the commits of a branch of the GitOps repository that another lacks.
+func (w *world) above(branch, base string) string {
+	w.Helper()
+	return gittest.Git(w, w.server.Dir("out"), "rev-list", "--count", base+".."+branch)
+}
+
+// quiet runs a cycle in which nothing may happen: each repository is asked once, and
+// nothing is said.
+func (d *daemon) quiet(repositories ...string) {
+	d.Helper()
+	asked := map[string]int{}
+	for _, name := range repositories {
+		asked[name] = len(d.server.Requests(name))
+	}
+	said := len(d.logs.String())
 	d.cycle()
-	d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})
-	t.Log(w.pulls(), gittest.Refs(t, w.server.Dir("out")))
-	t.Log(gittest.Files(t, w.server.Dir("out"), "fairlead/dev"))
-	t.Log(d.state("dev"))
-	t.Log(w.logs.String())
+	for _, name := range repositories {
+		if all := d.server.Requests(name)[asked[name]:]; len(all) != 1 {
+			d.Errorf("%s was asked %d times in a quiet cycle: %v", name, len(all), all)
+		}
+	}
+	for line := range strings.Lines(d.logs.String()[said:]) {
+		if !strings.Contains(line, "level=DEBUG") {
+			d.Errorf("a quiet cycle says %s", line)
+		}
+	}
+}
+
+// writer is somebody who writes to a branch without a process for each commit.
+type writer struct {
+	*world
+	remote *git.Remote
+	branch string
+	head   string
+	files  tree.Tree
+}
+
+// writer gives the one who writes to a branch; nobody else may move it meanwhile.
+func (w *world) writer(repo, branch string) *writer {
+	w.Helper()
+	if p := w.writers[repo+" "+branch]; p != nil {
+		return p
+	}
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(repo), Dir: filepath.Join(w.TempDir(), "writer")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := remote.Sync(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	p := &writer{world: w, remote: remote, branch: branch}
+	if p.head, err = remote.Mirror().Branch(branch); err != nil {
+		w.Fatal(err)
+	}
+	if p.files, err = remote.Mirror().Tree(p.head); err != nil {
+		w.Fatal(err)
+	}
+	w.writers[repo+" "+branch] = p
+	return p
+}
+
+// write commits a file of the root, and pushes.
+func (p *writer) write(name, text string) {
+	p.Helper()
+	file, err := tree.FromFiles(map[string][]byte{name: []byte(text)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	entries := file.Entries()
+	for _, e := range p.files.Entries() {
+		if e.Name != name {
+			entries = append(entries, e)
+		}
+	}
+	before := p.files
+	p.files = tree.FromEntries(entries)
+	pack, err := p.remote.Write(p.Context(), git.Commit{Tree: p.files, Parents: []string{p.head}, When: p.now, Message: "edit\n", Known: []tree.Tree{before}})
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := p.remote.Push(p.Context(), pack, git.RefUpdate{Ref: "refs/heads/" + p.branch, Old: p.head, New: pack.Commits[0]}); err != nil {
+		p.Fatal(err)
+	}
+	p.head = pack.Commits[0]
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -25,31 +24,70 @@ import (
 type environment struct {
 	name     string
 	cache    output.Cache
+	place    string            // where its output goes; "" if that is not known
 	done     [sha256.Size]byte // digest of what the last report is of
 	report   status.Environment
 	failures int
 	next     time.Time // before which it is left alone
 	said     map[string]forge.Status
+	attempt  attempt
 }
 
-// environment brings one environment up to date and reports it. retry says that
-// there is something to be done though no reference moves.
-func (l *Loop) environment(ctx context.Context, e *environment) (retry bool) {
+// attempt is how far a round has got with an environment.
+type attempt struct {
+	paused   bool // it is left alone
+	rendered source.Rendered
+	err      error
+	took     time.Duration
+	rival    string // an environment whose output goes to the same place
+}
+
+// render renders an environment.
+func (l *Loop) render(ctx context.Context, e *environment) {
 	started := l.Now()
-	if started.Before(e.next) {
+	if e.attempt = (attempt{paused: started.Before(e.next)}); e.attempt.paused {
+		return
+	}
+	e.attempt.rendered, e.attempt.err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	if e.attempt.err == nil {
+		e.place = ""
+		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
+			e.place = strings.Join([]string{git.Normalize(l.place(to.Repo)), to.Branch, folder(to)}, " ")
+		}
+	}
+	e.attempt.took = l.Now().Sub(started)
+}
+
+// findRivals finds environments whose output goes to one place. All of them are
+// stopped: which of them is right, nobody but people can know.
+func findRivals(all []*environment) {
+	for i, e := range all {
+		for _, other := range all[:i] {
+			if e.place != "" && e.place == other.place {
+				e.attempt.rival, other.attempt.rival = other.name, e.name
+			}
+		}
+	}
+}
+
+// publish brings the output of an environment up to date, and reports it. retry says
+// that there is something to be done though no reference moves.
+func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
+	a := e.attempt
+	e.attempt = attempt{} // what was rendered is large
+	if a.paused {
 		return true
 	}
-	before := e.done
-	rendered, err := l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	started, before, err := l.Now(), e.done, a.err
 	if err == nil {
-		err = l.publish(ctx, e, rendered)
+		err = l.compare(ctx, e, a)
 	}
 	quiet := err == nil && e.done == before
 	if ctx.Err() != nil {
 		return true
 	}
 	report := e.report
-	report.Name, report.Checked, report.Took = e.name, l.Now(), l.Now().Sub(started)
+	report.Name, report.Checked, report.Took = e.name, l.Now(), a.took+l.Now().Sub(started)
 	if err != nil {
 		e.failures++
 		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
@@ -91,50 +129,15 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 	l.Logger.Log(ctx, level, "environment", args...)
 }
 
-// claims say which environment has which place of a GitOps repository.
-type claims struct {
-	mu     sync.Mutex
-	places map[string]string // from place to environment
-}
-
-// take takes a place for an environment, and gives whose it is.
-func (c *claims) take(place, environment string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.places == nil {
-		c.places = map[string]string{}
-	}
-	if owner, ok := c.places[place]; ok && owner != environment {
-		return owner
-	}
-	for p, owner := range c.places {
-		if owner == environment {
-			delete(c.places, p)
-		}
-	}
-	c.places[place] = environment
-	return environment
-}
-
-func (c *claims) release(environment string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for p, owner := range c.places {
-		if owner == environment {
-			delete(c.places, p)
-		}
-	}
-}
-
-// publish publishes what was rendered, or says what stops it. The report is in e.
-func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) error {
+// compare publishes what was rendered if something about it has changed, or says what
+// stops it. The report is in e.
+func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
+	r := a.rendered
 	to := gitOpsRepo(r.Model)
 	problems := r.Problems
-	if to != nil {
-		if owner := l.claims.take(fmt.Sprintf("%s %s %s", git.Normalize(to.Repo), to.Branch, to.Path), e.name); owner != e.name {
-			problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
-				"environment %s has the same repository, branch and path", owner)
-		}
+	if a.rival != "" {
+		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
+			"environment %s has the same repository, branch and path", a.rival)
 	}
 	var remote *remote
 	var err error
@@ -157,7 +160,7 @@ func (l *Loop) publish(ctx context.Context, e *environment, r source.Rendered) e
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 	}
 	if to != nil {
-		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: strings.Trim(path.Clean("/"+to.Path), "/"), Wanted: r.Tree.ID().String()}
+		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: folder(to), Wanted: r.Tree.ID().String()}
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
@@ -182,6 +185,9 @@ func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 	}
 	return m.GitOpsRepos[0]
 }
+
+// folder gives the folder of the output as trees have it: "" for the root.
+func folder(to *model.GitOpsRepo) string { return strings.Trim(path.Clean("/"+to.Path), "/") }
 
 // digest names everything that a report depends on.
 func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote, pull *status.Pull) ([sha256.Size]byte, error) {
@@ -236,9 +242,12 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: func(target string) string { return workloads[target] },
 	})
-	var missing *publish.MissingBranch
-	if errors.As(err, &missing) {
-		report.Problems.Addf(to.Pos, to.Subject(), missing.Hint(), "%s", missing.Error())
+	var stop interface { // a missing branch, or an output that is somebody else's
+		error
+		Hint() string
+	}
+	if errors.As(err, &stop) {
+		report.Problems.Addf(to.Pos, to.Subject(), stop.Hint(), "%s", stop.Error())
 		report.State, report.Reason = status.Problems, "1 problem stops it; its output stays as it is"
 		return nil
 	}

@@ -91,16 +91,24 @@ func (r *remotes) open(ctx context.Context, place string) (*git.Repository, erro
 		return nil, err
 	}
 	_, err = r.sync(ctx, m)
-	if mirror := m.Mirror(); mirror != nil && (err == nil || r.mayUseOld(err)) {
+	mirror := m.Mirror()
+	if err == nil || mirror != nil && saysNothing(err) && isFilled(mirror) {
 		return mirror, nil
 	}
 	return nil, err
 }
 
-// mayUseOld reports whether an error says nothing about what is in the repository.
-func (r *remotes) mayUseOld(err error) bool {
+// saysNothing reports whether an error says nothing about what is in the repository.
+func saysNothing(err error) bool {
 	var busy *git.Busy
 	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused)
+}
+
+// isFilled reports whether a mirror was ever as its remote: one whose first fetch
+// failed has no references.
+func isFilled(mirror *git.Repository) bool {
+	refs, err := mirror.Refs("")
+	return err == nil && len(refs) > 0
 }
 
 // remote gives the remote at a place; it is made if it is new.
@@ -209,11 +217,16 @@ func pauseAfter(failures int, random float64) time.Duration {
 	return pause + time.Duration(random*float64(pause)/10)
 }
 
-// failing gives why a repository cannot be reached; nil if it can.
-func (r *remotes) failing(place string) error {
+// known gives the remote at a place if there is one.
+func (r *remotes) known(place string) *remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.all[git.Normalize(place)]; m != nil {
+	return r.all[git.Normalize(place)]
+}
+
+// failing gives why a repository cannot be reached; nil if it can.
+func (r *remotes) failing(place string) error {
+	if m := r.known(place); m != nil {
 		return m.err
 	}
 	return nil

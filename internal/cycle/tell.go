@@ -72,17 +72,14 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 	if e.said[key] == s {
 		return nil
 	}
-	repo, err := l.remotes.remote(l.place(c.Repo))
-	if err != nil {
-		return err
-	}
-	if repo.Mirror() == nil { // the control plane itself, under another of its URLs
-		if repo, err = l.remotes.remote(l.Settings.ControlPlane.Repo); err != nil {
-			return err
+	repo := l.remotes.known(l.place(c.Repo))
+	if repo == nil { // the control plane itself, under another of its URLs
+		if repo = l.remotes.known(l.place(l.Settings.ControlPlane.Repo)); repo == nil {
+			return nil
 		}
 	}
 	l.Step("set the status of " + c.Layer)
-	err = l.forge(repo).SetStatus(ctx, c.Commit, s)
+	err := l.forge(repo).SetStatus(ctx, c.Commit, s)
 	switch {
 	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound):
 		l.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", c.Commit, "error", err)
@@ -96,8 +93,9 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 	return nil
 }
 
-// maxSaid bounds the statuses that are remembered.
-const maxSaid = 100
+// maxSaid bounds the statuses that are remembered. A forge may drop old ones, and
+// that of a base that stays for long is set again when all are forgotten.
+const maxSaid = 20
 
 // place gives where a repository is read: elsewhere if the settings say so.
 func (l *Loop) place(repo string) string {

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync"
@@ -16,13 +17,24 @@ type Limiter struct {
 }
 
 const (
-	// unsaid is how long GitHub wants to be left alone if it does not say how long.
+	// unsaid is how long GitHub wants to be left alone if it does not say how long;
+	// GitLab's limits are of a minute.
 	unsaid = time.Minute
 	// longest bounds a wait; GitHub's limits are of an hour.
 	longest = time.Hour
 )
 
-var limitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used", "Retry-After"}
+// limitHeaders are those of GitHub, which begin with X-, and of GitLab.
+var limitHeaders = []string{
+	"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used",
+	"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-ResetTime", "RateLimit-Observed", "RateLimit-Name",
+	"Retry-After",
+}
+
+// limit gives what an answer says of the limit, in GitHub's header or in GitLab's.
+func limit(answer *http.Response, name string) string {
+	return cmp.Or(answer.Header.Get("X-RateLimit-"+name), answer.Header.Get("RateLimit-"+name))
+}
 
 // check gives a RateLimit if it is too early for another request.
 func (l *Limiter) check(now time.Time) error {
@@ -55,7 +67,7 @@ func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error 
 // patience gives how long to wait before the next request, 0 for not at all, and
 // whether this one was refused.
 func patience(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
-	exhausted := answer.Header.Get("X-RateLimit-Remaining") == "0"
+	exhausted := limit(answer, "Remaining") == "0"
 	forbidden, many := answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusTooManyRequests
 	after, asked := retryAfter(answer)
 	secondary := bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
@@ -85,7 +97,7 @@ func retryAfter(answer *http.Response) (time.Duration, bool) {
 
 // untilReset gives how long it is until the limit is lifted, by the server's clock.
 func untilReset(answer *http.Response) time.Duration {
-	reset, err := strconv.ParseInt(answer.Header.Get("X-RateLimit-Reset"), 10, 64)
+	reset, err := strconv.ParseInt(limit(answer, "Reset"), 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -49,9 +49,17 @@ type pullHead struct {
 	Base   string   `yaml:"base"`
 	State  State    `yaml:"state"`
 	Labels []string `yaml:"labels,omitempty"`
-	Commit string   `yaml:"commit,omitempty"` // once it is merged or closed
+	Commit string   `yaml:"commit,omitempty"` // at the head of its branch when this was written
 	Reason string   `yaml:"reason,omitempty"`
 	By     string   `yaml:"by,omitempty"` // who merged or closed it
+}
+
+func (r record) pullHead() (pullHead, error) {
+	var h pullHead
+	if err := yaml.Unmarshal([]byte(r.files[headFile]), &h); err != nil {
+		return h, fmt.Errorf("%s in %s: %w", headFile, r.ref, err)
+	}
+	return h, nil
 }
 
 // Pulls gives the pull requests from head to base, newest first.
@@ -88,9 +96,9 @@ func (p *Plain) pull(ref, commit string) (record, Pull, error) {
 	if err != nil {
 		return r, Pull{}, err
 	}
-	var h pullHead
-	if err := yaml.Unmarshal([]byte(r.files[headFile]), &h); err != nil {
-		return r, Pull{}, fmt.Errorf("%s in %s: %w", headFile, ref, err)
+	h, err := r.pullHead()
+	if err != nil {
+		return r, Pull{}, err
 	}
 	pull := Pull{
 		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, r.files[bodyFile], h.Labels},
@@ -99,34 +107,52 @@ func (p *Plain) pull(ref, commit string) (record, Pull, error) {
 	if pull.State != Open {
 		return r, pull, nil
 	}
-	pull.Commit, err = p.remote.Mirror().Branch(h.Head)
-	if errors.Is(err, git.ErrNoRevision) {
-		pull.State, pull.Reason = Closed, "its branch is gone"
-		return r, pull, nil
-	}
-	if err != nil {
-		return r, pull, err
-	}
-	return r, pull, p.noticeMerge(&pull)
+	return r, pull, p.notice(&pull)
 }
 
-func (p *Plain) noticeMerge(pull *Pull) error {
-	base, err := p.remote.Mirror().Branch(pull.Base)
+// notice finds out what has become of a pull request that nobody has ended: people
+// merge, and remove branches, without us.
+func (p *Plain) notice(pull *Pull) error {
+	if merged, err := p.merged(pull.Commit, pull.Base); err != nil || merged {
+		pull.State = Merged
+		return err
+	}
+	head, err := p.remote.Mirror().Branch(pull.Head)
 	if errors.Is(err, git.ErrNoRevision) {
+		pull.State, pull.Reason = Closed, "its branch is gone"
 		return nil
 	}
-	if err != nil {
+	if err != nil || head == pull.Commit {
 		return err
 	}
-	commit, err := p.remote.Mirror().Commit(pull.Commit)
-	if err != nil || slices.Contains(commit.Parents, base) { // what it was made for is still the head
-		return err
-	}
-	merged, err := p.remote.Mirror().Contains(base, pull.Commit)
+	pull.Commit = head
+	merged, err := p.merged(head, pull.Base)
 	if merged {
 		pull.State = Merged
 	}
 	return err
+}
+
+// merged reports whether a commit has got into the branch that it was made for.
+func (p *Plain) merged(commit, branch string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	base, err := p.remote.Mirror().Branch(branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	info, err := p.remote.Mirror().Commit(commit)
+	if errors.Is(err, git.ErrNoRevision) { // nothing leads to it any more
+		return false, nil
+	}
+	if err != nil || slices.Contains(info.Parents, base) { // what it was made for is still the head
+		return false, err
+	}
+	return p.remote.Mirror().Contains(base, commit)
 }
 
 // Find gives the pull request of a number.
@@ -162,11 +188,19 @@ func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
 		if err != nil {
 			return err
 		}
-		files, err := pullFiles(o, pullHead{State: Open})
+		head, err := p.remote.Mirror().Branch(o.Head)
 		if err != nil {
 			return err
 		}
-		if err := p.write(ctx, record{ref: ref, files: files}, "Open: "+o.Title); err != nil {
+		files, err := pullFiles(o, pullHead{State: Open, Commit: head})
+		if err != nil {
+			return err
+		}
+		old, err := p.oldPulls()
+		if err != nil {
+			return err
+		}
+		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old); err != nil {
 			return err
 		}
 		opened, err = p.Find(n)
@@ -189,7 +223,12 @@ func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, 
 			return err
 		}
 		o.Mark, o.Head, o.Base = pull.Mark, pull.Head, pull.Base
-		files, err := pullFiles(o, pullHead{State: pull.State, Reason: pull.Reason})
+		h, err := r.pullHead()
+		if err != nil {
+			return err
+		}
+		h.Commit = pull.Commit
+		files, err := pullFiles(o, h)
 		if err != nil {
 			return err
 		}
@@ -216,17 +255,18 @@ func (p *Plain) Close(ctx context.Context, number int, reason string) error {
 	})
 }
 
-// end writes that a pull request is no longer open.
+// end writes that a pull request is no longer open. How it ended first is how it
+// ended.
 func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
+	if h, err := r.pullHead(); err != nil || h.State != Open {
+		return err
+	}
 	if pull.State == Open {
 		pull.State = Closed
 	}
 	files, err := pullFiles(pull.Proposal, pullHead{State: pull.State, Commit: pull.Commit, Reason: reason, By: p.author.Name})
 	if err != nil {
 		return err
-	}
-	if files[headFile] == r.files[headFile] {
-		return nil
 	}
 	r.files = files
 	return p.write(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
@@ -284,7 +324,11 @@ func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 			return nil
 		}
 		r.files[file] = text
-		return p.write(ctx, r, fmt.Sprintf("%s: %s", s.Context, s.Outcome))
+		old, err := p.oldStatuses(r.ref)
+		if err != nil {
+			return err
+		}
+		return p.writeAndRemove(ctx, r, fmt.Sprintf("%s: %s", s.Context, s.Outcome), old)
 	})
 }
 
@@ -331,6 +375,12 @@ type issueHead struct {
 
 // Issues gives the issues with a mark, newest first.
 func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
+	all, err := p.issues()
+	return slices.DeleteFunc(all, func(i Issue) bool { return i.Mark != mark }), err
+}
+
+// issues gives all issues, newest first.
+func (p *Plain) issues() ([]Issue, error) {
 	refs, err := p.refs(issuePrefix)
 	if err != nil {
 		return nil, err
@@ -345,9 +395,7 @@ func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
 		if err := yaml.Unmarshal([]byte(r.files[issueFile]), &h); err != nil {
 			return nil, fmt.Errorf("%s in %s: %w", issueFile, ref, err)
 		}
-		if h.Mark == mark {
-			all = append(all, Issue{number(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
-		}
+		all = append(all, Issue{number(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
 	}
 	slices.SortFunc(all, func(a, b Issue) int { return cmp.Compare(b.Number, a.Number) })
 	return all, nil
@@ -385,7 +433,11 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 		if err != nil {
 			return err
 		}
-		if err := p.write(ctx, record{ref: ref, files: files}, "Open: "+h.Title); err != nil {
+		old, err := p.oldIssues()
+		if err != nil {
+			return err
+		}
+		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+h.Title, old); err != nil {
 			return err
 		}
 		i.Number = n

@@ -1,0 +1,158 @@
+package cycle_test
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cycle"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// usage is what a daemon uses.
+type usage struct {
+	heap  uint64 // bytes
+	files int    // that are open
+	packs int    // in all mirrors
+	disk  int64  // bytes of all mirrors
+	refs  int    // in both repositories
+}
+
+// measure measures this process and a data folder.
+func (w *world) measure() usage {
+	w.Helper()
+	var u usage
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what the first one found to be finalized is gone after the second
+	runtime.ReadMemStats(&memory)
+	u.heap = memory.HeapInuse
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		u.files = len(open)
+	}
+	err := filepath.WalkDir(w.data, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		u.disk += info.Size()
+		if filepath.Ext(path) == ".pack" {
+			u.packs++
+		}
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, name := range []string{"cp", "out"} {
+		u.refs += len(gittest.Refs(w, w.server.Dir(name)))
+	}
+	return u
+}
+
+// TestEndurance: open files, mirrors and references do not grow with the number of
+// cycles, each of which has a change. Memory does, by some 14 kB a cycle, as caches
+// fill whose bounds thousands of cycles do not reach: it is only checked not to grow
+// faster. CYCLE_TEST_ENDURANCE says how many cycles there are.
+func TestEndurance(t *testing.T) {
+	w := newLoneWorld(t, scaffold.Branches, "dev") // what is measured is the process
+	w.more += fmt.Sprintf("map: {%q: %s, %q: %s}\n", w.server.URL("cp"), w.server.Dir("cp"), w.server.URL("out"), w.server.Dir("out"))
+	d := w.begin(w.data, func(o *cycle.Options) { o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil)) })
+	d.cycle()
+	people, reviewers := w.writer("cp", "dev"), w.reviewer("out")
+	cycles := enduranceCycles(t)
+	var early, late usage
+	for n := range cycles {
+		people.write("build.yaml", buildValue(n))
+		d.cycle()
+		s := d.state("dev")
+		if s.State != status.Proposed {
+			t.Fatalf("cycle %d: dev is %+v", n, s)
+		}
+		if n%10 != 0 {
+			continue
+		}
+		reviewers.merge(s.Pull.Number)
+		switch {
+		case n >= cycles/4 && n < cycles/2:
+			early = early.most(w.measure())
+		case n >= cycles*3/4:
+			late = late.most(w.measure())
+		}
+	}
+	t.Logf("at most %+v in the second quarter, and %+v in the last of %d cycles", early, late, cycles)
+	w.data = t.TempDir()
+	w.life(w.data)
+	fresh := w.measure()
+	if late.heap > early.heap*3/2+4<<20 {
+		t.Error("memory grows")
+	}
+	if late.files > early.files+4 {
+		t.Error("open files grow")
+	}
+	if late.packs > 2*60 || late.disk > 4*fresh.disk+1<<20 {
+		t.Errorf("the mirrors grow: new ones have %+v", fresh)
+	}
+	if late.refs > 180 { // 50 statuses, 100 pull requests, and some that matter
+		t.Error("references grow")
+	}
+}
+
+func enduranceCycles(t *testing.T) int {
+	t.Helper()
+	if text := os.Getenv("CYCLE_TEST_ENDURANCE"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if testing.Short() {
+		return 100
+	}
+	return 300
+}
+
+func (u usage) most(v usage) usage {
+	return usage{max(u.heap, v.heap), max(u.files, v.files), max(u.packs, v.packs), max(u.disk, v.disk), max(u.refs, v.refs)}
+}
+
+// reviewer merges pull requests.
+type reviewer struct {
+	*world
+	remote *git.Remote
+	forge  *forge.Plain
+}
+
+func (w *world) reviewer(repo string) *reviewer {
+	w.Helper()
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(repo), Dir: filepath.Join(w.TempDir(), "reviewer")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return &reviewer{w, remote, forge.NewPlain(remote, git.Signature{Name: "person"}, func() time.Time { return w.now })}
+}
+
+func (r *reviewer) merge(number int) {
+	r.Helper()
+	if _, err := r.remote.Sync(r.Context()); err != nil {
+		r.Fatal(err)
+	}
+	if err := r.forge.Merge(r.Context(), number, ""); err != nil {
+		r.Fatal(err)
+	}
+}

@@ -1,0 +1,120 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Every poll lists all references, so that documents cannot stay for ever. They go
+// when a new one is written. No number is given twice, since the newest stays.
+const (
+	keptStatuses = 50  // of commits, beside those that branches are at
+	keptPulls    = 100 // that are merged or closed, beside the last of each branch
+	keptIssues   = 100 // that are closed, beside the last of each mark
+)
+
+// writeAndRemove stores a document, and removes others if the server lets us.
+func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate) error {
+	err := p.write(ctx, r, message, old...)
+	if len(old) > 0 && errors.Is(err, git.ErrRefused) {
+		return p.write(ctx, r, message)
+	}
+	return err
+}
+
+// oldPulls gives the updates that remove pull requests which ended long ago. The
+// last of a branch stays: that it was closed may say that its content was declined.
+func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
+	all, err := p.List()
+	if err != nil {
+		return nil, err
+	}
+	var old []int
+	last := map[[2]string]bool{}
+	for _, pull := range all {
+		branches := [2]string{pull.Head, pull.Base}
+		if pull.State != Open && last[branches] {
+			old = append(old, pull.Number)
+		}
+		last[branches] = true
+	}
+	return p.removal(pullPrefix, old, keptPulls)
+}
+
+// oldIssues gives the updates that remove issues which were closed long ago.
+func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
+	all, err := p.issues()
+	if err != nil {
+		return nil, err
+	}
+	var old []int
+	last := map[string]bool{}
+	for _, i := range all {
+		if !i.Open && last[i.Mark] {
+			old = append(old, i.Number)
+		}
+		last[i.Mark] = true
+	}
+	return p.removal(issuePrefix, old, keptIssues)
+}
+
+// removal gives the updates that remove numbered documents but for the first ones.
+func (p *Plain) removal(prefix string, numbers []int, kept int) ([]git.RefUpdate, error) {
+	if len(numbers) <= kept {
+		return nil, nil
+	}
+	refs, err := p.refs(prefix)
+	if err != nil {
+		return nil, err
+	}
+	var updates []git.RefUpdate
+	for _, n := range numbers[kept:] {
+		ref := fmt.Sprintf("%s%d", prefix, n)
+		updates = append(updates, git.RefUpdate{Ref: ref, Old: refs[ref]})
+	}
+	return updates, nil
+}
+
+// oldStatuses gives the updates that remove statuses which were set long ago, of
+// commits that no branch is at; what is about to be written stays.
+func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
+	refs, err := p.refs(statusPrefix)
+	if err != nil || len(refs) <= keptStatuses {
+		return nil, err
+	}
+	heads, err := p.refs("refs/heads/")
+	if err != nil {
+		return nil, err
+	}
+	delete(refs, writing)
+	for _, commit := range heads {
+		delete(refs, statusPrefix+commit)
+	}
+	type status struct {
+		ref string
+		set time.Time
+	}
+	var all []status
+	for ref, commit := range refs {
+		info, err := p.remote.Mirror().Commit(commit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, status{ref, info.When})
+	}
+	slices.SortFunc(all, func(a, b status) int {
+		return cmp.Or(b.set.Compare(a.set), strings.Compare(a.ref, b.ref))
+	})
+	var updates []git.RefUpdate
+	for _, s := range all[min(keptStatuses, len(all)):] {
+		updates = append(updates, git.RefUpdate{Ref: s.ref, Old: refs[s.ref]})
+	}
+	return updates, nil
+}
