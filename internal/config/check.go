@@ -43,6 +43,7 @@ func (c *checker) settings(s *Settings) {
 	c.signing(s.Signing)
 	c.identity("author.name", s.Author.Name)
 	c.identity("author.email", s.Author.Email)
+	c.webhooks(s)
 	c.oneOf("log.format", s.Log.Format, "text", "json")
 	c.oneOf("log.level", s.Log.Level, "info", "debug")
 }
@@ -198,8 +199,8 @@ func (c *checker) forges(forges []Forge) {
 		}
 		c.api(path+".api", f.API)
 		switch f.Kind {
-		case "", "git":
-		case "github", "gitlab", "gitea":
+		case "", "git", "github":
+		case "gitlab", "gitea":
 			c.addf(path+".kind", "kind git proposes by branches alone, on any host", "this version does not have %s yet", f.Kind)
 		default:
 			c.oneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")

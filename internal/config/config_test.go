@@ -72,7 +72,7 @@ controlPlane: {repo: "file:///srv/git/cp", branch: trunk}
 environments: [dev]
 write: true
 dataDir: data
-listen: ""
+listen: ":80"
 schedule: {interval: 5m, jitter: 0}
 timeout: 30s
 parallel: 64
@@ -82,6 +82,7 @@ remotes:
 - {url: "git@git.example.com:", ssh: {key: {file: key}, passphrase: {env: TOKEN}, knownHosts: known_hosts}}
 map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
+webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}}
 `
 	got, problems := config.Parse("fairlead.yaml", []byte(text), dir, environment)
 	if len(problems) > 0 {
@@ -93,6 +94,7 @@ signing: {gpg: {key: {file: key}}}
 		Environments: []string{"dev"},
 		Write:        true,
 		DataDir:      filepath.Join(dir, "data"),
+		Listen:       ":80",
 		Schedule:     config.Schedule{Interval: 5 * time.Minute},
 		Timeout:      30 * time.Second,
 		Parallel:     64,
@@ -105,7 +107,11 @@ signing: {gpg: {key: {file: key}}}
 		Map:     map[string]string{"https://github.com/acme/app": filepath.Join(filepath.Dir(dir), "app"), "git@h:x": "https://h/x"},
 		Signing: &config.Signing{GPG: &config.SigningKey{Key: key}},
 		Author:  config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
-		Log:     config.Log{Format: "text", Level: "info"},
+		Webhooks: config.Webhooks{
+			GitHub: &config.Webhook{Secret: key, Previous: &config.SecretRef{Env: "TOKEN"}},
+			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
+		},
+		Log: config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

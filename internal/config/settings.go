@@ -33,7 +33,9 @@ type Settings struct {
 	// Signing is nil if commits are not signed.
 	Signing *Signing `yaml:"signing"`
 	Author  Author   `yaml:"author"`
-	Log     Log      `yaml:"log"`
+	// Webhooks says who may wake Fairlead.
+	Webhooks Webhooks `yaml:"webhooks"`
+	Log      Log      `yaml:"log"`
 }
 
 // ControlPlane is the repository that people write in.
@@ -97,7 +99,7 @@ type SSH struct {
 // Forge says what answers at a host.
 type Forge struct {
 	Host string `yaml:"host" required:"host: git.example.com"`
-	// Kind is "git".
+	// Kind is "git" or "github".
 	Kind string `yaml:"kind" required:"kind: git"`
 	// API is the URL of the API; "" if Kind has none, or it follows from Host.
 	API string `yaml:"api"`
@@ -120,6 +122,23 @@ type SigningKey struct {
 type Author struct {
 	Name  string `yaml:"name"`
 	Email string `yaml:"email"`
+}
+
+// Webhooks says how forges prove that they are who wakes Fairlead; nil is a kind of
+// forge that does not.
+type Webhooks struct {
+	GitHub *Webhook `yaml:"github"`
+	GitLab *Webhook `yaml:"gitlab"`
+	// Gitea is Forgejo too.
+	Gitea *Webhook `yaml:"gitea"`
+}
+
+// Webhook is about the webhooks of one kind of forge.
+type Webhook struct {
+	Secret SecretRef `yaml:"secret" required:"secret: {file: webhook-secret}"`
+	// Previous is a secret that is good as well, until all webhooks have the other;
+	// nil if there is none.
+	Previous *SecretRef `yaml:"previous"`
 }
 
 // Log says how to log.

@@ -113,7 +113,9 @@ type daemon struct {
 }
 
 func (w *world) settingsText(data string) string {
-	return "controlPlane: {repo: " + w.place + "}\ndataDir: " + data + "\nschedule: {interval: 1m, jitter: 0s}\n" + w.more
+	host := strings.TrimSuffix(strings.TrimPrefix(w.server.URL(""), "http://"), "/.git")
+	return "controlPlane: {repo: " + w.place + "}\ndataDir: " + data + "\nschedule: {interval: 1m, jitter: 0s}\n" +
+		"forges: [{host: \"" + host + "\", kind: git}]\n" + w.more
 }
 
 func (w *world) settings(data string) *config.Settings {

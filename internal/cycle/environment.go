@@ -30,6 +30,7 @@ type environment struct {
 	failures int
 	next     time.Time // before which it is left alone
 	said     map[string]forge.Status
+	settled  bool // it has no open issue
 	attempt  attempt
 }
 
@@ -91,6 +92,10 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 	if err != nil {
 		e.failures++
 		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
+		var limit *forge.RateLimit
+		if errors.As(err, &limit) && limit.Until.After(e.next) {
+			e.next = limit.Until
+		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.done = [sha256.Size]byte{}
 	} else {
@@ -116,7 +121,7 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 		args = append(args, "pull", r.Pull.Number)
 	}
 	if problems > 0 {
-		args = append(args, "problems", problems, "first", r.Problems[0].String())
+		args = append(args, "problems", problems, "first", firstProblem(&r))
 	}
 	if err != nil {
 		l.Logger.Error("environment", append(args, "error", err)...)
@@ -164,7 +169,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
-		report.State, report.Reason = status.Problems, fmt.Sprintf("%s stop it; its output stays as it is", counted(n, "problem"))
+		report.State, report.Reason = status.Problems, stopped(n)
 	} else if err := l.propose(ctx, e, r, to, remote, &report); err != nil {
 		return err
 	}
@@ -235,24 +240,19 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	for _, t := range r.Model.Targets {
 		workloads[t.Name] = t.Workload
 	}
+	f, err := l.forge(out)
+	if err != nil && l.Settings.Write {
+		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
+	}
 	result, err := publish.Publish(ctx, publish.Options{
-		Remote: out.Remote, Forge: l.forge(out), Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
+		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
 		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: func(target string) string { return workloads[target] },
 	})
-	var stop interface { // a missing branch, or an output that is somebody else's
-		error
-		Hint() string
-	}
-	if errors.As(err, &stop) {
-		report.Problems.Addf(to.Pos, to.Subject(), stop.Hint(), "%s", stop.Error())
-		report.State, report.Reason = status.Problems, "1 problem stops it; its output stays as it is"
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("publish: %w", err)
+		return l.stop(to, report, fmt.Errorf("publish: %w", err))
 	}
 	report.State, report.Reason = status.State(result.State), result.Reason
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
@@ -265,8 +265,35 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	return nil
 }
 
-// forge gives the forge of a repository.
-func (l *Loop) forge(r *remote) forge.Forge { return forge.NewPlain(r.Remote, l.author, l.Now) }
+// stop makes a problem of an error that people must mend in the control plane or in
+// the settings; any other is tried again.
+func (l *Loop) stop(to *model.GitOpsRepo, report *status.Environment, err error) error {
+	var missing *publish.MissingBranch
+	var blocked *publish.Blocked
+	var unknown *unknownForge
+	hint := ""
+	switch {
+	case errors.As(err, &missing):
+		hint = missing.Hint()
+	case errors.As(err, &blocked):
+		hint = blocked.Hint()
+	case errors.As(err, &unknown):
+		hint = unknown.Hint()
+	default:
+		return err
+	}
+	report.Problems.Addf(to.Pos, to.Subject(), hint, "%s", strings.TrimPrefix(err.Error(), "publish: "))
+	report.State, report.Reason = status.Problems, stopped(1)
+	return nil
+}
+
+func stopped(problems int) string {
+	verb := "stop"
+	if problems == 1 {
+		verb = "stops"
+	}
+	return fmt.Sprintf("%s %s it; its output stays as it is", counted(problems, "problem"), verb)
+}
 
 func counted(n int, word string) string {
 	if n == 1 {

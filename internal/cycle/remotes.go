@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/github"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -25,6 +27,9 @@ type remotes struct {
 	all   map[string]*remote // by normalized URL
 	round int
 	reads int // rounds in which the control plane was read
+
+	apps     map[string]*github.App    // by the URL of their remotes in the settings
+	limiters map[string]*forge.Limiter // likewise
 }
 
 // remote is one of them, and how it fares.
@@ -39,6 +44,9 @@ type remote struct {
 	since    time.Time // that it fails
 	next     time.Time // before which it is left alone
 	checked  time.Time
+
+	forgeMu sync.Mutex
+	forge   forge.Forge // once it was asked for
 }
 
 // A remote that fails is left alone for a while, twice as long each time.
@@ -132,13 +140,16 @@ func (r *remotes) remote(place string) (*remote, error) {
 	return m, nil
 }
 
+// appUsername goes with a token of a GitHub App.
+const appUsername = "x-access-token"
+
 // credentials gives what the settings say for a place.
 func (r *remotes) credentials(place string) func(context.Context) (git.Credentials, error) {
 	settings, ok := r.Settings.Remote(place)
 	if !ok {
 		return nil
 	}
-	return func(context.Context) (git.Credentials, error) {
+	return func(ctx context.Context) (git.Credentials, error) {
 		switch {
 		case settings.Token != nil:
 			secret, err := settings.Token.Read()
@@ -146,7 +157,12 @@ func (r *remotes) credentials(place string) func(context.Context) (git.Credentia
 		case settings.SSH != nil:
 			return sshCredentials(settings.SSH)
 		}
-		return git.Credentials{}, fmt.Errorf("remotes of %s: this version cannot log in as a GitHub App", settings.URL)
+		app, err := r.app(settings)
+		if err != nil {
+			return git.Credentials{}, err
+		}
+		token, err := app.Token(ctx)
+		return git.Credentials{Username: appUsername, Secret: token}, err
 	}
 }
 

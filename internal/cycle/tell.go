@@ -79,9 +79,11 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 		}
 	}
 	l.Step("set the status of " + c.Layer)
-	err := l.forge(repo).SetStatus(ctx, c.Commit, s)
+	err := l.sayOf(ctx, repo, c.Commit, s)
+	var refused *forge.Refusal
+	var unknown *unknownForge
 	switch {
-	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound):
+	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound), errors.As(err, &refused), errors.As(err, &unknown):
 		l.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", c.Commit, "error", err)
 	case err != nil:
 		return fmt.Errorf("set the status of commit %s: %w", c.Commit, err)
@@ -91,6 +93,14 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 	}
 	e.said[key] = s
 	return nil
+}
+
+func (l *Loop) sayOf(ctx context.Context, repo *remote, commit string, s forge.Status) error {
+	f, err := l.forge(repo)
+	if err != nil {
+		return err
+	}
+	return f.SetStatus(ctx, commit, s)
 }
 
 // maxSaid bounds the statuses that are remembered. A forge may drop old ones, and
@@ -109,14 +119,25 @@ func (l *Loop) place(repo string) string {
 
 // issue keeps the issue of an environment's problems.
 func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *status.Environment) error {
-	f := l.forge(out)
+	stops := report.State == status.Problems
+	if !stops && e.settled { // there was none when it was last looked for
+		return nil
+	}
+	f, err := l.forge(out)
+	var unknown *unknownForge
+	if errors.As(err, &unknown) { // it is one of the problems
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	mark := "problems of " + e.name
 	known, err := f.Issues(ctx, mark)
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)
 	}
+	e.settled = !stops
 	open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open })
-	stops := report.State == status.Problems
 	var want forge.Issue
 	switch {
 	case !stops && open < 0:

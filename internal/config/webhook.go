@@ -1,0 +1,58 @@
+package config
+
+import "errors"
+
+// WebhookSecrets gives the secrets of the webhooks of a kind of forge, "github",
+// "gitlab" or "gitea", as they are now; none if it has no webhooks. It fails if none
+// of them can be read.
+func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
+	hook := s.Webhooks.of(forge)
+	if hook == nil {
+		return nil, nil
+	}
+	var secrets []string
+	var failures []error
+	for _, ref := range []*SecretRef{&hook.Secret, hook.Previous} {
+		if ref == nil {
+			continue
+		}
+		secret, err := ref.Read()
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		secrets = append(secrets, secret.Reveal())
+	}
+	if len(secrets) == 0 {
+		return nil, errors.Join(failures...)
+	}
+	return secrets, nil
+}
+
+func (w *Webhooks) of(forge string) *Webhook {
+	switch forge {
+	case "github":
+		return w.GitHub
+	case "gitlab":
+		return w.GitLab
+	case "gitea":
+		return w.Gitea
+	}
+	return nil
+}
+
+func (c *checker) webhooks(s *Settings) {
+	some := false
+	for _, forge := range []string{"github", "gitlab", "gitea"} {
+		path, hook := "webhooks."+forge, s.Webhooks.of(forge)
+		if hook == nil || c.broken(path) {
+			continue
+		}
+		some = true
+		c.secret(path+".secret", &hook.Secret)
+		c.secret(path+".previous", hook.Previous)
+	}
+	if some && s.Listen == "" && !c.broken("listen") {
+		c.warnf("webhooks", "write listen: HOST:PORT, or take the webhooks out", "nothing listens, so no webhook arrives")
+	}
+}
