@@ -41,14 +41,14 @@ var rows = []row{
 	{"uses", impure, "internal/source internal/observe"},
 	{"uses", impure, "internal/publish"},
 	{"memory", impure, "internal/status internal/metrics internal/place"},
-	{"run", impure, "internal/cycle"},
+	{"run", impure, "internal/cycle internal/webhook"},
 	{"run", impure, "internal/web"},
 	{"run", impure, "internal/daemon internal/display"},
 	{"run", impure, "internal/cli"},
 	{"run", impure, "cmd/fairlead"},
 	{"tests", pure, "internal/fleet"},
 	{"tests", impure, "internal/gittest internal/giteatest"},
-	{"tests", impure, "internal/golden internal/githubfake internal/forgetest internal/crdtest internal/deploytest internal/archtest"},
+	{"tests", impure, "internal/golden internal/githubfake internal/gitlabfake internal/forgetest internal/crdtest internal/deploytest internal/archtest"},
 }
 
 // place is where a package stands.

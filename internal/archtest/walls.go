@@ -14,6 +14,10 @@ var walls = []wall{
 	{"sigs.k8s.io/kustomize", "internal/kustomize"},
 	{"github.com/spf13/cobra", "internal/cli"},
 	{"github.com/Masterminds/sprig", "internal/templatefunc"},
+	{"github.com/google/go-github", "internal/github"},
+	{"gitlab.com/gitlab-org/api/client-go", "internal/gitlab"},
+	{"code.gitea.io/sdk", "internal/gitea"},
+	{"github.com/prometheus/client_golang", "internal/metrics"},
 }
 
 // checkWalls reports an import of a dependency outside of its package. Tests may

@@ -199,9 +199,7 @@ func (c *checker) forges(forges []Forge) {
 		}
 		c.api(path+".api", f.API)
 		switch f.Kind {
-		case "", "git", "github":
-		case "gitlab", "gitea":
-			c.addf(path+".kind", "kind git proposes by branches alone, on any host", "this version does not have %s yet", f.Kind)
+		case "", "git", "github", "gitlab", "gitea":
 		default:
 			c.oneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")
 		}

@@ -99,7 +99,7 @@ type SSH struct {
 // Forge says what answers at a host.
 type Forge struct {
 	Host string `yaml:"host" required:"host: git.example.com"`
-	// Kind is "git" or "github".
+	// Kind is "git", "github", "gitlab" or "gitea" (which Forgejo is too).
 	Kind string `yaml:"kind" required:"kind: git"`
 	// API is the URL of the API; "" if Kind has none, or it follows from Host.
 	API string `yaml:"api"`

@@ -33,6 +33,7 @@ type world struct {
 	data   string
 	more   string // settings
 	place  string // of the control plane
+	kind   string // of the forge, in the settings
 	secret map[string]string
 
 	writers map[string]*writer
@@ -67,8 +68,17 @@ func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *wor
 
 func newLoneWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
 	t.Helper()
-	w := &world{T: t, server: gittest.Serve(t), now: start, data: t.TempDir(), more: "write: true\n", writers: map[string]*writer{}}
-	o := scaffold.Options{ControlPlane: w.server.Create("cp"), GitOps: w.server.Create("out"), Environments: environments, Layout: layout, Sample: true}
+	server := gittest.Serve(t)
+	server.Create("cp")
+	server.Create("out")
+	return worldOn(t, server, "cp", "out", layout, environments)
+}
+
+// worldOn makes the scaffold in two empty repositories of a server.
+func worldOn(t *testing.T, server *gittest.Server, cp, out string, layout scaffold.Layout, environments []string) *world {
+	t.Helper()
+	w := &world{T: t, server: server, now: start, data: t.TempDir(), more: "write: true\n", writers: map[string]*writer{}}
+	o := scaffold.Options{ControlPlane: server.URL(cp), GitOps: server.URL(out), Environments: environments, Layout: layout, Sample: true}
 	controlPlane, err := scaffold.ControlPlane(o)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +87,10 @@ func newLoneWorld(t *testing.T, layout scaffold.Layout, environments ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.fill("cp", controlPlane)
-	w.fill("out", gitOps)
-	w.people = w.server.Work(t, "cp")
-	w.place = w.server.URL("cp")
+	w.fill(cp, controlPlane)
+	w.fill(out, gitOps)
+	w.people = server.Work(t, cp)
+	w.place = server.URL(cp)
 	return w
 }
 
@@ -114,8 +124,12 @@ type daemon struct {
 
 func (w *world) settingsText(data string) string {
 	host := strings.TrimSuffix(strings.TrimPrefix(w.server.URL(""), "http://"), "/.git")
+	kind := w.kind
+	if kind == "" {
+		kind = "kind: git"
+	}
 	return "controlPlane: {repo: " + w.place + "}\ndataDir: " + data + "\nschedule: {interval: 1m, jitter: 0s}\n" +
-		"forges: [{host: \"" + host + "\", kind: git}]\n" + w.more
+		"forges: [{host: \"" + host + "\", " + kind + "}]\n" + w.more
 }
 
 func (w *world) settings(data string) *config.Settings {

@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/gitea"
 	"github.com/fairlead-io/fairlead/internal/github"
+	"github.com/fairlead-io/fairlead/internal/gitlab"
 )
 
 // unknownForge says that nothing tells what answers at a host.
@@ -56,7 +59,7 @@ func (l *Loop) newForge(r *remote) (forge.Forge, error) {
 		return nil, fmt.Errorf("%s: %w", git.Redact(r.place), err)
 	}
 	o := apiOptions{
-		repo: pathOf(r.place), api: api, token: token, limiter: l.remotes.limiter(settings.URL),
+		repo: pathOf(r.place), server: serverOf(r.place), api: api, token: token, limiter: l.remotes.limiter(settings.URL),
 		observe: func(op string, took time.Duration, err error) { l.Metrics.ForgeCall(kind, op, took, err != nil) }, now: l.Now,
 	}
 	return forges[kind](o)
@@ -64,17 +67,25 @@ func (l *Loop) newForge(r *remote) (forge.Forge, error) {
 
 // apiOptions are what every forge with an API needs.
 type apiOptions struct {
-	repo, api string
-	token     func(context.Context) (string, error)
-	limiter   *forge.Limiter
-	observe   func(op string, took time.Duration, err error)
-	now       func() time.Time
+	repo    string // its path on the server
+	server  string // https://HOST
+	api     string // as the settings say it
+	token   func(context.Context) (string, error)
+	limiter *forge.Limiter
+	observe func(op string, took time.Duration, err error)
+	now     func() time.Time
 }
 
 // forges are the kinds with an API. Adding one is its package and a line here.
 var forges = map[string]func(apiOptions) (forge.Forge, error){
 	"github": func(o apiOptions) (forge.Forge, error) {
 		return github.New(github.Options{Repo: o.repo, API: o.api, Token: o.token, Limiter: o.limiter, Observe: o.observe, Now: o.now})
+	},
+	"gitlab": func(o apiOptions) (forge.Forge, error) {
+		return gitlab.New(gitlab.Options{Project: o.repo, API: cmp.Or(o.api, o.server+"/api/v4"), Token: o.token, Limiter: o.limiter, Observe: o.observe, Now: o.now})
+	},
+	"gitea": func(o apiOptions) (forge.Forge, error) {
+		return gitea.New(gitea.Options{URL: cmp.Or(o.api, o.server), Repo: o.repo, Token: o.token, Limiter: o.limiter, Observe: o.observe, Now: o.now})
 	},
 }
 
@@ -92,6 +103,8 @@ func (l *Loop) kindOf(place string) (kind, api string, err error) {
 		return "git", "", nil
 	case host == "github.com":
 		return "github", "", nil
+	case host == "gitlab.com":
+		return "gitlab", "", nil
 	}
 	return "", "", &unknownForge{host}
 }
@@ -104,10 +117,20 @@ func hostOf(place string) string {
 	switch {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https"):
 		return strings.ToLower(u.Host)
-	case git.IsRemote(place) && normal == "github.com":
+	case git.IsRemote(place) && (normal == "github.com" || normal == "gitlab.com"):
 		return normal
 	}
 	return ""
+}
+
+// serverOf gives the beginning of a place's URL, up to the host.
+func serverOf(place string) string {
+	u, err := url.Parse(place)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		host, _, _ := strings.Cut(git.Normalize(place), "/")
+		return "https://" + host
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // pathOf gives the path of a repository on its host: "owner/name".
@@ -169,4 +192,23 @@ func (r *remotes) limiter(credential string) *forge.Limiter {
 		r.limiters[credential] = &forge.Limiter{}
 	}
 	return r.limiters[credential]
+}
+
+// Knows reports whether the loop reads a repository, by its normalized URL: also by
+// the URL that the settings' map reads elsewhere. Forges write names in their own
+// case.
+func (l *Loop) Knows(normal string) bool {
+	l.remotes.mu.Lock()
+	defer l.remotes.mu.Unlock()
+	for known := range l.remotes.all {
+		if strings.EqualFold(known, normal) {
+			return true
+		}
+	}
+	for url := range l.Settings.Map {
+		if strings.EqualFold(git.Normalize(url), normal) {
+			return true
+		}
+	}
+	return strings.EqualFold(git.Normalize(l.Settings.ControlPlane.Repo), normal)
 }

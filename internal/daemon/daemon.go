@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/status"
 	"github.com/fairlead-io/fairlead/internal/web"
+	"github.com/fairlead-io/fairlead/internal/webhook"
 )
 
 // Options are what a daemon needs.
@@ -93,12 +94,16 @@ func Serve(ctx context.Context, o Options) error {
 		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
 	wake := make(chan struct{}, 1)
-	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: func() {
+	rouse := func() {
 		select {
 		case wake <- struct{}{}:
 		default: // it is woken already
 		}
-	}})
+	}
+	hooks := webhook.New(webhook.Options{
+		Secrets: o.Settings.WebhookSecrets, Known: loop.Knows, Wake: func(webhook.Event) { rouse() }, Now: time.Now, Observe: m.Webhook,
+	})
+	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: rouse, Webhooks: hooks})
 	return together(ctx, loop, wake, o, listener, window)
 }
 

@@ -37,6 +37,8 @@ type Subject struct {
 	// Propose opens a pull request as a person does, from a branch of a fork of the
 	// repository or of itself; nil if there are none.
 	Propose func(fromFork bool, head, base, body string)
+	// Many is more than a page has; 0 for 60.
+	Many int
 	// Label and Labels give a pull request a label, as a person does, and all of
 	// them, sorted; nil if people cannot.
 	Label  func(number int, name string)
@@ -292,13 +294,21 @@ func newestFirst(r *run) {
 // many is more than a page has at some forges.
 const many = 60
 
+// some is more than a page has at this one.
+func (r *run) some() int {
+	if r.Many != 0 {
+		return r.Many
+	}
+	return many
+}
+
 func findsMany(r *run) {
 	r.Branch("out/dev")
 	r.Sync()
-	for i := range many {
+	for i := range r.some() {
 		pull, err := r.Forge.Open(r.ctx(), proposal("out/dev"))
 		r.check(err)
-		if i < many-1 {
+		if i < r.some()-1 {
 			r.check(r.Forge.Close(r.ctx(), pull.Number, "for the next"))
 		}
 	}
@@ -306,7 +316,7 @@ func findsMany(r *run) {
 	for _, p := range r.pulls("out/dev") {
 		seen[p.Number] = true
 	}
-	r.equal("pull requests", len(seen), many)
+	r.equal("pull requests", len(seen), r.some())
 	r.equal("state of the newest", r.last("out/dev").State, forge.Open)
 }
 
@@ -424,7 +434,7 @@ func issueMarks(r *run) {
 func findsManyIssues(r *run) {
 	r.Sync()
 	first := r.put(issue("first"))
-	for i := range many {
+	for i := range r.some() {
 		r.put(issue(fmt.Sprintf("env%d", i)))
 	}
 	r.equal("the first", r.issues("first"), []forge.Issue{first})

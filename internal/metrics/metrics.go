@@ -38,6 +38,7 @@ type Metrics struct {
 	forgeDuration *prometheus.HistogramVec
 	rateLimit     *prometheus.GaugeVec
 	failing       *prometheus.GaugeVec
+	webhooks      *prometheus.CounterVec
 }
 
 // New gives metrics with a registry of their own, in which are also those of the
@@ -62,6 +63,7 @@ func New(version string) *Metrics {
 		forgeDuration: histograms("forge_call_duration_seconds", "How long a call to a forge takes.", "forge", "operation"),
 		rateLimit:     gauges("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
 		failing:       gauges("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
+		webhooks:      counters("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
 	}
 	info := gauges("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
@@ -69,7 +71,7 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
 	)
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
 		m.cycles.WithLabelValues(outcome(ok))
@@ -215,6 +217,29 @@ func (m *Metrics) RemoteBackoff(remote string, failing bool) {
 		return
 	}
 	m.failing.WithLabelValues(host(remote)).Set(number(failing))
+}
+
+// webhookForges and webhookOutcomes are the labels of a delivery. A test of package
+// webhook compares them with those of its answers.
+func webhookForges() []string { return []string{"github", "gitlab", "gitea"} }
+
+func webhookOutcomes() []string {
+	return []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}
+}
+
+// Webhook counts a delivery of a kind of forge. A kind or an outcome that is not known
+// is counted as "other".
+func (m *Metrics) Webhook(forge, outcome string) {
+	if m == nil {
+		return
+	}
+	if !slices.Contains(webhookForges(), forge) {
+		forge = "other"
+	}
+	if !slices.Contains(webhookOutcomes(), outcome) {
+		outcome = "other"
+	}
+	m.webhooks.WithLabelValues(forge, outcome).Inc()
 }
 
 func outcome(ok bool) string {

@@ -33,6 +33,8 @@ func use(m *Metrics) {
 	m.ForgeCall("api.github.com", "list-pulls", time.Second, false)
 	m.RateLimitLeft("api.github.com", 4999)
 	m.RemoteBackoff("git.example.com", true)
+	m.Webhook("github", "woken")
+	m.Webhook("https://user:secret@git.example.com", "org/repo")
 }
 
 func TestLint(t *testing.T) {
@@ -42,8 +44,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 14 {
-		t.Errorf("%d metrics of ours, want 14", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 15 {
+		t.Errorf("%d metrics of ours, want 15", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -82,7 +84,9 @@ fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="ok"} 
 fairlead_git_calls_total{host="local",operation="other",outcome="ok"} 1
 fairlead_problems{environment="dev",severity="problem"} 2
 fairlead_problems{environment="dev",severity="warning"} 1
-fairlead_remote_failing{host="git.example.com"} 1`
+fairlead_remote_failing{host="git.example.com"} 1
+fairlead_webhooks_total{forge="github",outcome="woken"} 1
+fairlead_webhooks_total{forge="other",outcome="other"} 1`
 	var got []string
 	for line := range strings.Lines(scrape(busy()).Body.String()) {
 		if strings.HasPrefix(line, "fairlead_") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_seconds_sum") {

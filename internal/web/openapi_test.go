@@ -38,7 +38,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{}).routes() {
+	for _, r := range (&site{Options{Webhooks: http.NotFoundHandler()}}).routes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -79,6 +79,12 @@ func TestDescribedAnswers(t *testing.T) {
 		c.answer(t, r.method, r.path, ask(r.h, strings.ToUpper(r.method), r.target, r.site))
 		c.answer(t, r.method, r.path, ask(r.h, http.MethodPut, r.target))
 	}
+	for _, d := range deliveries() {
+		w := httptest.NewRecorder()
+		d.to.ServeHTTP(w, d.request())
+		c.answer(t, "post", "/webhooks/{forge}", w)
+	}
+	c.answer(t, "post", "/webhooks/{forge}", ask(open(fleet()), http.MethodPut, "/webhooks/github"))
 	c.unused(t)
 }
 
@@ -97,11 +103,15 @@ func (c checker) answer(t *testing.T, method, path string, w *httptest.ResponseR
 		return
 	}
 	c.seen[code+" "+method+" "+path] = true
+	described, _ := c.resolve(response)["content"].(object)
+	if described == nil && w.Body.Len() == 0 && w.Header().Get("Content-Type") == "" {
+		return
+	}
 	kind, _, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, ok := c.resolve(response)["content"].(object)[kind].(object)
+	content, ok := described[kind].(object)
 	if !ok {
 		t.Errorf("%s %s answers %s as %s, which is not described", method, path, code, kind)
 		return

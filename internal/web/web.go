@@ -1,5 +1,6 @@
 // Package web shows what the daemon knows: a page for people, a JSON API for
-// programs, and the addresses that monitoring asks.
+// programs, the addresses that monitoring asks, and those where forges say that
+// something has happened.
 //
 // What the package keeps true: it reads, and the only thing that it can cause is
 // that the next cycle begins now; openapi.json says exactly what is answered, and
@@ -25,8 +26,11 @@ import (
 type Options struct {
 	Store   *status.Store
 	Metrics *metrics.Metrics // without it, /metrics is not found
-	Version string
-	Logger  *slog.Logger
+	// Webhooks answers POST /webhooks/{forge}; without it, that is not found. It is
+	// reached from everywhere, and has to see for itself who asks.
+	Webhooks http.Handler
+	Version  string
+	Logger   *slog.Logger
 	// Wake is called when somebody asks for a cycle. It must not wait for its end,
 	// and many calls at once must be harmless.
 	Wake func()
@@ -45,6 +49,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/", s.notFound)
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
+	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser has nothing that would let it in there
 	return secure(sameOrigin.Handler(mux))
 }
 
@@ -73,8 +78,11 @@ type route struct {
 	answer       http.Handler
 }
 
+// webhooks is the address of the webhooks of a kind of forge.
+const webhooks = "/webhooks/{forge}"
+
 func (s *site) routes() []route {
-	return []route{
+	all := []route{
 		{http.MethodGet, "/{$}", http.HandlerFunc(s.page)},
 		{http.MethodGet, "/healthz", http.HandlerFunc(s.alive)},
 		{http.MethodGet, "/readyz", http.HandlerFunc(s.ready)},
@@ -85,6 +93,10 @@ func (s *site) routes() []route {
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.wake)},
 		{http.MethodGet, "/api/v1/openapi.json", http.HandlerFunc(s.description)},
 	}
+	if s.Webhooks != nil {
+		all = append(all, route{http.MethodPost, webhooks, s.Webhooks})
+	}
+	return all
 }
 
 //go:embed style.css

@@ -69,7 +69,7 @@ func fleet() *status.Store {
 }
 
 func open(store *status.Store) http.Handler {
-	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", Now: func() time.Time { return noon }})
+	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil)})
 }
 
 // ask sends a request, of a page of the site if one is given: "same-origin" or
@@ -160,6 +160,11 @@ func TestRoutes(t *testing.T) {
 		{full, "GET", "/api/v1", 404, "", notFound},
 		{full, "GET", "/favicon.ico", 404, "", notFound},
 		{full, "POST", "/api/v2/wake", 404, "", notFound},
+		{full, "POST", "/webhooks/github", 404, "", "are not set up"},
+		{full, "POST", "/webhooks/bitbucket", 404, "", "no such kind of forge"},
+		{full, "GET", "/webhooks/github", 405, "POST", "use POST"},
+		{full, "POST", "/webhooks", 404, "", notFound},
+		{New(Options{}), "POST", "/webhooks/github", 404, "", notFound},
 	} {
 		w := ask(c.h, c.method, c.target)
 		if w.Code != c.code || w.Header().Get("Allow") != c.allow || !strings.Contains(w.Body.String(), c.body) {

@@ -1,0 +1,64 @@
+package gitea
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+)
+
+// path gives the URL of something of the repository.
+func (g *Forge) path(parts ...string) *url.URL {
+	return g.url.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
+}
+
+// ask does a request that the SDK cannot do. What is sent, if it is not nil, and the
+// answer, if into is not nil, are JSON. An error is as the SDK's: only what the server
+// said.
+func (g *Forge) ask(ctx context.Context, method string, at *url.URL, send, into any) (*sdk.Response, error) {
+	var body io.Reader
+	if send != nil {
+		text, err := json.Marshal(send)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "fairlead")
+	got, err := g.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	all, err := io.ReadAll(got.Body)
+	answer := &sdk.Response{Response: got}
+	switch {
+	case err != nil:
+		return answer, err
+	case got.StatusCode >= http.StatusMultipleChoices:
+		return answer, errors.New(message(all))
+	case into == nil:
+		return answer, nil
+	}
+	return answer, json.Unmarshal(all, into)
+}
+
+// message gives what an answer says went wrong; noMessage if it says nothing.
+func message(answer []byte) string {
+	var found struct{ Message string }
+	if err := json.Unmarshal(answer, &found); err != nil || strings.TrimSpace(found.Message) == "" {
+		return noMessage
+	}
+	return found.Message
+}

@@ -1,0 +1,86 @@
+package gitea
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// ErrNotYet says that the server does not know yet whether a pull request can be
+// merged, and that it is to be asked again.
+var ErrNotYet = errors.New("it is too early")
+
+const (
+	// noMessage is how the SDK's error begins for an answer that is not JSON; the
+	// rest is the whole answer.
+	noMessage = "unknown API error"
+	// tryAgain is all that sets this 405 apart from others.
+	tryAgain = "try again later"
+	// outOfDate is what Gitea says of a branch that has moved.
+	outOfDate = "out of date"
+	// maxSaying bounds what is shown of a server's answer, in characters.
+	maxSaying = 300
+)
+
+// explain says what an error of a request means.
+func explain(what string, answer *sdk.Response, err error) error {
+	var failed *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case answer != nil && answer.StatusCode >= http.StatusMultipleChoices:
+		return explainAnswer(what, answer.StatusCode, err.Error())
+	case errors.As(err, &failed):
+		err = failed.Err // what is around it is a URL, which an answer can have chosen
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func explainAnswer(what string, status int, said string) error {
+	if strings.HasPrefix(said, noMessage) {
+		said = http.StatusText(status)
+	}
+	r := &forge.Refusal{What: what, Said: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxSaying)}
+	switch {
+	case status == http.StatusNotFound:
+		r.Kind = forge.ErrNotFound
+		r.Advice = "see whether repository and branches have these names and the token's user may see them; " +
+			"right after the first push to an empty repository Gitea does not know its branches yet"
+	case status == http.StatusUnauthorized:
+		r.Said = "the token was not accepted: " + r.Said
+		r.Advice = "see whether the token has expired or was removed"
+	case status == http.StatusForbidden:
+		r.Said, r.Advice = "the token may not do that: "+r.Said, neededScope(said)
+	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), tryAgain):
+		r.Kind = ErrNotYet
+	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), outOfDate):
+		r.Kind = forge.ErrMoved
+	}
+	return r
+}
+
+var requiredScopes = regexp.MustCompile(`required=\[([a-z:, ]+)\]`)
+
+// neededScope names what a token lacks.
+func neededScope(said string) string {
+	if m := requiredScopes.FindStringSubmatch(said); m != nil {
+		return "make a token that has the scope " + m[1]
+	}
+	return "let the token's user write to the repository; the token needs the scopes write:repository and write:issue"
+}
+
+// is makes an error of this status one of a kind.
+func is(kind error, status int, answer *sdk.Response, err error) error {
+	var r *forge.Refusal
+	if answer != nil && answer.StatusCode == status && errors.As(err, &r) {
+		r.Kind = kind
+	}
+	return err
+}

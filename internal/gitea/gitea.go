@@ -1,0 +1,283 @@
+// Package gitea is the forge of Gitea and Forgejo.
+//
+// What the package keeps true: only what has our mark is ours; a lookup names the
+// branches, and its answer is checked, as the server knows only one of them; labels
+// are there before they are given; the token goes to the server and to no other, and
+// is in no error.
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Options say which repository of which server.
+type Options struct {
+	URL  string // of the server, without /api/v1
+	Repo string // "owner/name"
+	// Token is asked for before each request.
+	Token  func(context.Context) (string, error)
+	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
+	// Limiter is shared by all that use one credential; nil for one of its own.
+	Limiter *forge.Limiter
+	// Observe is told of each request: what it was for, how long it took, and what
+	// went wrong; nil for nobody.
+	Observe func(op string, took time.Duration, err error)
+	Now     func() time.Time
+}
+
+// Forge is a repository of a server. It may be used concurrently.
+//
+// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
+// the labels that we gave, and why we closed it. Labels that people gave are not
+// given, and stay.
+type Forge struct {
+	owner, name string
+	url         *url.URL // with a slash at its end
+	client      *http.Client
+	observe     func(string, time.Duration, error)
+	now         func() time.Time
+
+	mu         sync.Mutex
+	said       map[statusKey]forge.Status // what we said last
+	labelled   bool                       // the label of our issues is there
+	unlabelled error                      // why no issue is opened any more
+}
+
+type statusKey struct{ commit, context string }
+
+// maxSaid bounds how many statuses are remembered.
+const maxSaid = 1024
+
+// New makes a Forge; nothing is read yet.
+func New(o Options) (*Forge, error) {
+	owner, name, _ := strings.Cut(o.Repo, "/")
+	if owner == "" || name == "" || url.PathEscape(owner) != owner || url.PathEscape(name) != name {
+		return nil, fmt.Errorf("%q is not the name of a repository on Gitea, owner/name", o.Repo)
+	}
+	if o.Token == nil || o.Now == nil {
+		return nil, errors.New("the forge needs a token and a clock")
+	}
+	client, at, err := forge.NewClient(forge.ClientOptions{
+		API: strings.TrimSuffix(strings.TrimSuffix(o.URL, "/"), "/api/v1"), Forge: "Gitea",
+		Base: o.Client, Token: o.Token, Limiter: o.Limiter, Now: o.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Forge{owner: owner, name: name, url: at, client: client, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+}
+
+// Name is "gitea".
+func (g *Forge) Name() string { return "gitea" }
+
+func (g *Forge) repo() string { return g.owner + "/" + g.name }
+
+// api makes a client for one call: the SDK's clients are for one context. It is not
+// to ask for the server's version before each.
+func (g *Forge) api(ctx context.Context) (*sdk.Client, error) {
+	return sdk.NewClient(g.url.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.client), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
+}
+
+// call does one request, says in an error what it was for, and tells the observer.
+func call[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
+	client, err := g.api(ctx)
+	if err != nil {
+		var none T
+		return none, nil, err
+	}
+	start := g.now()
+	v, answer, err := do(client)
+	err = explain(op+" of "+g.repo(), answer, err)
+	if g.observe != nil {
+		g.observe(op, g.now().Sub(start), err)
+	}
+	return v, answer, err
+}
+
+const (
+	pageSize = 50 // the most that servers give, if they are not set up otherwise
+	maxPages = 2000
+)
+
+// pages reads all pages of a list. How many a page has is up to the server. Nothing
+// of what it gives is nil.
+func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Client, sdk.ListOptions) ([]*T, *sdk.Response, error)) ([]*T, error) {
+	var all []*T
+	for n := 1; n <= maxPages; n++ {
+		some, answer, err := call(ctx, g, op, func(c *sdk.Client) ([]*T, *sdk.Response, error) {
+			return page(c, sdk.ListOptions{Page: n, PageSize: pageSize})
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		total, err := strconv.Atoi(answer.Header.Get("X-Total-Count"))
+		if len(some) == 0 || err == nil && len(all) >= total {
+			return slices.DeleteFunc(all, func(v *T) bool { return v == nil }), nil
+		}
+	}
+	return nil, fmt.Errorf("%s of %s: the list does not end", op, g.repo())
+}
+
+// Pulls gives our pull requests from a branch to another, newest first.
+func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	found, err := pages(ctx, g, "list pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+		return g.list(ctx, base, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Pull
+	for _, p := range found {
+		pull, _, err := g.read(p)
+		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pull)
+	}
+	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
+	// One is on two pages if another was opened in between.
+	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+}
+
+// list reads a page of the pull requests to a branch. Servers cannot choose by the
+// other branch, and the SDK by neither.
+func (g *Forge) list(ctx context.Context, base string, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+	at := g.path("pulls")
+	at.RawQuery = url.Values{
+		"state": {"all"}, "base_branch": {base}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)},
+	}.Encode()
+	var found []*sdk.PullRequest
+	answer, err := g.ask(ctx, http.MethodGet, at, nil, &found)
+	return found, answer, err
+}
+
+// read understands a pull request. The error is ErrNotFound if it is not ours.
+func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
+	d, ok := forge.ReadDocument(p.Body)
+	if !ok || p.Index == 0 || p.Head == nil || p.Base == nil || p.Base.Repository == nil || p.Head.RepoID != p.Base.RepoID {
+		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.Index, forge.ErrNotFound)
+	}
+	pull := forge.Pull{
+		// The ref is another one when the branch is gone.
+		Proposal: forge.Proposal{Mark: d.Mark, Head: p.Head.Name, Base: p.Base.Name, Title: p.Title, Body: d.Text},
+		Number:   int(p.Index), State: forge.Open, Commit: p.Head.Sha, URL: p.HTMLURL,
+	}
+	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.repo()) {
+		return pull, d, &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + now, Advice: "write its new name into the settings"}
+	}
+	for _, name := range d.Labels {
+		if hasLabel(p.Labels, name) {
+			pull.Labels = append(pull.Labels, name)
+		}
+	}
+	switch {
+	case p.HasMerged:
+		pull.State = forge.Merged
+	case p.State == sdk.StateClosed:
+		pull.State, pull.Reason = forge.Closed, d.Reason
+	}
+	return pull, d, nil
+}
+
+// Open opens a pull request. The error is ErrExists if there is an open one, be it
+// somebody else's.
+func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
+	body, err := d.Write()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	labels, err := g.labelIDs(ctx, d.Labels)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	p, answer, err := call(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.CreatePullRequest(g.owner, g.name, sdk.CreatePullRequestOption{
+			Title: forge.Title(o.Title), Head: o.Head, Base: o.Base, Body: body, Labels: labels,
+		})
+	})
+	if err != nil {
+		return forge.Pull{}, is(forge.ErrExists, http.StatusConflict, answer, err)
+	}
+	pull, _, err := g.read(p)
+	return pull, err
+}
+
+// find reads one of our pull requests by its number.
+func (g *Forge) find(ctx context.Context, number int) (*sdk.PullRequest, forge.Pull, forge.Document, error) {
+	p, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.GetPullRequest(g.owner, g.name, int64(number))
+	})
+	if err != nil {
+		return nil, forge.Pull{}, forge.Document{}, err
+	}
+	pull, d, err := g.read(p)
+	return p, pull, d, err
+}
+
+// Edit makes title, body and labels of a pull request as they are here. Of the
+// labels it removes only those that we gave.
+func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+	p, pull, old, err := g.find(ctx, number)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	d := forge.Document{Text: o.Body, Mark: old.Mark, Labels: sortedLabels(o.Labels), Reason: pull.Reason}
+	body, err := d.Write()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	// The labels come first: the body says which are ours until they are gone.
+	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
+		return forge.Pull{}, err
+	}
+	if title := forge.Title(o.Title); title != p.Title || body != p.Body {
+		if p, err = g.update(ctx, "edit a pull request", number, sdk.EditPullRequestOption{Title: title, Body: &body}); err != nil {
+			return forge.Pull{}, err
+		}
+	}
+	pull, _, err = g.read(p)
+	return pull, err
+}
+
+func (g *Forge) update(ctx context.Context, op string, number int, to sdk.EditPullRequestOption) (*sdk.PullRequest, error) {
+	p, _, err := call(ctx, g, op, func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.EditPullRequest(g.owner, g.name, int64(number), to)
+	})
+	return p, err
+}
+
+// Close closes a pull request that is open, and says why at the end of its body: it
+// is written in the same request, before the state.
+func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+	_, pull, d, err := g.find(ctx, number)
+	if err != nil || pull.State != forge.Open {
+		return err
+	}
+	d.Reason = strings.Join(strings.Fields(reason), " ")
+	body, err := d.Write()
+	if err != nil {
+		return err
+	}
+	closed := sdk.StateClosed
+	_, err = g.update(ctx, "close a pull request", number, sdk.EditPullRequestOption{Body: &body, State: &closed})
+	return err
+}

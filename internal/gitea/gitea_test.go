@@ -1,0 +1,149 @@
+package gitea_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/forgetest"
+	"github.com/fairlead-io/fairlead/internal/gitea"
+	"github.com/fairlead-io/fairlead/internal/giteatest"
+	"github.com/fairlead-io/fairlead/internal/gittest"
+)
+
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// TestGitea runs against a real server.
+func TestGitea(t *testing.T) {
+	server := giteatest.Start(t)
+	token := server.UserToken("fairlead")
+	forgetest.Run(t, func(t *testing.T) forgetest.Subject {
+		s := server.In(t)
+		repo := newRepo(t, s)
+		p := serve(t, s.URL)
+		forked := false
+		return forgetest.Subject{
+			Forge:  connect(t, p.URL, repo, token, gitea.Options{}),
+			Sync:   func() { s.Settle(repo) },
+			Branch: brancher(t, s.Remote(repo)),
+			Merge:  func(number int) { s.Merge(repo, number) },
+			Close:  func(number int) { s.SetOpen(repo, number, false) },
+			Writes: p.writes,
+			Statuses: func(commit string) []forge.Status {
+				var all []forge.Status
+				for _, st := range s.Statuses(repo, commit) {
+					all = append(all, forge.Status{Context: st.Context, Outcome: forge.Outcome(st.State), Description: st.Description, URL: st.URL})
+				}
+				return all
+			},
+			Propose: func(fromFork bool, head, base, body string) {
+				if fromFork && !forked {
+					s.Fork(repo, "mallory")
+					forked = true
+				}
+				if fromFork {
+					head = "mallory:" + head
+				}
+				s.Propose(repo, head, base, body)
+			},
+			Many:   giteatest.PageSize + 2,
+			Label:  func(number int, name string) { s.Label(repo, number, name) },
+			Labels: func(number int) []string { return s.Labels(repo, number) },
+		}
+	})
+}
+
+// newRepo makes a repository that fairlead may write to.
+func newRepo(t *testing.T, s *giteatest.Server) string {
+	t.Helper()
+	repo := "acme/" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(t.Name())))
+	s.Create(repo)
+	s.Join(repo, "fairlead")
+	return repo
+}
+
+// connect makes a forge; what o does not say is as most tests need it.
+func connect(t *testing.T, url, repo, token string, o gitea.Options) *gitea.Forge {
+	t.Helper()
+	o.URL, o.Repo = url, cmp.Or(o.Repo, repo)
+	if o.Token == nil {
+		o.Token = func(context.Context) (string, error) { return token, nil }
+	}
+	if o.Now == nil {
+		o.Now = func() time.Time { return start }
+	}
+	g, err := gitea.New(o)
+	check(t, err)
+	return g
+}
+
+// brancher gives a function that adds a commit to a branch, which it makes from main
+// first, and gives the commit's id.
+func brancher(t *testing.T, remote string) func(string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "work")
+	gittest.Git(t, t.TempDir(), "clone", "-q", remote, dir)
+	commits := 0
+	return func(branch string) string {
+		t.Helper()
+		from := "refs/remotes/origin/" + branch
+		gittest.Git(t, dir, "fetch", "-q", "origin")
+		if _, ok := gittest.Refs(t, dir)[from]; !ok {
+			from = "refs/remotes/origin/main"
+		}
+		gittest.Git(t, dir, "checkout", "-q", "--no-track", "-B", branch, from)
+		commits++
+		gittest.Git(t, dir, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf("change %d of %s", commits, branch))
+		gittest.Git(t, dir, "push", "-q", "origin", branch)
+		return gittest.Git(t, dir, "rev-parse", "HEAD")
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got the error %v, want one with %q", err, text)
+	}
+}
+
+func wantKind(t *testing.T, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("got the error %v, want one that is: %v", err, kind)
+	}
+}
+
+func hint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package gitea
+
+import (
+	"context"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// maxDescription is how many characters a status has that all forges show.
+const maxDescription = 140
+
+// SetStatus says how a commit fares. What was said by us already is not said again:
+// Gitea keeps every status.
+func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	key := statusKey{commit, s.Context}
+	if g.saidAlready(key, s) {
+		return nil
+	}
+	_, _, err := call(ctx, g, "set a status", func(c *sdk.Client) (*sdk.Status, *sdk.Response, error) {
+		return c.CreateStatus(g.owner, g.name, commit, sdk.CreateStatusOption{
+			State: sdk.StatusState(s.Outcome), Context: s.Context, TargetURL: s.URL,
+			Description: forge.OneLine(s.Description, maxDescription),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.said) >= maxSaid {
+		clear(g.said)
+	}
+	g.said[key] = s
+	return nil
+}
+
+func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	said, ok := g.said[key]
+	return ok && said == s
+}

@@ -1,0 +1,113 @@
+package gitlab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// explain says what an error of a request means.
+func explain(what string, err error) error {
+	var answer *gl.ErrorResponse
+	var failed *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gl.ErrNotFound):
+		return &forge.Refusal{
+			What: what, Said: "404", Kind: forge.ErrNotFound,
+			Advice: "see whether the path is right and the token may see it: GitLab says the same of what is not there and of what is private",
+		}
+	case errors.As(err, &answer):
+		return explainAnswer(what, answer)
+	case errors.As(err, &failed):
+		err = failed.Err // what is around it is a URL, which an answer can have chosen
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+func explainAnswer(what string, e *gl.ErrorResponse) error {
+	message := readMessage(e.Body)
+	r := &forge.Refusal{What: what, Said: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.text()), ": "))}
+	switch status := e.Response.StatusCode; {
+	case status == http.StatusUnauthorized:
+		r.Said = "the token was not accepted: " + r.Said
+		r.Advice = "see whether the token has expired or was revoked"
+	case status == http.StatusForbidden:
+		r.Said, r.Advice = "the token may not do that: "+r.Said, message.needed()
+	case status == http.StatusConflict && strings.Contains(r.Said, "already exists"):
+		r.Kind = forge.ErrExists
+	}
+	return r
+}
+
+// isAlready reports whether an error is that a status cannot become what it is.
+func isAlready(err error, state gl.BuildStateValue) bool {
+	var r *forge.Refusal
+	return errors.As(err, &r) && strings.Contains(r.Said, "Cannot transition status") && strings.Contains(r.Said, fmt.Sprintf(" from :%s ", state))
+}
+
+// message is what GitLab says when it refuses.
+type message struct {
+	Message     any    `json:"message"` // a text, a list, or what is wrong with each field
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+	Scope       string `json:"scope"` // that the token lacks
+}
+
+// readMessage reads a body; what is none, like a proxy's page, says nothing.
+func readMessage(body []byte) message {
+	var m message
+	if json.Unmarshal(body, &m) != nil {
+		return message{}
+	}
+	return m
+}
+
+func (m message) text() string {
+	return strings.Join(slices.DeleteFunc([]string{flat(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" }), ": ")
+}
+
+// flat makes one text of all that is in a JSON value.
+func flat(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		for _, part := range v {
+			parts = append(parts, flat(part))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+" "+flat(v[name]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// needed names what a token lacks.
+func (m message) needed() string {
+	if m.Error == "insufficient_scope" {
+		scope := m.Scope
+		if scope == "" {
+			scope = "api"
+		}
+		return "make a token with the scope " + oneLine(scope)
+	}
+	return "see whether the token has the scope api, and at least the role Developer in the project; protected branches may ask for more"
+}
+
+// maxSaying bounds what is shown of a server's answer, in characters.
+const maxSaying = 300
+
+func oneLine(text string) string { return forge.OneLine(text, maxSaying) }

@@ -1,0 +1,201 @@
+// Package gitlab is the forge of gitlab.com and of GitLab servers of one's own.
+//
+// What the package keeps true: merge requests are asked for in the project, and
+// every answer is checked to be of it; only what has our mark is ours; nothing that we
+// write is a quick action; the token goes to the API's host and to no other, and is in
+// no error.
+package gitlab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Options say which project of gitlab.com, or of a server of one's own.
+type Options struct {
+	Project string // "group/name", or with groups in groups: "group/sub/name"
+	API     string // "" is https://gitlab.com/api/v4; a server of one's own has https://HOST/api/v4
+	// Token is asked for before each request: a personal, project or group access
+	// token, or one of OAuth.
+	Token  func(context.Context) (string, error)
+	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
+	// Limiter is shared by all that use one credential; nil for one of its own.
+	Limiter *forge.Limiter
+	// Observe is told of each request: what it was for, how long it took, and what
+	// went wrong; nil for nobody.
+	Observe func(op string, took time.Duration, err error)
+	Now     func() time.Time
+}
+
+// Forge is a project of GitLab. It may be used concurrently. Numbers are GitLab's
+// iids, which count merge requests and issues of the project apart.
+//
+// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
+// the labels that we gave, and why we closed it. Labels that people gave are not
+// given, and stay.
+type Forge struct {
+	project string
+	client  *gl.Client
+	observe func(string, time.Duration, error)
+	now     func() time.Time
+
+	mu        sync.Mutex
+	said      map[statusKey]forge.Status // what we said last
+	unlabeled error                      // why no issue is opened any more
+}
+
+const publicAPI = "https://gitlab.com/api/v4"
+
+var projectPath = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
+
+// New makes a Forge; nothing is read yet.
+func New(o Options) (*Forge, error) {
+	if !projectPath.MatchString(o.Project) {
+		return nil, fmt.Errorf("%q is not the path of a project on GitLab, group/name", o.Project)
+	}
+	if o.Token == nil || o.Now == nil {
+		return nil, errors.New("GitLab needs a token and a clock")
+	}
+	client, at, err := forge.NewClient(forge.ClientOptions{
+		API: cmp.Or(o.API, publicAPI), Forge: "GitLab", Base: o.Client, Token: o.Token, Limiter: o.Limiter, Now: o.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The client shows the token, and when to try again is decided elsewhere.
+	api, err := gl.NewAuthSourceClient(gl.Unauthenticated{},
+		gl.WithBaseURL(at.String()), gl.WithHTTPClient(client), gl.WithoutRetries(), gl.WithUserAgent("fairlead"))
+	if err != nil {
+		return nil, fmt.Errorf("the address of GitLab's API: %w", err)
+	}
+	return &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+}
+
+// Name is "gitlab".
+func (g *Forge) Name() string { return "gitlab" }
+
+// ask does one request for something in the project, says in an error what it was
+// for, and tells the observer. Answers are read into types of ours: those of
+// client-go panic when an answer is not as GitLab's are.
+func ask[T any](ctx context.Context, g *Forge, op, method, path string, o any) (T, *gl.Response, error) {
+	start := g.now()
+	var v T
+	answer, err := g.do(ctx, method, path, o, &v)
+	err = explain(op+" of "+g.project, err)
+	if g.observe != nil {
+		g.observe(op, g.now().Sub(start), err)
+	}
+	return v, answer, err
+}
+
+func (g *Forge) do(ctx context.Context, method, path string, o, v any) (*gl.Response, error) {
+	at := "projects/" + gl.PathEscape(g.project) + "/" + path
+	req, err := g.client.NewRequest(method, at, o, []gl.RequestOptionFunc{gl.WithContext(ctx)})
+	if err != nil {
+		return nil, err
+	}
+	return g.client.Do(req, v)
+}
+
+// pages reads all pages of a list. How many there are is not asked: GitLab does not
+// say for long lists.
+func pages[T any](ctx context.Context, g *Forge, op, path string, page func(gl.ListOptions) any) ([]T, error) {
+	var all []T
+	o := gl.ListOptions{PerPage: 100, Page: 1}
+	for {
+		some, answer, err := ask[[]T](ctx, g, op, http.MethodGet, path, page(o))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if answer.NextPage <= o.Page {
+			return all, nil
+		}
+		o.Page = answer.NextPage
+	}
+}
+
+// item is what merge requests and issues have in common.
+type item struct {
+	IID         int      `json:"iid"` // in the project
+	ProjectID   int64    `json:"project_id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	State       string   `json:"state"`
+	Labels      []string `json:"labels"`
+	WebURL      string   `json:"web_url"`
+	References  struct {
+		Full string `json:"full"` // group/name!1, group/name#1
+	} `json:"references"`
+}
+
+// check says what is wrong if an answer is of another project, as it is when ours was
+// renamed and GitLab redirects.
+func (g *Forge) check(i item) error {
+	project := i.References.Full
+	if end := strings.LastIndexAny(project, "!#"); end >= 0 {
+		project = project[:end]
+	}
+	if strings.EqualFold(project, g.project) {
+		return nil
+	}
+	r := &forge.Refusal{What: "read " + g.project, Said: "the project is now called " + oneLine(project), Advice: "write its new path into the settings"}
+	if project == "" {
+		r.Said, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
+	}
+	return r
+}
+
+// maxDescription is how many characters GitLab takes of a status.
+const maxDescription = 255
+
+// outcomes are GitLab's words.
+var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
+
+type statusKey struct{ commit, context string }
+
+// maxSaid bounds how many statuses are remembered.
+const maxSaid = 1024
+
+// SetStatus says how a commit fares, as a job of a pipeline from outside. What was
+// said by us already is not said again. GitLab refuses to make a pending status
+// pending; it is that then, even if its description stays as it was.
+func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
+	key := statusKey{commit, s.Context}
+	if g.saidAlready(key, s) {
+		return nil
+	}
+	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
+	if s.URL != "" {
+		o.TargetURL = &s.URL
+	}
+	_, _, err := ask[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
+	if err != nil && !isAlready(err, o.State) {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.said) >= maxSaid {
+		clear(g.said)
+	}
+	g.said[key] = s
+	return nil
+}
+
+func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	said, ok := g.said[key]
+	return ok && said == s
+}

@@ -1,0 +1,224 @@
+package gitlab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// mergeRequest is what we read of one.
+type mergeRequest struct {
+	item
+	SourceBranch    string `json:"source_branch"`
+	TargetBranch    string `json:"target_branch"`
+	SourceProjectID int64  `json:"source_project_id"`
+	TargetProjectID int64  `json:"target_project_id"`
+	SHA             string `json:"sha"`
+}
+
+const mergeRequests = "merge_requests"
+
+func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequests, number) }
+
+// Pulls gives our merge requests from a branch to another, newest first.
+func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	found, err := pages[mergeRequest](ctx, g, "list merge requests", mergeRequests, func(o gl.ListOptions) any {
+		// Those of forks, from branches of that name, are given too.
+		return &gl.ListProjectMergeRequestsOptions{
+			State: new("all"), Scope: new("all"), SourceBranch: &head, TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Pull
+	for _, m := range found {
+		pull, _, err := g.read(m)
+		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pull)
+	}
+	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
+	// One is on two pages if another was opened in between.
+	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+}
+
+// read understands a merge request. The error is ErrNotFound if it is not ours.
+func (g *Forge) read(m mergeRequest) (forge.Pull, forge.Document, error) {
+	d, ok := readBody(m.Description)
+	if !ok || m.IID == 0 || m.ProjectID == 0 || m.SourceProjectID != m.ProjectID || m.TargetProjectID != m.ProjectID {
+		return forge.Pull{}, d, fmt.Errorf("merge request %d is not one of Fairlead's: %w", m.IID, forge.ErrNotFound)
+	}
+	pull := forge.Pull{
+		Proposal: forge.Proposal{Mark: d.Mark, Head: m.SourceBranch, Base: m.TargetBranch, Title: m.Title, Body: d.Text},
+		Number:   m.IID, State: forge.Open, Commit: m.SHA, URL: m.WebURL,
+	}
+	if err := g.check(m.item); err != nil {
+		return pull, d, err
+	}
+	pull.Labels = common(d.Labels, m.Labels)
+	switch m.State {
+	case "merged":
+		pull.State = forge.Merged
+	case "closed":
+		pull.State, pull.Reason = forge.Closed, d.Reason
+	}
+	return pull, d, nil
+}
+
+// common gives the names of a list that another has too.
+func common(names, others []string) (both []string) {
+	for _, name := range names {
+		if slices.Contains(others, name) {
+			both = append(both, name)
+		}
+	}
+	return both
+}
+
+// missing gives the names of a list that another lacks, as GitLab is given them; nil
+// for none.
+func missing(names, others []string) *gl.LabelOptions {
+	var lacks gl.LabelOptions
+	for _, name := range names {
+		if !slices.Contains(others, name) {
+			lacks = append(lacks, name)
+		}
+	}
+	if lacks == nil {
+		return nil
+	}
+	return &lacks
+}
+
+// labels checks and sorts names, which GitLab is given with commas between them.
+func labels(names []string) ([]string, error) {
+	for _, name := range names {
+		if name == "" || name != strings.TrimSpace(name) || strings.Contains(name, ",") {
+			return nil, &forge.Refusal{
+				What: "label", Said: fmt.Sprintf("%q cannot be a label on GitLab", name), Advice: "use a name without commas, and without spaces around it",
+			}
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
+}
+
+// What GitLab would take for a quick action, like /merge: it does it when it is given
+// a text with such a line, and takes the line away.
+var (
+	action  = regexp.MustCompile(`(?m)^( {0,3})(\\*/)`)
+	escaped = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
+)
+
+// writeBody writes a document so that GitLab takes nothing in it for a command, and
+// that readBody gives it back.
+func writeBody(d forge.Document) (string, error) {
+	// GitLab drops carriage returns before it looks for commands.
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(d.Text)
+	d.Text = action.ReplaceAllString(text, `$1\$2`)
+	return d.Write()
+}
+
+func readBody(body string) (forge.Document, bool) {
+	d, ok := forge.ReadDocument(body)
+	d.Text = escaped.ReplaceAllString(d.Text, "$1$2")
+	return d, ok
+}
+
+// Open opens a merge request. The error is ErrExists if there is an open one, be it
+// somebody else's. GitLab also opens one that has nothing to merge.
+func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+	wanted, err := labels(o.Labels)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	body, err := writeBody(forge.Document{Text: o.Body, Mark: o.Mark, Labels: wanted})
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	m, _, err := ask[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
+		Title: new(forge.Title(o.Title)), Description: &body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: missing(wanted, nil),
+	})
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	pull, _, err := g.read(m)
+	return pull, err
+}
+
+// find reads one of our merge requests by its number.
+func (g *Forge) find(ctx context.Context, number int) (mergeRequest, forge.Pull, forge.Document, error) {
+	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+	if err != nil {
+		return m, forge.Pull{}, forge.Document{}, err
+	}
+	pull, d, err := g.read(m)
+	return m, pull, d, err
+}
+
+// Edit makes title, body and labels of a merge request as they are here, in one
+// request. Of the labels it removes only those that we gave.
+func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+	wanted, err := labels(o.Labels)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	m, pull, old, err := g.find(ctx, number)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	body, err := writeBody(forge.Document{Text: o.Body, Mark: old.Mark, Labels: wanted, Reason: pull.Reason})
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	to := gl.UpdateMergeRequestOptions{AddLabels: missing(wanted, m.Labels), RemoveLabels: missing(pull.Labels, wanted)}
+	if title := forge.Title(o.Title); title != m.Title {
+		to.Title = &title
+	}
+	if body != m.Description {
+		to.Description = &body
+	}
+	if to == (gl.UpdateMergeRequestOptions{}) {
+		return pull, nil
+	}
+	if m, err = g.update(ctx, "edit a merge request", number, to); err != nil {
+		return forge.Pull{}, err
+	}
+	pull, _, err = g.read(m)
+	return pull, err
+}
+
+func (g *Forge) update(ctx context.Context, op string, number int, to gl.UpdateMergeRequestOptions) (mergeRequest, error) {
+	m, _, err := ask[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(number), &to)
+	return m, err
+}
+
+// Close closes a merge request that is open, and says why at the end of its
+// description: it is written in the same request, so that one is not without the
+// other.
+func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+	_, pull, d, err := g.find(ctx, number)
+	if err != nil || pull.State != forge.Open {
+		return err
+	}
+	d.Reason = strings.Join(strings.Fields(reason), " ")
+	body, err := writeBody(d)
+	if err != nil {
+		return err
+	}
+	_, err = g.update(ctx, "close a merge request", number, gl.UpdateMergeRequestOptions{Description: &body, StateEvent: new("close")})
+	return err
+}

@@ -1,0 +1,204 @@
+package gitlabfake
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// operation is what this GitLab does, and what it knows of the request for it.
+type operation struct {
+	method, path string // below the project; * is one part, which names an item or a commit
+	params       params
+	do           func(*Server, call) reply
+}
+
+// params are the parameters of a list or the fields of a body, and the values that
+// they may have, with | between; "" is any text. Those with ! must be there.
+type params map[string]string
+
+var (
+	paging      = params{"page": "", "per_page": "", "order_by": "created_at|updated_at", "sort": "asc|desc", "scope": "all|created_by_me|assigned_to_me"}
+	writing     = params{"title": "", "description": "", "labels": "", "add_labels": "", "remove_labels": "", "state_event": "close|reopen"}
+	listing     = paging.and(params{"state": "opened|closed|merged|locked|all", "source_branch": "", "target_branch": ""})
+	listIssues  = paging.and(params{"state": "opened|closed|all", "labels": ""})
+	opening     = params{"title!": "", "description": "", "labels": ""}
+	openMerging = opening.and(params{"source_branch!": "", "target_branch!": "", "remove_source_branch": ""})
+	stating     = params{"state!": "pending|running|success|failed|canceled|skipped", "name": "", "context": "", "description": "", "target_url": "", "ref": ""}
+)
+
+func (p params) and(others params) params {
+	all := maps.Clone(p)
+	maps.Copy(all, others)
+	return all
+}
+
+var operations = []operation{
+	{"GET", "merge_requests", listing, (*Server).listMerging},
+	{"POST", "merge_requests", openMerging, (*Server).openMerging},
+	{"GET", "merge_requests/*", nil, (*Server).read},
+	{"PUT", "merge_requests/*", writing.and(params{"target_branch": ""}), (*Server).edit},
+	{"GET", "issues", listIssues, (*Server).listIssues},
+	{"POST", "issues", opening, (*Server).openIssue},
+	{"GET", "issues/*", nil, (*Server).read},
+	{"PUT", "issues/*", writing, (*Server).edit},
+	{"POST", "statuses/*", stating, (*Server).addStatus},
+}
+
+// call is a request for something in a project.
+type call struct {
+	project *project
+	item    *item  // that the path names
+	last    string // part of the path
+	said    map[string]string
+}
+
+func (c call) number(name string, otherwise int) int {
+	n, err := strconv.Atoi(c.said[name])
+	if err != nil || n < 1 {
+		return otherwise
+	}
+	return n
+}
+
+// do does what a request asks for. The caller holds the lock.
+func (s *Server) do(req *http.Request, noted *Request) reply {
+	op, parts, ok := find(noted)
+	if !ok {
+		s.t.Errorf("%s %s is none of the operations", noted.Method, noted.Path)
+		return fail(http.StatusNotFound, "404 Not Found")
+	}
+	c := call{last: parts[len(parts)-1]}
+	var err error
+	if c.said, err = said(noted); err == nil {
+		err = op.params.check(c.said)
+	}
+	if err != nil {
+		s.t.Errorf("%s %s: %v", op.method, op.path, err)
+		return reply{status: http.StatusBadRequest, value: object{"error": err.Error()}}
+	}
+	if s.Token == "" || req.Header.Get("Authorization") != "Bearer "+s.Token {
+		return fail(http.StatusUnauthorized, "401 Unauthorized")
+	}
+	if c.project = s.find(parts[1]); c.project == nil {
+		return fail(http.StatusNotFound, "404 Project Not Found")
+	}
+	s.look(c.project)
+	if len(parts) == 4 && parts[2] != "statuses" {
+		if c.item = c.project.item(parts[2] == "merge_requests", c.last); c.item == nil {
+			return notFound
+		}
+	}
+	return op.do(s, c)
+}
+
+// find gives the operation of a request, and the parts of its path.
+func find(r *Request) (operation, []string, bool) {
+	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
+	if len(parts) < 3 || parts[0] != "projects" {
+		return operation{}, nil, false
+	}
+	i := slices.IndexFunc(operations, func(o operation) bool {
+		return o.method == r.Method && matches(o.path, strings.Join(parts[2:], "/"))
+	})
+	if i < 0 {
+		return operation{}, nil, false
+	}
+	return operations[i], parts, true
+}
+
+// said gives the parameters or fields of a request.
+func said(r *Request) (map[string]string, error) {
+	all := map[string]string{}
+	for name, values := range r.Query {
+		all[name] = strings.Join(values, ",")
+	}
+	if r.Method == http.MethodGet || r.Body == "" {
+		return all, nil
+	}
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(r.Body), &fields); err != nil {
+		return nil, err
+	}
+	for name, v := range fields {
+		text, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("%s is no text", name)
+		}
+		all[name] = text
+	}
+	return all, nil
+}
+
+// check says what is wrong with what a request said.
+func (p params) check(said map[string]string) error {
+	for name, value := range said {
+		values, ok := p[name]
+		if !ok {
+			values, ok = p[name+"!"]
+		}
+		if !ok {
+			return fmt.Errorf("%s is not known", name)
+		}
+		if values != "" && !slices.Contains(strings.Split(values, "|"), value) {
+			return fmt.Errorf("%s does not have a valid value", name)
+		}
+	}
+	for name := range p {
+		if name, must := strings.CutSuffix(name, "!"); must && said[name] == "" {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	return nil
+}
+
+// page is which page of a list this is.
+type page struct{ number, size, all int }
+
+// pageOf gives one page of a list, newest first unless it was asked for otherwise.
+func (s *Server) pageOf(c call, items []*item) reply {
+	most := s.PageSize
+	if most == 0 {
+		most = 100
+	}
+	if c.said["sort"] == "asc" {
+		slices.Reverse(items)
+	}
+	p := page{c.number("page", 1), min(c.number("per_page", 20), most), len(items)}
+	from := min(p.all, (p.number-1)*p.size)
+	shown := []any{}
+	for _, i := range items[from:min(p.all, from+p.size)] {
+		shown = append(shown, show(c.project, i))
+	}
+	return reply{http.StatusOK, shown, &p}
+}
+
+// describe sets the headers that say where in the list it is; of a long list GitLab
+// does not say how long it is.
+func (p page) describe(h http.Header, at string, query url.Values) {
+	pages := max(1, (p.all+p.size-1)/p.size)
+	set := func(name string, n int, ok bool) {
+		text := ""
+		if ok {
+			text = strconv.Itoa(n)
+		}
+		h.Set(name, text)
+	}
+	set("X-Page", p.number, true)
+	set("X-Per-Page", p.size, true)
+	set("X-Prev-Page", p.number-1, p.number > 1)
+	set("X-Next-Page", p.number+1, p.number < pages)
+	if p.all <= 10_000 {
+		set("X-Total", p.all, true)
+		set("X-Total-Pages", pages, true)
+	}
+	if p.number < pages {
+		query.Set("page", strconv.Itoa(p.number+1))
+		h.Set("Link", fmt.Sprintf(`<%s?%s>; rel="next"`, at, query.Encode()))
+	}
+}

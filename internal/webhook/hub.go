@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// hubPayload is what is read of a payload of GitHub, Gitea and Forgejo, which all have
+// the same shape.
+type hubPayload struct {
+	Action string `json:"action"`
+	Ref    string `json:"ref"`
+	Number int    `json:"number"`
+	State  string `json:"state"`
+	Review struct {
+		State string `json:"state"` // GitHub
+		Type  string `json:"type"`  // Gitea
+	} `json:"review"`
+	PullRequest struct {
+		Number int  `json:"number"`
+		Merged bool `json:"merged"`
+		Base   struct {
+			Ref string `json:"ref"`
+		} `json:"base"`
+	} `json:"pull_request"`
+	CheckSuite hubSuite `json:"check_suite"`
+	CheckRun   struct {
+		CheckSuite hubSuite `json:"check_suite"`
+	} `json:"check_run"`
+	Branches []struct {
+		Name string `json:"name"`
+	} `json:"branches"`
+	Repository struct {
+		CloneURL string `json:"clone_url"`
+		SSHURL   string `json:"ssh_url"`
+		HTMLURL  string `json:"html_url"`
+	} `json:"repository"`
+}
+
+type hubSuite struct {
+	HeadBranch   string `json:"head_branch"`
+	PullRequests []struct {
+		Number int `json:"number"`
+	} `json:"pull_requests"`
+}
+
+// hubKind gives the kind of an event, and the actions that concern us; none is all.
+func hubKind(name string) (Kind, []string) {
+	switch name {
+	case "push":
+		return Push, nil
+	case "pull_request":
+		return Pull, []string{"opened", "reopened", "edited", "synchronize", "ready_for_review", "converted_to_draft", "closed", "merged"}
+	case "pull_request_review", // GitHub; the others are Gitea's
+		"pull_request_approved", "pull_request_rejected", "pull_request_comment":
+		return Review, nil
+	case "check_suite", "check_run":
+		return Check, []string{"completed", "rerequested", "requested_action"}
+	case "status":
+		return Status, nil
+	}
+	return "", nil
+}
+
+// parseHub reads a delivery of GitHub, Gitea or Forgejo.
+func parseHub(name string, body []byte) (Event, []string, error) {
+	kind, actions := hubKind(name)
+	if kind == "" {
+		return Event{}, nil, errOther
+	}
+	var p hubPayload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return Event{}, nil, err
+	}
+	e := p.event(kind, name)
+	if actions != nil && !slices.Contains(actions, e.Action) {
+		return Event{}, nil, errOther
+	}
+	return e, []string{p.Repository.CloneURL, p.Repository.SSHURL, p.Repository.HTMLURL}, nil
+}
+
+func (p *hubPayload) event(kind Kind, name string) Event {
+	e := Event{Kind: kind, Action: wordOf(p.Action)}
+	switch kind {
+	case Push:
+		e.Ref = refOf(p.Ref)
+	case Pull:
+		e.Ref, e.Number, e.Action = refOf(p.PullRequest.Base.Ref), p.number(), p.pullAction()
+	case Review:
+		e.Ref, e.Number = refOf(p.PullRequest.Base.Ref), p.number()
+		e.Action = wordOf(cmp.Or(p.Review.State, p.Review.Type))
+	case Check:
+		suite := p.CheckSuite
+		if name == "check_run" {
+			suite = p.CheckRun.CheckSuite
+		}
+		e.Ref = refOf(suite.HeadBranch)
+		if len(suite.PullRequests) > 0 {
+			e.Number = max(0, suite.PullRequests[0].Number)
+		}
+	case Status:
+		e.Action = wordOf(p.State)
+		if len(p.Branches) > 0 {
+			e.Ref = refOf(p.Branches[0].Name)
+		}
+	}
+	return e
+}
+
+func (p *hubPayload) number() int { return max(0, cmp.Or(p.Number, p.PullRequest.Number)) }
+
+func (p *hubPayload) pullAction() string {
+	switch {
+	case p.Action == "closed" && p.PullRequest.Merged:
+		return "merged"
+	case p.Action == "synchronized": // Gitea
+		return "synchronize"
+	}
+	return wordOf(p.Action)
+}
