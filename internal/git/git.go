@@ -73,7 +73,7 @@ func (r *Repository) broken(err error) error {
 
 const (
 	// objectCache bounds the memory for objects that deltas are made against.
-	objectCache = 16 * cache.MiByte
+	objectCache = 4 * cache.MiByte
 	// openPacks is how many packs of a repository are kept open.
 	openPacks = 8
 )

@@ -43,7 +43,7 @@ const (
 	// make a hundred million files of ten objects.
 	maxFiles = 2_000_000
 	// maxFolders bounds the folders that are kept from one commit to the next.
-	maxFolders = 20_000
+	maxFolders = 4_000
 )
 
 // tree reads a tree, each of its folders once.

@@ -51,7 +51,7 @@ type Cache struct {
 }
 
 // maxClasses bounds what a cache keeps of the past.
-const maxClasses = 1 << 16
+const maxClasses = 1 << 13
 
 // Resolver finds the values of a model's assignments. It may be used
 // concurrently.
