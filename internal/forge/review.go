@@ -1,0 +1,46 @@
+package forge
+
+import (
+	"context"
+	"errors"
+)
+
+var (
+	// ErrNotYet says that a pull request cannot be merged now, and may be later: a
+	// check or an approval is missing, or the forge has not looked yet.
+	ErrNotYet = errors.New("it cannot be merged yet")
+	// ErrUnsupported says that this forge, or this server, has no such thing.
+	ErrUnsupported = errors.New("the forge cannot do that")
+)
+
+// Merger is a forge that merges our pull requests when it is told to.
+type Merger interface {
+	// Merge merges a pull request of ours if it is still at commit. The error is
+	// ErrMoved if it is not, or if the branch that it is for has moved so that it has
+	// to be made anew, and ErrNotYet with the reason if something is missing.
+	Merge(ctx context.Context, number int, commit string) error
+	// AutoMerge has the forge merge it once nothing is missing. What is set already
+	// stays. The error is ErrUnsupported if the forge cannot do that.
+	AutoMerge(ctx context.Context, number int, commit string) error
+}
+
+// Reviewer is a forge on which people propose changes that we comment on.
+type Reviewer interface {
+	// Changes gives the open pull requests for a branch, by whomever, newest first,
+	// but for our own.
+	Changes(ctx context.Context, base string) ([]Change, error)
+	// Comment makes the one comment of ours with this mark say this; it is made if
+	// there is none. What says it already is left alone.
+	Comment(ctx context.Context, number int, mark, body string) error
+}
+
+// Change is a pull request that somebody has opened.
+type Change struct {
+	Number int
+	Head   string // the branch, in its own repository
+	Commit string // at its head
+	Base   string
+	Fork   bool // it comes from another repository
+	Title  string
+	URL    string
+}
