@@ -78,6 +78,7 @@ type Loop struct {
 	environments map[string]*environment
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
+	previews     previews
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -167,6 +168,7 @@ func (l *Loop) round(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if l.opened && !moved && !l.undone {
+		l.preview(ctx)
 		return l.reportControlPlane(nil)
 	}
 	err := l.refresh(ctx)
@@ -179,6 +181,7 @@ func (l *Loop) round(ctx context.Context) error {
 	}
 	l.forget(names)
 	l.run(ctx, names)
+	l.preview(ctx)
 	l.remotes.maintain(ctx)
 	return ctx.Err()
 }

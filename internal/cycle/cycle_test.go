@@ -205,21 +205,6 @@ func (w *world) plain(name string) *forge.Plain {
 	return forge.NewPlain(remote, git.Signature{Name: "person", Email: "person@localhost"}, func() time.Time { return w.now })
 }
 
-// pulls gives "state head base title" of all pull requests, oldest first.
-func (w *world) pulls() []string {
-	w.Helper()
-	all, err := w.plain("out").List()
-	if err != nil {
-		w.Fatal(err)
-	}
-	slices.Reverse(all)
-	var lines []string
-	for _, p := range all {
-		lines = append(lines, strings.Join([]string{string(p.State), p.Head, p.Base, p.Title}, " "))
-	}
-	return lines
-}
-
 // merge merges the open pull request of an environment, as a person does.
 func (w *world) merge(environment string) {
 	w.Helper()

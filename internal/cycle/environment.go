@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -270,7 +271,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 func (l *Loop) stop(to *model.GitOpsRepo, report *status.Environment, err error) error {
 	var missing *publish.MissingBranch
 	var blocked *publish.Blocked
-	var unknown *unknownForge
+	var unknown *access.UnknownForge
 	hint := ""
 	switch {
 	case errors.As(err, &missing):

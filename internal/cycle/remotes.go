@@ -11,10 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/github"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -22,14 +21,12 @@ import (
 // remotes are all repositories that the loop knows, each with one mirror.
 type remotes struct {
 	Options
+	keys *access.Keys
 
 	mu    sync.Mutex
 	all   map[string]*remote // by normalized URL
 	round int
 	reads int // rounds in which the control plane was read
-
-	apps     map[string]*github.App    // by the URL of their remotes in the settings
-	limiters map[string]*forge.Limiter // likewise
 }
 
 // remote is one of them, and how it fares.
@@ -58,7 +55,9 @@ const (
 	forgetAfter = 3
 )
 
-func newRemotes(o Options) *remotes { return &remotes{Options: o, all: map[string]*remote{}} }
+func newRemotes(o Options) *remotes {
+	return &remotes{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*remote{}}
+}
 
 // poll begins a round: all remotes are asked for their references at once. It
 // reports whether one has moved.
@@ -130,7 +129,7 @@ func (r *remotes) remote(place string) (*remote, error) {
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.credentials(place),
+		Credentials: r.keys.Git(place),
 	})
 	if err != nil {
 		return nil, err
@@ -138,41 +137,6 @@ func (r *remotes) remote(place string) (*remote, error) {
 	m := &remote{Remote: made, place: place, used: r.reads}
 	r.all[key] = m
 	return m, nil
-}
-
-// appUsername goes with a token of a GitHub App.
-const appUsername = "x-access-token"
-
-// credentials gives what the settings say for a place.
-func (r *remotes) credentials(place string) func(context.Context) (git.Credentials, error) {
-	settings, ok := r.Settings.Remote(place)
-	if !ok {
-		return nil
-	}
-	return func(ctx context.Context) (git.Credentials, error) {
-		switch {
-		case settings.Token != nil:
-			secret, err := settings.Token.Read()
-			return git.Credentials{Username: settings.Username, Secret: secret.Reveal()}, err
-		case settings.SSH != nil:
-			return sshCredentials(settings.SSH)
-		}
-		app, err := r.app(settings)
-		if err != nil {
-			return git.Credentials{}, err
-		}
-		token, err := app.Token(ctx)
-		return git.Credentials{Username: appUsername, Secret: token}, err
-	}
-}
-
-func sshCredentials(s *config.SSH) (git.Credentials, error) {
-	key, err := s.Key.Read()
-	if err != nil {
-		return git.Credentials{}, err
-	}
-	passphrase, err := optional(s.Passphrase)
-	return git.Credentials{Key: []byte(key.Reveal() + "\n"), Passphrase: passphrase, KnownHosts: s.KnownHosts}, err
 }
 
 // errPaused says that a remote is left alone, and why.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -81,7 +82,7 @@ func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s
 	l.Step("set the status of " + c.Layer)
 	err := l.sayOf(ctx, repo, c.Commit, s)
 	var refused *forge.Refusal
-	var unknown *unknownForge
+	var unknown *access.UnknownForge
 	switch {
 	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound), errors.As(err, &refused), errors.As(err, &unknown):
 		l.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", c.Commit, "error", err)
@@ -124,7 +125,7 @@ func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *s
 		return nil
 	}
 	f, err := l.forge(out)
-	var unknown *unknownForge
+	var unknown *access.UnknownForge
 	if errors.As(err, &unknown) { // it is one of the problems
 		return nil
 	}

@@ -342,3 +342,46 @@ func TestLocalRemote(t *testing.T) {
 		}
 	}
 }
+
+// TestFetchCommits: a pull request's commit is under a reference that mirrors do not
+// have, and is fetched when it is asked for.
+func TestFetchCommits(t *testing.T) {
+	server := gittest.Serve(t)
+	url := server.Create("cp")
+	work := server.Work(t, "cp")
+	work.Switch("main")
+	work.Write("a", "1")
+	base := work.Commit("base")
+	work.Push("main")
+	r := remoteOf(t, url)
+	before := r.Others()
+	gittest.Git(t, work.Dir, "checkout", "-qb", "change")
+	work.Write("a", "2")
+	change := work.Commit("change")
+	work.Push("HEAD:refs/pull/1/head")
+	gittest.Git(t, work.Dir, "checkout", "-q", "main")
+	work.Write("b", "3")
+	main := work.Commit("more")
+	work.Push("main")
+	if _, err := r.Sync(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if r.Others() == before {
+		t.Error("the head of a pull request came, and nothing tells")
+	}
+	if _, err := r.Mirror().Commit(change); !errors.Is(err, git.ErrNoRevision) {
+		t.Errorf("before it is fetched: %v, want ErrNoRevision", err)
+	}
+	if err := r.Fetch(context.Background(), change); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Mirror().MergeBase(change, main); got != base || err != nil {
+		t.Errorf("the merge base is %s (%v), want %s", got, err, base)
+	}
+	if got, err := r.Mirror().MergeBase(main, main); got != main || err != nil {
+		t.Errorf("the merge base with itself is %s (%v), want %s", got, err, main)
+	}
+	if err := r.Fetch(context.Background(), strings.Repeat("1", 40)); err == nil {
+		t.Error("a commit that is nowhere is fetched")
+	}
+}

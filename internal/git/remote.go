@@ -2,11 +2,15 @@ package git
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +47,7 @@ type Remote struct {
 
 	mu     sync.Mutex // one exchange with the remote at a time
 	mirror *Repository
+	others string
 }
 
 // NewRemote makes a Remote; nothing is read yet.
@@ -78,6 +83,15 @@ func (m *Remote) Mirror() *Repository {
 		}
 	}
 	return m.mirror
+}
+
+// Others names what the remote's references were at the last Sync that the mirror does
+// not have: two equal names mean that none of them has moved. Forges keep the heads
+// of pull requests there.
+func (m *Remote) Others() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.others
 }
 
 // Sync asks the remote for its references, and fetches if one of them is not as the
@@ -155,6 +169,7 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	if err := m.open(); err != nil {
 		return false, err
 	}
+	m.others = others(theirs)
 	plan, err := m.mirror.compare(theirs)
 	if err != nil || plan.nothing() {
 		return false, err
@@ -165,6 +180,59 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 		}
 	}
 	return true, m.mirror.apply(plan)
+}
+
+// others gives a digest of the references that a mirror does not have.
+func others(theirs *packp.AdvRefs) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(theirs.References)) {
+		if !isMirrored(name) {
+			fmt.Fprintln(h, name, theirs.References[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Fetch brings commits that no branch or tag leads to, such as those of pull requests.
+// The mirror keeps them until it is tidied. The error is ErrNoRevision if the remote
+// does not give one of them.
+func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.exchange(ctx, "fetch", func(ctx context.Context) (err error) {
+		if err := m.open(); err != nil {
+			return err
+		}
+		plan := m.mirror.missing(commits)
+		if len(plan.want) == 0 {
+			return nil
+		}
+		session, err := m.connect(ctx, transport.UploadPackServiceName)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, session.close()) }()
+		if err := m.mirror.receive(ctx, session, plan); err != nil {
+			return err
+		}
+		if left := m.mirror.missing(commits); len(left.want) > 0 {
+			return fmt.Errorf("%s: %w", left.want[0], ErrNoRevision)
+		}
+		return nil
+	})
+}
+
+// missing gives the commits that the repository does not have.
+func (r *Repository) missing(commits []string) update {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var u update
+	for _, c := range commits {
+		if id := plumbing.NewHash(c); r.store.HasEncodedObject(id) != nil {
+			u.want = append(u.want, id)
+		}
+	}
+	return u
 }
 
 // open opens the mirror, or makes an empty one beside its place and renames it.

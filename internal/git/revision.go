@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -274,4 +275,45 @@ func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 		next = append(next, c.ParentHashes...)
 	}
 	return false, nil
+}
+
+// MergeBase gives the newest commit that two commits have in common; "" if there is
+// none within what is looked at.
+func (r *Repository) MergeBase(a, b string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const fromA, fromB = 1, 2
+	seen := map[plumbing.Hash]int{}
+	next := []*object.Commit{}
+	visit := func(id plumbing.Hash, side int) error {
+		if seen[id]&side == side {
+			return nil
+		}
+		c, err := object.GetCommit(r.store, id)
+		if err != nil {
+			return fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+		}
+		seen[id] |= side
+		// The newest first, so that what is found first is the newest.
+		at, _ := slices.BinarySearchFunc(next, c, func(x, y *object.Commit) int { return y.Committer.When.Compare(x.Committer.When) })
+		next = slices.Insert(next, at, c)
+		return nil
+	}
+	if err := errors.Join(visit(plumbing.NewHash(a), fromA), visit(plumbing.NewHash(b), fromB)); err != nil {
+		return "", err
+	}
+	for len(next) > 0 && len(seen) < maxHistory {
+		c := next[0]
+		next = next[1:]
+		side := seen[c.Hash]
+		if side == fromA|fromB {
+			return c.Hash.String(), nil
+		}
+		for _, p := range c.ParentHashes {
+			if err := visit(p, side); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", nil
 }

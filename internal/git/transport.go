@@ -227,7 +227,7 @@ func bare(err error) error {
 // isOurs reports whether an error says already what kind it is.
 func isOurs(err error) bool {
 	var busy *Busy
-	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrDamaged, errDisk} {
+	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrNoRevision, ErrDamaged, errDisk} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -196,6 +196,11 @@ func (s *Server) removeLabel(c call) reply {
 	return reply{status: http.StatusOK, value: labels(c.item)}
 }
 
+// errUndecodable is in GitHub's own words.
+//
+//lint:ignore ST1005 they begin with a capital
+var errUndecodable = errors.New("A JSON web token could not be decoded")
+
 // installationToken gives out a token of an App for an hour.
 func (s *Server) installationToken(op operation, proof string) reply {
 	if s.app == nil || op.input.PathParams["installation_id"] != s.app.installation {
@@ -219,7 +224,7 @@ func (a *app) verify(proof string) (time.Time, error) {
 	sum := sha256.Sum256([]byte(text))
 	raw, err := base64.RawURLEncoding.DecodeString(signature)
 	if err != nil || rsa.VerifyPKCS1v15(a.key, crypto.SHA256, sum[:], raw) != nil {
-		return time.Time{}, errors.New("A JSON web token could not be decoded")
+		return time.Time{}, errUndecodable
 	}
 	head, body, _ := strings.Cut(text, ".")
 	var h struct{ Alg, Typ string }
@@ -230,7 +235,7 @@ func (a *app) verify(proof string) (time.Time, error) {
 	for part, into := range map[string]any{head: &h, body: &claims} {
 		raw, err := base64.RawURLEncoding.DecodeString(part)
 		if err != nil || json.Unmarshal(raw, into) != nil {
-			return time.Time{}, errors.New("A JSON web token could not be decoded")
+			return time.Time{}, errUndecodable
 		}
 	}
 	switch {

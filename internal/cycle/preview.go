@@ -1,0 +1,243 @@
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/impact"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// previews says in the pull requests of the control plane what they mean, before they
+// are merged. Nothing is written but what is said there.
+type previews struct {
+	source *source.Source
+	fork   bool              // what is read now comes from somebody else's repository
+	done   string            // what the last pass looked at
+	said   map[string]string // by pull request: of what the last preview was
+	next   time.Time         // before which we do not try again
+	failed int
+}
+
+const (
+	previewContext = "fairlead/preview"
+	previewMark    = "preview"
+)
+
+// previewDue reports whether something may be there to be previewed: a branch or the
+// head of a pull request has moved since the last pass.
+func (l *Loop) previewDue() bool {
+	return l.Settings.Write && l.previewKey() != l.previews.done && !l.Now().Before(l.previews.next)
+}
+
+// previewKey names what previews are made from; "" if the control plane is not read
+// yet.
+func (l *Loop) previewKey() string {
+	cp := l.remotes.known(l.place(l.Settings.ControlPlane.Repo))
+	if cp == nil || cp.Mirror() == nil {
+		return ""
+	}
+	heads, err := cp.Mirror().Refs("refs/heads/")
+	if err != nil {
+		return ""
+	}
+	return cp.Others() + fmt.Sprint(heads) // fmt prints maps sorted by key
+}
+
+// preview looks at all open pull requests of the control plane. What fails is tried
+// again later, and stops nothing else.
+func (l *Loop) preview(ctx context.Context) {
+	if !l.previewDue() {
+		return
+	}
+	key := l.previewKey()
+	err := l.previewAll(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		l.previews.failed++
+		l.previews.next = l.Now().Add(pauseAfter(l.previews.failed, l.Random()))
+		l.Logger.Warn("a preview failed", "error", err, "next", l.previews.next)
+	default:
+		l.previews.failed, l.previews.next, l.previews.done = 0, time.Time{}, key
+	}
+}
+
+func (l *Loop) previewAll(ctx context.Context) error {
+	cp := l.remotes.known(l.place(l.Settings.ControlPlane.Repo))
+	f, err := l.forge(cp)
+	if err != nil {
+		return err
+	}
+	reviewer, ok := f.(forge.Reviewer)
+	if !ok { // there are no pull requests of people
+		return nil
+	}
+	if err := l.openPreviews(ctx); err != nil {
+		return err
+	}
+	branches, err := l.previewBranches(ctx, cp)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	open := map[string]string{}
+	for _, b := range branches {
+		changes, err := reviewer.Changes(ctx, b.name)
+		if err != nil {
+			return fmt.Errorf("list the pull requests of %s: %w", b.name, err)
+		}
+		for _, c := range changes {
+			of := fmt.Sprintf("%d %s", c.Number, b.name)
+			now := fmt.Sprintf("%s on %s", c.Commit, b.head)
+			if l.previews.said[of] == now {
+				open[of] = now
+				continue
+			}
+			if err := l.previewOne(ctx, cp, f, reviewer, b, c); err != nil {
+				failed = append(failed, fmt.Errorf("preview pull request %d: %w", c.Number, err))
+				continue
+			}
+			open[of] = now
+		}
+	}
+	l.previews.said = open
+	return errors.Join(failed...)
+}
+
+// openPreviews makes the source of previews ready. It has a memory of its own, so
+// that what people try does not push out what is true.
+func (l *Loop) openPreviews(ctx context.Context) error {
+	if l.previews.source != nil {
+		return l.previews.source.Refresh(ctx)
+	}
+	s, err := source.Open(ctx, source.Options{
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(),
+		Open: func(ctx context.Context, place string) (*git.Repository, error) {
+			// A fork is not to have us fetch with our credentials what it names, and
+			// show it.
+			if l.previews.fork && l.remotes.known(place) == nil {
+				return nil, git.ErrAccess
+			}
+			return l.remotes.open(ctx, place)
+		},
+	})
+	l.previews.source = s
+	return err
+}
+
+// previewBranch is a branch of the control plane that people propose changes to.
+type previewBranch struct {
+	name, head   string
+	base         bool
+	environments []string // that it says something about
+}
+
+// previewBranches gives the branch of the base, and those of the environments.
+func (l *Loop) previewBranches(ctx context.Context, cp *remote) ([]previewBranch, error) {
+	found, _, err := l.source.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []previewBranch{{name: l.Settings.ControlPlane.Branch, base: true}}
+	for _, e := range found {
+		if len(l.Settings.Environments) > 0 && !slices.Contains(l.Settings.Environments, e.Name) {
+			continue
+		}
+		all[0].environments = append(all[0].environments, e.Name)
+		if e.ControlPlane.Branch != all[0].name {
+			all = append(all, previewBranch{name: e.ControlPlane.Branch, environments: []string{e.Name}})
+		}
+	}
+	for i := range all {
+		if all[i].head, err = cp.Mirror().Branch(all[i].name); err != nil && !errors.Is(err, git.ErrNoRevision) {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(all, func(b previewBranch) bool { return b.head == "" }), nil
+}
+
+// previewed is what a pull request means for one environment.
+type previewed struct {
+	environment string
+	report      impact.Report
+	problems    problem.List // that come with it
+	stops       bool
+}
+
+// previewOne renders a pull request and what it was made from, and says what is
+// different.
+func (l *Loop) previewOne(ctx context.Context, cp *remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
+	if err := cp.Fetch(ctx, c.Commit); err != nil {
+		return err
+	}
+	before, err := cp.Mirror().MergeBase(c.Commit, b.head)
+	if err != nil {
+		return err
+	}
+	if before == "" {
+		before = b.head
+	}
+	l.previews.fork = c.Fork
+	defer func() { l.previews.fork = false }()
+	var all []previewed
+	for _, name := range b.environments {
+		p, err := l.previewEnvironment(ctx, name, b.at(before), b.at(c.Commit))
+		if err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	l.Step("say what a change means")
+	if err := to.Comment(ctx, c.Number, previewMark, previewText(all, before, c.Commit)); err != nil {
+		return err
+	}
+	s := previewStatus(all)
+	l.Logger.Info("preview", "pull", c.Number, "branch", b.name, "says", s.Description)
+	return f.SetStatus(ctx, c.Commit, s)
+}
+
+// at gives the revisions at which a commit of the branch is read.
+func (b previewBranch) at(commit string) source.Revisions {
+	if b.base {
+		return source.Revisions{Base: commit}
+	}
+	return source.Revisions{Environment: commit}
+}
+
+func (l *Loop) previewEnvironment(ctx context.Context, name string, before, after source.Revisions) (previewed, error) {
+	p := previewed{environment: name}
+	old, err := l.previews.source.Render(ctx, name, before, nil)
+	if err != nil {
+		return p, err
+	}
+	now, err := l.previews.source.Render(ctx, name, after, nil)
+	if err != nil {
+		return p, err
+	}
+	known := map[string]bool{}
+	for _, was := range old.Problems {
+		known[was.String()] = true
+	}
+	for _, is := range now.Problems {
+		if !known[is.String()] {
+			p.problems = append(p.problems, is)
+		}
+	}
+	p.stops = now.Problems.Stops()
+	if !p.stops && !old.Problems.Stops() {
+		workloads := map[string]string{}
+		for _, t := range slices.Concat(old.Model.Targets, now.Model.Targets) {
+			workloads[t.Name] = t.Workload
+		}
+		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: func(target string) string { return workloads[target] }})
+	}
+	return p, nil
+}
