@@ -40,6 +40,9 @@ func (c *checker) settings(s *Settings) {
 	c.remotes(s.Remotes)
 	c.forges(s.Forges)
 	c.mapped(s.Map)
+	for _, name := range slices.Sorted(maps.Keys(s.Merge)) {
+		c.oneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")
+	}
 	c.signing(s.Signing)
 	c.identity("author.name", s.Author.Name)
 	c.identity("author.email", s.Author.Email)

@@ -23,10 +23,13 @@ type Settings struct {
 	// Timeout bounds one fetch or push.
 	Timeout time.Duration `yaml:"timeout"`
 	// Parallel is how many environments are worked on at a time, 1 to 64.
-	Parallel int      `yaml:"parallel"`
-	Output   Output   `yaml:"output"`
-	Remotes  []Remote `yaml:"remotes"`
-	Forges   []Forge  `yaml:"forges"`
+	Parallel int    `yaml:"parallel"`
+	Output   Output `yaml:"output"`
+	// Merge says by environment who merges its pull requests: "manual" (the default),
+	// "when-green" or "direct".
+	Merge   map[string]string `yaml:"merge"`
+	Remotes []Remote          `yaml:"remotes"`
+	Forges  []Forge           `yaml:"forges"`
 	// Map says where a repository is read instead: from its URL, as written, to a
 	// URL or an absolute path.
 	Map map[string]string `yaml:"map"`

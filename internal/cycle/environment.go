@@ -32,6 +32,7 @@ type environment struct {
 	next     time.Time // before which it is left alone
 	said     map[string]forge.Status
 	settled  bool // it has no open issue
+	again    bool // something waits for the forge
 	attempt  attempt
 }
 
@@ -99,13 +100,19 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.done = [sha256.Size]byte{}
+	} else if e.again {
+		e.failures = min(e.failures+1, maxWaits)
+		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
 	} else {
 		e.failures, e.next = 0, time.Time{}
 	}
 	e.report = report
 	l.say(ctx, report, quiet, err)
-	return err != nil
+	return err != nil || e.again
 }
+
+// maxWaits bounds how long we wait to try again what only needs somebody's yes.
+const maxWaits = 5
 
 // say reports an environment to the store, the metrics and the log.
 func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err error) {
@@ -159,7 +166,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	if err != nil {
 		return err
 	}
-	if key == e.done { // nothing has moved that it is made from, or that it made
+	if key == e.done && !e.again { // nothing has moved that it is made from, or that it made
 		return nil
 	}
 	report := status.Environment{
@@ -250,11 +257,12 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
-		Workload: func(target string) string { return workloads[target] },
+		Workload: func(target string) string { return workloads[target] }, Merge: publish.Merge(l.Settings.Merge[e.name]),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))
 	}
+	e.again = result.Again
 	report.State, report.Reason = status.State(result.State), result.Reason
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
 	if !result.Report.Empty() {

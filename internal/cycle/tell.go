@@ -108,15 +108,8 @@ func (l *Loop) sayOf(ctx context.Context, repo *remote, commit string, s forge.S
 // that of a base that stays for long is set again when all are forgotten.
 const maxSaid = 20
 
-// place gives where a repository is read: elsewhere if the settings say so.
-func (l *Loop) place(repo string) string {
-	for url, place := range l.Settings.Map {
-		if git.Normalize(url) == git.Normalize(repo) {
-			return place
-		}
-	}
-	return repo
-}
+// place gives where a repository is read.
+func (l *Loop) place(repo string) string { return access.Place(l.Settings, repo) }
 
 // issue keeps the issue of an environment's problems.
 func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *status.Environment) error {

@@ -122,7 +122,7 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 	}
 	r := w.result(Proposed, "")
 	r.Commit, r.Pull = id, &pull
-	return r, nil
+	return w.merge(ctx, r)
 }
 
 // declined reports whether a closed pull request proposed the same.

@@ -40,6 +40,7 @@ type Proposal struct {
 	Inputs      []source.Commit
 	Problems    problem.List // that do not stop it
 	Workload    func(target string) string
+	Merge       Merge // "" for Manual
 }
 
 // Options are the same for all proposals to one repository.
@@ -78,6 +79,9 @@ type Result struct {
 	Held   tree.Tree
 	Pull   *forge.Pull
 	Report impact.Report
+	// Again says that there is something to do though no reference moves: merging is
+	// not possible yet.
+	Again bool
 	// Adoption says how existing files came to be ours.
 	Adoption Adoption
 }

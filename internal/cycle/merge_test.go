@@ -1,0 +1,37 @@
+package cycle_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// TestMergePolicies: one environment is merged by the daemon, one by a forge that
+// cannot, one by people.
+func TestMergePolicies(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "stage", "prod")
+	w.more += "merge: {dev: direct, stage: when-green}\n"
+	d := w.begin(w.data)
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.InSync, "stage": status.Proposed, "prod": status.Proposed})
+	if got := d.state("stage").Reason; !strings.Contains(got, "merge is when-green") {
+		t.Errorf("of a forge that cannot merge by itself it says %q", got)
+	}
+	if _, ok := gittest.Files(t, w.server.Dir("out"), "dev")["cloud/hello-web/namespace.yaml"]; !ok {
+		t.Error("what was merged is not on the branch")
+	}
+	if _, ok := gittest.Refs(t, w.server.Dir("out"))["refs/heads/fairlead/dev"]; ok {
+		t.Error("the branch of the pull request is still there")
+	}
+	d.cycle()
+	d.cycle()
+	before := len(w.server.Requests("out"))
+	d.cycle()
+	if n := len(w.server.Requests("out")) - before; n != 1 {
+		t.Errorf("a quiet cycle makes %d requests, want 1", n)
+	}
+	d.want(map[string]status.State{"dev": status.InSync, "stage": status.Proposed, "prod": status.Proposed})
+}

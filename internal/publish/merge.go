@@ -1,0 +1,59 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Merge says who merges our pull requests.
+type Merge string
+
+// The ways of merging.
+const (
+	Manual    Merge = "manual"     // people; the default
+	WhenGreen Merge = "when-green" // the forge, once nothing is missing
+	Direct    Merge = "direct"     // we, as soon as the forge lets us
+)
+
+// merge merges a pull request as the environment wants it. What the forge does not
+// allow yet is no error: the result says what is missing, and that it is to be tried
+// again.
+func (w *work) merge(ctx context.Context, r Result) (Result, error) {
+	if w.p.Merge == "" || w.p.Merge == Manual {
+		return r, nil
+	}
+	merger, ok := w.Forge.(forge.Merger)
+	if !ok {
+		r.Reason = fmt.Sprintf("merge is %s, and this forge leaves merging to people", w.p.Merge)
+		return r, nil
+	}
+	w.step("merge the pull request")
+	var err error
+	if w.p.Merge == WhenGreen {
+		err = merger.AutoMerge(ctx, r.Pull.Number, r.Commit)
+	} else {
+		err = merger.Merge(ctx, r.Pull.Number, r.Commit)
+	}
+	switch {
+	case errors.Is(err, forge.ErrMoved): // somebody was faster: look again
+		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
+	case errors.Is(err, forge.ErrNotYet):
+		r.Reason, r.Again = err.Error(), true
+		return r, nil
+	case errors.Is(err, forge.ErrUnsupported):
+		r.Reason = fmt.Sprintf("merge is %s: %v", w.p.Merge, err)
+		return r, nil
+	case err != nil:
+		return r, err
+	}
+	if w.p.Merge == WhenGreen {
+		r.Reason = "the forge merges it once nothing is missing"
+		return r, nil
+	}
+	r.State, r.Reason = InSync, fmt.Sprintf("pull request %d was merged", r.Pull.Number)
+	return r, nil
+}
