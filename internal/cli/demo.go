@@ -79,7 +79,8 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 		return err
 	}
 	for _, name := range []string{"control-plane", "gitops"} {
-		clone := exec.CommandContext(ctx, "git", "clone", "--quiet", filepath.Join(dir, name+".git"), filepath.Join(dir, name))
+		clone := exec.CommandContext(ctx, "git", "clone", "--quiet", "--config", "user.name=Demo", "--config", "user.email=demo@localhost",
+			filepath.Join(dir, name+".git"), filepath.Join(dir, name))
 		if out, err := clone.CombinedOutput(); err != nil {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}

@@ -79,6 +79,7 @@ type Loop struct {
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
 	previews     previews
+	gone         []*environment // that have left the control plane
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -181,6 +182,7 @@ func (l *Loop) round(ctx context.Context) error {
 	}
 	l.forget(names)
 	l.run(ctx, names)
+	l.retire(ctx)
 	l.preview(ctx)
 	l.remotes.maintain(ctx)
 	return ctx.Err()
@@ -248,8 +250,11 @@ func (l *Loop) names(ctx context.Context) ([]string, error) {
 
 // forget drops what is known of environments that are gone.
 func (l *Loop) forget(names []string) {
-	for name := range l.environments {
+	for name, e := range l.environments {
 		if !slices.Contains(names, name) {
+			if e.report.Output.Repo != "" {
+				l.gone = append(l.gone, e)
+			}
 			delete(l.environments, name)
 			l.Metrics.Forget(name)
 		}

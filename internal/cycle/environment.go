@@ -61,12 +61,22 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 	e.attempt.took = l.Now().Sub(started)
 }
 
+// overlap reports whether two places are one, or one is in the other. In the root of a
+// branch an environment owns only what its record names, so that others may be below.
+func overlap(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	root := func(place string) bool { return strings.HasSuffix(place, " ") }
+	return a == b || !root(a) && strings.HasPrefix(b, a+"/") || !root(b) && strings.HasPrefix(a, b+"/")
+}
+
 // findRivals finds environments whose output goes to one place. All of them are
 // stopped: which of them is right, nobody but people can know.
 func findRivals(all []*environment) {
 	for i, e := range all {
 		for _, other := range all[:i] {
-			if e.place != "" && e.place == other.place {
+			if overlap(e.place, other.place) {
 				e.attempt.rival, other.attempt.rival = other.name, e.name
 			}
 		}
@@ -150,7 +160,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	problems := r.Problems
 	if a.rival != "" {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
-			"environment %s has the same repository, branch and path", a.rival)
+			"environment %s has the same repository, branch and path, or one is in the other", a.rival)
 	}
 	var remote *remote
 	var err error

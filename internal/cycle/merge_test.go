@@ -35,3 +35,32 @@ func TestMergePolicies(t *testing.T) {
 	}
 	d.want(map[string]status.State{"dev": status.InSync, "stage": status.Proposed, "prod": status.Proposed})
 }
+
+// TestEnvironmentGone: the pull request, the branch and the issue of an environment
+// that is removed go too; its output stays.
+func TestEnvironmentGone(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "prod")
+	d := w.begin(w.data)
+	d.cycle()
+	before := gittest.Refs(t, w.server.Dir("out"))["refs/heads/prod"]
+	w.edit("dev", "cluster-types/cloud.yaml", "kind: ClusterType", "kind: ClusterTypo")
+	d.cycle()
+	w.people.Pull("main")
+	w.people.Remove(".environments/prod.yaml")
+	w.people.Commit("prod is gone")
+	w.people.Push("main")
+	d.cycle()
+	refs := gittest.Refs(t, w.server.Dir("out"))
+	if refs["refs/heads/fairlead/prod"] != "" || refs["refs/heads/prod"] != before {
+		t.Errorf("the references are %v", refs)
+	}
+	all, err := w.plain("out").List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.Mark == "prod" && (p.State != "closed" || !strings.Contains(p.Reason, "no longer in the control plane")) {
+			t.Errorf("the pull request of prod is %s: %s", p.State, p.Reason)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *s
 	if err != nil {
 		return err
 	}
-	mark := "problems of " + e.name
+	mark := issueMark(e.name)
 	known, err := f.Issues(ctx, mark)
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)

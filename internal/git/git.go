@@ -56,6 +56,7 @@ type Repository struct {
 	mu       sync.Mutex // go-git's object store is not safe for concurrent use
 	store    *filesystem.Storage
 	location string // for errors; without a password
+	mirror   string // its folder, if it is a mirror
 	folders  map[tree.ID]counted
 	// listed has the entries of folders by id, without contents; listedNames is their
 	// number in all.
@@ -66,10 +67,16 @@ type Repository struct {
 }
 
 // broken says that an object could not be read that must be there.
+// A mirror is marked on disk too, for a program that ends after each round.
 func (r *Repository) broken(err error) error {
-	r.damaged.Store(true)
+	if r.damaged.CompareAndSwap(false, true) && r.mirror != "" {
+		_ = os.WriteFile(filepath.Join(r.mirror, damagedFile), nil, 0o600) // on a disk that is that bad, the mark may be lost
+	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
+
+// damagedFile marks a mirror that is to be made anew.
+const damagedFile = "fairlead-damaged"
 
 const (
 	// objectCache bounds the memory for objects that deltas are made against.

@@ -383,6 +383,23 @@ func TestDamagedMirror(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := remote.Sync(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, dir)
+			// Programs that end after each round mend it too.
+			for range 2 {
+				r := reopened(t, server.URL+"/cp.git", dir)
+				if _, err := r.Sync(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if id, err := r.Mirror().Resolve("main"); err == nil {
+					_, _ = r.Mirror().Tree(id)
+				}
+			}
+			if got := files(t, reopened(t, server.URL+"/cp.git", dir).Mirror(), "main").ID().String(); got != want {
+				t.Errorf("after three programs the tree is %s, want %s", got, want)
+			}
 			for _, r := range []*git.Remote{remote, reopened(t, server.URL+"/cp.git", dir)} {
 				if _, err := remote.Sync(context.Background()); err != nil {
 					t.Fatal(err)

@@ -48,22 +48,6 @@ func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) err
 	return m.exchange(ctx, "push to", func(ctx context.Context) error { return m.push(ctx, pack, updates) })
 }
 
-// CanPush gives nil if the remote lets us begin a push: it says then which references
-// there are. Whether it takes a push to one of them is not known before it is tried.
-func (m *Remote) CanPush(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.exchange(ctx, "ask to push to", func(ctx context.Context) (err error) {
-		s, err := m.connect(ctx, transport.ReceivePackServiceName)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.close()) }()
-		_, err = s.references(ctx)
-		return err
-	})
-}
-
 func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) error {
 	if err := m.open(); err != nil {
 		return err

@@ -78,7 +78,7 @@ func (m *Remote) Mirror() *Repository {
 	defer m.mu.Unlock()
 	if m.mirror == nil {
 		if r, err := openDir(m.options.Dir); err == nil {
-			r.location = m.shown
+			r.location, r.mirror = m.shown, m.options.Dir
 			m.mirror = r
 		}
 	}
@@ -243,6 +243,9 @@ func (m *Remote) open() error {
 		}
 		return nil
 	}
+	if _, err := os.Stat(filepath.Join(m.options.Dir, damagedFile)); err == nil {
+		return ErrDamaged
+	}
 	if _, err := os.Stat(m.options.Dir); errors.Is(err, fs.ErrNotExist) {
 		if err := initMirror(m.options.Dir, m.options.URL); err != nil {
 			return fmt.Errorf("make the mirror: %w", err)
@@ -252,7 +255,7 @@ func (m *Remote) open() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	r.location = m.shown
+	r.location, r.mirror = m.shown, m.options.Dir
 	m.mirror = r
 	return nil
 }

@@ -1,0 +1,43 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// The oldest Git that repositories on this machine are reached with.
+const (
+	leastMajor = 2
+	leastMinor = 30
+)
+
+var programVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
+
+// programPatience bounds how long Git may take to say its version.
+const programPatience = 10 * time.Second
+
+// Program gives the version of the git command, "2.45". The error says that there is
+// none, or that it is too old.
+func Program(ctx context.Context) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, programPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return "", err
+	}
+	found := programVersion.FindStringSubmatch(string(out))
+	if found == nil {
+		return "", errors.New("git --version does not tell its version")
+	}
+	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
+	minor, _ := strconv.Atoi(found[2])
+	if major < leastMajor || major == leastMajor && minor < leastMinor {
+		return "", fmt.Errorf("git is version %s; %d.%d or newer is needed", found[0], leastMajor, leastMinor)
+	}
+	return found[0], nil
+}
