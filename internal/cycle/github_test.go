@@ -1,11 +1,14 @@
 package cycle_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/githubfake"
+	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -36,7 +39,7 @@ func TestGitHub(t *testing.T) {
 			t.Errorf("the cycle made %d calls, want at most %d: %v", len(all), most, all)
 		}
 	}
-	calls(6)
+	calls(8) // the first of a process also looks for issues, and for changes to preview
 	d.want(map[string]status.State{"dev": status.Proposed})
 	first := d.state("dev").Pull
 	if first == nil || first.URL == "" {
@@ -73,5 +76,60 @@ func TestUnknownForge(t *testing.T) {
 	e := d.state("dev")
 	if e.State != status.Problems || !strings.Contains(e.Problems[0].Summary, "do not say what kind of forge localhost:") || e.Problems[0].Hint == "" {
 		t.Errorf("the environment is %s with %v", e.State, e.Problems)
+	}
+}
+
+// TestGitHubPreview: what a change of the control plane means is said on its pull
+// request, in one comment, and nothing else is written.
+func TestGitHubPreview(t *testing.T) {
+	t.Parallel()
+	fake := githubfake.Serve(t)
+	fake.Create(githubCP)
+	fake.Create(githubOut)
+	w := worldOn(t, fake.Git, githubCP, githubOut, scaffold.Branches, []string{"dev", "prod"})
+	w.kind = "kind: github, api: \"" + fake.API() + "\""
+	w.secret = map[string]string{"TOKEN": fake.Token}
+	w.more += "remotes: [{url: \"" + strings.TrimSuffix(fake.Git.URL(""), "/.git") + "/\", token: {env: TOKEN}}]\n"
+	d := w.begin(w.data)
+	d.cycle()
+	change := func(old, new string) string {
+		t.Helper()
+		w.people.Pull("main")
+		gittest.Git(t, w.people.Dir, "checkout", "-qB", "change")
+		text := gittest.Show(t, w.people.Dir, "HEAD", "configs/fleet.yaml")
+		w.people.Write("configs/fleet.yaml", strings.Replace(text, old, new, 1))
+		id := w.people.Commit("change")
+		w.people.Push("+HEAD:change")
+		return id
+	}
+	text := gittest.Show(t, w.people.Dir, "origin/main", "configs/fleet.yaml")
+	line := text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:]
+	first := change(line, line+"  SAID: by-us\n")
+	out := gittest.Refs(t, fake.Git.Dir(githubOut))
+	number := fake.Propose(githubCP, githubfake.Proposed{Head: "change", Base: "main", Title: "mine", Body: "please"})
+	gittest.Git(t, fake.Git.Dir(githubCP), "update-ref", fmt.Sprintf("refs/pull/%d/head", number), first) // as GitHub does
+	d.cycle()
+	all := fake.Comments(githubCP, number)
+	if len(all) != 1 || !strings.Contains(all[0], "### dev") || !strings.Contains(all[0], "### prod") || !strings.Contains(all[0], "SAID") {
+		t.Fatalf("the comments are %q", all)
+	}
+	if said := fake.Statuses(githubCP, first); len(said) != 1 || said[0].Context != "fairlead/preview" || said[0].Description != "Changes the output of 2 environments" {
+		t.Errorf("the statuses are %+v", said)
+	}
+	before := len(fake.Requests())
+	d.cycle()
+	if n := len(fake.Requests()) - before; n != 0 {
+		t.Errorf("a quiet cycle makes %d calls", n)
+	}
+	broken := change(line, "  SAID: [\n")
+	d.cycle()
+	if all := fake.Comments(githubCP, number); len(all) != 1 || !strings.Contains(all[0], "Problems stop it") {
+		t.Errorf("after a push that breaks it the comments are %q", all)
+	}
+	if said := fake.Statuses(githubCP, broken); len(said) != 1 || said[0].State != "failure" {
+		t.Errorf("the statuses are %+v", said)
+	}
+	if now := gittest.Refs(t, fake.Git.Dir(githubOut)); !maps.Equal(now, out) {
+		t.Errorf("the GitOps repository changed: %v", now)
 	}
 }

@@ -37,12 +37,16 @@ func (l *Loop) previewDue() bool {
 	return l.Settings.Write && l.previewKey() != l.previews.done && !l.Now().Before(l.previews.next)
 }
 
-// previewKey names what previews are made from; "" if the control plane is not read
-// yet.
+// previewKey names what previews are made from: the heads of pull requests, which
+// forges keep in references, and, while some are open, those of branches. It is "" if
+// the control plane is not read yet.
 func (l *Loop) previewKey() string {
 	cp := l.remotes.known(l.place(l.Settings.ControlPlane.Repo))
 	if cp == nil || cp.Mirror() == nil {
 		return ""
+	}
+	if len(l.previews.said) == 0 {
+		return cp.Others()
 	}
 	heads, err := cp.Mirror().Refs("refs/heads/")
 	if err != nil {
@@ -57,7 +61,6 @@ func (l *Loop) preview(ctx context.Context) {
 	if !l.previewDue() {
 		return
 	}
-	key := l.previewKey()
 	err := l.previewAll(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -66,7 +69,7 @@ func (l *Loop) preview(ctx context.Context) {
 		l.previews.next = l.Now().Add(pauseAfter(l.previews.failed, l.Random()))
 		l.Logger.Warn("a preview failed", "error", err, "next", l.previews.next)
 	default:
-		l.previews.failed, l.previews.next, l.previews.done = 0, time.Time{}, key
+		l.previews.failed, l.previews.next, l.previews.done = 0, time.Time{}, l.previewKey()
 	}
 }
 
