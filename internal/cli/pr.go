@@ -54,7 +54,8 @@ refs/fairlead/pulls. These commands are their review.`,
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
 	closing := p.command("close NUMBER", "Close a pull request without merging it", arguments(1, 1), p.close)
 	closing.Flags().StringVar(&p.cause, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", arguments(1, 1), p.show), merge, closing)
+	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", arguments(1, 1), p.show), merge, closing,
+		p.command("reopen NUMBER", "Open a pull request again that was closed", arguments(1, 1), p.reopen))
 	return c
 }
 
@@ -275,6 +276,14 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 		err = &hinted{err, "the next cycle of the daemon brings it up to date: look at it again"}
 	}
 	return ended(number, forge.Merged), err
+}
+
+func (p *prCommand) reopen(ctx context.Context, number int) (printed, error) {
+	err := p.forge.Reopen(ctx, number)
+	if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		err = &hinted{err, "a change of the content is proposed anew by the daemon"}
+	}
+	return ended(number, forge.Open), err
 }
 
 func (p *prCommand) close(ctx context.Context, number int) (printed, error) {

@@ -1,0 +1,42 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// AutoMerge is unsupported: nothing watches a repository that has no API.
+func (p *Plain) AutoMerge(_ context.Context, number int, _ string) error {
+	return &Refusal{
+		What: fmt.Sprintf("merge pull request %d later", number), Kind: ErrUnsupported,
+		Said: "the repository is only Git, which merges nothing by itself", Advice: "set merge to direct or to manual",
+	}
+}
+
+// Reopen opens a pull request again that was closed and not merged, if its branch is
+// still there.
+func (p *Plain) Reopen(ctx context.Context, number int) error {
+	return p.again(ctx, func() error {
+		r, pull, err := p.find(number)
+		if err != nil || pull.State == Open {
+			return err
+		}
+		if pull.State == Merged {
+			return fmt.Errorf("pull request %d is merged", number)
+		}
+		head, err := p.remote.Mirror().Branch(pull.Head)
+		if errors.Is(err, git.ErrNoRevision) {
+			return fmt.Errorf("the branch %s of pull request %d is gone", pull.Head, number)
+		}
+		if err != nil {
+			return err
+		}
+		if r.files, err = pullFiles(pull.Proposal, pullHead{State: Open, Commit: head}); err != nil {
+			return err
+		}
+		return p.write(ctx, r, "Reopen: "+pull.Title)
+	})
+}
