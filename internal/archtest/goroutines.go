@@ -13,6 +13,7 @@ var goroutineOwners = allowances{
 	"internal/cycle/remotes.go: remotes.poll":       "remotes are asked in parallel",
 	"internal/daemon/daemon.go: together":           "the window is open while the loop runs",
 	"internal/web/serve.go: serve":                  "serves until it is told to end, and waits for that",
+	"internal/doctor/doctor.go: each":               "what is asked of repositories and forges does not depend on each other",
 	"internal/giteatest/process.go: Server.run":     "the server of a test, which the end of the test waits for",
 	"internal/gittest/ssh.go: SSHServer.start":      "connections and commands of a test's SSH server, which the end of the test waits for",
 	"internal/source/reading.go: reading.workloads": "workload repositories are read in parallel",

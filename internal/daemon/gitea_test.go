@@ -193,7 +193,7 @@ func TestGiteaPreview(t *testing.T) {
 			return len(all) == 1 && strings.Contains(all[0], what)
 		})
 	}
-	said("MORE: &#34;one&#34;")
+	said("MORE")
 	f.server.Commit(giteaCP, "change", "configs/second.yaml", strings.Replace(strings.Replace(config("x"), "MORE", "SECOND", 1), "name: more", "name: second", 1))
 	said("SECOND")
 	if all := f.comments(giteaCP, number); len(all) != 1 {
