@@ -36,6 +36,7 @@ var commands = []func(*app) *cobra.Command{
 	newDiff,
 	newExplain,
 	newServe,
+	newDoctor,
 	newPR,
 	newInit,
 	newDemo,

@@ -63,7 +63,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
 		return usagef("", "--check and --once exclude each other")
 	}
-	settings, err := s.settings()
+	settings, err := s.settings(s.config)
 	if err != nil {
 		return err
 	}
@@ -93,18 +93,18 @@ func elsewhere(err error, hint string) error {
 	return err
 }
 
-// settings reads the settings, and says what is wrong with them.
-func (s *serveCommand) settings() (*config.Settings, error) {
-	settings, problems, err := config.Load(s.config, os.Getenv)
+// settings reads a settings file, and says what is wrong with it.
+func (a *app) settings(file string) (*config.Settings, error) {
+	settings, problems, err := config.Load(file, os.Getenv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", s.config)
+		return nil, usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", file)
 	case err != nil:
 		return nil, err
 	case problems.Stops():
 		return nil, &settingsError{problemsError{"the settings have " + display.Counted(problems.Count()), problems}}
 	}
-	fmt.Fprint(s.err, display.Problems(problems, s.err))
+	fmt.Fprint(a.err, display.Problems(problems, a.err))
 	return settings, nil
 }
 

@@ -8,18 +8,15 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os/exec"
-	"regexp"
-	"strconv"
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/cycle"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -133,41 +130,13 @@ func together(ctx context.Context, loop *cycle.Loop, wake <-chan struct{}, o Opt
 	return broken
 }
 
-// The oldest Git that local repositories are reached with.
-const (
-	leastMajor = 2
-	leastMinor = 30
-)
-
-var gitVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
-
-// gitPatience bounds how long Git may take to say its version.
-const gitPatience = 10 * time.Second
-
-// checkGit sees that Git is there where it is needed: remotes on this machine are
-// reached through it, those on servers are not.
+// checkGit sees that Git is there where it is needed.
 func checkGit(ctx context.Context, s *config.Settings) error {
-	local := !git.IsRemote(s.ControlPlane.Repo)
-	for _, place := range s.Map {
-		local = local || !git.IsRemote(place)
-	}
-	if !local {
+	if !access.Local(s) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, gitPatience)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
-	if err != nil {
+	if _, err := git.Program(ctx); err != nil {
 		return fmt.Errorf("repositories on this machine are reached with Git: %w", err)
-	}
-	found := gitVersion.FindStringSubmatch(string(out))
-	if found == nil {
-		return errors.New("git --version does not tell its version")
-	}
-	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
-	minor, _ := strconv.Atoi(found[2])
-	if major < leastMajor || major == leastMajor && minor < leastMinor {
-		return fmt.Errorf("git is version %s; %d.%d or newer is needed", found[0], leastMajor, leastMinor)
 	}
 	return nil
 }

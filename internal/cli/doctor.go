@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/doctor"
+)
+
+// doctorCommand is what `fairlead doctor` was asked to do.
+type doctorCommand struct {
+	*app
+	config string
+}
+
+func newDoctor(a *app) *cobra.Command {
+	d := &doctorCommand{app: a}
+	c := &cobra.Command{
+		Use:     "doctor",
+		GroupID: groupDaemon,
+		Short:   "Check a set-up against the settings, and say what to change",
+		Long: `Doctor reads the settings, and asks every repository that the control plane names,
+and its forge, whether the daemon can do its work there: read, push, open pull
+requests, set statuses. It changes nothing.
+
+It ends with 1 if something fails. What is only a warning the daemon can do without.`,
+		Example: `  fairlead doctor
+  fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
+		Args:              arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&d.config, "config", settingsFile, "settings `file`")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	a.addOutput(c)
+	return c
+}
+
+func (d *doctorCommand) run(ctx context.Context) error {
+	settings, err := d.settings(d.config)
+	if err != nil {
+		return err
+	}
+	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	if err := d.print(found, func() string { return findingsText(found, d.out) }); err != nil {
+		return err
+	}
+	fails := 0
+	for _, f := range found {
+		if f.Level == doctor.Fail {
+			fails++
+		}
+	}
+	switch fails {
+	case 0:
+		return nil
+	case 1:
+		return &hinted{fmt.Errorf("1 check fails"), "the hint below it says what to change"}
+	}
+	return &hinted{fmt.Errorf("%d checks fail", fails), "the hints below them say what to change"}
+}
+
+// findingsText shows findings, a line for each, and what to do below.
+func findingsText(found []doctor.Finding, to *display.Stream) string {
+	colours := map[doctor.Level]string{doctor.Warn: display.Yellow, doctor.Fail: display.Red, doctor.OK: display.Dim}
+	var rows [][]string
+	for _, f := range found {
+		rows = append(rows, []string{string(f.Level), f.What, f.Says})
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(display.Table(rows), "\n"), "\n") {
+		f := found[i]
+		b.WriteString(to.Paint(colours[f.Level], string(f.Level)) + strings.TrimPrefix(line, string(f.Level)) + "\n")
+		if f.Hint != "" {
+			b.WriteString(to.Paint(display.Dim, "      hint: "+display.Visible(f.Hint)) + "\n")
+		}
+	}
+	return b.String()
+}
