@@ -75,6 +75,7 @@ type Loop struct {
 	unlock  func()
 
 	number       int64
+	next         time.Time // the next cycle
 	environments map[string]*environment
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
@@ -156,6 +157,7 @@ func (l *Loop) Cycle(ctx context.Context) error {
 		l.Logger.Error("the control plane could not be read", "error", err)
 	}
 	c.Next = l.Settings.Next(l.Now(), l.Random())
+	l.next = c.Next
 	l.Store.SetCycle(c)
 	l.Store.SetRemotes(l.remotes.report())
 	l.Metrics.CycleDone(c.Took, err == nil)
@@ -310,7 +312,7 @@ func (l *Loop) Run(ctx context.Context, wake <-chan struct{}, after func()) {
 	for ctx.Err() == nil {
 		_ = l.Cycle(ctx) // it is in the report, and logged
 		after()
-		timer := time.NewTimer(l.Settings.Next(l.Now(), l.Random()).Sub(l.Now()))
+		timer := time.NewTimer(l.next.Sub(l.Now()))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
