@@ -32,9 +32,8 @@ const secret = "topsecret-0123456789"
 // that says what a case has.
 type world struct {
 	*testing.T
-	git      *gittest.Server
-	api      *httptest.Server
-	settings string
+	git *gittest.Server
+	api *httptest.Server
 
 	mu       sync.Mutex
 	requests []string

@@ -28,8 +28,8 @@ var (
 
 // Write gives the body. A text that is too long is cut.
 func (d Document) Write() (string, error) {
-	if d.Mark == "" || d.Mark != strings.TrimSpace(d.Mark) || strings.ContainsAny(d.Mark, "\r\n") || strings.Contains(d.Mark, "--"+">") {
-		return "", fmt.Errorf("%q cannot be a mark in a pull request", d.Mark)
+	if err := checkMark(d.Mark); err != nil {
+		return "", err
 	}
 	end := fmt.Sprintf("\n\n<!-- fairlead: %s -->", d.Mark)
 	if len(d.Labels) > 0 {
@@ -47,6 +47,13 @@ func (d Document) Write() (string, error) {
 		text = append(text[:max(0, most-1)], '…')
 	}
 	return string(text) + end, nil
+}
+
+func checkMark(mark string) error {
+	if mark == "" || mark != strings.TrimSpace(mark) || strings.ContainsAny(mark, "\r\n") || strings.Contains(mark, "--"+">") {
+		return fmt.Errorf("%q cannot be a mark in a pull request", mark)
+	}
+	return nil
 }
 
 // ReadDocument understands a body. It is none of ours if it has no mark; of several

@@ -12,43 +12,48 @@ import (
 )
 
 func TestPlain(t *testing.T) {
-	forgetest.Run(t, func(t *testing.T) forgetest.Subject {
-		s := gittest.Serve(t)
-		s.Create("gitops")
-		branch := forgetest.Brancher(t, s, "gitops")
-		ours, remote := plain(t, s, "Fairlead")
-		person, theirs := plain(t, s, "A Person")
-		as := func(do func(number int) error) func(int) {
-			return func(number int) {
-				t.Helper()
-				fetch(t, theirs)
-				check(t, do(number))
-			}
+	forgetest.Run(t, plainSubject)
+	forgetest.RunMerger(t, plainSubject)
+}
+
+func plainSubject(t *testing.T) forgetest.Subject {
+	s := gittest.Serve(t)
+	s.Create("gitops")
+	branch := forgetest.Brancher(t, s, "gitops")
+	ours, remote := plain(t, s, "Fairlead")
+	person, theirs := plain(t, s, "A Person")
+	as := func(do func(number int) error) func(int) {
+		return func(number int) {
+			t.Helper()
+			fetch(t, theirs)
+			check(t, do(number))
 		}
-		return forgetest.Subject{
-			Forge:  ours,
-			Sync:   func() { t.Helper(); fetch(t, remote) },
-			Branch: branch,
-			Merge:  as(func(number int) error { return person.Merge(t.Context(), number, "") }),
-			Close:  as(func(number int) error { return person.Close(t.Context(), number, "") }),
-			Writes: func() int {
-				n := 0
-				for _, r := range s.Requests("gitops") {
-					if r.Method == "POST" && r.Service == "git-receive-pack" {
-						n++
-					}
+	}
+	return forgetest.Subject{
+		NoAutoMerge: true,
+
+		Forge:  ours,
+		Sync:   func() { t.Helper(); fetch(t, remote) },
+		Branch: branch,
+		Merge:  as(func(number int) error { return person.Merge(t.Context(), number, "") }),
+		Close:  as(func(number int) error { return person.Close(t.Context(), number, "") }),
+		Writes: func() int {
+			n := 0
+			for _, r := range s.Requests("gitops") {
+				if r.Method == "POST" && r.Service == "git-receive-pack" {
+					n++
 				}
-				return n
-			},
-			Statuses: func(commit string) []forge.Status {
-				t.Helper()
-				fetch(t, remote)
-				all, err := ours.Statuses(commit)
-				check(t, err)
-				return all
-			},
-		}
-	})
+			}
+			return n
+		},
+		Statuses: func(commit string) []forge.Status {
+			t.Helper()
+			fetch(t, remote)
+			all, err := ours.Statuses(commit)
+			check(t, err)
+			return all
+		},
+	}
 }
 
 // plain makes a forge with a mirror of its own.

@@ -18,6 +18,10 @@ const (
 	maxAnswer   = 10 << 20 // bytes
 )
 
+// ErrEmptyAnswer says that a forge did as it was asked, or seems to have, and said
+// nothing.
+var ErrEmptyAnswer = fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
+
 // ClientOptions say how to reach the API of a forge.
 type ClientOptions struct {
 	API   string       // its URL
@@ -119,9 +123,11 @@ func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []b
 		answer.StatusCode, answer.Status, answer.Header, body = http.StatusOK, "200 OK", stored.header.Clone(), stored.body
 	case answer.StatusCode >= 300:
 		// A server can say what it was sent, and what it says is shown.
-		body = bytes.ReplaceAll(body, []byte(token), []byte("[redacted]"))
+		body = redact(body, token)
 	case answer.StatusCode != http.StatusNoContent && len(bytes.TrimSpace(body)) == 0:
-		return nil, fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
+		return nil, ErrEmptyAnswer
+	case strings.HasSuffix(req.URL.Path, "/graphql"):
+		body = redact(body, token) // what GraphQL refuses is 200 too
 	default:
 		t.known.keep(req, answer, body)
 	}
@@ -130,6 +136,10 @@ func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []b
 	}
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return answer, nil
+}
+
+func redact(body []byte, token string) []byte {
+	return bytes.ReplaceAll(body, []byte(token), []byte("[redacted]"))
 }
 
 func readAnswer(answer *http.Response) ([]byte, error) {

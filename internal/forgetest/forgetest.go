@@ -43,6 +43,19 @@ type Subject struct {
 	// them, sorted; nil if people cannot.
 	Label  func(number int, name string)
 	Labels func(number int) []string
+
+	// Require lets nothing be merged into main whose head lacks a status; nil if
+	// there is no such rule here.
+	Require func(status string)
+	// NoAutoMerge is whether nothing is merged later here.
+	NoAutoMerge bool
+	// Until asks again and again, until it is told yes; nil if a forge has done all
+	// when it has answered.
+	Until func(ask func() bool)
+	// Remark comments on a pull request as a person, Comments gives what was said
+	// about it, oldest first; nil if people cannot.
+	Remark   func(number int, body string)
+	Comments func(number int) []string
 }
 
 // Run runs all tests; open gives each a subject of its own.

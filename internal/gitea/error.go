@@ -13,18 +13,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// ErrNotYet says that the server does not know yet whether a pull request can be
-// merged, and that it is to be asked again.
-var ErrNotYet = errors.New("it is too early")
-
 const (
 	// noMessage is how the SDK's error begins for an answer that is not JSON; the
 	// rest is the whole answer.
 	noMessage = "unknown API error"
-	// tryAgain is all that sets this 405 apart from others.
-	tryAgain = "try again later"
 	// outOfDate is what Gitea says of a branch that has moved.
 	outOfDate = "out of date"
+	// notAllowed is what it says of a user, or of a way to merge; nobody needs to wait
+	// for that.
+	notAllowed = "not allowed"
+	// scheduled is what it says of what it will merge already.
+	scheduled = "already scheduled"
 	// maxSaying bounds what is shown of a server's answer, in characters.
 	maxSaying = 300
 )
@@ -58,8 +57,11 @@ func explainAnswer(what string, status int, said string) error {
 		r.Advice = "see whether the token has expired or was removed"
 	case status == http.StatusForbidden:
 		r.Said, r.Advice = "the token may not do that: "+r.Said, neededScope(said)
-	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), tryAgain):
-		r.Kind = ErrNotYet
+	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), notAllowed):
+		r.Advice = "let the token's user merge into the branch: see its protection, and the ways to merge in the repository's settings"
+	case status == http.StatusMethodNotAllowed:
+		r.Kind = forge.ErrNotYet
+		r.Advice = "see on the pull request what is missing"
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), outOfDate):
 		r.Kind = forge.ErrMoved
 	}

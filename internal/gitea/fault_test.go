@@ -25,7 +25,7 @@ func kindOf(err error) string {
 		return "until " + limit.Until.Sub(start).String()
 	}
 	for name, kind := range map[string]error{
-		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "moved": forge.ErrMoved, "not yet": gitea.ErrNotYet,
+		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "moved": forge.ErrMoved, "not yet": forge.ErrNotYet,
 	} {
 		if errors.Is(err, kind) {
 			return name
@@ -53,8 +53,9 @@ func TestFaults(t *testing.T) {
 		"404":            {fault{status: 404, body: said("The target couldn't be found.")}, "not found", "404: The target", "may see them"},
 		"409":            {fault{status: 409, body: said("No, because")}, "other", "409: No, because", ""},
 		"409, moved":     {fault{status: 409, body: said("head out of date")}, "moved", "", ""},
-		"405":            {fault{status: 405, body: said("Not all required status checks successful")}, "other", "405: Not all", ""},
-		"405, too early": {fault{status: 405, body: said("Please try again later")}, "not yet", "", ""},
+		"405":            {fault{status: 405, body: said("Not all required status checks successful")}, "not yet", "405: Not all", "what is missing"},
+		"405, too early": {fault{status: 405, body: said("Please try again later")}, "not yet", "405: Please", ""},
+		"405, never":     {fault{status: 405, body: said("User not allowed to merge PR")}, "other", "405: User not", "let the token's user merge"},
 		"422":            {fault{status: 422, body: said("[]: x")}, "other", "422", ""},
 		"429":            {fault{status: 429, header: http.Header{"Retry-After": {"7"}}}, "until 7s", "no more requests until", ""},
 		"500":            {fault{status: 500, body: said("database is locked")}, "other", "500: database is locked", ""},
@@ -216,9 +217,11 @@ func TestTokenIsNowhere(t *testing.T) {
 		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
+		_, errChanges := g.Changes(t.Context(), "main")
 		_, errServer := g.Server(t.Context())
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, errServer,
+			errChanges, g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 			g.Close(t.Context(), 1, "x"), g.Merge(t.Context(), 1, "a"), g.SetStatus(t.Context(), "a", forge.Status{}),
 		} {
 			if err == nil && status != http.StatusOK {

@@ -55,6 +55,7 @@ type Forge struct {
 	said       map[statusKey]forge.Status // what we said last
 	labelled   bool                       // the label of our issues is there
 	unlabelled error                      // why no issue is opened any more
+	user       int64                      // whom the token is of, once that was asked
 }
 
 type statusKey struct{ commit, context string }
@@ -136,7 +137,7 @@ func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Clien
 // Pulls gives our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	found, err := pages(ctx, g, "list pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
-		return g.list(ctx, base, o)
+		return g.list(ctx, base, sdk.StateAll, o)
 	})
 	if err != nil {
 		return nil, err
@@ -159,10 +160,10 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 
 // list reads a page of the pull requests to a branch. Servers cannot choose by the
 // other branch, and the SDK by neither.
-func (g *Forge) list(ctx context.Context, base string, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 	at := g.path("pulls")
 	at.RawQuery = url.Values{
-		"state": {"all"}, "base_branch": {base}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)},
+		"state": {string(state)}, "base_branch": {base}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)},
 	}.Encode()
 	var found []*sdk.PullRequest
 	answer, err := g.ask(ctx, http.MethodGet, at, nil, &found)
@@ -181,7 +182,7 @@ func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 		Number:   int(p.Index), State: forge.Open, Commit: p.Head.Sha, URL: p.HTMLURL,
 	}
 	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.repo()) {
-		return pull, d, &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + now, Advice: "write its new name into the settings"}
+		return pull, d, g.renamed(now)
 	}
 	for _, name := range d.Labels {
 		if hasLabel(p.Labels, name) {
@@ -195,6 +196,12 @@ func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 		pull.State, pull.Reason = forge.Closed, d.Reason
 	}
 	return pull, d, nil
+}
+
+func (g *Forge) renamed(now string) error {
+	return &forge.Refusal{
+		What: "read " + g.repo(), Said: "the repository is now called " + forge.OneLine(now, maxSaying), Advice: "write its new name into the settings",
+	}
 }
 
 // Open opens a pull request. The error is ErrExists if there is an open one, be it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,14 +26,14 @@ var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func TestGitea(t *testing.T) {
 	server := giteatest.Start(t)
 	token := server.UserToken("fairlead")
-	forgetest.Run(t, func(t *testing.T) forgetest.Subject {
+	open := func(t *testing.T) forgetest.Subject {
 		s := server.In(t)
 		repo := newRepo(t, s)
 		p := serve(t, s.URL)
 		forked := false
 		return forgetest.Subject{
 			Forge:  connect(t, p.URL, repo, token, gitea.Options{}),
-			Sync:   func() { s.Settle(repo) },
+			Sync:   func() { s.Settle(repo); s.Look(repo) },
 			Branch: brancher(t, s.Remote(repo)),
 			Merge:  func(number int) { s.Merge(repo, number) },
 			Close:  func(number int) { s.SetOpen(repo, number, false) },
@@ -57,8 +58,16 @@ func TestGitea(t *testing.T) {
 			Many:   giteatest.PageSize + 2,
 			Label:  func(number int, name string) { s.Label(repo, number, name) },
 			Labels: func(number int) []string { return s.Labels(repo, number) },
+
+			Require:  func(status string) { s.Protect(repo, "main", status) },
+			Until:    s.Until,
+			Remark:   func(number int, body string) { s.Remark(repo, number, body) },
+			Comments: func(number int) []string { return s.Comments(repo, number) },
 		}
-	})
+	}
+	forgetest.Run(t, open)
+	forgetest.RunMerger(t, open)
+	forgetest.RunReviewer(t, open)
 }
 
 // newRepo makes a repository that fairlead may write to.
@@ -106,7 +115,9 @@ func brancher(t *testing.T, remote string) func(string) string {
 		}
 		gittest.Git(t, dir, "checkout", "-q", "--no-track", "-B", branch, from)
 		commits++
-		gittest.Git(t, dir, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf("change %d of %s", commits, branch))
+		check(t, os.WriteFile(filepath.Join(dir, filepath.Base(branch)), []byte(fmt.Sprintln(commits)), 0o600))
+		gittest.Git(t, dir, "add", ".")
+		gittest.Git(t, dir, "commit", "-q", "-m", fmt.Sprintf("change %d of %s", commits, branch))
 		gittest.Git(t, dir, "push", "-q", "origin", branch)
 		return gittest.Git(t, dir, "rev-parse", "HEAD")
 	}

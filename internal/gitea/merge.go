@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -15,31 +16,70 @@ import (
 
 // Merge merges one of our pull requests, in the way that is the repository's own,
 // if its head is a commit. The error is ErrMoved if it is another one, and ErrNotYet
-// if the server has to look first; Gitea says the same of a conflict. What else is
-// missing, as a required status, is in the error's words. What is merged already
-// stays so.
+// if something is missing, or the server has to look first; Gitea says the same of a
+// conflict. What is merged already stays so.
 func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
-	p, pull, _, err := g.find(ctx, number)
-	if err != nil || pull.State == forge.Merged {
+	p, err := g.toMerge(ctx, number, commit)
+	if p == nil || err != nil {
 		return err
 	}
+	if err := g.merge(ctx, "merge a pull request", p, commit, false); err != nil {
+		return err
+	}
+	_, pull, _, err := g.find(ctx, number)
+	if err == nil && pull.State != forge.Merged {
+		err = &forge.Refusal{What: "merge a pull request of " + g.repo(), Said: "the server did not, and did not say why", Advice: "it will be tried again"}
+	}
+	return err
+}
+
+// AutoMerge has the server merge one of our pull requests once nothing that the
+// branch requires is missing. The commit is looked at only now: what is pushed
+// afterwards is merged too.
+func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+	p, err := g.toMerge(ctx, number, commit)
+	if p == nil || err != nil {
+		return err
+	}
+	err = g.merge(ctx, "auto-merge a pull request", p, commit, true)
+	var r *forge.Refusal
+	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Said), scheduled) {
+		return nil
+	}
+	return err
+}
+
+// toMerge reads a pull request of ours that is to be merged at a commit; nil if it
+// is merged.
+func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*sdk.PullRequest, error) {
+	p, pull, _, err := g.find(ctx, number)
+	what := fmt.Sprintf("merge pull request %d of %s", number, g.repo())
+	switch {
+	case err != nil || pull.State == forge.Merged:
+		return nil, err
+	case pull.State != forge.Open:
+		return nil, &forge.Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
+	case pull.Commit != commit:
+		return nil, &forge.Refusal{
+			What: what, Said: "it is at " + forge.OneLine(pull.Commit, maxSaying), Kind: forge.ErrMoved, Advice: "it will be looked at again",
+		}
+	}
+	return p, nil
+}
+
+// merge asks for a merge, now or later.
+func (g *Forge) merge(ctx context.Context, op string, p *sdk.PullRequest, commit string, later bool) error {
 	want := struct {
-		Do   string
-		Head string `json:"head_commit_id"`
-	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit}
-	_, _, err = call(ctx, g, "merge a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.ask(ctx, http.MethodPost, g.path("pulls", strconv.Itoa(number), "merge"), want, nil)
-		if errors.Is(err, io.ErrUnexpectedEOF) { // the answer to a success is empty
+		Do    string
+		Head  string `json:"head_commit_id"`
+		Later bool   `json:"merge_when_checks_succeed,omitempty"`
+	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit, later}
+	_, _, err := call(ctx, g, op, func(*sdk.Client) (any, *sdk.Response, error) {
+		answer, err := g.ask(ctx, http.MethodPost, g.path("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
+		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
 			err = nil
 		}
 		return nil, answer, err
 	})
-	if err != nil {
-		return err
-	}
-	_, pull, _, err = g.find(ctx, number)
-	if err == nil && pull.State != forge.Merged {
-		err = &forge.Refusal{What: "merge a pull request of " + g.repo(), Said: "the server did not, and did not say why", Advice: "it will be tried again"}
-	}
 	return err
 }

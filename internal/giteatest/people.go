@@ -117,6 +117,37 @@ func (s *Server) Mergeable(repo string, number int) bool {
 	return found.Mergeable
 }
 
+// Look waits until the server has looked whether the open pull requests of a
+// repository can be merged. None of them may be in conflict.
+func (s *Server) Look(repo string) {
+	s.t.Helper()
+	err := s.until("look at the pull requests", func() (bool, error) {
+		var pulls []struct{ Mergeable bool }
+		s.do(http.MethodGet, "/repos/"+repo+"/pulls?state=open", nil, &pulls)
+		return !slices.Contains(pulls, struct{ Mergeable bool }{false}), nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Remark comments on an issue or pull request as a person.
+func (s *Server) Remark(repo string, number int, body string) {
+	s.t.Helper()
+	s.do(http.MethodPost, issue(repo, number)+"/comments", map[string]any{"body": body}, nil)
+}
+
+// Comments gives the comments of an issue or pull request, oldest first.
+func (s *Server) Comments(repo string, number int) (all []string) {
+	s.t.Helper()
+	var found []struct{ Body string }
+	s.do(http.MethodGet, issue(repo, number)+"/comments", nil, &found)
+	for _, c := range found {
+		all = append(all, c.Body)
+	}
+	return all
+}
+
 // Label gives an issue or pull request a label, which is made if there is no such.
 func (s *Server) Label(repo string, number int, name string) {
 	s.t.Helper()

@@ -15,10 +15,13 @@ import (
 // explain says what an error of a request means.
 func explain(what string, err error) error {
 	var answer *gh.ErrorResponse
+	var refusals graphqlErrors
 	var failed *url.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &refusals):
+		return explainGraphQL(what, refusals)
 	case errors.As(err, &answer):
 		return explainAnswer(what, answer)
 	case errors.As(err, &failed):

@@ -43,6 +43,7 @@ func kindOf(err error) string {
 	}
 	for name, kind := range map[string]error{
 		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "no difference": github.ErrNoDifference, "moved": forge.ErrMoved,
+		"not yet": forge.ErrNotYet, "unsupported": forge.ErrUnsupported,
 	} {
 		if errors.Is(err, kind) {
 			return name
@@ -287,9 +288,11 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev"})
 		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
+		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {
 				t.Errorf("%d: there is no error", status)

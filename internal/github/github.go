@@ -54,6 +54,7 @@ type Forge struct {
 	mu        sync.Mutex
 	said      map[statusKey]forge.Status // what we said last
 	unlabeled error                      // why no issue is opened any more
+	login     string                     // whom the token is of, once that was asked
 }
 
 type statusKey struct{ commit, context string }
@@ -162,7 +163,7 @@ func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 		Number:   p.GetNumber(), State: forge.Open, Commit: p.GetHead().GetSHA(), URL: p.GetHTMLURL(),
 	}
 	if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.repo()) {
-		return pull, d, &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + now, Advice: "write its new name into the settings"}
+		return pull, d, g.renamed(now)
 	}
 	for _, name := range d.Labels {
 		if hasLabel(p, name) {
@@ -176,6 +177,10 @@ func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 		pull.State, pull.Reason = forge.Closed, d.Reason
 	}
 	return pull, d, nil
+}
+
+func (g *Forge) renamed(now string) error {
+	return &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + oneLine(now), Advice: "write its new name into the settings"}
 }
 
 func hasLabel(p *gh.PullRequest, name string) bool {

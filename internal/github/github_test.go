@@ -16,32 +16,43 @@ import (
 const repo = "acme/gitops"
 
 func TestGitHub(t *testing.T) {
-	forgetest.Run(t, func(t *testing.T) forgetest.Subject {
-		s, branch := gitHubServer(t)
-		s.PageSize = 25
-		fork := ""
-		return forgetest.Subject{
-			Forge:  gitHub(t, s, github.Options{}),
-			Sync:   func() {},
-			Branch: branch,
-			Merge:  func(number int) { s.Merge(repo, number, number%2 == 0) },
-			Close:  func(number int) { s.SetOpen(repo, number, false) },
-			Writes: s.Writes,
-			Statuses: func(commit string) []forge.Status {
-				return counting(s.Statuses(repo, commit))
-			},
-			Propose: func(fromFork bool, head, base, body string) {
-				p := githubfake.Proposed{Head: head, Base: base, Title: "mine", Body: body}
-				if fromFork {
-					fork = cmp.Or(fork, s.Fork(repo, "mallory"))
-					p.From = fork
-				}
-				s.Propose(repo, p)
-			},
-			Label:  func(number int, name string) { s.Label(repo, number, name) },
-			Labels: func(number int) []string { return s.Labels(repo, number) },
-		}
-	})
+	forgetest.Run(t, subject)
+	forgetest.RunMerger(t, subject)
+	forgetest.RunReviewer(t, subject)
+}
+
+// subject is a GitHub to be tested.
+func subject(t *testing.T) forgetest.Subject {
+	s, branch := gitHubServer(t)
+	s.PageSize = 25
+	fork := ""
+	return forgetest.Subject{
+		Forge:  gitHub(t, s, github.Options{}),
+		Sync:   func() {},
+		Branch: branch,
+		Merge:  func(number int) { s.Merge(repo, number, number%2 == 0) },
+		Close:  func(number int) { s.SetOpen(repo, number, false) },
+		Writes: s.Writes,
+		Statuses: func(commit string) []forge.Status {
+			return counting(s.Statuses(repo, commit))
+		},
+		Propose: func(fromFork bool, head, base, body string) {
+			p := githubfake.Proposed{Head: head, Base: base, Title: "mine", Body: body}
+			if fromFork && fork == "" {
+				fork = s.Fork(repo, "mallory")
+			}
+			if fromFork {
+				p.From = fork
+			}
+			s.Propose(repo, p)
+		},
+		Many:     27,
+		Label:    func(number int, name string) { s.Label(repo, number, name) },
+		Labels:   func(number int) []string { return s.Labels(repo, number) },
+		Require:  func(status string) { s.Set(repo, githubfake.Settings{Required: []string{status}}) },
+		Remark:   func(number int, body string) { s.Remark(repo, number, body) },
+		Comments: func(number int) []string { return s.Comments(repo, number) },
+	}
 }
 
 func gitHubServer(t *testing.T) (*githubfake.Server, func(string) string) {

@@ -22,6 +22,7 @@ type call struct {
 	params map[string]string
 	query  url.Values
 	fields object
+	login  string // who asks
 }
 
 func (c call) text(field string) string {
@@ -36,6 +37,8 @@ var operations = map[string]func(*Server, call) reply{
 	"GET /repos/{owner}/{repo}/pulls/{pull_number}":   (*Server).showPull,
 	"PATCH /repos/{owner}/{repo}/pulls/{pull_number}": (*Server).editPull,
 
+	"PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge": (*Server).mergePull,
+
 	"GET /repos/{owner}/{repo}/issues":                                 (*Server).listIssues,
 	"POST /repos/{owner}/{repo}/issues":                                (*Server).openIssue,
 	"GET /repos/{owner}/{repo}/issues/{issue_number}":                  (*Server).showIssue,
@@ -43,6 +46,10 @@ var operations = map[string]func(*Server, call) reply{
 	"POST /repos/{owner}/{repo}/issues/{issue_number}/labels":          (*Server).addLabels,
 	"DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}": (*Server).removeLabel,
 	"POST /repos/{owner}/{repo}/statuses/{sha}":                        (*Server).addStatus,
+
+	"GET /repos/{owner}/{repo}/issues/{issue_number}/comments":  (*Server).listComments,
+	"POST /repos/{owner}/{repo}/issues/{issue_number}/comments": (*Server).addComment,
+	"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}":  (*Server).editComment,
 }
 
 // do does what a request asks for.
@@ -53,11 +60,12 @@ func (s *Server) do(op operation, fields object) reply {
 	if strings.HasPrefix(op.input.Route.Path, "/app/") {
 		return s.installationToken(op, bearer)
 	}
-	if bearer == "" || bearer != s.Token && (s.app == nil || !s.app.tokens[bearer]) {
+	login := s.loginOf(bearer)
+	if login == "" {
 		return fail(http.StatusUnauthorized, "Bad credentials")
 	}
 	params := op.input.PathParams
-	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields}
+	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields, login: login}
 	if c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]; c.repo == nil {
 		return fail(http.StatusNotFound, "Not Found")
 	}
@@ -92,9 +100,9 @@ func (s *Server) editPull(c call) reply {
 func (r *repository) pullObject(i *item, alone bool) object {
 	o := object{
 		"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("pull", i.number),
-		"merged_at": nil,
-		"head":      object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.owner() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
-		"base":      object{"ref": i.pull.base, "label": r.owner() + ":" + i.pull.base, "repo": repoObject(r)},
+		"merged_at": nil, "node_id": r.node(i), "auto_merge": i.autoMerge(),
+		"head": object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.owner() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
+		"base": object{"ref": i.pull.base, "label": r.owner() + ":" + i.pull.base, "repo": repoObject(r)},
 	}
 	if i.pull.merged {
 		o["merged_at"] = "2026-01-01T00:00:00Z"

@@ -63,15 +63,7 @@ func (s *Server) Merge(repo string, number int, squash bool) {
 		if i == nil || i.pull == nil || !i.open || i.pull.headRepo != r {
 			s.t.Fatalf("pull request %d of %s cannot be merged", number, repo)
 		}
-		base := s.branches(r)["refs/heads/"+i.pull.base]
-		tree := gittest.Git(s.t, r.dir, "merge-tree", "--write-tree", base, i.pull.commit)
-		args := []string{"commit-tree", tree, "-m", i.title, "-p", base}
-		if !squash {
-			args = append(args, "-p", i.pull.commit)
-		}
-		merged := gittest.Git(s.t, r.dir, args...)
-		gittest.Git(s.t, r.dir, "update-ref", "refs/heads/"+i.pull.base, merged, base)
-		i.pull.merged, i.open = true, false
+		s.merge(r, i, squash)
 	})
 }
 
@@ -79,6 +71,29 @@ func (s *Server) Merge(repo string, number int, squash bool) {
 func (s *Server) SetOpen(repo string, number int, open bool) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) { r.items[number].open = open })
+}
+
+// Set makes the settings of a repository.
+func (s *Server) Set(repo string, o Settings) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { r.settings = o })
+}
+
+// Remark comments on an issue or a pull request.
+func (s *Server) Remark(repo string, number int, body string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { s.comment(r.items[number], "alice", body) })
+}
+
+// Comments gives the comments of an issue or a pull request, oldest first.
+func (s *Server) Comments(repo string, number int) (all []string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) {
+		for _, one := range r.items[number].comments {
+			all = append(all, one.body)
+		}
+	})
+	return all
 }
 
 // Write writes the body of an issue or a pull request.

@@ -17,6 +17,7 @@ type repository struct {
 	dir      string // of the bare repository
 	items    map[int]*item
 	statuses map[string][]Status // of a commit, oldest first
+	settings Settings
 }
 
 // item is an issue or a pull request; they share their numbers.
@@ -25,7 +26,8 @@ type item struct {
 	title, body string
 	labels      []string
 	open        bool
-	pull        *pull // nil for an issue
+	pull        *pull      // nil for an issue
+	comments    []*comment // oldest first
 }
 
 type pull struct {
@@ -34,6 +36,8 @@ type pull struct {
 	commit     string // at head, when it was last open
 	merged     bool
 	looked     [2]string // the commits of head and base for which we know that it is not merged
+	auto       string    // how it is merged once nothing is missing; "" if it is not
+	autoBy     string    // who wanted that
 }
 
 // Status is what was said about a commit.
@@ -94,6 +98,7 @@ func (s *Server) look(r *repository) {
 			i.open = !i.pull.merged
 		}
 	}
+	s.mergeWaiting(r)
 }
 
 func (s *Server) listPulls(c call) reply {

@@ -1,9 +1,9 @@
 // Package githubfake is a GitHub for tests: the part of its REST API that Fairlead
 // uses, with real Git repositories behind it.
 //
-// What it keeps true: every request, and every answer, is as GitHub's own
-// description of its API says (github.json; see README.md beside it), and a request
-// for anything else fails the test; what Git knows (where a branch is, what is
+// What it keeps true: every request, and every answer, but for those of GraphQL, is
+// as GitHub's own description of its API says (github.json; see README.md beside it),
+// and a request for anything else fails the test; what Git knows (where a branch is, what is
 // merged) is asked of Git; what people do (People) is done as GitHub does it; and an
 // answer is noted down before the client has it.
 package githubfake
@@ -49,6 +49,7 @@ type Server struct {
 	requests     []*Request
 	faults       []*Fault
 	app          *app
+	comments     int // that were made so far
 }
 
 // Request is a request that came in.
@@ -85,7 +86,15 @@ func Serve(t testing.TB) *Server {
 	s := &Server{
 		Git: gittest.Serve(t), Token: "fake-token", t: t, closing: make(chan struct{}), api: api, repositories: map[string]*repository{},
 	}
-	s.http = httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(s.serve)))
+	rest := http.StripPrefix(prefix, http.HandlerFunc(s.serve))
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path != graphqlPrefix {
+			rest.ServeHTTP(w, req)
+			return
+		}
+		req.URL.Path = graphqlPath
+		s.serve(w, req)
+	}))
 	t.Cleanup(func() {
 		close(s.closing)
 		s.http.Close()
@@ -132,7 +141,8 @@ func (s *Server) Requests() []Request {
 func (s *Server) Writes() int {
 	n := 0
 	for _, r := range s.Requests() {
-		if r.Method != http.MethodGet {
+		question := r.Path == graphqlPath && !strings.Contains(r.Body, "mutation")
+		if r.Method != http.MethodGet && !question {
 			n++
 		}
 	}
@@ -166,6 +176,9 @@ func (s *Server) arrived(req *http.Request, body []byte) (*Request, *Fault) {
 
 // answer answers a request; what is wrong with it fails the test.
 func (s *Server) answer(req *http.Request, body []byte) answer {
+	if req.URL.Path == graphqlPath {
+		return s.answerGraphQL(req, body)
+	}
 	op, err := s.api.find(req)
 	if err != nil {
 		s.t.Errorf("%s %s: %v", req.Method, req.URL, err)

@@ -44,6 +44,10 @@ func kindOf(err error) string {
 		return "not found"
 	case errors.Is(err, forge.ErrExists):
 		return "exists"
+	case errors.Is(err, forge.ErrMoved):
+		return "moved"
+	case errors.Is(err, forge.ErrNotYet):
+		return "not yet"
 	}
 	return "other"
 }
@@ -282,9 +286,11 @@ func TestGitLabHidesCredentials(t *testing.T) {
 		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev"})
 		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
+		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {
 				t.Errorf("%d: there is no error", status)

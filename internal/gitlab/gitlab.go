@@ -53,6 +53,7 @@ type Forge struct {
 	mu        sync.Mutex
 	said      map[statusKey]forge.Status // what we said last
 	unlabeled error                      // why no issue is opened any more
+	user      int64                      // whom the token is of, once that was asked
 }
 
 const publicAPI = "https://gitlab.com/api/v4"
@@ -85,9 +86,10 @@ func New(o Options) (*Forge, error) {
 // Name is "gitlab".
 func (g *Forge) Name() string { return "gitlab" }
 
-// ask does one request for something in the project, says in an error what it was
-// for, and tells the observer. Answers are read into types of ours: those of
-// client-go panic when an answer is not as GitLab's are.
+// ask does one request for something in the project, or of the whole server if its
+// path begins with a slash. It says in an error what it was for, and tells the
+// observer. Answers are read into types of ours: those of client-go panic when an
+// answer is not as GitLab's are.
 func ask[T any](ctx context.Context, g *Forge, op, method, path string, o any) (T, *gl.Response, error) {
 	start := g.now()
 	var v T
@@ -100,7 +102,10 @@ func ask[T any](ctx context.Context, g *Forge, op, method, path string, o any) (
 }
 
 func (g *Forge) do(ctx context.Context, method, path string, o, v any) (*gl.Response, error) {
-	at := "projects/" + gl.PathEscape(g.project) + "/" + path
+	at, ofServer := strings.CutPrefix(path, "/")
+	if !ofServer {
+		at = "projects/" + gl.PathEscape(g.project) + "/" + path
+	}
 	req, err := g.client.NewRequest(method, at, o, []gl.RequestOptionFunc{gl.WithContext(ctx)})
 	if err != nil {
 		return nil, err

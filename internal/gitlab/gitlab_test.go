@@ -16,34 +16,45 @@ import (
 const project = "acme/platform.team/gitops"
 
 func TestGitLab(t *testing.T) {
-	forgetest.Run(t, func(t *testing.T) forgetest.Subject {
-		s, branch := gitLabServer(t)
-		s.PageSize = 25
-		fork := ""
-		return forgetest.Subject{
-			Forge:  gitLab(t, s, gitlab.Options{}),
-			Sync:   func() {},
-			Branch: branch,
-			Merge: func(number int) {
-				s.Merge(project, number, gitlabfake.Merging{RemoveSource: true})
-			},
-			Close:  func(number int) { s.Close(project, number) },
-			Writes: s.Writes,
-			Statuses: func(commit string) []forge.Status {
-				return counting(s.Statuses(project, commit))
-			},
-			Propose: func(fromFork bool, head, base, body string) {
-				p := gitlabfake.Proposed{Source: head, Target: base, Title: "mine", Description: body}
-				if fromFork {
-					fork = cmp.Or(fork, s.Fork(project, "mallory"))
-					p.From = fork
-				}
-				s.Propose(project, p)
-			},
-			Label:  func(number int, name string) { s.Label(project, number, name) },
-			Labels: func(number int) []string { return s.Labels(project, number) },
-		}
-	})
+	forgetest.Run(t, subject)
+	forgetest.RunMerger(t, subject)
+	forgetest.RunReviewer(t, subject)
+}
+
+// subject is a GitLab to be tested.
+func subject(t *testing.T) forgetest.Subject {
+	s, branch := gitLabServer(t)
+	s.PageSize = 25
+	fork := ""
+	return forgetest.Subject{
+		Forge:  gitLab(t, s, gitlab.Options{}),
+		Sync:   func() {},
+		Branch: branch,
+		Merge: func(number int) {
+			s.Merge(project, number, gitlabfake.Merging{RemoveSource: true})
+		},
+		Close:  func(number int) { s.Close(project, number) },
+		Writes: s.Writes,
+		Statuses: func(commit string) []forge.Status {
+			return counting(s.Statuses(project, commit))
+		},
+		Propose: func(fromFork bool, head, base, body string) {
+			p := gitlabfake.Proposed{Source: head, Target: base, Title: "mine", Description: body}
+			if fromFork && fork == "" {
+				fork = s.Fork(project, "mallory")
+			}
+			if fromFork {
+				p.From = fork
+			}
+			s.Propose(project, p)
+		},
+		Label:    func(number int, name string) { s.Label(project, number, name) },
+		Labels:   func(number int) []string { return s.Labels(project, number) },
+		Many:     27,
+		Require:  func(string) { s.RequirePipeline(project) },
+		Remark:   func(number int, body string) { s.Remark(project, number, body) },
+		Comments: func(number int) []string { return s.Comments(project, number) },
+	}
 }
 
 func gitLabServer(t *testing.T) (*gitlabfake.Server, func(string) string) {

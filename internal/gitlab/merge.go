@@ -23,6 +23,15 @@ type mergeRequest struct {
 	SourceProjectID int64  `json:"source_project_id"`
 	TargetProjectID int64  `json:"target_project_id"`
 	SHA             string `json:"sha"`
+
+	// MergeStatus says whether it can be merged now, or why not; GitLab before 15.6
+	// does not say.
+	MergeStatus string `json:"detailed_merge_status"`
+	// AutoMerge is whether it is merged once nothing is missing.
+	AutoMerge    bool `json:"merge_when_pipeline_succeeds"`
+	HeadPipeline *struct {
+		Status string `json:"status"`
+	} `json:"head_pipeline"`
 }
 
 const mergeRequests = "merge_requests"
@@ -126,10 +135,15 @@ var (
 // writeBody writes a document so that GitLab takes nothing in it for a command, and
 // that readBody gives it back.
 func writeBody(d forge.Document) (string, error) {
-	// GitLab drops carriage returns before it looks for commands.
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(d.Text)
-	d.Text = action.ReplaceAllString(text, `$1\$2`)
+	d.Text = tame(d.Text)
 	return d.Write()
+}
+
+// tame makes a text one in which GitLab sees no command. It drops carriage returns
+// before it looks for them.
+func tame(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	return action.ReplaceAllString(text, `$1\$2`)
 }
 
 func readBody(body string) (forge.Document, bool) {

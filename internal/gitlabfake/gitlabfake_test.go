@@ -186,6 +186,10 @@ func TestRefuses(t *testing.T) {
 		"to itself":        {"glpat-fake", "POST", api + "/merge_requests", `{"title":"x","source_branch":"dev","target_branch":"dev"}`, 422, "can't use same"},
 		"no branch":        {"glpat-fake", "POST", api + "/merge_requests", `{"title":"x","source_branch":"x","target_branch":"dev"}`, 400, "does not exist"},
 		"long titles":      {"glpat-fake", "PUT", api + "/merge_requests/1", `{"title":"` + strings.Repeat("x", 256) + `"}`, 400, "too long"},
+		"another commit":   {"glpat-fake", "PUT", api + "/merge_requests/1/merge", `{"sha":"a"}`, 409, "SHA does not match HEAD"},
+		"no pipeline":      {"glpat-fake", "PUT", api + "/merge_requests/1/merge", `{"auto_merge":true}`, 405, "405 Method Not Allowed"},
+		"unknown notes":    {"glpat-fake", "PUT", api + "/merge_requests/1/notes/5", `{"body":"x"}`, 404, "404 Not found"},
+		"empty notes":      {"glpat-fake", "POST", api + "/merge_requests/1/notes", `{"body":"/close"}`, 400, "can't be blank"},
 		"no change":        {"glpat-fake", "PUT", api + "/merge_requests/1", `{}`, 400, "at least one"},
 	} {
 		t.Run(name, func(t *testing.T) {

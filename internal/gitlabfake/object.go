@@ -35,21 +35,8 @@ func showMerge(o object, p *project, i *item) {
 	if i.state == "merged" {
 		o["merge_commit_sha"], o["merged_at"] = m.merged, "2026-01-01T00:00:00.000Z"
 	}
-	o["merge_status"], o["detailed_merge_status"] = i.mergeStatus()
-}
-
-// mergeStatus gives what GitLab says of merging, in its old words and in its new
-// ones. It finds that out after it has answered that there is a merge request.
-func (i *item) mergeStatus() (string, string) {
-	switch {
-	case i.state != "opened":
-		return "can_be_merged", "not_open"
-	case i.merge.looked == [2]string{}:
-		return "checking", "preparing"
-	case i.merge.conflict:
-		return "cannot_be_merged", "conflict"
-	}
-	return "can_be_merged", "mergeable"
+	o["merge_when_pipeline_succeeds"] = m.auto
+	o["merge_status"], o["detailed_merge_status"] = p.mergeStatus(i)
 }
 
 // conflict reports whether two commits cannot be merged.

@@ -29,6 +29,8 @@ var (
 	listIssues  = paging.and(params{"state": "opened|closed|all", "labels": ""})
 	opening     = params{"title!": "", "description": "", "labels": ""}
 	openMerging = opening.and(params{"source_branch!": "", "target_branch!": "", "remove_source_branch": ""})
+	accepting   = params{"sha": "", "auto_merge": yesNo, "merge_when_pipeline_succeeds": yesNo}
+	listNotes   = params{"page": "", "per_page": "", "order_by": "created_at|updated_at", "sort": "asc|desc"}
 	stating     = params{"state!": "pending|running|success|failed|canceled|skipped", "name": "", "context": "", "description": "", "target_url": "", "ref": ""}
 )
 
@@ -43,6 +45,10 @@ var operations = []operation{
 	{"POST", "merge_requests", openMerging, (*Server).openMerging},
 	{"GET", "merge_requests/*", nil, (*Server).read},
 	{"PUT", "merge_requests/*", writing.and(params{"target_branch": ""}), (*Server).edit},
+	{"PUT", "merge_requests/*/merge", accepting, (*Server).accept},
+	{"GET", "merge_requests/*/notes", listNotes, (*Server).listNotes},
+	{"POST", "merge_requests/*/notes", params{"body!": ""}, (*Server).addNote},
+	{"PUT", "merge_requests/*/notes/*", params{"body!": ""}, (*Server).editNote},
 	{"GET", "issues", listIssues, (*Server).listIssues},
 	{"POST", "issues", opening, (*Server).openIssue},
 	{"GET", "issues/*", nil, (*Server).read},
@@ -68,6 +74,9 @@ func (c call) number(name string, otherwise int) int {
 
 // do does what a request asks for. The caller holds the lock.
 func (s *Server) do(req *http.Request, noted *Request) reply {
+	if noted.Method == http.MethodGet && noted.Path == "/user" {
+		return s.showUser(req)
+	}
 	op, parts, ok := find(noted)
 	if !ok {
 		s.t.Errorf("%s %s is none of the operations", noted.Method, noted.Path)
@@ -75,26 +84,41 @@ func (s *Server) do(req *http.Request, noted *Request) reply {
 	}
 	c := call{last: parts[len(parts)-1]}
 	var err error
-	if c.said, err = said(noted); err == nil {
+	if c.said, err = said(noted, op.params); err == nil {
 		err = op.params.check(c.said)
 	}
 	if err != nil {
 		s.t.Errorf("%s %s: %v", op.method, op.path, err)
 		return reply{status: http.StatusBadRequest, value: object{"error": err.Error()}}
 	}
-	if s.Token == "" || req.Header.Get("Authorization") != "Bearer "+s.Token {
-		return fail(http.StatusUnauthorized, "401 Unauthorized")
+	if !s.knows(req) {
+		return unauthorized
 	}
 	if c.project = s.find(parts[1]); c.project == nil {
 		return fail(http.StatusNotFound, "404 Project Not Found")
 	}
 	s.look(c.project)
-	if len(parts) == 4 && parts[2] != "statuses" {
-		if c.item = c.project.item(parts[2] == "merge_requests", c.last); c.item == nil {
+	if len(parts) >= 4 && parts[2] != "statuses" {
+		if c.item = c.project.item(parts[2] == "merge_requests", parts[3]); c.item == nil {
 			return notFound
 		}
 	}
 	return op.do(s, c)
+}
+
+// knows reports whether a request has the token.
+func (s *Server) knows(req *http.Request) bool {
+	return s.Token != "" && req.Header.Get("Authorization") == "Bearer "+s.Token
+}
+
+var unauthorized = fail(http.StatusUnauthorized, "401 Unauthorized")
+
+// showUser shows whom the token is of.
+func (s *Server) showUser(req *http.Request) reply {
+	if !s.knows(req) {
+		return unauthorized
+	}
+	return reply{status: http.StatusOK, value: fairlead}
 }
 
 // find gives the operation of a request, and the parts of its path.
@@ -112,8 +136,11 @@ func find(r *Request) (operation, []string, bool) {
 	return operations[i], parts, true
 }
 
+// yesNo are the values of what is not a text.
+const yesNo = "true|false"
+
 // said gives the parameters or fields of a request.
-func said(r *Request) (map[string]string, error) {
+func said(r *Request, known params) (map[string]string, error) {
 	all := map[string]string{}
 	for name, values := range r.Query {
 		all[name] = strings.Join(values, ",")
@@ -127,6 +154,9 @@ func said(r *Request) (map[string]string, error) {
 	}
 	for name, v := range fields {
 		text, ok := v.(string)
+		if yes, is := v.(bool); is && known[name] == yesNo {
+			text, ok = strconv.FormatBool(yes), true
+		}
 		if !ok {
 			return nil, fmt.Errorf("%s is no text", name)
 		}
@@ -162,20 +192,25 @@ type page struct{ number, size, all int }
 
 // pageOf gives one page of a list, newest first unless it was asked for otherwise.
 func (s *Server) pageOf(c call, items []*item) reply {
+	if c.said["sort"] == "asc" {
+		slices.Reverse(items)
+	}
+	all := []any{}
+	for _, i := range items {
+		all = append(all, show(c.project, i))
+	}
+	return s.page(c, all)
+}
+
+// page gives one page of a list.
+func (s *Server) page(c call, all []any) reply {
 	most := s.PageSize
 	if most == 0 {
 		most = 100
 	}
-	if c.said["sort"] == "asc" {
-		slices.Reverse(items)
-	}
-	p := page{c.number("page", 1), min(c.number("per_page", 20), most), len(items)}
+	p := page{c.number("page", 1), min(c.number("per_page", 20), most), len(all)}
 	from := min(p.all, (p.number-1)*p.size)
-	shown := []any{}
-	for _, i := range items[from:min(p.all, from+p.size)] {
-		shown = append(shown, show(c.project, i))
-	}
-	return reply{http.StatusOK, shown, &p}
+	return reply{http.StatusOK, all[from:min(p.all, from+p.size)], &p}
 }
 
 // describe sets the headers that say where in the list it is; of a long list GitLab

@@ -83,21 +83,34 @@ func (s *Server) Propose(at string, o Proposed) (iid int) {
 func (s *Server) Merge(at string, iid int, how Merging) {
 	s.t.Helper()
 	s.merging(at, iid, func(p *project, i *item) {
-		m := i.merge
-		if i.state != "opened" || m.from != p {
+		if i.state != "opened" || i.merge.from != p {
 			s.t.Fatalf("merge request %d of %s cannot be merged", iid, at)
 		}
-		target := s.branches(p)["refs/heads/"+m.target]
-		args := []string{"commit-tree", gittest.Git(s.t, p.dir, "merge-tree", "--write-tree", target, m.commit), "-m", i.title, "-p", target}
-		if !how.Squash {
-			args = append(args, "-p", m.commit)
-		}
-		m.merged, i.state = gittest.Git(s.t, p.dir, args...), "merged"
-		gittest.Git(s.t, p.dir, "update-ref", "refs/heads/"+m.target, m.merged, target)
-		if how.RemoveSource {
-			gittest.Git(s.t, p.dir, "update-ref", "-d", "refs/heads/"+m.source, m.commit)
+		s.merge(p, i, how)
+	})
+}
+
+// RequirePipeline lets nothing be merged whose pipeline has not succeeded.
+func (s *Server) RequirePipeline(at string) {
+	s.t.Helper()
+	s.people(at, func(p *project) { p.needsPipeline = true })
+}
+
+// Remark comments on a merge request.
+func (s *Server) Remark(at string, iid int, body string) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) { s.note(i, person, body) })
+}
+
+// Comments gives the comments on a merge request, oldest first.
+func (s *Server) Comments(at string, iid int) (all []string) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) {
+		for _, n := range i.notes {
+			all = append(all, n.body)
 		}
 	})
+	return all
 }
 
 // Close closes a merge request.

@@ -20,6 +20,8 @@ type project struct {
 	dir      string // of the bare repository
 	items    []*item
 	statuses map[string][]Status // of a commit, oldest first
+
+	needsPipeline bool // nothing is merged whose pipeline has not succeeded
 }
 
 // item is an issue or a merge request. Each of both kinds has its own iids.
@@ -28,8 +30,9 @@ type item struct {
 	iid                int
 	title, description string
 	labels             []string
-	state              string // opened, closed, merged
-	merge              *merge // nil for an issue
+	state              string  // opened, closed, merged
+	merge              *merge  // nil for an issue
+	notes              []*note // oldest first
 }
 
 type merge struct {
@@ -39,6 +42,7 @@ type merge struct {
 	merged         string // the commit that it became
 	ahead          bool   // whether there was something to merge
 	conflict       bool
+	auto           bool      // it is merged once its pipeline has succeeded
 	looked         [2]string // the commits of source and target for which we know that; empty at first
 }
 
@@ -134,6 +138,7 @@ func (s *Server) look(p *project) {
 		}
 		m.ahead, m.conflict = ahead, s.conflict(p, at[1], at[0])
 	}
+	s.mergeWaiting(p)
 }
 
 func (s *Server) listMerging(c call) reply {
@@ -199,7 +204,14 @@ func (s *Server) openIssue(c call) reply {
 }
 
 func (s *Server) read(c call) reply {
-	return reply{status: http.StatusOK, value: show(c.project, c.item)}
+	o := show(c.project, c.item)
+	if c.item.merge != nil {
+		o["head_pipeline"] = nil
+		if now := c.project.pipeline(c.item.merge.commit); now != "" {
+			o["head_pipeline"] = object{"id": 1, "sha": c.item.merge.commit, "status": now}
+		}
+	}
+	return reply{status: http.StatusOK, value: o}
 }
 
 func (s *Server) edit(c call) reply {
@@ -215,6 +227,25 @@ func (s *Server) edit(c call) reply {
 // action is a quick action in a description: it is done, and taken away.
 var action = regexp.MustCompile(`(?mi)^/(close|reopen|merge|approve|title|label|assign|lock|draft|done|target_branch)\b.*\n?`)
 
+// obeyed gives what is left of a text without its commands, and the first of them.
+func obeyed(text string) (left, event string) {
+	bare := strings.ReplaceAll(text, "\r", "")
+	if !action.MatchString(bare) {
+		return text, ""
+	}
+	return strings.TrimRight(action.ReplaceAllString(bare, ""), " \n"), strings.ToLower(action.FindStringSubmatch(bare)[1])
+}
+
+// happen closes an item, or opens it again.
+func (i *item) happen(event string) {
+	switch {
+	case event == "close" && i.state == "opened":
+		i.state = "closed"
+	case event == "reopen" && i.state == "closed":
+		i.state = "opened"
+	}
+}
+
 // change makes an item as a request says.
 func (s *Server) change(c call, i *item) reply {
 	if title, ok := c.said["title"]; ok {
@@ -225,18 +256,11 @@ func (s *Server) change(c call, i *item) reply {
 	}
 	event := c.said["state_event"]
 	if text, ok := c.said["description"]; ok {
-		i.description = text
-		if bare := strings.ReplaceAll(text, "\r", ""); action.MatchString(bare) {
-			i.description = strings.TrimRight(action.ReplaceAllString(bare, ""), " \n")
-			event = cmp.Or(event, strings.ToLower(action.FindStringSubmatch(bare)[1]))
-		}
+		said := ""
+		i.description, said = obeyed(text)
+		event = cmp.Or(event, said)
 	}
-	switch {
-	case event == "close" && i.state == "opened":
-		i.state = "closed"
-	case event == "reopen" && i.state == "closed":
-		i.state = "opened"
-	}
+	i.happen(event)
 	if names, ok := c.said["labels"]; ok && s.Reporter {
 		i.labels = nil
 		i.label(names)

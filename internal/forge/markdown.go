@@ -1,0 +1,201 @@
+package forge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// cutNote is what a text ends with that was cut.
+	cutNote = "*The rest is cut off: it is more than the forge takes.*"
+	// longLine is how many characters a line has that is worth a part of it.
+	longLine = 400
+)
+
+// Fit cuts Markdown to so many characters, at the end of a line if it can. What is
+// open there, a block of code, <details> or a hidden comment, is closed, and a last
+// line says that it was cut. A text that fits stays as it is.
+func Fit(body string, limit int) string {
+	if utf8.RuneCountInString(body) <= limit {
+		return body
+	}
+	var open, then nesting // of all that was read, and of what is kept
+	read, kept, left, room := 0, 0, limit, limit
+	for line := range strings.Lines(body) {
+		open, read, left = open.after(line), read+len(line), left-utf8.RuneCountInString(line)
+		if left < 0 {
+			break
+		}
+		if utf8.RuneCountInString(open.end()) <= left {
+			then, kept, room = open, read, left
+		}
+	}
+	room -= utf8.RuneCountInString(then.end())
+	if room < 0 {
+		return string([]rune(cutNote)[:max(0, min(limit, len(cutNote)))])
+	}
+	next, _, _ := strings.Cut(body[kept:], "\n")
+	text := strings.TrimRight(body[:kept]+then.part(next, room), "\r\n")
+	return strings.TrimLeft(text+then.end(), "\n")
+}
+
+// nesting is what is open after some lines of Markdown.
+type nesting struct {
+	fence  string   // that a block of code began with; "" outside
+	hidden bool     // in a comment of HTML
+	raw    bool     // in a block of HTML, in which nothing is Markdown up to an empty line
+	tags   []string // outermost first
+}
+
+var (
+	fenceLine = regexp.MustCompile("^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
+	tagLine   = regexp.MustCompile(`(?i)^ {0,3}</?(details|summary)\b`)
+	tag       = regexp.MustCompile(`(?i)<!--|<(/?)(details|summary)\b[^<>]*>`)
+)
+
+// after gives what is open after one more line.
+func (n nesting) after(line string) nesting {
+	line = strings.TrimRight(line, "\r\n")
+	indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+	switch {
+	case n.fence != "":
+		if text := strings.TrimSpace(line); !indented && len(text) >= len(n.fence) && strings.Trim(text, n.fence[:1]) == "" {
+			n.fence = ""
+		}
+		return n
+	case n.hidden:
+		return n.inline(line)
+	case strings.TrimSpace(line) == "":
+		n.raw = false
+		return n
+	case indented: // code
+		return n
+	}
+	if m := fenceLine.FindStringSubmatch(line); m != nil && !n.raw {
+		n.fence = m[1] + m[2]
+		return n
+	}
+	n.raw = n.raw || tagLine.MatchString(line)
+	if !n.raw {
+		line = withoutCode(line)
+	}
+	return n.inline(line)
+}
+
+// inline follows the tags and hidden comments of a line.
+func (n nesting) inline(line string) nesting {
+	for {
+		if n.hidden {
+			_, rest, ended := strings.Cut(line, "--"+">")
+			if !ended {
+				return n
+			}
+			n.hidden, line = false, rest
+		}
+		m := tag.FindStringSubmatchIndex(line)
+		if m == nil {
+			return n
+		}
+		before, name := line[:m[0]], ""
+		if m[4] >= 0 {
+			name = strings.ToLower(line[m[4]:m[5]])
+		}
+		switch {
+		case strings.HasSuffix(before, `\`): // it is text
+		case name == "":
+			n.hidden = true
+		case m[2] == m[3]:
+			n.tags = append(slices.Clone(n.tags), name)
+		case slices.Contains(n.tags, name):
+			n.tags = slices.Clone(n.tags[:lastIndex(n.tags, name)])
+		}
+		line = line[m[1]:]
+	}
+}
+
+func lastIndex(all []string, one string) int {
+	i := len(all) - 1
+	for i >= 0 && all[i] != one {
+		i--
+	}
+	return i
+}
+
+// withoutCode takes from a line what is between backticks.
+func withoutCode(line string) string {
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(line, "`")
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		code := strings.TrimLeft(rest, "`")
+		ticks := strings.Repeat("`", len(rest)-len(code)+1)
+		if i := closing(code, ticks); i >= 0 {
+			code = code[i:]
+		}
+		line = code
+	}
+}
+
+// closing gives where code ends that began with so many backticks; -1 if it does not.
+func closing(code, ticks string) int {
+	for at := 0; ; {
+		i := strings.Index(code[at:], ticks)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		end := at + len(code[at:]) - len(strings.TrimLeft(code[at:], "`"))
+		if end-at == len(ticks) {
+			return end
+		}
+		at = end
+	}
+}
+
+// end closes what is open, and says that this is not all.
+func (n nesting) end() string {
+	var b strings.Builder
+	if n.hidden {
+		b.WriteString("\n--" + ">")
+	}
+	if n.fence != "" {
+		b.WriteString("\n" + n.fence)
+	}
+	if len(n.tags) > 0 {
+		b.WriteString("\n")
+	}
+	for _, name := range slices.Backward(n.tags) {
+		b.WriteString("\n</" + name + ">")
+	}
+	return b.String() + "\n\n" + cutNote
+}
+
+// part gives a part of a long line, up to where something could begin that has to
+// be closed; "" if that is not worth it.
+func (n nesting) part(line string, most int) string {
+	text := []rune(line)
+	if len(text) < longLine || most < longLine/2 {
+		return ""
+	}
+	part := string(text[:min(len(text), most)-1])
+	if n.fence == "" {
+		part = part[:indexAny(part, "<`[~")]
+	}
+	if strings.TrimSpace(part) == "" {
+		return ""
+	}
+	return part + "…"
+}
+
+// indexAny gives where one of some characters is, and the end if none is.
+func indexAny(text, chars string) int {
+	if i := strings.IndexAny(text, chars); i >= 0 {
+		return i
+	}
+	return len(text)
+}

@@ -1,0 +1,122 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// graphqlPath gives where GraphQL is, seen from the REST API: on a server of one's
+// own it is beside it.
+func (g *Forge) graphqlPath() string {
+	if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") {
+		return "../graphql"
+	}
+	return "graphql"
+}
+
+// ask does what only GraphQL can.
+func ask[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
+	found, _, err := call(g, op, func() (T, *gh.Response, error) {
+		var answer struct {
+			Data   T
+			Errors graphqlErrors
+		}
+		sent := map[string]any{"query": query}
+		if variables != nil {
+			sent["variables"] = variables
+		}
+		req, err := g.client.NewRequest(http.MethodPost, g.graphqlPath(), sent)
+		if err != nil {
+			return answer.Data, nil, err
+		}
+		got, err := g.client.Do(ctx, req, &answer)
+		if err == nil && len(answer.Errors) > 0 {
+			err = answer.Errors
+		}
+		return answer.Data, got, err
+	})
+	return found, err
+}
+
+// graphqlErrors are what GraphQL refuses, in an answer that is 200.
+type graphqlErrors []struct{ Type, Message string }
+
+// Error says all of them in one line.
+func (e graphqlErrors) Error() string {
+	var all []string
+	for _, one := range e {
+		all = append(all, one.Message)
+	}
+	return oneLine(strings.Join(all, ": "))
+}
+
+func (e graphqlErrors) has(kinds ...string) bool {
+	for _, one := range e {
+		if slices.Contains(kinds, one.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+func explainGraphQL(what string, e graphqlErrors) error {
+	r := &forge.Refusal{What: what, Said: e.Error()}
+	switch {
+	case e.has("NOT_FOUND"):
+		r.Kind = forge.ErrNotFound
+		r.Advice = "see whether the token may see it: GitHub says the same of what is not there and of what is private"
+	case e.has("FORBIDDEN", "INSUFFICIENT_SCOPES"):
+		r.Said = "the token may not do that: " + r.Said
+		r.Advice = "let the token write pull requests and contents (fine-grained and App: Pull requests and Contents read and write; classic: repo)"
+	}
+	return r
+}
+
+const viewerQuery = `query { viewer { login } }`
+
+// self gives who the token is of, which is asked once. That of an App ends with
+// [bot].
+func (g *Forge) self(ctx context.Context) (string, error) {
+	g.mu.Lock()
+	login := g.login
+	g.mu.Unlock()
+	if login != "" {
+		return login, nil
+	}
+	found, err := ask[struct{ Viewer struct{ Login string } }](ctx, g, "read the token's user", viewerQuery, nil)
+	if err != nil {
+		return "", err
+	}
+	if found.Viewer.Login == "" {
+		return "", &forge.Refusal{
+			What: "read the token's user", Said: "GitHub did not say", Advice: "see whether the address is that of GitHub's API",
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.login = found.Viewer.Login
+	return g.login, nil
+}
+
+const autoMergeQuery = `mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
+
+// enableAutoMerge has GitHub merge a pull request later, in one of its ways.
+func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, method string) error {
+	const op = "auto-merge a pull request"
+	done, err := ask[struct {
+		EnablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
+	}](ctx, g, op, autoMergeQuery, map[string]any{
+		"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": commit, "mergeMethod": strings.ToUpper(method)},
+	})
+	if err == nil && done.EnablePullRequestAutoMerge.PullRequest.Number != p.GetNumber() {
+		err = &forge.Refusal{What: op + " of " + g.repo(), Said: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
+	}
+	return err
+}

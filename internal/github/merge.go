@@ -1,0 +1,111 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// methods are the ways to merge, the first that a repository allows is taken.
+var methods = []string{"merge", "squash", "rebase"}
+
+// What GitHub's refusals to merge are told apart by.
+const (
+	methodRefused = "not allowed on this repository"
+	autoRefused   = "not allowed for this repository"
+	noRules       = "protected branch rules not configured"
+	isClean       = "in clean status"
+	isCleanHooked = "in has_hooks status"
+	isInState     = " status"
+)
+
+// Merge merges one of our pull requests if it is still at commit. What is merged
+// already stays so.
+func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
+	p, err := g.toMerge(ctx, number, commit)
+	if p == nil || err != nil {
+		return err
+	}
+	return g.mergeNow(ctx, number, commit)
+}
+
+// toMerge reads a pull request of ours that is to be merged at a commit; nil if it
+// is merged.
+func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.PullRequest, error) {
+	p, pull, _, err := g.find(ctx, number)
+	what := fmt.Sprintf("merge pull request %d of %s", number, g.repo())
+	switch {
+	case err != nil || pull.State == forge.Merged:
+		return nil, err
+	case pull.State != forge.Open:
+		return nil, &forge.Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
+	case pull.Commit != commit:
+		return nil, &forge.Refusal{What: what, Said: "it is at " + oneLine(pull.Commit), Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	}
+	return p, nil
+}
+
+func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
+	return anyMethod(func(method string) error {
+		_, answer, err := call(g, "merge a pull request", func() (*gh.PullRequestMergeResult, *gh.Response, error) {
+			return g.client.PullRequests.Merge(ctx, g.owner, g.name, number, "", &gh.PullRequestOptions{SHA: commit, MergeMethod: method})
+		})
+		var r *forge.Refusal
+		if answer == nil || !errors.As(err, &r) {
+			return err
+		}
+		switch answer.StatusCode {
+		case http.StatusConflict:
+			r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
+		case http.StatusMethodNotAllowed:
+			r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what is missing"
+		}
+		return r
+	})
+}
+
+// anyMethod merges in the first way that the repository allows.
+func anyMethod(merge func(method string) error) (err error) {
+	for _, method := range methods {
+		if err = merge(method); !refused(err, methodRefused) {
+			return err
+		}
+	}
+	return err
+}
+
+// refused reports whether GitHub refused something with such a phrase, which is all
+// that it tells these apart by.
+func refused(err error, phrase string) bool {
+	var r *forge.Refusal
+	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Said), phrase)
+}
+
+// AutoMerge has GitHub merge one of our pull requests once nothing that the branch
+// requires is missing; now, if nothing is.
+func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+	p, err := g.toMerge(ctx, number, commit)
+	if p == nil || err != nil || p.AutoMerge != nil {
+		return err
+	}
+	err = anyMethod(func(method string) error { return g.enableAutoMerge(ctx, p, commit, method) })
+	var r *forge.Refusal
+	switch {
+	case refused(err, isClean) || refused(err, isCleanHooked):
+		return g.mergeNow(ctx, number, commit)
+	case !errors.As(err, &r) || r.Kind != nil:
+	case refused(err, autoRefused):
+		r.Kind, r.Advice = forge.ErrUnsupported, "allow auto-merge in the repository's settings, General, Pull Requests"
+	case refused(err, noRules):
+		r.Kind, r.Advice = forge.ErrUnsupported, "have the branch require a status check or a review, so that GitHub knows what to wait for"
+	case refused(err, isInState): // as unstable: something that is not required has failed, or is not over
+		r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what has failed; GitHub waits only for checks that the branch requires"
+	}
+	return err
+}

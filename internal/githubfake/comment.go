@@ -1,0 +1,84 @@
+package githubfake
+
+import (
+	"net/http"
+	"strings"
+)
+
+// comment is one of an issue or pull request.
+type comment struct {
+	id           int
+	author, body string
+}
+
+// loginOf gives who a token is of; "" for nobody. That of an App is a bot.
+func (s *Server) loginOf(token string) string {
+	switch {
+	case token == "":
+		return ""
+	case token == s.Token:
+		return "fairlead"
+	case s.app != nil && s.app.tokens[token]:
+		return "fairlead-app[bot]"
+	}
+	return ""
+}
+
+func (c *comment) object() object {
+	kind := "User"
+	if strings.HasSuffix(c.author, "[bot]") {
+		kind = "Bot"
+	}
+	return object{"id": c.id, "body": c.body, "user": object{"login": c.author, "type": kind}}
+}
+
+func (s *Server) listComments(c call) reply {
+	all := []any{}
+	for _, one := range c.item.comments {
+		all = append(all, one.object())
+	}
+	return s.page(c.query, all)
+}
+
+func (s *Server) addComment(c call) reply {
+	if bad := badComment(c.text("body")); bad != nil {
+		return *bad
+	}
+	return reply{status: http.StatusCreated, value: s.comment(c.item, c.login, c.text("body")).object()}
+}
+
+func badComment(body string) *reply {
+	switch {
+	case strings.TrimSpace(body) == "":
+		bad := fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "IssueComment", "code": "missing_field", "field": "body"})
+		return &bad
+	case len([]rune(body)) > 65536:
+		bad := invalid("IssueComment", "body is too long (maximum is 65536 characters)")
+		return &bad
+	}
+	return nil
+}
+
+// comment adds a comment.
+func (s *Server) comment(i *item, author, body string) *comment {
+	s.comments++
+	one := &comment{s.comments, author, body}
+	i.comments = append(i.comments, one)
+	return one
+}
+
+func (s *Server) editComment(c call) reply {
+	for _, i := range c.repo.items {
+		for _, one := range i.comments {
+			if one.id != number(c.params["comment_id"]) {
+				continue
+			}
+			if bad := badComment(c.text("body")); bad != nil {
+				return *bad
+			}
+			one.body = c.text("body")
+			return reply{status: http.StatusOK, value: one.object()}
+		}
+	}
+	return fail(http.StatusNotFound, "Not Found")
+}

@@ -1,0 +1,103 @@
+package githubfake
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// graphqlPrefix is where GraphQL is, as on a GitHub Enterprise Server.
+const graphqlPrefix = "/api/graphql"
+
+// graphqlPath is that as requests note it.
+const graphqlPath = "/graphql"
+
+// documents are the requests that are known. No description checks them; see
+// README.md.
+var documents = map[string]func(*Server, string, object) reply{
+	"query { viewer { login } }": (*Server).showViewer,
+	"mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }": (*Server).enableAutoMerge,
+}
+
+// answerGraphQL answers a request; one that is not known fails the test.
+func (s *Server) answerGraphQL(req *http.Request, body []byte) answer {
+	var sent struct {
+		Query     string
+		Variables object
+	}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		s.t.Errorf("GraphQL: %v", err)
+	}
+	do := documents[strings.Join(strings.Fields(sent.Query), " ")]
+	if do == nil || req.Method != http.MethodPost {
+		s.t.Errorf("GraphQL: %s %q is not known", req.Method, sent.Query)
+		return fail(http.StatusNotFound, "Not Found").encoded()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	login := s.loginOf(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
+	if login == "" {
+		return fail(http.StatusUnauthorized, "Bad credentials").encoded()
+	}
+	return do(s, login, sent.Variables).encoded()
+}
+
+// refuse is how GraphQL refuses.
+func refuse(kind, path, message string) reply {
+	return reply{status: http.StatusOK, value: object{
+		"data": object{path: nil}, "errors": []any{object{"type": kind, "path": []string{path}, "message": message}},
+	}}
+}
+
+func (s *Server) showViewer(login string, _ object) reply {
+	return reply{status: http.StatusOK, value: object{"data": object{"viewer": object{"login": login}}}}
+}
+
+func (s *Server) enableAutoMerge(login string, variables object) reply {
+	const path = "enablePullRequestAutoMerge"
+	input, _ := variables["input"].(object)
+	text := func(name string) string {
+		value, _ := input[name].(string)
+		return value
+	}
+	for name := range input {
+		if !slices.Contains([]string{"pullRequestId", "expectedHeadOid", "mergeMethod"}, name) {
+			s.t.Errorf("GraphQL: the field %q is not known", name)
+		}
+	}
+	r, i := s.node(text("pullRequestId"))
+	if i == nil {
+		return refuse("NOT_FOUND", path, "Could not resolve to a node with the global id of '"+text("pullRequestId")+"'.")
+	}
+	method, ok := map[string]string{"MERGE": "merge", "SQUASH": "squash", "REBASE": "rebase"}[text("mergeMethod")]
+	state, _ := s.mergeState(r, i)
+	switch {
+	case !ok:
+		s.t.Errorf("GraphQL: %q is no way to merge", text("mergeMethod"))
+		return refuse("UNPROCESSABLE", path, "no such way to merge")
+	case r.settings.NoAutoMerge:
+		return refuse("UNPROCESSABLE", path, "Auto merge is not allowed for this repository")
+	case !r.allows(method):
+		return refuse("UNPROCESSABLE", path, methodNames[method]+" are not allowed on this repository")
+	case text("expectedHeadOid") != i.pull.commit:
+		return refuse("UNPROCESSABLE", path, "Head sha didn't match expected")
+	case state != "blocked":
+		return refuse("UNPROCESSABLE", path, "Pull request Pull request is in "+state+" status")
+	}
+	i.pull.auto, i.pull.autoBy = method, login
+	return reply{status: http.StatusOK, value: object{"data": object{path: object{"pullRequest": object{"number": i.number}}}}}
+}
+
+// node gives the pull request with a node id, as it is now.
+func (s *Server) node(id string) (*repository, *item) {
+	for _, r := range s.repositories {
+		s.look(r)
+		for _, i := range r.items {
+			if i.pull != nil && r.node(i) == id {
+				return r, i
+			}
+		}
+	}
+	return nil, nil
+}

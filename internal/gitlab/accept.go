@@ -1,0 +1,83 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Merge merges one of our merge requests, in the way that is the project's own, if
+// it is still at commit. What is merged already stays so.
+func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
+	m, err := g.toMerge(ctx, number, commit)
+	if m == nil || err != nil {
+		return err
+	}
+	return g.accept(ctx, "merge a merge request", number, gl.AcceptMergeRequestOptions{SHA: &commit})
+}
+
+// toMerge reads a merge request of ours that is to be merged at a commit; nil if it
+// is merged.
+func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeRequest, error) {
+	m, pull, _, err := g.find(ctx, number)
+	what := fmt.Sprintf("merge merge request %d of %s", number, g.project)
+	switch {
+	case err != nil || pull.State == forge.Merged:
+		return nil, err
+	case pull.State != forge.Open:
+		return nil, &forge.Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
+	case pull.Commit != commit:
+		return nil, &forge.Refusal{What: what, Said: "it is at " + oneLine(pull.Commit), Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	}
+	return &m, nil
+}
+
+// notYet is how GitLab, from its first version to the last, says that something is
+// missing.
+var notYet = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity}
+
+func (g *Forge) accept(ctx context.Context, op string, number int, o gl.AcceptMergeRequestOptions) error {
+	_, answer, err := ask[struct{}](ctx, g, op, http.MethodPut, mergeRequestPath(number)+"/merge", &o)
+	var r *forge.Refusal
+	if answer == nil || !errors.As(err, &r) {
+		return err
+	}
+	switch status := answer.StatusCode; {
+	case status == http.StatusConflict:
+		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
+	case slices.Contains(notYet, status):
+		r.Kind, r.Advice = forge.ErrNotYet, "see on the merge request what is missing"
+	case status == http.StatusUnauthorized: // the token was good for reading it
+		r.Said = "the token's user may not merge this: 401"
+		r.Advice = "let it merge into the branch: see the project's settings, Repository, Protected branches"
+	}
+	return r
+}
+
+// AutoMerge has GitLab merge one of our merge requests once its pipeline has
+// succeeded and nothing else is missing; now, if there is nothing to wait for.
+func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+	m, err := g.toMerge(ctx, number, commit)
+	if m == nil || err != nil || m.AutoMerge {
+		return err
+	}
+	o := gl.AcceptMergeRequestOptions{SHA: &commit}
+	if !m.isDone() {
+		o.AutoMerge = new(true)
+		//lint:ignore SA1019 GitLab before 17.11 knows only this one, which is to go one day
+		o.MergeWhenPipelineSucceeds = new(true)
+	}
+	return g.accept(ctx, "auto-merge a merge request", number, o)
+}
+
+// isDone reports whether a merge request can be merged and no pipeline of it runs:
+// GitLab does not wait for one that is not there.
+func (m *mergeRequest) isDone() bool {
+	return m.MergeStatus == "mergeable" && (m.HeadPipeline == nil || m.HeadPipeline.Status == "success" || m.HeadPipeline.Status == "skipped")
+}

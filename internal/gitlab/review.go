@@ -1,0 +1,114 @@
+package gitlab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Changes gives the open merge requests for a branch, by whomever, newest first, but
+// for our own. A mark in one of a fork does not make it ours.
+func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
+	found, err := pages[mergeRequest](ctx, g, "list open merge requests", mergeRequests, func(o gl.ListOptions) any {
+		return &gl.ListProjectMergeRequestsOptions{
+			State: new("opened"), Scope: new("all"), TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Change
+	for _, m := range found {
+		if m.IID == 0 || m.State != "opened" || m.TargetBranch != base || m.SHA == "" {
+			continue
+		}
+		if err := g.check(m.item); err != nil {
+			return nil, err
+		}
+		if _, _, err := g.read(m); errors.Is(err, forge.ErrNotFound) {
+			all = append(all, forge.Change{
+				Number: m.IID, Head: m.SourceBranch, Commit: m.SHA, Base: m.TargetBranch, Title: m.Title, URL: m.WebURL,
+				Fork: m.SourceProjectID == 0 || m.SourceProjectID != m.TargetProjectID, // it is 0 when the fork is gone
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b forge.Change) int { return cmp.Compare(b.Number, a.Number) })
+	// One is on two pages if another was opened in between.
+	return slices.CompactFunc(all, func(a, b forge.Change) bool { return a.Number == b.Number }), nil
+}
+
+// user is what we read of one.
+type user struct {
+	ID int64 `json:"id"`
+}
+
+// note is what we read of a comment.
+type note struct {
+	ID     int64  `json:"id"`
+	Body   string `json:"body"`
+	Author user   `json:"author"`
+	System bool   `json:"system"` // GitLab wrote it
+}
+
+// maxNote is how many characters GitLab takes of a comment.
+const maxNote = 1_000_000
+
+// Comment makes the one comment of ours with this mark say this. The mark is not
+// enough: it is to be by who the token is of, as everybody can write one.
+func (g *Forge) Comment(ctx context.Context, number int, mark, body string) error {
+	text, err := forge.WriteComment(mark, tame(body), maxNote)
+	if err != nil {
+		return err
+	}
+	self, err := g.self(ctx)
+	if err != nil {
+		return err
+	}
+	notes := mergeRequestPath(number) + "/notes"
+	all, err := pages[note](ctx, g, "list comments", notes, func(o gl.ListOptions) any {
+		return &gl.ListMergeRequestNotesOptions{OrderBy: new("created_at"), Sort: new("asc"), ListOptions: o}
+	})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(n note) bool { return n.Author.ID == self && !n.System && forge.IsComment(n.Body, mark) })
+	said := struct {
+		Body string `json:"body"`
+	}{text}
+	switch {
+	case i < 0:
+		_, _, err = ask[note](ctx, g, "comment", http.MethodPost, notes, said)
+	case !forge.SameComment(all[i].Body, text):
+		_, _, err = ask[note](ctx, g, "edit a comment", http.MethodPut, fmt.Sprintf("%s/%d", notes, all[i].ID), said)
+	}
+	return err
+}
+
+// self gives who the token is of, which is asked once.
+func (g *Forge) self(ctx context.Context) (int64, error) {
+	g.mu.Lock()
+	known := g.user
+	g.mu.Unlock()
+	if known != 0 {
+		return known, nil
+	}
+	const op = "read the token's user"
+	found, _, err := ask[user](ctx, g, op, http.MethodGet, "/user", nil)
+	if err != nil {
+		return 0, err
+	}
+	if found.ID == 0 {
+		return 0, &forge.Refusal{What: op, Said: "GitLab did not say", Advice: "see whether the address is that of GitLab's API"}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.user = found.ID
+	return g.user, nil
+}

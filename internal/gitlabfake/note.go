@@ -1,0 +1,70 @@
+package gitlabfake
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The users that there are.
+var (
+	fairlead = object{"id": 7, "username": "fairlead"} // has the token
+	person   = object{"id": 8, "username": "alice"}
+)
+
+// note is a comment on a merge request.
+type note struct {
+	id     int64
+	author object
+	body   string
+}
+
+func (n *note) object() object {
+	return object{"id": n.id, "body": n.body, "author": n.author, "system": false}
+}
+
+func (s *Server) listNotes(c call) reply {
+	all := []any{}
+	for _, n := range c.item.notes {
+		if c.said["sort"] == "asc" {
+			all = append(all, n.object())
+		} else {
+			all = append([]any{n.object()}, all...)
+		}
+	}
+	return s.page(c, all)
+}
+
+// maxNote is how many characters a note has at most.
+const maxNote = 1_000_000
+
+func (s *Server) addNote(c call) reply {
+	if len([]rune(c.said["body"])) > maxNote {
+		return fail(http.StatusBadRequest, object{"note": []string{"is too long (maximum is 1000000 characters)"}})
+	}
+	text, event := obeyed(c.said["body"])
+	c.item.happen(event)
+	if strings.TrimSpace(text) == "" {
+		return fail(http.StatusBadRequest, object{"note": []string{"can't be blank"}})
+	}
+	return reply{status: http.StatusCreated, value: s.note(c.item, fairlead, text).object()}
+}
+
+// note adds a note.
+func (s *Server) note(i *item, author object, body string) *note {
+	s.ids++
+	n := &note{s.ids, author, body}
+	i.notes = append(i.notes, n)
+	return n
+}
+
+// editNote changes a note. GitLab obeys no commands in one that it had before.
+func (s *Server) editNote(c call) reply {
+	for _, n := range c.item.notes {
+		if strconv.FormatInt(n.id, 10) == c.last {
+			n.body = c.said["body"]
+			return reply{status: http.StatusOK, value: n.object()}
+		}
+	}
+	return notFound
+}
