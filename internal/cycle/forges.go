@@ -41,8 +41,10 @@ func (l *Loop) newForge(r *remote) (forge.Forge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", git.Redact(r.place), err)
 	}
+	limiter := l.remotes.keys.Limiter(r.place)
+	limiter.Watch(func(left int) { l.Metrics.RateLimitLeft(at.API, left) })
 	o := apiOptions{
-		repo: at.Repo, api: at.API, token: token, limiter: l.remotes.keys.Limiter(r.place),
+		repo: at.Repo, api: at.API, token: token, limiter: limiter,
 		observe: func(op string, took time.Duration, err error) { l.Metrics.ForgeCall(at.Kind, op, took, err != nil) }, now: l.Now,
 	}
 	return forges[at.Kind](o)

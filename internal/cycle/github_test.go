@@ -3,12 +3,15 @@ package cycle_test
 import (
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/cycle"
 	"github.com/fairlead-io/fairlead/internal/githubfake"
 	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -30,7 +33,8 @@ func TestGitHub(t *testing.T) {
 	w.secret = map[string]string{"TOKEN": fake.Token}
 	host := strings.TrimSuffix(fake.Git.URL(""), "/.git")
 	w.more += "remotes: [{url: \"" + host + "/\", token: {env: TOKEN}}]\n"
-	d := w.begin(w.data)
+	m := metrics.New("test")
+	d := w.begin(w.data, func(o *cycle.Options) { o.Metrics = m })
 	calls := func(most int) {
 		t.Helper()
 		before := len(fake.Requests())
@@ -61,8 +65,16 @@ func TestGitHub(t *testing.T) {
 	if len(said) == 0 || said[0].Context != "fairlead/dev" || said[0].State != "success" {
 		t.Errorf("the statuses of the control plane's commit are %+v", said)
 	}
-	if strings.Contains(w.logs.String(), fake.Token) {
-		t.Error("the log has the token")
+	answer := httptest.NewRecorder()
+	m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	figures := answer.Body.String()
+	for _, want := range []string{`fairlead_git_calls_total{host="127.0.0.1`, `operation="push"`, `operation="fetch"`, `fairlead_forge_calls_total{forge="github"`, `fairlead_forge_rate_limit_remaining`} {
+		if !strings.Contains(figures, want) {
+			t.Errorf("the metrics lack %s:\n%s", want, figures)
+		}
+	}
+	if strings.Contains(w.logs.String()+figures, fake.Token) {
+		t.Error("the log or the metrics have the token")
 	}
 }
 

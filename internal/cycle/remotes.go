@@ -130,6 +130,9 @@ func (r *remotes) remote(place string) (*remote, error) {
 	made, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
 		Credentials: r.keys.Git(place),
+		Observe: func(op string, took time.Duration, err error) {
+			r.Metrics.GitCall(op, git.Redact(place), took, err != nil)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -160,7 +163,6 @@ func (r *remotes) sync(ctx context.Context, m *remote) (moved bool, err error) {
 		m.round = 0 // it was not the remote that failed
 		return moved, err
 	}
-	r.Metrics.GitCall("poll", m.URL(), r.Now().Sub(now), err != nil)
 	recovered := err == nil && m.failures > 0
 	m.outcome(r, err)
 	return moved || recovered, err

@@ -14,6 +14,23 @@ import (
 type Limiter struct {
 	mu    sync.Mutex
 	until time.Time
+	watch func(left int)
+}
+
+// Watch has somebody told, after each answer that says so, how many requests are left
+// before the limit.
+func (l *Limiter) Watch(f func(left int)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watch = f
+}
+
+func (l *Limiter) tell(answer *http.Response) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if left, err := strconv.Atoi(limit(answer, "Remaining")); err == nil && l.watch != nil {
+		l.watch(left)
+	}
 }
 
 const (
@@ -49,6 +66,7 @@ func (l *Limiter) check(now time.Time) error {
 // note remembers what an answer says of the limits. It gives a RateLimit if the
 // request was refused because of them.
 func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error {
+	l.tell(answer)
 	wait, refused := patience(answer, body)
 	if wait <= 0 {
 		return nil

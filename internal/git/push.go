@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -45,7 +46,10 @@ func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.exchange(ctx, "push to", func(ctx context.Context) error { return m.push(ctx, pack, updates) })
+	started := time.Now()
+	err := m.exchange(ctx, "push to", func(ctx context.Context) error { return m.push(ctx, pack, updates) })
+	m.observe("push", started, err)
+	return err
 }
 
 func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) error {

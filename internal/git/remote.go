@@ -32,6 +32,9 @@ type RemoteOptions struct {
 	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
 	// minutes and half a minute.
 	Timeout, Stall time.Duration
+	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
+	// how long it took, and what went wrong; nil for nobody.
+	Observe func(op string, took time.Duration, err error)
 }
 
 const (
@@ -99,6 +102,7 @@ func (m *Remote) Others() string {
 func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	started := time.Now()
 	err = m.exchange(ctx, "fetch", func(ctx context.Context) error {
 		moved, err = m.sync(ctx)
 		if !errors.Is(err, ErrDamaged) {
@@ -110,7 +114,18 @@ func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
 		moved, err = m.sync(ctx)
 		return err
 	})
+	op := "poll"
+	if moved {
+		op = "fetch"
+	}
+	m.observe(op, started, err)
 	return moved, err
+}
+
+func (m *Remote) observe(op string, started time.Time, err error) {
+	if m.options.Observe != nil {
+		m.options.Observe(op, time.Since(started), err)
+	}
 }
 
 // exchange locks the mirror, bounds the time, and says in an error what failed.
