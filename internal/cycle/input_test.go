@@ -73,10 +73,11 @@ func TestEnvironmentGoes(t *testing.T) {
 	d.cycle()
 	d.want(map[string]status.State{"dev": status.Proposed})
 	after := gittest.Refs(t, w.server.Dir("out"))
-	for _, ref := range []string{"refs/heads/prod", "refs/heads/fairlead/prod"} {
-		if after[ref] != before[ref] {
-			t.Errorf("%s was %s and is %s", ref, before[ref], after[ref])
-		}
+	if ref := "refs/heads/prod"; after[ref] != before[ref] {
+		t.Errorf("%s was %s and is %s", ref, before[ref], after[ref])
+	}
+	if ref := "refs/heads/fairlead/prod"; after[ref] != "" {
+		t.Errorf("%s is still there", ref)
 	}
 	d.quiet("cp", "out")
 }
