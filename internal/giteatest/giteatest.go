@@ -47,6 +47,9 @@ const (
 // Start starts a server, which ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a real Gitea takes its time, and -short asks for less")
+	}
 	bin, err := program(t)
 	if err != nil && os.Getenv("FAIRLEAD_GITEA") == "require" {
 		t.Fatal(err)
