@@ -52,16 +52,11 @@ type Forge struct {
 	now         func() time.Time
 
 	mu         sync.Mutex
-	said       map[statusKey]forge.Status // what we said last
-	labelled   bool                       // the label of our issues is there
-	unlabelled error                      // why no issue is opened any more
-	user       int64                      // whom the token is of, once that was asked
+	said       forge.Said // what we said last
+	labelled   bool       // the label of our issues is there
+	unlabelled error      // why no issue is opened any more
+	user       int64      // whom the token is of, once that was asked
 }
-
-type statusKey struct{ commit, context string }
-
-// maxSaid bounds how many statuses are remembered.
-const maxSaid = 1024
 
 // New makes a Forge; nothing is read yet.
 func New(o Options) (*Forge, error) {
@@ -79,7 +74,7 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Forge{owner: owner, name: name, url: at, client: client, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+	return &Forge{owner: owner, name: name, url: at, client: client, observe: o.Observe, now: o.Now}, nil
 }
 
 // Name is "gitea".

@@ -14,8 +14,7 @@ const maxDescription = 140
 // SetStatus says how a commit fares. What was said by us already is not said again:
 // Gitea keeps every status.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	key := statusKey{commit, s.Context}
-	if g.saidAlready(key, s) {
+	if g.said.Already(commit, s) {
 		return nil
 	}
 	_, _, err := call(ctx, g, "set a status", func(c *sdk.Client) (*sdk.Status, *sdk.Response, error) {
@@ -27,18 +26,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.said) >= maxSaid {
-		clear(g.said)
-	}
-	g.said[key] = s
+	g.said.Note(commit, s)
 	return nil
-}
-
-func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	said, ok := g.said[key]
-	return ok && said == s
 }

@@ -52,15 +52,10 @@ type Forge struct {
 	now         func() time.Time
 
 	mu        sync.Mutex
-	said      map[statusKey]forge.Status // what we said last
-	unlabeled error                      // why no issue is opened any more
-	login     string                     // whom the token is of, once that was asked
+	said      forge.Said // what we said last
+	unlabeled error      // why no issue is opened any more
+	login     string     // whom the token is of, once that was asked
 }
-
-type statusKey struct{ commit, context string }
-
-// maxSaid bounds how many statuses are remembered.
-const maxSaid = 1024
 
 // New makes a Forge; nothing is read yet.
 func New(o Options) (*Forge, error) {
@@ -75,7 +70,7 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Forge{owner: owner, name: name, client: client, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+	return &Forge{owner: owner, name: name, client: client, observe: o.Observe, now: o.Now}, nil
 }
 
 // Name is "github".
@@ -326,8 +321,7 @@ const maxDescription = 140
 // SetStatus says how a commit fares. What was said by us already is not said again:
 // GitHub keeps every status, and takes no more than a thousand.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	key := statusKey{commit, s.Context}
-	if g.saidAlready(key, s) {
+	if g.said.Already(commit, s) {
 		return nil
 	}
 	status := &gh.RepoStatus{
@@ -342,18 +336,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.said) >= maxSaid {
-		clear(g.said)
-	}
-	g.said[key] = s
+	g.said.Note(commit, s)
 	return nil
-}
-
-func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	said, ok := g.said[key]
-	return ok && said == s
 }

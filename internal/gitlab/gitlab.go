@@ -51,9 +51,9 @@ type Forge struct {
 	now     func() time.Time
 
 	mu        sync.Mutex
-	said      map[statusKey]forge.Status // what we said last
-	unlabeled error                      // why no issue is opened any more
-	user      int64                      // whom the token is of, once that was asked
+	said      forge.Said // what we said last
+	unlabeled error      // why no issue is opened any more
+	user      int64      // whom the token is of, once that was asked
 }
 
 const publicAPI = "https://gitlab.com/api/v4"
@@ -80,7 +80,7 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of GitLab's API: %w", err)
 	}
-	return &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now, said: map[statusKey]forge.Status{}}, nil
+	return &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now}, nil
 }
 
 // Name is "gitlab".
@@ -168,17 +168,11 @@ const maxDescription = 255
 // outcomes are GitLab's words.
 var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
 
-type statusKey struct{ commit, context string }
-
-// maxSaid bounds how many statuses are remembered.
-const maxSaid = 1024
-
 // SetStatus says how a commit fares, as a job of a pipeline from outside. What was
 // said by us already is not said again. GitLab refuses to make a pending status
 // pending; it is that then, even if its description stays as it was.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	key := statusKey{commit, s.Context}
-	if g.saidAlready(key, s) {
+	if g.said.Already(commit, s) {
 		return nil
 	}
 	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
@@ -189,18 +183,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil && !isAlready(err, o.State) {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.said) >= maxSaid {
-		clear(g.said)
-	}
-	g.said[key] = s
+	g.said.Note(commit, s)
 	return nil
-}
-
-func (g *Forge) saidAlready(key statusKey, s forge.Status) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	said, ok := g.said[key]
-	return ok && said == s
 }
