@@ -112,12 +112,12 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 // compare gives what differs in an environment, and says what is wrong with either
 // side.
 func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (difference, error) {
-	workloads := map[string]string{}
+	var models []*model.Model
 	var trees [2]tree.Tree
 	var problems [2]problem.List
 	for i, s := range sides {
 		var err error
-		if trees[i], problems[i], err = d.tree(ctx, env, s, workloads); err != nil {
+		if trees[i], problems[i], err = d.tree(ctx, env, s, &models); err != nil {
 			return difference{}, err
 		}
 	}
@@ -127,7 +127,7 @@ func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (d
 		result.Problems = slices.Concat(problems[0], problems[1]).Sorted()
 		return result, nil
 	}
-	report := impact.Of(trees[0], trees[1], impact.Options{Workload: func(target string) string { return workloads[target] }})
+	report := impact.Of(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
 	result.Report = &report
 	if d.unified {
 		var b strings.Builder
@@ -152,9 +152,9 @@ func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem
 	}
 }
 
-// tree gives one side of an environment, and notes which workload each target is
-// of.
-func (d *diffCommand) tree(ctx context.Context, env string, s side, workloads map[string]string) (tree.Tree, problem.List, error) {
+// tree gives one side of an environment, and adds the model that it was rendered from,
+// if there is one.
+func (d *diffCommand) tree(ctx context.Context, env string, s side, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
 		files, err := source.Folder(s.arg)
 		return output.Owned(files), nil, err
@@ -166,14 +166,8 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, workloads ma
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
-	noteWorkloads(r.Model, workloads)
+	*models = append(*models, r.Model)
 	return r.Tree, r.Problems, nil
-}
-
-func noteWorkloads(m *model.Model, into map[string]string) {
-	for _, t := range m.Targets {
-		into[t.Name] = t.Workload
-	}
 }
 
 // text gives the meaning of the change for each environment, and then its lines.

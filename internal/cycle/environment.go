@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
 	"strings"
 	"time"
 
@@ -55,7 +54,7 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 	if e.attempt.err == nil {
 		e.place = ""
 		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
-			e.place = strings.Join([]string{git.Normalize(l.place(to.Repo)), to.Branch, folder(to)}, " ")
+			e.place = strings.Join([]string{git.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
 		}
 	}
 	e.attempt.took = l.Now().Sub(started)
@@ -183,7 +182,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 	}
 	if to != nil {
-		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: folder(to), Wanted: r.Tree.ID().String()}
+		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Wanted: r.Tree.ID().String()}
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
@@ -208,9 +207,6 @@ func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 	}
 	return m.GitOpsRepos[0]
 }
-
-// folder gives the folder of the output as trees have it: "" for the root.
-func folder(to *model.GitOpsRepo) string { return strings.Trim(path.Clean("/"+to.Path), "/") }
 
 // digest names everything that a report depends on.
 func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote, pull *status.Pull) ([sha256.Size]byte, error) {
@@ -254,10 +250,6 @@ func inputs(commits []source.Commit) []status.Input {
 
 // propose publishes, and fills in the report.
 func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, to *model.GitOpsRepo, out *remote, report *status.Environment) error {
-	workloads := map[string]string{}
-	for _, t := range r.Model.Targets {
-		workloads[t.Name] = t.Workload
-	}
 	f, err := l.forge(out)
 	if err != nil && l.Settings.Write {
 		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
@@ -267,7 +259,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
-		Workload: func(target string) string { return workloads[target] }, Merge: publish.Merge(l.Settings.Merge[e.name]),
+		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.Settings.Merge[e.name]),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

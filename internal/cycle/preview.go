@@ -236,11 +236,7 @@ func (l *Loop) previewEnvironment(ctx context.Context, name string, before, afte
 	}
 	p.stops = now.Problems.Stops()
 	if !p.stops && !old.Problems.Stops() {
-		workloads := map[string]string{}
-		for _, t := range slices.Concat(old.Model.Targets, now.Model.Targets) {
-			workloads[t.Name] = t.Workload
-		}
-		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: func(target string) string { return workloads[target] }})
+		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
 	}
 	return p, nil
 }

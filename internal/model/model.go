@@ -197,6 +197,19 @@ func (m *Model) PromotedCommit() string {
 	return ""
 }
 
+// WorkloadOf gives a function from deployment targets of the models, by their full
+// names, to the workloads that they belong to: "" where none is known. In several
+// models, the last one counts.
+func WorkloadOf(models ...*Model) func(target string) string {
+	workloads := map[string]string{}
+	for _, m := range models {
+		for _, t := range m.Targets {
+			workloads[t.Name] = t.Workload
+		}
+	}
+	return func(target string) string { return workloads[target] }
+}
+
 // Template finds a template by name; nil if there is none.
 func (m *Model) Template(name string) *Template {
 	return find(m.Templates, name, func(t *Template) *Object { return &t.Object })

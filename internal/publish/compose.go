@@ -253,7 +253,7 @@ func bare(t tree.Tree) tree.Tree { return put(put(t, RecordFile, nil), output.Tr
 
 // replaceFolder gives a tree in which a folder holds something else.
 func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
-	folder = cleanFolder(folder)
+	folder = CleanFolder(folder)
 	if folder == "" {
 		return with
 	}
@@ -261,5 +261,5 @@ func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
 	return tree.FromEntries(append(without(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
 }
 
-// cleanFolder gives a path as trees have it: "" for the root.
-func cleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }
+// CleanFolder gives a path as trees have it: "" for the root.
+func CleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }

@@ -68,7 +68,7 @@ func digestOf(environment, root string) string { return digest(environment, root
 // contentOf names what is proposed, whatever else is on the branch. It is in the pull
 // request, so that one that was closed is not opened again for the same content.
 func contentOf(p Proposal) string {
-	return digest(p.Environment, cleanFolder(p.Folder), bare(p.Rendered).ID().String())
+	return digest(p.Environment, CleanFolder(p.Folder), bare(p.Rendered).ID().String())
 }
 
 func digest(parts ...string) string {

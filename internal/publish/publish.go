@@ -169,7 +169,7 @@ func (w *work) run(ctx context.Context) (Result, error) {
 
 // compose finds out what the folder is to hold.
 func (w *work) compose() (err error) {
-	folder := cleanFolder(w.p.Folder)
+	folder := CleanFolder(w.p.Folder)
 	if folder != "" {
 		if err := tree.CheckPath(folder); err != nil {
 			return blocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
