@@ -3,8 +3,6 @@ package forge
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -305,65 +303,6 @@ func (p *Plain) Merge(ctx context.Context, number int, commit string) error {
 		return fmt.Errorf("pull request %d: %w", number, ErrMoved)
 	}
 	return err
-}
-
-// SetStatus keeps the status in a document of the commit.
-func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
-	return p.again(ctx, func() error {
-		r, err := p.statuses(commit)
-		if err != nil {
-			return err
-		}
-		text, err := encode(statusText(s))
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256([]byte(s.Context))
-		file := hex.EncodeToString(sum[:8]) + ".yaml"
-		if r.files[file] == text {
-			return nil
-		}
-		r.files[file] = text
-		old, err := p.oldStatuses(r.ref)
-		if err != nil {
-			return err
-		}
-		return p.writeAndRemove(ctx, r, fmt.Sprintf("%s: %s", s.Context, s.Outcome), old)
-	})
-}
-
-type statusText struct {
-	Context     string  `yaml:"context"`
-	Outcome     Outcome `yaml:"state"`
-	Description string  `yaml:"description"`
-	URL         string  `yaml:"url,omitempty"`
-}
-
-func (p *Plain) statuses(commit string) (record, error) {
-	ref := statusPrefix + commit
-	refs, err := p.refs(ref)
-	if err != nil || refs[ref] == "" {
-		return record{ref: ref, files: map[string]string{}}, err
-	}
-	return p.read(ref, refs[ref])
-}
-
-// Statuses gives the statuses of a commit, sorted by context.
-func (p *Plain) Statuses(commit string) ([]Status, error) {
-	r, err := p.statuses(commit)
-	if err != nil {
-		return nil, err
-	}
-	var all []Status
-	for file, text := range r.files {
-		var s statusText
-		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
-			return nil, fmt.Errorf("%s in %s: %w", file, r.ref, err)
-		}
-		all = append(all, Status(s))
-	}
-	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Context, b.Context) })
-	return all, nil
 }
 
 // issueHead is the head of an issue's document.

@@ -1,9 +1,12 @@
 package forge_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/forgetest"
@@ -14,6 +17,53 @@ import (
 func TestPlain(t *testing.T) {
 	forgetest.Run(t, plainSubject)
 	forgetest.RunMerger(t, plainSubject)
+	forgetest.RunProgress(t, plainSubject)
+}
+
+// TestPlainStatusTimes has a clock that goes on, another person, and a document of
+// before there were times.
+func TestPlainStatusTimes(t *testing.T) {
+	s := gittest.Serve(t)
+	s.Create("gitops")
+	commit := forgetest.Brancher(t, s, "gitops")("out/dev")
+	now := start
+	clock := func() time.Time { return now }
+	ours, remote := plainAt(t, s, "Fairlead", clock)
+	person, theirs := plainAt(t, s, "A Person", clock)
+	set := func(f *forge.Plain, r *git.Remote, context string, outcome forge.Outcome) {
+		t.Helper()
+		now = now.Add(time.Minute)
+		fetch(t, r)
+		check(t, f.SetStatus(t.Context(), commit, forge.Status{Context: context, Outcome: outcome}))
+	}
+	wantTimes := func(what string, want ...string) {
+		t.Helper()
+		fetch(t, remote)
+		all, err := ours.Statuses(t.Context(), commit)
+		check(t, err)
+		var got []string
+		for _, st := range all {
+			got = append(got, fmt.Sprintf("%s %s %s %s", st.Context, st.Outcome, st.When.Format("15:04"), st.By))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("statuses %s (-want +got):\n%s", what, diff)
+		}
+	}
+	set(ours, remote, "b", forge.Pending)
+	set(person, theirs, "a", forge.Success)
+	wantTimes("of two people", "a success 12:02 A Person", "b pending 12:01 Fairlead")
+	set(person, theirs, "b", forge.Pending)
+	set(ours, remote, "a", forge.Success)
+	wantTimes("that are set again", "a success 12:02 A Person", "b pending 12:01 Fairlead")
+	set(ours, remote, "b", forge.Success)
+	wantTimes("that changed", "a success 12:02 A Person", "b success 12:05 Fairlead")
+
+	w := s.Work(t, "gitops")
+	w.Remove("README.md")
+	w.Write("old.yaml", "context: old\nstate: success\n")
+	w.Commit("of before")
+	w.Push("+HEAD:refs/fairlead/statuses/" + commit)
+	wantTimes("that say no time", "old success 00:00 a")
 }
 
 func plainSubject(t *testing.T) forgetest.Subject {
@@ -49,9 +99,19 @@ func plainSubject(t *testing.T) forgetest.Subject {
 		Statuses: func(commit string) []forge.Status {
 			t.Helper()
 			fetch(t, remote)
-			all, err := ours.Statuses(commit)
+			told, err := ours.Statuses(t.Context(), commit)
 			check(t, err)
+			var all []forge.Status
+			for _, s := range told {
+				all = append(all, s.Status)
+			}
 			return all
+		},
+		SayStatus: func(login, commit string, said forge.Status) {
+			t.Helper()
+			by, remote := plain(t, s, login)
+			fetch(t, remote)
+			check(t, by.SetStatus(t.Context(), commit, said))
 		},
 	}
 }
@@ -59,10 +119,14 @@ func plainSubject(t *testing.T) forgetest.Subject {
 // plain makes a forge with a mirror of its own.
 func plain(t *testing.T, s *gittest.Server, name string) (*forge.Plain, *git.Remote) {
 	t.Helper()
+	return plainAt(t, s, name, func() time.Time { return start })
+}
+
+func plainAt(t *testing.T, s *gittest.Server, name string, now func() time.Time) (*forge.Plain, *git.Remote) {
+	t.Helper()
 	remote, err := git.NewRemote(git.RemoteOptions{URL: s.URL("gitops"), Dir: filepath.Join(t.TempDir(), "mirror")})
 	check(t, err)
-	author := git.Signature{Name: name, Email: "a@example.com"}
-	return forge.NewPlain(remote, author, func() time.Time { return start }), remote
+	return forge.NewPlain(remote, git.Signature{Name: name, Email: "a@example.com"}, now), remote
 }
 
 func fetch(t *testing.T, r *git.Remote) {

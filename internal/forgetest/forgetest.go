@@ -56,6 +56,28 @@ type Subject struct {
 	// about it, oldest first; nil if people cannot.
 	Remark   func(number int, body string)
 	Comments func(number int) []string
+
+	// SayStatus sets a status as somebody else; nil if nobody else can.
+	SayStatus func(login, commit string, s forge.Status)
+	// Approve and RequestChanges review a pull request as it is now; nil if people
+	// cannot.
+	Approve        func(login string, number int)
+	RequestChanges func(login string, number int)
+	// Team makes a team of some logins and gives its name, "org/team"; nil if there
+	// are none.
+	Team func(logins ...string) string
+	// Author gives who writes the commits of Branch an account with this login; nil if
+	// the forge does not know people.
+	Author func(login string)
+	// Workflow gives a workflow that is on main and can be dispatched; nil if there
+	// are none. It has the inputs environment and commit.
+	Workflow func() forge.Workflow
+	// Inputs gives those of a run, FinishRun ends one; nil if a test cannot.
+	Inputs    func(id string) map[string]string
+	FinishRun func(id string, outcome forge.Outcome)
+	// Annotations gives those of ours that a change shows, in any order; nil if it
+	// shows none.
+	Annotations func(number int) []forge.Annotation
 }
 
 // Run runs all tests; open gives each a subject of its own.

@@ -1,0 +1,93 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// statusText is a status in the document of a commit.
+type statusText struct {
+	Context     string    `yaml:"context"`
+	Outcome     Outcome   `yaml:"state"`
+	Description string    `yaml:"description"`
+	URL         string    `yaml:"url,omitempty"`
+	When        time.Time `yaml:"when,omitempty"` // older documents, and people, do not say
+	By          string    `yaml:"by,omitempty"`
+}
+
+func (t statusText) status() Status { return Status{t.Context, t.Outcome, t.Description, t.URL} }
+
+func (r record) status(file string) (statusText, error) {
+	var t statusText
+	if err := yaml.Unmarshal([]byte(r.files[file]), &t); err != nil {
+		return t, fmt.Errorf("%s in %s: %w", file, r.ref, err)
+	}
+	return t, nil
+}
+
+// SetStatus keeps the status in a document of the commit, and when it was set. One
+// that is set again keeps its time.
+func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
+	sum := sha256.Sum256([]byte(s.Context))
+	file := hex.EncodeToString(sum[:8]) + ".yaml"
+	return p.again(ctx, func() error {
+		r, err := p.statuses(commit)
+		if err != nil {
+			return err
+		}
+		if before, err := r.status(file); r.files[file] != "" && err == nil && before.status() == s {
+			return nil
+		}
+		r.files[file], err = encode(statusText{s.Context, s.Outcome, s.Description, s.URL, p.now().UTC(), p.author.Name})
+		if err != nil {
+			return err
+		}
+		old, err := p.oldStatuses(r.ref)
+		if err != nil {
+			return err
+		}
+		return p.writeAndRemove(ctx, r, fmt.Sprintf("%s: %s", s.Context, s.Outcome), old)
+	})
+}
+
+func (p *Plain) statuses(commit string) (record, error) {
+	ref := statusPrefix + commit
+	refs, err := p.refs(ref)
+	if err != nil || refs[ref] == "" {
+		return record{ref: ref, files: map[string]string{}}, err
+	}
+	return p.read(ref, refs[ref])
+}
+
+// Statuses gives the statuses of a commit, sorted by context. Who set one that does
+// not say it is the author of the commit that wrote the document last.
+func (p *Plain) Statuses(_ context.Context, commit string) ([]Statement, error) {
+	r, err := p.statuses(commit)
+	if err != nil || len(r.files) == 0 {
+		return nil, err
+	}
+	wrote, err := p.remote.Mirror().Commit(r.commit)
+	if err != nil {
+		return nil, err
+	}
+	var all []Statement
+	for file := range r.files {
+		t, err := r.status(file)
+		if err != nil {
+			return nil, err
+		}
+		if t.When.IsZero() {
+			t.When = wrote.When
+		}
+		all = append(all, Statement{Status: t.status(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
+	}
+	slices.SortFunc(all, func(a, b Statement) int { return cmp.Compare(a.Context, b.Context) })
+	return all, nil
+}

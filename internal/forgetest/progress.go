@@ -1,0 +1,405 @@
+package forgetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// RunProgress runs the tests of what a forge may tell and do besides:
+// [forge.Witness], [forge.Approver], [forge.Dispatcher] and [forge.Annotator]. What a
+// forge is not is skipped.
+func RunProgress(t *testing.T, open func(t *testing.T) Subject) {
+	runChecks(t, open, []check{
+		{"statuses of ours are told", tellsOurs},
+		{"statuses of others are told", tellsOthers},
+		{"statuses are many", tellsMany},
+		{"approval", approvals},
+		{"approval is cancelled", approvalsCancelled},
+		{"approval is stale", approvalsStale},
+		{"approvals of nothing", approvalsOfNothing},
+		{"members of a team", members},
+		{"author of a commit", authors},
+		{"nothing is missing", missesNothing},
+		{"a status is missing", missesStatus},
+		{"there is a conflict", missesMerge},
+		{"dispatch", dispatches},
+		{"dispatch with inputs", dispatchesInputs},
+		{"dispatch to nowhere", dispatchesNowhere},
+		{"runs end", endsRuns},
+		{"annotations", annotates},
+		{"annotations after a push", annotatesAgain},
+		{"annotations have marks", annotatesByMark},
+	})
+}
+
+// as gives the forge as one that can do more; the test is skipped if it cannot.
+func as[T any](r *run, name string) T {
+	r.Helper()
+	more, ok := r.Forge.(T)
+	if !ok {
+		r.Skipf("the forge is no %s", name)
+	}
+	return more
+}
+
+func (r *run) witness() forge.Witness       { return as[forge.Witness](r, "forge.Witness") }
+func (r *run) approver() forge.Approver     { return as[forge.Approver](r, "forge.Approver") }
+func (r *run) dispatcher() forge.Dispatcher { return as[forge.Dispatcher](r, "forge.Dispatcher") }
+func (r *run) annotator() forge.Annotator   { return as[forge.Annotator](r, "forge.Annotator") }
+
+// said gives the statuses of a commit that count, and wants that each has a time.
+func (r *run) said(commit string) (all []forge.Status, by []string) {
+	r.Helper()
+	r.Sync()
+	told, err := r.witness().Statuses(r.ctx(), commit)
+	r.check(err)
+	for _, s := range told {
+		if s.When.IsZero() {
+			r.Errorf("the status %s has no time", s.Context)
+		}
+		all, by = append(all, s.Status), append(by, s.By)
+	}
+	return all, by
+}
+
+func tellsOurs(r *run) {
+	r.witness()
+	commit := r.Branch("out/dev")
+	r.Sync()
+	r.none("statuses at first", len(first(r.said(commit))))
+	dev := forge.Status{Context: "dev", Outcome: forge.Success, Description: "Deployed", URL: "https://fairlead.example/dev"}
+	ci := forge.Status{Context: "ci", Outcome: forge.Pending, Description: "Waiting"}
+	for _, s := range []forge.Status{dev, ci} {
+		r.check(r.Forge.SetStatus(r.ctx(), commit, s))
+	}
+	r.quietly("looking", func() { r.equal("statuses", first(r.said(commit)), []forge.Status{ci, dev}) })
+	ci.Outcome, ci.Description = forge.Failure, "Broken"
+	r.check(r.Forge.SetStatus(r.ctx(), commit, ci))
+	r.equal("the latest count", first(r.said(commit)), []forge.Status{ci, dev})
+	other := r.Branch("out/dev")
+	r.Sync()
+	r.none("of another commit", len(first(r.said(other))))
+}
+
+func first[A, B any](a A, _ B) A { return a }
+
+func tellsOthers(r *run) {
+	r.witness()
+	if r.SayStatus == nil {
+		r.Skip("nobody else sets a status here")
+	}
+	commit := r.Branch("out/dev")
+	r.Sync()
+	ci := forge.Status{Context: "ci", Outcome: forge.Pending, Description: "Running", URL: "https://ci.example/1"}
+	flux := forge.Status{Context: "kustomization/apps/1234", Outcome: forge.Success, Description: "reconciliation succeeded"}
+	r.SayStatus("alice", commit, ci)
+	r.SayStatus("bob", commit, flux)
+	ci.Outcome, ci.Description = forge.Success, "Passed"
+	r.SayStatus("alice", commit, ci)
+	all, by := r.said(commit)
+	r.equal("statuses", all, []forge.Status{ci, flux})
+	for i, login := range []string{"alice", "bob"} {
+		if by[i] != "" {
+			r.equal("by", by[i], login)
+		}
+	}
+}
+
+func tellsMany(r *run) {
+	r.witness()
+	commit := r.Branch("out/dev")
+	r.Sync()
+	for i := range r.some() {
+		r.check(r.Forge.SetStatus(r.ctx(), commit, forge.Status{Context: fmt.Sprintf("c%02d", i), Outcome: forge.Success, Description: "x"}))
+	}
+	all, _ := r.said(commit)
+	r.equal("statuses", len(all), r.some())
+	r.equal("sorted", slices.IsSortedFunc(all, func(a, b forge.Status) int { return cmp.Compare(a.Context, b.Context) }), true)
+}
+
+// reviewed opens a pull request of ours that people review, and gives its number.
+func (r *run) reviewed() int {
+	r.Helper()
+	r.approver()
+	if r.Approve == nil || r.RequestChanges == nil {
+		r.Skip("nobody approves anything here")
+	}
+	pull, _ := r.open("out/dev")
+	r.Sync()
+	return pull.Number
+}
+
+// approvedBy gives who approves a pull request, and wants that each has a time.
+func (r *run) approvedBy(number int) []string {
+	r.Helper()
+	r.Sync()
+	all, err := r.approver().Approvals(r.ctx(), number)
+	r.check(err)
+	logins := []string{}
+	for _, a := range all {
+		if a.When.IsZero() {
+			r.Errorf("the approval of %s has no time", a.By)
+		}
+		logins = append(logins, a.By)
+	}
+	return logins
+}
+
+func approvals(r *run) {
+	number := r.reviewed()
+	r.equal("at first", r.approvedBy(number), []string{})
+	r.Approve("bob", number)
+	r.equal("after one", r.approvedBy(number), []string{"bob"})
+	r.Approve("alice", number)
+	if r.Remark != nil {
+		r.Remark(number, "LGTM")
+	}
+	r.quietly("looking", func() { r.equal("after both", r.approvedBy(number), []string{"alice", "bob"}) })
+}
+
+func approvalsCancelled(r *run) {
+	number := r.reviewed()
+	r.Approve("alice", number)
+	r.Approve("bob", number)
+	r.RequestChanges("alice", number)
+	r.equal("after a request for changes", r.approvedBy(number), []string{"bob"})
+	r.Approve("alice", number)
+	r.equal("after another approval", r.approvedBy(number), []string{"alice", "bob"})
+}
+
+func approvalsStale(r *run) {
+	number := r.reviewed()
+	r.Approve("alice", number)
+	r.Approve("bob", number)
+	r.Branch("out/dev")
+	r.equal("after a push", r.approvedBy(number), []string{})
+	r.Approve("bob", number)
+	r.equal("after an approval of what was pushed", r.approvedBy(number), []string{"bob"})
+}
+
+func approvalsOfNothing(r *run) {
+	r.Sync()
+	_, err := r.approver().Approvals(r.ctx(), 4711)
+	r.is(err, forge.ErrNotFound)
+	_, err = r.approver().Missing(r.ctx(), 4711)
+	r.is(err, forge.ErrNotFound)
+}
+
+func members(r *run) {
+	r.approver()
+	r.Sync()
+	if r.Team == nil {
+		r.Skip("there are no teams here")
+	}
+	team := r.Team("bob", "alice")
+	got, err := r.approver().Members(r.ctx(), team)
+	r.check(err)
+	r.equal("members", got, []string{"alice", "bob"})
+	for _, other := range []string{team + "-not", "nobody/nothing", "notateam"} {
+		_, err = r.approver().Members(r.ctx(), other)
+		r.is(err, forge.ErrNotFound)
+	}
+}
+
+func authors(r *run) {
+	r.approver()
+	commit := r.Branch("out/dev")
+	r.Sync()
+	if r.Author != nil {
+		r.Author("alice")
+		got, err := r.approver().AuthorOf(r.ctx(), commit)
+		r.check(err)
+		r.equal("author", got, "alice")
+	}
+	if _, err := r.approver().AuthorOf(r.ctx(), "4711471147114711471147114711471147114711"); err != nil {
+		r.is(err, forge.ErrNotFound)
+	}
+}
+
+// missing gives what a pull request lacks.
+func (r *run) missing(number int) []string {
+	r.Helper()
+	r.Sync()
+	all, err := r.approver().Missing(r.ctx(), number)
+	r.check(err)
+	return all
+}
+
+// lacks waits until something is missing, or nothing, if the forge takes its time.
+func (r *run) lacks(number int, something bool) {
+	r.Helper()
+	if r.Until != nil {
+		r.Until(func() bool { return len(r.missing(number)) > 0 == something })
+	}
+	if all := r.missing(number); len(all) > 0 != something {
+		r.Errorf("these are missing: %q", all)
+	}
+}
+
+func missesNothing(r *run) {
+	r.approver()
+	pull, _ := r.open("out/dev")
+	r.lacks(pull.Number, false)
+}
+
+func missesStatus(r *run) {
+	r.approver()
+	r.needs()
+	pull, commit := r.open("out/dev")
+	r.say(commit, forge.Pending)
+	r.lacks(pull.Number, true)
+	r.say(commit, forge.Failure)
+	r.lacks(pull.Number, true)
+	r.say(commit, forge.Success)
+	r.lacks(pull.Number, false)
+}
+
+func missesMerge(r *run) {
+	r.approver()
+	pull, _ := r.open("out/dev")
+	r.Branch("main")
+	r.lacks(pull.Number, true)
+}
+
+// workflow gives a workflow that is there.
+func (r *run) workflow() forge.Workflow {
+	r.Helper()
+	r.dispatcher()
+	if r.Workflow == nil {
+		r.Skip("no workflows run here")
+	}
+	w := r.Workflow()
+	r.Sync()
+	return w
+}
+
+func (r *run) runs(w forge.Workflow, since time.Time) []forge.Run {
+	r.Helper()
+	r.Sync()
+	all, err := r.dispatcher().Runs(r.ctx(), w, since)
+	r.check(err)
+	return all
+}
+
+func dispatches(r *run) {
+	w := r.workflow()
+	r.none("at first", len(r.runs(w, time.Time{})))
+	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	all := r.runs(w, time.Time{})
+	if len(all) != 1 {
+		r.Fatalf("there are %d runs, want one", len(all))
+	}
+	one := all[0]
+	if one.ID == "" || one.Started.IsZero() {
+		r.Errorf("the run %+v has no id or no time", one)
+	}
+	r.equal("outcome", []any{one.Outcome, one.Reason}, []any{forge.Pending, ""})
+	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	r.quietly("looking", func() { all = r.runs(w, one.Started) })
+	r.equal("runs", len(all), 2)
+	r.equal("the oldest", all[len(all)-1], one)
+	r.none("later", len(r.runs(w, all[0].Started.Add(time.Hour))))
+	r.Branch("other")
+	w.Ref = "other"
+	r.none("of another ref", len(r.runs(w, time.Time{})))
+}
+
+func dispatchesInputs(r *run) {
+	w := r.workflow()
+	if r.Inputs == nil {
+		r.Skip("nobody sees the inputs of a run here")
+	}
+	w.Inputs = map[string]string{"environment": "dev", "commit": "a b\n\"c\""}
+	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	got := r.Inputs(r.runs(w, time.Time{})[0].ID)
+	for name, want := range w.Inputs {
+		r.equal(name, got[name], want)
+	}
+}
+
+func dispatchesNowhere(r *run) {
+	w := r.workflow()
+	w.Ref = "nowhere"
+	if err := r.dispatcher().Dispatch(r.ctx(), w); err == nil {
+		r.Error("a workflow runs at a branch that is not there")
+	}
+}
+
+func endsRuns(r *run) {
+	w := r.workflow()
+	if r.FinishRun == nil {
+		r.Skip("no run ends here")
+	}
+	for _, outcome := range []forge.Outcome{forge.Success, forge.Failure} {
+		r.check(r.dispatcher().Dispatch(r.ctx(), w))
+		id := r.runs(w, time.Time{})[0].ID
+		r.FinishRun(id, outcome)
+		last := r.runs(w, time.Time{})[0]
+		r.equal("run", []any{last.ID, last.Outcome, last.Reason != ""}, []any{id, outcome, true})
+	}
+}
+
+// annotated opens a change that adds file.yaml, as a person.
+func (r *run) annotated() forge.Change {
+	r.Helper()
+	r.annotator()
+	if r.Annotations == nil {
+		r.Skip("nothing is shown at lines here")
+	}
+	return r.propose("mine")
+}
+
+// annotate makes these the annotations of a change, and wants them to be shown, or
+// given back. mark "other" stands there as well.
+func (r *run) annotate(c forge.Change, mark string, notes []forge.Annotation, others ...forge.Annotation) {
+	r.Helper()
+	left, err := r.annotator().Annotate(r.ctx(), c, mark, notes)
+	if errors.Is(err, forge.ErrUnsupported) {
+		r.Skipf("this forge shows nothing at lines: %v", err)
+	}
+	r.check(err)
+	r.Sync()
+	got := slices.Concat(r.Annotations(c.Number), left)
+	want := slices.Concat(notes, others)
+	byText := func(a, b forge.Annotation) int { return cmp.Compare(a.Text, b.Text) }
+	slices.SortFunc(got, byText)
+	slices.SortFunc(want, byText)
+	r.equal("annotations", append([]forge.Annotation{}, got...), append([]forge.Annotation{}, want...))
+	r.quietly("annotating again", func() {
+		again, err := r.annotator().Annotate(r.ctx(), c, mark, notes)
+		r.check(err)
+		r.equal("given back again", again, left)
+	})
+}
+
+var (
+	wrong = forge.Annotation{File: "file.yaml", Line: 1, Text: "`a`: it is *wrong*\n\nMend it <&amp;>"}
+	odd   = forge.Annotation{File: "file.yaml", Line: 1, Warning: true, Text: "it is odd"}
+	far   = forge.Annotation{File: "README.md", Line: 1, Text: "a line that is not changed"}
+)
+
+func annotates(r *run) {
+	c := r.annotated()
+	for _, notes := range [][]forge.Annotation{nil, {wrong}, {wrong, odd, far}, {odd}, nil, {wrong}} {
+		r.annotate(c, "preview", notes)
+	}
+}
+
+func annotatesAgain(r *run) {
+	r.annotate(r.annotated(), "preview", []forge.Annotation{wrong, odd})
+	r.Branch("mine")
+	r.annotate(r.change("mine"), "preview", []forge.Annotation{odd})
+}
+
+func annotatesByMark(r *run) {
+	c := r.annotated()
+	r.annotate(c, "preview", []forge.Annotation{wrong})
+	r.annotate(c, "other", []forge.Annotation{odd}, wrong)
+	r.annotate(c, "preview", nil, odd)
+}
