@@ -26,6 +26,15 @@ func appKey(t *testing.T) (*rsa.PrivateKey, []byte) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
+// sharedKey is for tests that need any key.
+var sharedKey = sync.OnceValues(func() (*rsa.PrivateKey, []byte) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, nil
+	}
+	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+})
+
 func tokens(t *testing.T, s *githubfake.Server, key []byte, now func() time.Time) *github.App {
 	t.Helper()
 	a, err := github.NewApp(github.AppOptions{ID: "12", Installation: 77, Key: key, API: s.API(), Now: now})

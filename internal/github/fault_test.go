@@ -277,7 +277,7 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		t.Cleanup(echo.Close)
 		var seen []string
 		g, err := github.New(github.Options{
-			Repo: repo, API: echo.URL, Now: func() time.Time { return start },
+			Repo: repo, API: echo.URL, App: true, Now: func() time.Time { return start },
 			Token: func(context.Context) (string, error) { return secret, nil },
 			Observe: func(op string, _ time.Duration, err error) {
 				seen = append(seen, fmt.Sprintf("%s %v %+v %#v", op, err, err, err))
@@ -290,8 +290,18 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
+		_, errStatuses := g.Statuses(t.Context(), "a")
+		_, errApprovals := g.Approvals(t.Context(), 1)
+		_, errMissing := g.Missing(t.Context(), 1)
+		_, errMembers := g.Members(t.Context(), "acme/platform")
+		_, errAuthor := g.AuthorOf(t.Context(), "a")
+		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}, start)
+		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Commit: "a"}, "x", nil)
+		_, errCommit := g.Commit(t.Context(), forge.Commit{Branch: "b"})
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errStatuses, errApprovals, errMissing, errMembers, errAuthor, errRuns, errAnnotate, errCommit,
+			g.Dispatch(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}),
 			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {

@@ -31,6 +31,7 @@ type Options struct {
 	API  string // "" is https://api.github.com; a server of one's own has https://HOST/api/v3
 	// Token is asked for before each request.
 	Token  func(context.Context) (string, error)
+	App    bool         // the token is that of a GitHub App, which may do more
 	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
 	// Limiter is shared by all that use one credential; nil for one of its own.
 	Limiter *forge.Limiter
@@ -47,6 +48,7 @@ type Options struct {
 // given, and stay.
 type Forge struct {
 	owner, name string
+	app         bool
 	client      *gh.Client
 	observe     func(string, time.Duration, error)
 	now         func() time.Time
@@ -70,7 +72,7 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Forge{owner: owner, name: name, client: client, observe: o.Observe, now: o.Now}, nil
+	return &Forge{owner: owner, name: name, app: o.App, client: client, observe: o.Observe, now: o.Now}, nil
 }
 
 // Name is "github".

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,15 +20,36 @@ func TestGitHub(t *testing.T) {
 	forgetest.Run(t, subject)
 	forgetest.RunMerger(t, subject)
 	forgetest.RunReviewer(t, subject)
+	forgetest.RunProgress(t, appSubject)
+}
+
+// appSubject is a GitHub to be tested by an App, which may do more.
+func appSubject(t *testing.T) forgetest.Subject {
+	s, branch := gitHubServer(t)
+	return subjectOf(t, s, branch, asApp(t, s))
+}
+
+// asApp makes the forge that an App sees.
+func asApp(t *testing.T, s *githubfake.Server) *github.Forge {
+	t.Helper()
+	key, text := sharedKey()
+	s.Install("12", 77, &key.PublicKey)
+	a, err := github.NewApp(github.AppOptions{ID: "12", Installation: 77, Key: text, API: s.API(), Now: func() time.Time { return start }})
+	check(t, err)
+	return gitHub(t, s, github.Options{Token: a.Token, App: true})
 }
 
 // subject is a GitHub to be tested.
 func subject(t *testing.T) forgetest.Subject {
 	s, branch := gitHubServer(t)
+	return subjectOf(t, s, branch, gitHub(t, s, github.Options{}))
+}
+
+func subjectOf(t *testing.T, s *githubfake.Server, branch func(string) string, g *github.Forge) forgetest.Subject {
 	s.PageSize = 25
 	fork := ""
 	return forgetest.Subject{
-		Forge:  gitHub(t, s, github.Options{}),
+		Forge:  g,
 		Sync:   func() {},
 		Branch: branch,
 		Merge:  func(number int) { s.Merge(repo, number, number%2 == 0) },
@@ -52,7 +74,43 @@ func subject(t *testing.T) forgetest.Subject {
 		Require:  func(status string) { s.Set(repo, githubfake.Settings{Required: []string{status}}) },
 		Remark:   func(number int, body string) { s.Remark(repo, number, body) },
 		Comments: func(number int) []string { return s.Comments(repo, number) },
+
+		SayStatus: func(login, commit string, say forge.Status) {
+			s.Say(repo, login, commit, githubfake.Status{Context: say.Context, State: string(say.Outcome), Description: say.Description, URL: say.URL})
+		},
+		Approve:        func(login string, number int) { s.Review(repo, login, number, "APPROVED") },
+		RequestChanges: func(login string, number int) { s.Review(repo, login, number, "CHANGES_REQUESTED") },
+		Team: func(logins ...string) string {
+			s.Team("acme/platform", logins...)
+			return "acme/platform"
+		},
+		Author:    func(login string) { s.Account(login, "a@example.com") },
+		Workflow:  func() forge.Workflow { return addWorkflow(t, s) },
+		Inputs:    func(id string) map[string]string { return s.Inputs(repo, atoi(id)) },
+		FinishRun: func(id string, outcome forge.Outcome) { s.Finish(repo, atoi(id), string(outcome)) },
+		Annotations: func(number int) (all []forge.Annotation) {
+			for _, a := range s.Annotations(repo, "fairlead-app", number) {
+				all = append(all, forge.Annotation{File: a.File, Line: a.Line, Warning: a.Level == "warning", Text: a.Text})
+			}
+			return all
+		},
 	}
+}
+
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// addWorkflow adds a workflow to main.
+func addWorkflow(t *testing.T, s *githubfake.Server) forge.Workflow {
+	t.Helper()
+	w := s.Git.Work(t, repo)
+	w.Pull("main")
+	w.Write(".github/workflows/smoke.yaml", "on:\n  workflow_dispatch:\n    inputs:\n      environment: {}\n      commit: {}\n")
+	w.Commit("add a workflow")
+	w.Push("main")
+	return forge.Workflow{Name: "smoke.yaml", Ref: "main"}
 }
 
 func gitHubServer(t *testing.T) (*githubfake.Server, func(string) string) {

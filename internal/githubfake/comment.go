@@ -25,12 +25,19 @@ func (s *Server) loginOf(token string) string {
 }
 
 func (c *comment) object() object {
+	return object{"id": c.id, "body": c.body, "user": user(c.author)}
+}
+
+// user shows an account.
+func user(login string) object {
 	kind := "User"
-	if strings.HasSuffix(c.author, "[bot]") {
+	if isApp(login) {
 		kind = "Bot"
 	}
-	return object{"id": c.id, "body": c.body, "user": object{"login": c.author, "type": kind}}
+	return object{"login": login, "type": kind}
 }
+
+func isApp(login string) bool { return strings.HasSuffix(login, "[bot]") }
 
 func (s *Server) listComments(c call) reply {
 	all := []any{}
@@ -61,8 +68,7 @@ func badComment(body string) *reply {
 
 // comment adds a comment.
 func (s *Server) comment(i *item, author, body string) *comment {
-	s.comments++
-	one := &comment{s.comments, author, body}
+	one := &comment{s.id(), author, body}
 	i.comments = append(i.comments, one)
 	return one
 }

@@ -26,10 +26,14 @@ var descriptionText []byte
 type description struct{ router routers.Router }
 
 var loaded = sync.OnceValues(func() (description, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(descriptionText)
+	// What is last in these paths has slashes.
+	text := bytes.ReplaceAll(bytes.ReplaceAll(descriptionText, []byte(`/git/ref/{ref}"`), []byte(`/git/ref/{ref:.+}"`)), []byte(`/git/refs/{ref}"`), []byte(`/git/refs/{ref:.+}"`))
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return description{}, err
 	}
+	// It calls this a time; what it says in words is that this is a range, as ">=TIME".
+	doc.Components.Parameters["created"].Value.Schema.Value.Format = ""
 	router, err := gorillamux.NewRouter(doc)
 	return description{router}, err
 })
@@ -52,7 +56,15 @@ func (d description) find(req *http.Request) (operation, error) {
 }
 
 // name is "GET /repos/{owner}/{repo}/pulls".
-func (o operation) name() string { return o.input.Route.Method + " " + o.input.Route.Path }
+func (o operation) name() string {
+	return o.input.Route.Method + " " + strings.ReplaceAll(o.input.Route.Path, ":.+", "")
+}
+
+// lists reports whether the description has an answer with that status. It does not
+// list all failures.
+func (o operation) lists(status int) bool {
+	return o.input.Route.Operation.Responses.Value(strconv.Itoa(status)) != nil
+}
 
 // check says what is wrong with a request. Other than the description, it takes
 // nothing that is not described.

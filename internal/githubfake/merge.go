@@ -13,6 +13,9 @@ import (
 // Settings are those of a repository.
 type Settings struct {
 	Required    []string // contexts of statuses without which nothing is merged into any branch
+	Approvals   int      // without which nothing is merged
+	Strict      bool     // what is merged has to have all that its base has
+	Ruleset     bool     // a ruleset says so, and no protection of a branch
 	Methods     []string // ways to merge: merge, squash, rebase; nil for all
 	NoAutoMerge bool
 }
@@ -28,13 +31,18 @@ func (r *repository) node(i *item) string { return "PR_" + r.name + "_" + strcon
 // mergeState gives what GitHub calls the state of a pull request, and what is
 // missing.
 func (s *Server) mergeState(r *repository, i *item) (state, missing string) {
-	latest := map[string]string{}
-	for _, status := range r.statuses[i.pull.commit] {
-		latest[status.Context] = status.State
-	}
+	latest := r.saidOf(i.pull.commit)
 	base := s.branches(r)["refs/heads/"+i.pull.base]
 	if !i.open || i.pull.headRepo == r && s.conflict(r, base, i.pull.commit) {
 		return "dirty", "Pull Request is not mergeable"
+	}
+	switch {
+	case i.pull.draft:
+		return "draft", "Pull Request is still a draft"
+	case r.settings.Strict && s.ahead(r, i.pull.commit, base):
+		return "behind", "The head of the branch is not up to date with the base branch"
+	case len(i.pull.approvedBy()) < r.settings.Approvals:
+		return "blocked", "At least " + strconv.Itoa(r.settings.Approvals) + " approving review is required by reviewers with write access."
 	}
 	for _, name := range r.settings.Required {
 		if latest[name] != "success" {

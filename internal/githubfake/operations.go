@@ -45,7 +45,27 @@ var operations = map[string]func(*Server, call) reply{
 	"PATCH /repos/{owner}/{repo}/issues/{issue_number}":                (*Server).editIssue,
 	"POST /repos/{owner}/{repo}/issues/{issue_number}/labels":          (*Server).addLabels,
 	"DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}": (*Server).removeLabel,
-	"POST /repos/{owner}/{repo}/statuses/{sha}":                        (*Server).addStatus,
+
+	"POST /repos/{owner}/{repo}/statuses/{sha}":             (*Server).addStatus,
+	"GET /repos/{owner}/{repo}/commits/{ref}/statuses":      (*Server).listStatuses,
+	"GET /repos/{owner}/{repo}/commits/{ref}/check-runs":    (*Server).listChecks,
+	"POST /repos/{owner}/{repo}/check-runs":                 (*Server).addCheck,
+	"PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}": (*Server).editCheck,
+
+	"GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews": (*Server).listReviews,
+	"GET /repos/{owner}/{repo}/branches/{branch}":           (*Server).showBranch,
+	"GET /repos/{owner}/{repo}/rules/branches/{branch}":     (*Server).listRules,
+
+	"POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches": (*Server).dispatch,
+	"GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs":        (*Server).listRuns,
+
+	"GET /repos/{owner}/{repo}/commits/{ref}":    (*Server).showCommit,
+	"POST /repos/{owner}/{repo}/git/blobs":       (*Server).addBlob,
+	"POST /repos/{owner}/{repo}/git/trees":       (*Server).addTree,
+	"POST /repos/{owner}/{repo}/git/commits":     (*Server).addCommit,
+	"GET /repos/{owner}/{repo}/git/ref/{ref}":    (*Server).showRef,
+	"POST /repos/{owner}/{repo}/git/refs":        (*Server).addRef,
+	"PATCH /repos/{owner}/{repo}/git/refs/{ref}": (*Server).editRef,
 
 	"GET /repos/{owner}/{repo}/issues/{issue_number}/comments":  (*Server).listComments,
 	"POST /repos/{owner}/{repo}/issues/{issue_number}/comments": (*Server).addComment,
@@ -65,6 +85,9 @@ func (s *Server) do(op operation, fields object) reply {
 		return fail(http.StatusUnauthorized, "Bad credentials")
 	}
 	params := op.input.PathParams
+	if team, ok := params["team_slug"]; ok {
+		return s.listMembers(params["org"]+"/"+team, op.input.Request.URL.Query())
+	}
 	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields, login: login}
 	if c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]; c.repo == nil {
 		return fail(http.StatusNotFound, "Not Found")
@@ -85,7 +108,10 @@ func (s *Server) do(op operation, fields object) reply {
 }
 
 func (s *Server) showPull(c call) reply {
-	return reply{status: http.StatusOK, value: c.repo.pullObject(c.item, true)}
+	o := c.repo.pullObject(c.item, true)
+	state, _ := s.mergeState(c.repo, c.item)
+	o["mergeable_state"], o["mergeable"] = state, state != "dirty"
+	return reply{status: http.StatusOK, value: o}
 }
 
 func (s *Server) editPull(c call) reply {
@@ -100,7 +126,7 @@ func (s *Server) editPull(c call) reply {
 func (r *repository) pullObject(i *item, alone bool) object {
 	o := object{
 		"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("pull", i.number),
-		"merged_at": nil, "node_id": r.node(i), "auto_merge": i.autoMerge(),
+		"merged_at": nil, "node_id": r.node(i), "auto_merge": i.autoMerge(), "draft": i.pull.draft,
 		"head": object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.owner() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
 		"base": object{"ref": i.pull.base, "label": r.owner() + ":" + i.pull.base, "repo": repoObject(r)},
 	}

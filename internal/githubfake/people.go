@@ -12,6 +12,7 @@ type Proposed struct {
 	From        string // owner/name of the repository that has the branch; "" for the same one
 	Head, Base  string
 	Title, Body string
+	Draft       bool
 }
 
 // people lets somebody do something in a repository, as it is now.
@@ -49,7 +50,7 @@ func (s *Server) Propose(repo string, p Proposed) (number int) {
 		if bad != nil {
 			s.t.Fatalf("open a pull request: %v", bad.value)
 		}
-		i.title, i.body = p.Title, p.Body
+		i.title, i.body, i.pull.draft = p.Title, p.Body, p.Draft
 		number = i.number
 	})
 	return number
@@ -129,11 +130,4 @@ func (s *Server) Copies(repo string, number, times int) {
 			r.new(of).open = false
 		}
 	})
-}
-
-// Statuses gives all that was said about a commit, oldest first.
-func (s *Server) Statuses(repo, commit string) (all []Status) {
-	s.t.Helper()
-	s.people(repo, func(r *repository) { all = slices.Clone(r.statuses[commit]) })
-	return all
 }

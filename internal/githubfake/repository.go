@@ -16,7 +16,9 @@ type repository struct {
 	name     string // owner/name
 	dir      string // of the bare repository
 	items    map[int]*item
-	statuses map[string][]Status // of a commit, oldest first
+	statuses map[string][]*status // of a commit, oldest first
+	checks   []*check             // oldest first
+	runs     []*workflowRun       // oldest first
 	settings Settings
 }
 
@@ -38,10 +40,9 @@ type pull struct {
 	looked     [2]string // the commits of head and base for which we know that it is not merged
 	auto       string    // how it is merged once nothing is missing; "" if it is not
 	autoBy     string    // who wanted that
+	draft      bool
+	reviews    []*review // oldest first
 }
-
-// Status is what was said about a commit.
-type Status struct{ Context, State, Description, URL string }
 
 func (r *repository) owner() string {
 	owner, _, _ := strings.Cut(r.name, "/")
@@ -200,21 +201,6 @@ func (s *Server) editItem(c call, i *item) reply {
 		i.open = state == "open"
 	}
 	return reply{status: http.StatusOK}
-}
-
-func (s *Server) addStatus(c call) reply {
-	sha := c.params["sha"]
-	if out := gittest.Git(s.t, c.repo.dir, "rev-list", "--all", "--no-walk=unsorted", "--ignore-missing", sha); out == "" {
-		return invalid("Status", "No commit found for SHA: "+sha)
-	}
-	status := Status{c.text("context"), c.text("state"), c.text("description"), c.text("target_url")}
-	if len([]rune(status.Description)) > 140 {
-		return invalid("Status", "description is too long (maximum is 140 characters)")
-	}
-	c.repo.statuses[sha] = append(c.repo.statuses[sha], status)
-	return reply{status: http.StatusCreated, value: object{
-		"context": status.Context, "state": status.State, "description": status.Description, "target_url": status.URL,
-	}}
 }
 
 func (r *repository) page(kind string, number int) string {

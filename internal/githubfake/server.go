@@ -24,6 +24,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/gittest"
 )
@@ -49,7 +50,10 @@ type Server struct {
 	requests     []*Request
 	faults       []*Fault
 	app          *app
-	comments     int // that were made so far
+	made         int                 // comments, reviews, checks and runs so far
+	ticks        int                 // of the clock
+	teams        map[string][]string // logins, by "org/team"
+	accounts     map[string]string   // logins, by the address of their commits
 }
 
 // Request is a request that came in.
@@ -85,6 +89,7 @@ func Serve(t testing.TB) *Server {
 	}
 	s := &Server{
 		Git: gittest.Serve(t), Token: "fake-token", t: t, closing: make(chan struct{}), api: api, repositories: map[string]*repository{},
+		teams: map[string][]string{}, accounts: map[string]string{},
 	}
 	rest := http.StripPrefix(prefix, http.HandlerFunc(s.serve))
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -105,6 +110,21 @@ func Serve(t testing.TB) *Server {
 // API gives the URL of the API.
 func (s *Server) API() string { return s.http.URL + prefix }
 
+// begin is when the clock of this GitHub starts.
+var begin = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// tick gives the time, which is a second later each time.
+func (s *Server) tick() time.Time {
+	s.ticks++
+	return begin.Add(time.Duration(s.ticks) * time.Second)
+}
+
+// id gives the id of something new.
+func (s *Server) id() int {
+	s.made++
+	return s.made
+}
+
 // Create makes an empty repository, owner/name, and gives the URL for Git.
 func (s *Server) Create(name string) string {
 	s.t.Helper()
@@ -116,7 +136,7 @@ func (s *Server) Create(name string) string {
 func (s *Server) add(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.repositories[strings.ToLower(name)] = &repository{name: name, dir: s.Git.Dir(name), items: map[int]*item{}, statuses: map[string][]Status{}}
+	s.repositories[strings.ToLower(name)] = &repository{name: name, dir: s.Git.Dir(name), items: map[int]*item{}, statuses: map[string][]*status{}}
 }
 
 // Install lets an App in, and gives its installation tokens to who has its key.
@@ -196,8 +216,8 @@ func (s *Server) answer(req *http.Request, body []byte) answer {
 	r := s.do(op, fields)
 	a := s.encode(op, r)
 	s.paged(req, r, &a)
-	if a.status >= 300 && a.status < 400 || a.status == http.StatusUnauthorized {
-		return a // none of these is described
+	if a.status >= 300 && !op.lists(a.status) || a.status == http.StatusNotModified {
+		return a
 	}
 	if err := op.checkAnswer(a); err != nil {
 		s.t.Errorf("the answer to %s: %v", op.name(), err)

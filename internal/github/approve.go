@@ -1,0 +1,105 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Approvals gives who approves a pull request at the commit that it is at. Of each
+// reviewer the latest word counts; a comment is none.
+func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
+	p, err := g.look(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	latest, err := g.reviews(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Approval
+	for _, login := range slices.Sorted(maps.Keys(latest)) {
+		r := latest[login]
+		if r.GetState() == "APPROVED" && r.GetCommitID() == p.GetHead().GetSHA() {
+			all = append(all, forge.Approval{By: login, When: r.GetSubmittedAt().Time})
+		}
+	}
+	return all, nil
+}
+
+// look reads a pull request, whosever it is.
+func (g *Forge) look(ctx context.Context, number int) (*gh.PullRequest, error) {
+	p, _, err := call(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
+	})
+	return p, err
+}
+
+// reviews gives the latest review of each reviewer that is more than a comment.
+func (g *Forge) reviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
+	all, err := pages(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {
+		return g.client.PullRequests.ListReviews(ctx, g.owner, g.name, number, &o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	latest := map[string]*gh.PullRequestReview{}
+	for _, r := range all { // oldest first
+		login := r.GetUser().GetLogin() // "" of an account that is gone
+		old := latest[login]
+		if login == "" || r.GetState() == "COMMENTED" || r.GetState() == "PENDING" || old != nil && r.GetSubmittedAt().Before(old.GetSubmittedAt().Time) {
+			continue
+		}
+		latest[login] = r
+	}
+	return latest, nil
+}
+
+// Members gives the logins of a team, with those of the teams in it.
+func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+	org, slug, _ := strings.Cut(team, "/")
+	if !isSegment(org) || !isSegment(slug) {
+		return nil, &forge.Refusal{
+			What: "list the members of " + oneLine(team), Said: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
+		}
+	}
+	found, err := pages(g, "list members of a team", func(o gh.ListOptions) ([]*gh.User, *gh.Response, error) {
+		return g.client.Teams.ListTeamMembersBySlug(ctx, org, slug, &gh.TeamListTeamMembersOptions{ListOptions: o})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("team %s: %w", team, err)
+	}
+	var logins []string
+	for _, u := range found {
+		logins = append(logins, u.GetLogin())
+	}
+	slices.Sort(logins)
+	return slices.Compact(logins), nil
+}
+
+// isSegment reports whether a name is one segment of a path, as it is.
+func isSegment(name string) bool {
+	return strings.Trim(name, ".") != "" && url.PathEscape(name) == name
+}
+
+// AuthorOf gives the login of who wrote a commit; "" if GitHub knows of no account
+// with that address.
+func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+	c, answer, err := call(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
+		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1}) // of its files
+	})
+	var r *forge.Refusal
+	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) && r.Kind == nil {
+		r.Kind, r.Advice = forge.ErrNotFound, "see whether it was pushed to this repository"
+	}
+	return c.GetAuthor().GetLogin(), err
+}

@@ -1,0 +1,157 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Missing says what a pull request lacks to be merged, as far as GitHub says it.
+func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+	p, err := g.look(ctx, number)
+	if err != nil || p.GetMerged() {
+		return nil, err
+	}
+	base := forge.Escape(p.GetBase().GetRef())
+	switch state := p.GetMergeableState(); {
+	case p.GetState() == "closed":
+		return []string{"It is closed"}, nil
+	case p.GetDraft() || state == "draft":
+		return []string{"It is a draft"}, nil
+	case state == "dirty" || p.Mergeable != nil && !p.GetMergeable():
+		return []string{"It conflicts with " + base}, nil
+	case state == "behind":
+		return []string{"It has not all that " + base + " has, and the branch asks for that"}, nil
+	case state == "blocked":
+		return g.blocking(ctx, p)
+	case state == "unknown":
+		return []string{"GitHub has not found out yet whether it can be merged"}, nil
+	}
+	return nil, nil // clean, has_hooks; unstable, of which what fails is not required
+}
+
+// blocking says which statuses and reviews are missing.
+func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, error) {
+	wants, err := g.needs(ctx, p.GetBase().GetRef())
+	if err != nil {
+		return nil, err
+	}
+	lacks, err := g.lackingStatuses(ctx, p.GetHead().GetSHA(), wants.contexts)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := g.reviews(ctx, p.GetNumber())
+	if err != nil {
+		return nil, err
+	}
+	approvals := 0
+	for _, login := range slices.Sorted(maps.Keys(reviews)) {
+		switch reviews[login].GetState() {
+		case "APPROVED":
+			approvals++
+		case "CHANGES_REQUESTED":
+			lacks = append(lacks, forge.Escape(login)+" asks for changes")
+		}
+	}
+	if approvals < wants.approvals {
+		lacks = append(lacks, fmt.Sprintf("%d of %d approvals are missing", wants.approvals-approvals, wants.approvals))
+	}
+	if len(lacks) == 0 {
+		lacks = append(lacks, "A rule of "+forge.Escape(p.GetBase().GetRef())+" is not met, perhaps a review or a status is missing; the pull request says which")
+	}
+	return lacks, nil
+}
+
+// lackingStatuses says which of some statuses a commit does not have.
+func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []string) (lacks []string, err error) {
+	if len(contexts) == 0 {
+		return nil, nil
+	}
+	said, err := g.Statuses(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]forge.Outcome{}
+	for _, s := range said {
+		now[s.Context] = s.Outcome
+	}
+	for _, name := range contexts {
+		switch now[name] {
+		case forge.Success:
+		case "":
+			lacks = append(lacks, "The status "+forge.Escape(name)+" is missing")
+		default:
+			lacks = append(lacks, fmt.Sprintf("The status %s is %s", forge.Escape(name), now[name]))
+		}
+	}
+	return lacks, nil
+}
+
+// needs is what a branch asks for before something is merged into it.
+type needs struct {
+	contexts  []string
+	approvals int
+}
+
+// needs gives what we may read of that: rulesets, and protected branches.
+func (g *Forge) needs(ctx context.Context, branch string) (needs, error) {
+	var n needs
+	rules, err := pages(g, "read the rules of a branch", func(o gh.ListOptions) ([]branchRule, *gh.Response, error) {
+		return fetch[[]branchRule](ctx, g, "rules/branches/"+url.PathEscape(branch), o)
+	})
+	if err != nil {
+		return n, err
+	}
+	for _, rule := range rules {
+		for _, c := range rule.Parameters.Checks {
+			n.contexts = append(n.contexts, c.Context)
+		}
+		n.approvals = max(n.approvals, rule.Parameters.Approvals)
+	}
+	type protected struct {
+		Protection struct {
+			Checks struct{ Contexts []string } `json:"required_status_checks"`
+		}
+	}
+	b, _, err := call(g, "read a branch", func() (protected, *gh.Response, error) {
+		return fetch[protected](ctx, g, "branches/"+url.PathEscape(branch), gh.ListOptions{})
+	})
+	n.contexts = append(n.contexts, b.Protection.Checks.Contexts...)
+	slices.Sort(n.contexts)
+	n.contexts = slices.Compact(n.contexts)
+	return n, err
+}
+
+// branchRule is a rule of a ruleset, as far as it is understood. go-github refuses
+// those that it does not know.
+type branchRule struct {
+	Parameters struct {
+		Checks    []struct{ Context string } `json:"required_status_checks"`
+		Approvals int                        `json:"required_approving_review_count"`
+	}
+}
+
+// fetch reads what is at a path of the repository; the zero value if we may not, or a
+// server, or what was paid for, has no such thing.
+func fetch[T any](ctx context.Context, g *Forge, path string, o gh.ListOptions) (T, *gh.Response, error) {
+	var v T
+	if o.PerPage > 0 {
+		path += fmt.Sprintf("?per_page=%d&page=%d", o.PerPage, max(o.Page, 1))
+	}
+	req, err := g.client.NewRequest(http.MethodGet, "repos/"+g.repo()+"/"+path, nil)
+	if err != nil {
+		return v, nil, err
+	}
+	answer, err := g.client.Do(ctx, req, &v)
+	if answer != nil && (answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusNotFound) {
+		err = nil
+	}
+	return v, answer, err
+}

@@ -1,0 +1,84 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Statuses gives the latest status of a commit in each context, and its check runs,
+// whose names are their contexts. Where both are, the later one counts.
+func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement, error) {
+	// The combined status does not say who has set one.
+	said, err := pages(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
+		return g.client.Repositories.ListStatuses(ctx, g.owner, g.name, commit, &o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := g.checks(ctx, commit, "")
+	if err != nil {
+		return nil, err
+	}
+	latest := map[string]forge.Statement{}
+	for _, s := range said { // newest first
+		if _, later := latest[s.GetContext()]; !later {
+			latest[s.GetContext()] = readStatus(s)
+		}
+	}
+	for _, run := range runs {
+		if s, old := readCheck(run), latest[run.GetName()]; old.Context == "" || s.When.After(old.When) {
+			latest[s.Context] = s
+		}
+	}
+	return slices.SortedFunc(maps.Values(latest), func(a, b forge.Statement) int { return cmp.Compare(a.Context, b.Context) }), nil
+}
+
+// checks gives the latest check runs of a commit, by each App; all if name is "".
+func (g *Forge) checks(ctx context.Context, commit, name string) ([]*gh.CheckRun, error) {
+	return pages(g, "list check runs", func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
+		filter := &gh.ListCheckRunsOptions{Filter: gh.String("latest"), ListOptions: o}
+		if name != "" {
+			filter.CheckName = &name
+		}
+		found, answer, err := g.client.Checks.ListCheckRunsForRef(ctx, g.owner, g.name, commit, filter)
+		if err != nil {
+			return nil, answer, err
+		}
+		return found.CheckRuns, answer, nil
+	})
+}
+
+func readStatus(s *gh.RepoStatus) forge.Statement {
+	return forge.Statement{
+		Status: forge.Status{Context: s.GetContext(), Outcome: outcome(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL()},
+		When:   s.GetCreatedAt().Time, By: s.GetCreator().GetLogin(),
+	}
+}
+
+func readCheck(run *gh.CheckRun) forge.Statement {
+	s := forge.Statement{
+		Status: forge.Status{Context: run.GetName(), Outcome: forge.Pending, Description: run.GetOutput().GetTitle(), URL: run.GetHTMLURL()},
+		When:   run.GetStartedAt().Time, By: run.GetApp().GetSlug(),
+	}
+	if run.GetStatus() == "completed" {
+		s.Outcome, s.When = outcome(run.GetConclusion()), run.GetCompletedAt().Time
+	}
+	return s
+}
+
+// outcome understands a state of a status, or how a check has ended.
+func outcome(word string) forge.Outcome {
+	switch word {
+	case "success", "neutral", "skipped":
+		return forge.Success
+	case "pending":
+		return forge.Pending
+	}
+	return forge.Failure
+}
