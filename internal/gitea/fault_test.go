@@ -213,6 +213,13 @@ func TestTokenIsNowhere(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%s %v %+v %#v", op, err, err, err))
 		}})
 		_, errPulls := g.Pulls(t.Context(), "out/dev", "main")
+		_, errStatuses := g.Statuses(t.Context(), "a")
+		_, errApprovals := g.Approvals(t.Context(), 1)
+		_, errMembers := g.Members(t.Context(), "acme/team")
+		_, errAuthor := g.AuthorOf(t.Context(), "a")
+		_, errMissing := g.Missing(t.Context(), 1)
+		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
+		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
 		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev", Labels: []string{"a"}})
 		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
@@ -221,6 +228,8 @@ func TestTokenIsNowhere(t *testing.T) {
 		_, errServer := g.Server(t.Context())
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, errServer,
+			errStatuses, errApprovals, errMembers, errAuthor, errMissing, errRuns, errAnnotate,
+			g.Dispatch(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
 			errChanges, g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 			g.Close(t.Context(), 1, "x"), g.Merge(t.Context(), 1, "a"), g.SetStatus(t.Context(), "a", forge.Status{}),
 		} {

@@ -30,11 +30,20 @@ func TestGitea(t *testing.T) {
 		s := server.In(t)
 		repo := newRepo(t, s)
 		p := serve(t, s.URL)
-		forked := false
+		forked, conflict := false, false
+		branch := brancher(t, s.Remote(repo))
 		return forgetest.Subject{
-			Forge:  connect(t, p.URL, repo, token, gitea.Options{}),
-			Sync:   func() { s.Settle(repo); s.Look(repo) },
-			Branch: brancher(t, s.Remote(repo)),
+			Forge: connect(t, p.URL, repo, token, gitea.Options{}),
+			Sync: func() {
+				s.Settle(repo)
+				if !conflict { // of what is in conflict nobody sees whether the server has looked
+					s.Look(repo)
+				}
+			},
+			Branch: func(name string) string {
+				conflict = conflict || name == "main"
+				return branch(name)
+			},
 			Merge:  func(number int) { s.Merge(repo, number) },
 			Close:  func(number int) { s.SetOpen(repo, number, false) },
 			Writes: p.writes,
@@ -63,11 +72,53 @@ func TestGitea(t *testing.T) {
 			Until:    s.Until,
 			Remark:   func(number int, body string) { s.Remark(repo, number, body) },
 			Comments: func(number int) []string { return s.Comments(repo, number) },
+
+			SayStatus: func(login, commit string, said forge.Status) {
+				s.SayStatus(repo, login, commit, giteatest.Status{
+					Context: said.Context, State: string(said.Outcome), Description: said.Description, URL: said.URL,
+				})
+			},
+			Approve:        func(login string, number int) { s.Review(repo, login, number, "APPROVED", true) },
+			RequestChanges: func(login string, number int) { s.Review(repo, login, number, "REQUEST_CHANGES", true) },
+			Team: func(logins ...string) string {
+				s.Team("people", "reviewers", logins...)
+				s.Own("people", "fairlead")
+				return "people/reviewers"
+			},
+			Author:      func(login string) { s.SetEmail(login, "a@example.com") },
+			Workflow:    func() forge.Workflow { return workflow(s, repo) },
+			Annotations: func(number int) []forge.Annotation { return annotations(s, repo, number) },
 		}
 	}
 	forgetest.Run(t, open)
 	forgetest.RunMerger(t, open)
 	forgetest.RunReviewer(t, open)
+	forgetest.RunProgress(t, open)
+}
+
+// workflow adds one that nobody runs: there is no runner.
+func workflow(s *giteatest.Server, repo string) forge.Workflow {
+	s.Commit(repo, "main", ".gitea/workflows/smoke.yaml", `on:
+  workflow_dispatch:
+    inputs:
+      environment: {required: true}
+      commit: {}
+jobs:
+  smoke:
+    runs-on: nowhere
+    steps: [{run: "true"}]
+`)
+	return forge.Workflow{Name: "smoke.yaml", Ref: "main", Inputs: map[string]string{"environment": "dev"}}
+}
+
+// annotations gives what people see at the lines of a pull request.
+func annotations(s *giteatest.Server, repo string, number int) (all []forge.Annotation) {
+	for _, n := range s.LineComments(repo, number) {
+		text, _, _ := strings.Cut(n.Body, "\n\n<!-- fairlead-comment: ")
+		kind, text, _ := strings.Cut(text, ":** ")
+		all = append(all, forge.Annotation{File: n.File, Line: n.Line, Warning: kind == "**Warning", Text: text})
+	}
+	return all
 }
 
 // newRepo makes a repository that fairlead may write to.
@@ -115,12 +166,24 @@ func brancher(t *testing.T, remote string) func(string) string {
 		}
 		gittest.Git(t, dir, "checkout", "-q", "--no-track", "-B", branch, from)
 		commits++
-		check(t, os.WriteFile(filepath.Join(dir, filepath.Base(branch)), []byte(fmt.Sprintln(commits)), 0o600))
+		check(t, os.WriteFile(filepath.Join(dir, fileOf(branch)), []byte(fmt.Sprintln(commits)), 0o600))
 		gittest.Git(t, dir, "add", ".")
 		gittest.Git(t, dir, "commit", "-q", "-m", fmt.Sprintf("change %d of %s", commits, branch))
 		gittest.Git(t, dir, "push", "-q", "origin", branch)
 		return gittest.Git(t, dir, "rev-parse", "HEAD")
 	}
+}
+
+// fileOf gives the file that commits of a branch write: each has one of its own, so
+// that nothing is in conflict, but for main and out/dev.
+func fileOf(branch string) string {
+	switch branch {
+	case "main":
+		return "dev"
+	case "mine":
+		return "file.yaml"
+	}
+	return filepath.Base(branch)
 }
 
 func check(t *testing.T, err error) {

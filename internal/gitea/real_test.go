@@ -26,6 +26,7 @@ func TestReal(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"merge": merges, "merge a conflict": conflicts, "calls": calls, "bodies that people edited": editedBodies, "texts": cuts,
 		"missing": missing, "scopes": scopes, "labels": labels, "issues": issuesAsTheyAre, "lost answers": lost,
+		"approvals": approvals, "required": required, "runs": runs, "annotations": annotates,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

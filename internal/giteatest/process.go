@@ -70,7 +70,7 @@ DISABLE_REGISTRATION = true
 ENABLED = false
 
 [actions]
-ENABLED = false
+ENABLED = true
 
 [packages]
 ENABLED = false

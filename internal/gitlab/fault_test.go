@@ -241,24 +241,36 @@ func TestGitLabAnswerToOpenIsLost(t *testing.T) {
 	equal(t, "found", all[0].Proposal, want)
 }
 
-func TestGitLabReadsThousandMergeRequests(t *testing.T) {
+// TestGitLabReadsTenThousandMergeRequests has more than GitLab counts.
+func TestGitLabReadsTenThousandMergeRequests(t *testing.T) {
+	const many = 10_001
 	s, branch := gitLabServer(t)
 	branch("out/dev")
 	g := gitLab(t, s, gitlab.Options{})
 	first, err := g.Open(t.Context(), proposal())
 	check(t, err)
 	check(t, g.Close(t.Context(), first.Number, "y"))
-	s.Copies(project, first.Number, 999)
+	s.Copies(project, first.Number, many-1)
 	for _, want := range []int{http.StatusOK, http.StatusNotModified} {
 		before := len(s.Requests())
 		all, err := g.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
-		equal(t, "merge requests", len(all), 1000)
-		equal(t, "newest and oldest", []int{all[0].Number, all[999].Number}, []int{1000, 1})
-		equal(t, "requests", len(s.Requests())-before, 10)
+		equal(t, "merge requests", len(all), many)
+		equal(t, "newest and oldest", []int{all[0].Number, all[many-1].Number}, []int{many, 1})
+		equal(t, "requests", len(s.Requests())-before, 101)
 		for _, r := range s.Requests()[before:] {
 			equal(t, "status", r.Status, want)
 		}
+	}
+	// What does not concern us is not read.
+	for what, ask := range map[string]func() (int, error){
+		"of another environment": func() (int, error) { all, err := g.Pulls(t.Context(), "out/prod", "main"); return len(all), err },
+		"that are open":          func() (int, error) { all, err := g.Changes(t.Context(), "main"); return len(all), err },
+	} {
+		before := len(s.Requests())
+		found, err := ask()
+		check(t, err)
+		equal(t, "found and asked for those "+what, []int{found, len(s.Requests()) - before}, []int{0, 1})
 	}
 }
 
@@ -288,8 +300,17 @@ func TestGitLabHidesCredentials(t *testing.T) {
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
+		_, errStatuses := g.Statuses(t.Context(), "a")
+		_, errApprovals := g.Approvals(t.Context(), 1)
+		_, errMembers := g.Members(t.Context(), "acme/team")
+		_, errAuthor := g.AuthorOf(t.Context(), "a")
+		_, errMissing := g.Missing(t.Context(), 1)
+		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
+		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errStatuses, errApprovals, errMembers, errAuthor, errMissing, errRuns, errAnnotate,
+			g.Dispatch(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
 			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {

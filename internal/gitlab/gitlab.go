@@ -110,7 +110,11 @@ func (g *Forge) do(ctx context.Context, method, path string, o, v any) (*gl.Resp
 	if err != nil {
 		return nil, err
 	}
-	return g.client.Do(req, v)
+	answer, err := g.client.Do(req, v)
+	if answer != nil && answer.StatusCode == http.StatusNoContent { // there is nothing to read
+		err = nil
+	}
+	return answer, err
 }
 
 // pages reads all pages of a list. How many there are is not asked: GitLab does not

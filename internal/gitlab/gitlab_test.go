@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func TestGitLab(t *testing.T) {
 	forgetest.Run(t, subject)
 	forgetest.RunMerger(t, subject)
 	forgetest.RunReviewer(t, subject)
+	forgetest.RunProgress(t, subject)
 }
 
 // subject is a GitLab to be tested.
@@ -54,7 +56,46 @@ func subject(t *testing.T) forgetest.Subject {
 		Require:  func(string) { s.RequirePipeline(project) },
 		Remark:   func(number int, body string) { s.Remark(project, number, body) },
 		Comments: func(number int) []string { return s.Comments(project, number) },
+
+		SayStatus: func(login, commit string, st forge.Status) {
+			s.SayStatus(project, commit, gitlabfake.Status{Name: st.Context, State: words[st.Outcome], Description: st.Description, URL: st.URL, By: login})
+		},
+		Approve:        func(login string, number int) { s.Approve(project, number, login) },
+		RequestChanges: func(login string, number int) { s.RequestChanges(project, number, login) },
+		Team:           func(logins ...string) string { s.Group("acme/reviewers", logins...); return "acme/reviewers" },
+		Author:         func(login string) { s.Account(login, "a@example.com") },
+		Workflow: func() forge.Workflow {
+			configure(t, s)
+			return forge.Workflow{Name: "smoke.yaml", Ref: "main"}
+		},
+		Inputs: func(id string) map[string]string { return s.Variables(project, id) },
+		FinishRun: func(id string, outcome forge.Outcome) {
+			s.SetPipeline(project, id, words[outcome])
+		},
+		Annotations: func(number int) []forge.Annotation { return annotations(s, number) },
 	}
+}
+
+var words = map[forge.Outcome]string{forge.Pending: "pending", forge.Success: "success", forge.Failure: "failed"}
+
+// configure has main run pipelines.
+func configure(t *testing.T, s *gitlabfake.Server) {
+	t.Helper()
+	w := s.Git.Work(t, project)
+	w.Pull("main")
+	w.Write(".gitlab-ci.yml", "smoke: {script: [\"true\"]}\n")
+	w.Commit("run pipelines")
+	w.Push("HEAD:main")
+}
+
+// annotations gives what people see at the lines of a merge request.
+func annotations(s *gitlabfake.Server, number int) (all []forge.Annotation) {
+	for _, n := range s.Notes(project, number) {
+		text, _, _ := strings.Cut(n.Body, "\n\n<!-- fairlead-comment: ")
+		kind, text, _ := strings.Cut(text, ":** ")
+		all = append(all, forge.Annotation{File: n.File, Line: n.Line, Warning: kind == "**Warning", Text: text})
+	}
+	return all
 }
 
 func gitLabServer(t *testing.T) (*gitlabfake.Server, func(string) string) {

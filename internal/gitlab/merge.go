@@ -27,11 +27,20 @@ type mergeRequest struct {
 	// MergeStatus says whether it can be merged now, or why not; GitLab before 15.6
 	// does not say.
 	MergeStatus string `json:"detailed_merge_status"`
+	OldStatus   string `json:"merge_status"`
 	// AutoMerge is whether it is merged once nothing is missing.
 	AutoMerge    bool `json:"merge_when_pipeline_succeeds"`
 	HeadPipeline *struct {
 		Status string `json:"status"`
 	} `json:"head_pipeline"`
+	DiffRefs diffRefs `json:"diff_refs"`
+}
+
+// diffRefs are the commits that the diff of a merge request is between.
+type diffRefs struct {
+	Base  string `json:"base_sha"`
+	Start string `json:"start_sha"`
+	Head  string `json:"head_sha"`
 }
 
 const mergeRequests = "merge_requests"

@@ -46,7 +46,8 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 
 // user is what we read of one.
 type user struct {
-	ID int64 `json:"id"`
+	ID   int64  `json:"id"`
+	Name string `json:"username"`
 }
 
 // note is what we read of a comment.

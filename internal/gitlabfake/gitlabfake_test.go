@@ -99,6 +99,11 @@ func TestComplains(t *testing.T) {
 		"a field is amiss":    {"POST", api + "/merge_requests", `{"title":"x","source_branch":"dev"}`, "target_branch is missing"},
 		"a status' state":     {"POST", api + "/statuses/main", `{"state":"failure"}`, "state does not have a valid value"},
 		"no JSON":             {"POST", api + "/issues", `title=x`, "invalid character"},
+		"a position's field":  {"POST", api + "/merge_requests/1/discussions", `{"body":"x","position":{"line":1}}`, "unknown field"},
+		"half of a position":  {"POST", api + "/merge_requests/1/discussions", `{"body":"x","position":{"new_path":"dev","new_line":1}}`, "is incomplete"},
+		"a variable's field":  {"POST", api + "/pipeline", `{"ref":"main","variables":[{"name":"x","value":"y"}]}`, "a variable is"},
+		"a group's parameter": {"GET", "/groups/acme/members/all?search=x", "", "search is not known"},
+		"a group's projects":  {"GET", "/groups/acme/projects", "", "is none of the operations"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := served(t)
@@ -268,4 +273,44 @@ func TestQuickActions(t *testing.T) {
 	equal(t, "description", fields["description"], any("a\n `/close`\nb"))
 	ask(t, s, s.Token, "PUT", api+"/merge_requests/1", `{"description":"/close"}`)
 	equal(t, "state", showFirst(t, s)["state"], any("closed"))
+}
+
+// TestDiff has a change of line 10 of 20, which becomes two.
+func TestDiff(t *testing.T) {
+	s, w := served(t)
+	begin := strings.Repeat("a\n", 9) + "old\n" + strings.Repeat("a\n", 10)
+	gittest.Git(t, w.Dir, "checkout", "-q", "main")
+	w.Write("x", begin)
+	w.Commit("begin")
+	w.Push("main")
+	gittest.Git(t, w.Dir, "checkout", "-qB", "dev", "main")
+	w.Write("x", strings.Replace(begin, "old\n", "new\nmore\n", 1))
+	w.Commit("change")
+	w.Push("+dev")
+	propose(s)
+	var refs struct {
+		DiffRefs map[string]string `json:"diff_refs"`
+	}
+	_, text := ask(t, s, s.Token, "GET", api+"/merge_requests/1", "")
+	if err := json.Unmarshal([]byte(text), &refs); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]int{
+		`"new_line":6,"old_line":6`: 400, `"new_line":7,"old_line":7`: 201, `"new_line":7`: 400, `"new_line":10`: 201, `"new_line":10,"old_line":10`: 400,
+		`"new_line":11`: 201, `"new_line":12,"old_line":11`: 201, `"new_line":12,"old_line":12`: 400, `"new_line":14,"old_line":13`: 201,
+		`"new_line":15,"old_line":14`: 400, `"new_line":99`: 400,
+	} {
+		at := refs.DiffRefs
+		body := fmt.Sprintf(`{"body":"x","position":{"position_type":"text","base_sha":%q,"start_sha":%q,"head_sha":%q,"old_path":"x","new_path":"x",%s}}`,
+			at["base_sha"], at["start_sha"], at["head_sha"], line)
+		answer, text := ask(t, s, s.Token, "POST", api+"/merge_requests/1/discussions", body)
+		equal(t, line, answer.StatusCode, want)
+		if want == 400 && !strings.Contains(text, "line_code") {
+			t.Errorf("%s: got %s", line, text)
+		}
+	}
+	_, text = ask(t, s, s.Token, "GET", api+"/merge_requests/1/diffs", "")
+	if !strings.Contains(text, `"diff":"@@ -7,7 +7,8 @@`) {
+		t.Errorf("the diff is %s", text)
+	}
 }

@@ -14,13 +14,21 @@ var (
 
 // note is a comment on a merge request.
 type note struct {
-	id     int64
-	author object
-	body   string
+	id       int64
+	author   object
+	body     string
+	thread   string // that it is in
+	place    *place // nil if it is at no line
+	resolved bool
+	system   bool // GitLab wrote it
 }
 
 func (n *note) object() object {
-	return object{"id": n.id, "body": n.body, "author": n.author, "system": false}
+	o := object{"id": n.id, "body": n.body, "author": n.author, "system": n.system, "resolvable": n.place != nil}
+	if n.place != nil {
+		o["type"], o["position"], o["resolved"] = "DiffNote", n.place, n.resolved
+	}
+	return o
 }
 
 func (s *Server) listNotes(c call) reply {
@@ -53,7 +61,7 @@ func (s *Server) addNote(c call) reply {
 // note adds a note.
 func (s *Server) note(i *item, author object, body string) *note {
 	s.ids++
-	n := &note{s.ids, author, body}
+	n := &note{id: s.ids, author: author, body: body, thread: threadID(s.ids)}
 	i.notes = append(i.notes, n)
 	return n
 }

@@ -13,7 +13,7 @@ import (
 
 // operation is what this GitLab does, and what it knows of the request for it.
 type operation struct {
-	method, path string // below the project; * is one part, which names an item or a commit
+	method, path string // below the project, or with a slash of the whole server; * is one part
 	params       params
 	do           func(*Server, call) reply
 }
@@ -31,7 +31,14 @@ var (
 	openMerging = opening.and(params{"source_branch!": "", "target_branch!": "", "remove_source_branch": ""})
 	accepting   = params{"sha": "", "auto_merge": yesNo, "merge_when_pipeline_succeeds": yesNo}
 	listNotes   = params{"page": "", "per_page": "", "order_by": "created_at|updated_at", "sort": "asc|desc"}
-	stating     = params{"state!": "pending|running|success|failed|canceled|skipped", "name": "", "context": "", "description": "", "target_url": "", "ref": ""}
+	threading   = params{"body!": "", "position": anyJSON}
+	statusList  = params{"page": "", "per_page": "", "ref": "", "stage": "", "name": "", "pipeline_id": "", "all": yesNo}
+	pipelining  = params{"ref!": "", "variables": anyJSON}
+	pipelines   = params{
+		"page": "", "per_page": "", "order_by": "id|status|ref|updated_at|user_id", "sort": "asc|desc", "ref": "", "sha": "", "source": "", "updated_after": "",
+	}
+	plain   = params{"page": "", "per_page": ""}
+	stating = params{"state!": "pending|running|success|failed|canceled|skipped", "name": "", "context": "", "description": "", "target_url": "", "ref": ""}
 )
 
 func (p params) and(others params) params {
@@ -54,13 +61,29 @@ var operations = []operation{
 	{"GET", "issues/*", nil, (*Server).read},
 	{"PUT", "issues/*", writing, (*Server).edit},
 	{"POST", "statuses/*", stating, (*Server).addStatus},
+	{"GET", "repository/commits/*", nil, (*Server).readCommit},
+	{"GET", "repository/commits/*/statuses", statusList, (*Server).listStatuses},
+	{"GET", "merge_requests/*/approvals", nil, (*Server).readApprovals},
+	{"GET", "merge_requests/*/versions", plain, (*Server).listVersions},
+	{"GET", "merge_requests/*/diffs", plain, (*Server).listDiffs},
+	{"GET", "merge_requests/*/discussions", plain, (*Server).listThreads},
+	{"POST", "merge_requests/*/discussions", threading, (*Server).openThread},
+	{"PUT", "merge_requests/*/discussions/*", params{"resolved!": yesNo}, (*Server).resolveThread},
+	{"DELETE", "merge_requests/*/discussions/*/notes/*", nil, (*Server).removeNote},
+	{"POST", "pipeline", pipelining, (*Server).startPipeline},
+	{"GET", "pipelines", pipelines, (*Server).listPipelines},
+	{"GET", "pipelines/*/variables", nil, (*Server).listVariables},
+	{"GET", "/user", nil, (*Server).showUser},
+	{"GET", "/users", params{"page": "", "per_page": "", "search": ""}, (*Server).findUsers},
+	{"GET", "/groups/*/members/all", plain, (*Server).listMembers},
 }
 
 // call is a request for something in a project.
 type call struct {
 	project *project
-	item    *item  // that the path names
-	last    string // part of the path
+	item    *item    // that the path names
+	last    string   // part of the path
+	parts   []string // of the path
 	said    map[string]string
 }
 
@@ -74,15 +97,12 @@ func (c call) number(name string, otherwise int) int {
 
 // do does what a request asks for. The caller holds the lock.
 func (s *Server) do(req *http.Request, noted *Request) reply {
-	if noted.Method == http.MethodGet && noted.Path == "/user" {
-		return s.showUser(req)
-	}
 	op, parts, ok := find(noted)
 	if !ok {
 		s.t.Errorf("%s %s is none of the operations", noted.Method, noted.Path)
 		return fail(http.StatusNotFound, "404 Not Found")
 	}
-	c := call{last: parts[len(parts)-1]}
+	c := call{last: parts[len(parts)-1], parts: parts}
 	var err error
 	if c.said, err = said(noted, op.params); err == nil {
 		err = op.params.check(c.said)
@@ -94,11 +114,14 @@ func (s *Server) do(req *http.Request, noted *Request) reply {
 	if !s.knows(req) {
 		return unauthorized
 	}
+	if strings.HasPrefix(op.path, "/") {
+		return op.do(s, c)
+	}
 	if c.project = s.find(parts[1]); c.project == nil {
 		return fail(http.StatusNotFound, "404 Project Not Found")
 	}
 	s.look(c.project)
-	if len(parts) >= 4 && parts[2] != "statuses" {
+	if len(parts) >= 4 && (parts[2] == "merge_requests" || parts[2] == "issues") {
 		if c.item = c.project.item(parts[2] == "merge_requests", parts[3]); c.item == nil {
 			return notFound
 		}
@@ -114,21 +137,19 @@ func (s *Server) knows(req *http.Request) bool {
 var unauthorized = fail(http.StatusUnauthorized, "401 Unauthorized")
 
 // showUser shows whom the token is of.
-func (s *Server) showUser(req *http.Request) reply {
-	if !s.knows(req) {
-		return unauthorized
-	}
+func (s *Server) showUser(call) reply {
 	return reply{status: http.StatusOK, value: fairlead}
 }
 
 // find gives the operation of a request, and the parts of its path.
 func find(r *Request) (operation, []string, bool) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
-	if len(parts) < 3 || parts[0] != "projects" {
-		return operation{}, nil, false
+	at := r.Path
+	if len(parts) >= 3 && parts[0] == "projects" {
+		at = strings.Join(parts[2:], "/")
 	}
 	i := slices.IndexFunc(operations, func(o operation) bool {
-		return o.method == r.Method && matches(o.path, strings.Join(parts[2:], "/"))
+		return o.method == r.Method && matches(o.path, at)
 	})
 	if i < 0 {
 		return operation{}, nil, false
@@ -136,8 +157,12 @@ func find(r *Request) (operation, []string, bool) {
 	return operations[i], parts, true
 }
 
-// yesNo are the values of what is not a text.
-const yesNo = "true|false"
+// yesNo are the values of what is yes or no, and not a text; anyJSON is what its
+// operation reads itself.
+const (
+	yesNo   = "true|false"
+	anyJSON = "{}"
+)
 
 // said gives the parameters or fields of a request.
 func said(r *Request, known params) (map[string]string, error) {
@@ -154,8 +179,15 @@ func said(r *Request, known params) (map[string]string, error) {
 	}
 	for name, v := range fields {
 		text, ok := v.(string)
-		if yes, is := v.(bool); is && known[name] == yesNo {
+		if yes, is := v.(bool); is && (known[name] == yesNo || known[name+"!"] == yesNo) {
 			text, ok = strconv.FormatBool(yes), true
+		}
+		if known[name] == anyJSON {
+			raw, err := json.Marshal(v)
+			if err != nil {
+				return nil, err
+			}
+			text, ok = string(raw), true
 		}
 		if !ok {
 			return nil, fmt.Errorf("%s is no text", name)
@@ -175,7 +207,7 @@ func (p params) check(said map[string]string) error {
 		if !ok {
 			return fmt.Errorf("%s is not known", name)
 		}
-		if values != "" && !slices.Contains(strings.Split(values, "|"), value) {
+		if values != "" && values != anyJSON && !slices.Contains(strings.Split(values, "|"), value) {
 			return fmt.Errorf("%s does not have a valid value", name)
 		}
 	}
@@ -190,27 +222,32 @@ func (p params) check(said map[string]string) error {
 // page is which page of a list this is.
 type page struct{ number, size, all int }
 
-// pageOf gives one page of a list, newest first unless it was asked for otherwise.
-func (s *Server) pageOf(c call, items []*item) reply {
+// itemsPage gives one page of a list, newest first unless it was asked for otherwise.
+func (s *Server) itemsPage(c call, items []*item) reply {
 	if c.said["sort"] == "asc" {
 		slices.Reverse(items)
 	}
-	all := []any{}
-	for _, i := range items {
-		all = append(all, show(c.project, i))
-	}
-	return s.page(c, all)
+	return pageOf(s, c, items, func(i *item) any { return show(c.project, i) })
 }
 
 // page gives one page of a list.
 func (s *Server) page(c call, all []any) reply {
+	return pageOf(s, c, all, func(v any) any { return v })
+}
+
+// pageOf gives one page of a list, and shows only what is on it.
+func pageOf[T any](s *Server, c call, all []T, show func(T) any) reply {
 	most := s.PageSize
 	if most == 0 {
 		most = 100
 	}
 	p := page{c.number("page", 1), min(c.number("per_page", 20), most), len(all)}
 	from := min(p.all, (p.number-1)*p.size)
-	return reply{http.StatusOK, all[from:min(p.all, from+p.size)], &p}
+	shown := []any{}
+	for _, v := range all[from:min(p.all, from+p.size)] {
+		shown = append(shown, show(v))
+	}
+	return reply{http.StatusOK, shown, &p}
 }
 
 // describe sets the headers that say where in the list it is; of a long list GitLab

@@ -183,3 +183,46 @@ func (s *Server) Statuses(at, commit string) (all []Status) {
 	s.people(at, func(p *project) { all = slices.Clone(p.statuses[commit]) })
 	return all
 }
+
+// SayStatus says something about a commit, as a job or somebody else does.
+func (s *Server) SayStatus(at, commit string, said Status) {
+	s.t.Helper()
+	s.people(at, func(p *project) {
+		s.ids++
+		said.id, said.when = s.ids, s.clock()
+		p.statuses[commit] = append(p.statuses[commit], said)
+	})
+}
+
+// Approve approves a merge request.
+func (s *Server) Approve(at string, iid int, login string) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) {
+		i.withdraw(login)
+		i.approvals = append(i.approvals, approval{login, s.clock()})
+	})
+}
+
+// RequestChanges asks for changes, with which an approval of that person ends.
+func (s *Server) RequestChanges(at string, iid int, login string) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) { i.withdraw(login) })
+}
+
+func (i *item) withdraw(login string) {
+	i.approvals = slices.DeleteFunc(i.approvals, func(a approval) bool { return a.login == login })
+}
+
+// Group makes a group, with who is in it itself; a - is before who is blocked.
+func (s *Server) Group(path string, logins ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups[path] = logins
+}
+
+// Account gives a user an address that everybody sees.
+func (s *Server) Account(login, email string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account(login).email = email
+}

@@ -20,6 +20,7 @@ type project struct {
 	dir      string // of the bare repository
 	items    []*item
 	statuses map[string][]Status // of a commit, oldest first
+	runs     []*pipeline         // oldest first
 
 	needsPipeline bool // nothing is merged whose pipeline has not succeeded
 }
@@ -33,6 +34,7 @@ type item struct {
 	state              string  // opened, closed, merged
 	merge              *merge  // nil for an issue
 	notes              []*note // oldest first
+	approvals          []approval
 }
 
 type merge struct {
@@ -44,10 +46,19 @@ type merge struct {
 	conflict       bool
 	auto           bool      // it is merged once its pipeline has succeeded
 	looked         [2]string // the commits of source and target for which we know that; empty at first
+	versions       []version // oldest first
 }
 
 // Status is what was said about a commit.
-type Status struct{ Name, State, Description, URL string }
+type Status struct {
+	Name, State, Description, URL string
+
+	AllowFailure bool   // the pipeline goes on if it fails
+	Pipeline     int    // which one it is in; 0 is that of what comes from outside
+	By           string // login
+	id           int64
+	when         string
+}
 
 // add makes a project of a repository. The caller holds the lock, as in all below.
 func (s *Server) add(path string) *project {
@@ -132,6 +143,7 @@ func (s *Server) look(p *project) {
 			continue
 		}
 		m.looked = at
+		s.pushed(p, i)
 		ahead := s.ahead(p, at[1], at[0])
 		if m.ahead && !ahead {
 			i.state, m.merged = "merged", at[0]
@@ -143,7 +155,7 @@ func (s *Server) look(p *project) {
 
 func (s *Server) listMerging(c call) reply {
 	is := func(name, branch string) bool { return c.said[name] == "" || c.said[name] == branch }
-	return s.pageOf(c, c.project.newest(true, c.said["state"], func(i *item) bool {
+	return s.itemsPage(c, c.project.newest(true, c.said["state"], func(i *item) bool {
 		return is("source_branch", i.merge.source) && is("target_branch", i.merge.target)
 	}))
 }
@@ -181,11 +193,13 @@ func (s *Server) newMerging(p, from *project, source, target string) (*item, *re
 		}
 	}
 	ahead := from != p || s.ahead(p, to, commit)
-	return s.new(p, item{merge: &merge{from: from, source: source, target: target, commit: commit, ahead: ahead}}), nil
+	i := s.new(p, item{merge: &merge{from: from, source: source, target: target, commit: commit, ahead: ahead}})
+	s.pushed(p, i)
+	return i, nil
 }
 
 func (s *Server) listIssues(c call) reply {
-	return s.pageOf(c, c.project.newest(false, c.said["state"], func(i *item) bool {
+	return s.itemsPage(c, c.project.newest(false, c.said["state"], func(i *item) bool {
 		for name := range strings.SplitSeq(c.said["labels"], ",") {
 			if name != "" && !slices.Contains(i.labels, name) {
 				return false
@@ -210,6 +224,8 @@ func (s *Server) read(c call) reply {
 		if now := c.project.pipeline(c.item.merge.commit); now != "" {
 			o["head_pipeline"] = object{"id": 1, "sha": c.item.merge.commit, "status": now}
 		}
+		v := c.item.merge.versions[len(c.item.merge.versions)-1]
+		o["diff_refs"] = object{"base_sha": s.base(c.project, v), "start_sha": v.start, "head_sha": v.head}
 	}
 	return reply{status: http.StatusOK, value: o}
 }
@@ -291,13 +307,18 @@ func (s *Server) addStatus(c call) reply {
 	if !slices.Contains(strings.Fields(gittest.Git(s.t, c.project.dir, "rev-list", "--branches")), sha) {
 		return fail(http.StatusNotFound, "404 References for commit Not Found")
 	}
-	now := Status{cmp.Or(c.said["name"], c.said["context"], "default"), c.said["state"], c.said["description"], c.said["target_url"]}
+	now := Status{
+		Name: cmp.Or(c.said["name"], c.said["context"], "default"), State: c.said["state"], Description: c.said["description"], URL: c.said["target_url"],
+		By: "fairlead",
+	}
 	if len([]rune(now.Description)) > 255 {
 		return fail(http.StatusBadRequest, object{"description": []string{"is too long (maximum is 255 characters)"}})
 	}
 	all := c.project.statuses[sha]
+	s.ids++
+	now.id, now.when = s.ids, s.clock()
 	last := slices.IndexFunc(all, func(old Status) bool {
-		return old.Name == now.Name && (old.State == "pending" || old.State == "running")
+		return old.Name == now.Name && old.Pipeline == now.Pipeline && (old.State == "pending" || old.State == "running")
 	})
 	switch {
 	case last < 0:
@@ -306,12 +327,9 @@ func (s *Server) addStatus(c call) reply {
 		return fail(http.StatusBadRequest,
 			fmt.Sprintf(`Cannot transition status via :enqueue from :%s (Reason(s): Status cannot transition via "enqueue")`, all[last].State))
 	default:
-		now.URL = cmp.Or(now.URL, all[last].URL)
+		now.URL, now.id = cmp.Or(now.URL, all[last].URL), all[last].id
 		all[last] = now
 	}
 	c.project.statuses[sha] = all
-	s.ids++
-	return reply{status: http.StatusCreated, value: object{
-		"id": s.ids, "sha": sha, "name": now.Name, "status": now.State, "description": now.Description, "target_url": now.URL,
-	}}
+	return reply{status: http.StatusCreated, value: now.object(sha)}
 }

@@ -44,6 +44,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	projects []*project
+	groups   map[string][]string // the logins of who is in a group itself
+	accounts []account
+	ticks    int   // of the clock
 	ids      int64 // given out so far; they count all that there is on the server
 	requests []*Request
 	faults   []*Fault
@@ -70,7 +73,8 @@ type answer struct {
 // Serve starts a GitLab without projects. It ends with the test.
 func Serve(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{Git: gittest.Serve(t), Token: "glpat-fake", Reporter: true, t: t, closing: make(chan struct{}), ids: 1000}
+	s := &Server{Git: gittest.Serve(t), Token: "glpat-fake", Reporter: true, t: t, closing: make(chan struct{}), ids: 1000, groups: map[string][]string{}}
+	s.accounts = []account{{id: 7, login: "fairlead"}, {id: 8, login: "alice"}}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		close(s.closing)

@@ -1,0 +1,199 @@
+package gitea
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// maxNew bounds how many comments are made at once, so that people can still read the
+// others.
+const maxNew = 50
+
+// Annotate makes these the only comments of ours with this mark at lines of a pull
+// request, in one review. What stands there already is left alone, and what is out
+// of date is removed; if people have answered it, it is marked as resolved. Lines
+// that the diff does not show are given back, and those that are too many.
+func (g *Forge) Annotate(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
+	self, err := g.self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := spell(mark, notes)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := g.reviews(ctx, c.Number)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range reviews {
+		if r.Reviewer == nil || r.Reviewer.ID != self || r.State != sdk.ReviewStateComment || r.CodeCommentsCount == 0 {
+			continue
+		}
+		if wanted, err = g.tidy(ctx, c, r, mark, self, wanted); err != nil {
+			return nil, err
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	return g.annotate(ctx, c, wanted)
+}
+
+// spelled is an annotation and the text of its comment.
+type spelled struct {
+	forge.Annotation
+	text string
+}
+
+// spell gives annotations as they are written; what is said twice is said once.
+func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
+	var all []spelled
+	for _, n := range notes {
+		text, err := forge.WriteComment(mark, n.Markdown(), forge.MaxComment)
+		if err != nil {
+			return nil, err
+		}
+		if s := (spelled{n, text}); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// tidy removes what is out of date from a review of ours, and gives what is wanted
+// and does not stand in it. A review that is left with nothing goes as a whole.
+func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mark string, self int64, wanted []spelled) ([]spelled, error) {
+	all, _, err := call(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
+		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var old []*sdk.PullReviewComment
+	for _, n := range all {
+		if n.Reviewer == nil || n.Reviewer.ID != self || !forge.IsComment(n.Body, mark) {
+			continue
+		}
+		i := slices.IndexFunc(wanted, func(w spelled) bool {
+			return r.CommitID == c.Commit && n.Path == w.File && n.LineNum == uint64(w.Line) && forge.SameComment(n.Body, w.text)
+		})
+		if i < 0 {
+			old = append(old, n)
+			continue
+		}
+		wanted = slices.Delete(slices.Clone(wanted), i, i+1)
+	}
+	if len(old) > 0 && len(old) == len(all) {
+		return wanted, g.removeReview(ctx, c.Number, r.ID)
+	}
+	for _, n := range old {
+		if err := g.retire(ctx, n, all); err != nil {
+			return nil, err
+		}
+	}
+	return wanted, nil
+}
+
+func (g *Forge) removeReview(ctx context.Context, number int, review int64) error {
+	_, _, err := call(ctx, g, "remove a review", func(c *sdk.Client) (any, *sdk.Response, error) {
+		answer, err := c.DeletePullReview(g.owner, g.name, int64(number), review)
+		return nil, answer, err
+	})
+	return unlessGone(err)
+}
+
+// retire removes a comment, or, if people have answered it, marks it as resolved.
+func (g *Forge) retire(ctx context.Context, n *sdk.PullReviewComment, all []*sdk.PullReviewComment) error {
+	answered := slices.ContainsFunc(all, func(o *sdk.PullReviewComment) bool {
+		return o.Path == n.Path && o.LineNum == n.LineNum && (o.Reviewer == nil || o.Reviewer.ID != n.Reviewer.ID)
+	})
+	if !answered {
+		_, _, err := call(ctx, g, "remove a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
+			answer, err := c.DeleteIssueComment(g.owner, g.name, n.ID)
+			return nil, answer, err
+		})
+		return unlessGone(err)
+	}
+	if n.Resolver != nil {
+		return nil
+	}
+	_, _, err := call(ctx, g, "resolve a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
+		answer, err := c.ResolvePullReviewComment(g.owner, g.name, n.ID)
+		return nil, answer, err
+	})
+	return err
+}
+
+func unlessGone(err error) error {
+	if errors.Is(err, forge.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// annotate makes a review with comments at lines, and gives back what has no line in
+// the diff.
+func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) (left []forge.Annotation, err error) {
+	p, err := g.any(ctx, c.Number)
+	if err != nil {
+		return nil, err
+	}
+	if p.Head.Sha != c.Commit {
+		return nil, &forge.Refusal{
+			What: "annotate a pull request of " + g.repo(), Said: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
+		}
+	}
+	shown, err := g.diff(ctx, c.Number)
+	if err != nil {
+		return nil, err
+	}
+	review := sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, CommitID: c.Commit}
+	for _, w := range wanted {
+		if _, ok := shown[w.File][w.Line]; !ok || len(review.Comments) == maxNew {
+			left = append(left, w.Annotation)
+			continue
+		}
+		review.Comments = append(review.Comments, sdk.CreatePullReviewComment{Path: w.File, Body: w.text, NewLineNum: int64(w.Line)})
+	}
+	if len(review.Comments) == 0 {
+		return left, nil
+	}
+	_, _, err = call(ctx, g, "make a review", func(api *sdk.Client) (*sdk.PullReview, *sdk.Response, error) {
+		return api.CreatePullReview(g.owner, g.name, int64(c.Number), review)
+	})
+	return left, err
+}
+
+// diff gives the lines of each file that a pull request's diff shows, by the name of
+// the file. Files whose names Git quotes are not among them.
+func (g *Forge) diff(ctx context.Context, number int) (map[string]map[int]int, error) {
+	text, _, err := call(ctx, g, "read the diff", func(c *sdk.Client) ([]byte, *sdk.Response, error) {
+		text, answer, err := c.GetPullRequestDiff(g.owner, g.name, int64(number), sdk.PullRequestDiffOptions{})
+		if answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
+			return nil, answer, errors.New(message(text))
+		}
+		return text, answer, err
+	})
+	if errors.Is(err, forge.ErrEmptyAnswer) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]map[int]int{}
+	for file := range strings.SplitSeq("\n"+string(text), "\ndiff --git ") {
+		if _, rest, ok := strings.Cut(file, "\n+++ b/"); ok {
+			name, hunks, _ := strings.Cut(rest, "\n")
+			shown[strings.TrimSuffix(name, "\t")] = forge.DiffLines(hunks)
+		}
+	}
+	return shown, nil
+}

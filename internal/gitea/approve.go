@@ -1,0 +1,196 @@
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Approvals gives who approves a pull request, sorted by login: people whose reviews
+// count, which are those who may write, or whom the branch's protection names.
+func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
+	p, err := g.any(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	return g.approvals(ctx, p)
+}
+
+// any reads a pull request, be it ours or not. Its branches are known.
+func (g *Forge) any(ctx context.Context, number int) (*sdk.PullRequest, error) {
+	p, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.GetPullRequest(g.owner, g.name, int64(number))
+	})
+	if err == nil && (p.Base == nil || p.Head == nil) {
+		err = &forge.Refusal{What: "read a pull request of " + g.repo(), Said: "the server did not say of which branches", Advice: "it will be tried again"}
+	}
+	return p, err
+}
+
+func (g *Forge) approvals(ctx context.Context, p *sdk.PullRequest) ([]forge.Approval, error) {
+	all, err := g.reviews(ctx, int(p.Index))
+	if err != nil {
+		return nil, err
+	}
+	latest := map[string]*sdk.PullReview{}
+	for _, r := range all {
+		if r.Reviewer == nil || r.State != sdk.ReviewStateApproved && r.State != sdk.ReviewStateRequestChanges {
+			continue
+		}
+		latest[r.Reviewer.UserName] = r
+	}
+	var yes []forge.Approval
+	for _, login := range slices.Sorted(maps.Keys(latest)) {
+		r := latest[login]
+		now := r.CommitID == p.Head.Sha && !r.Stale // that it is stale Gitea finds out later
+		if r.State == sdk.ReviewStateApproved && r.Official && now && !r.Dismissed {
+			yes = append(yes, forge.Approval{By: login, When: r.Submitted})
+		}
+	}
+	return yes, nil
+}
+
+// reviews gives the reviews of a pull request, oldest first.
+func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, error) {
+	all, err := pages(ctx, g, "list reviews", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.PullReview, *sdk.Response, error) {
+		return c.ListPullReviews(g.owner, g.name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
+	})
+	slices.SortFunc(all, func(a, b *sdk.PullReview) int { return cmp.Compare(a.ID, b.ID) })
+	return all, err
+}
+
+// Members gives the logins of a team of an organisation, "org/team", sorted. Gitea
+// shows them to the owners of the organisation, and to who is in the team.
+func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+	org, name, _ := strings.Cut(team, "/")
+	teams, err := pages(ctx, g, "list teams", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Team, *sdk.Response, error) {
+		return c.ListOrgTeams(org, sdk.ListTeamsOptions{ListOptions: o})
+	})
+	if err != nil {
+		return nil, unseen(team, err)
+	}
+	i := slices.IndexFunc(teams, func(t *sdk.Team) bool { return strings.EqualFold(t.Name, name) })
+	if i < 0 {
+		return nil, &forge.Refusal{
+			What: "find the team " + forge.OneLine(team, maxSaying), Said: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
+		}
+	}
+	users, err := pages(ctx, g, "list a team's members", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.User, *sdk.Response, error) {
+		return c.ListTeamMembers(teams[i].ID, sdk.ListTeamMembersOptions{ListOptions: o})
+	})
+	if err != nil {
+		return nil, unseen(team, err)
+	}
+	var names []string
+	for _, u := range users {
+		if !u.ProhibitLogin {
+			names = append(names, u.UserName)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
+}
+
+const seeTeam = "write it as organisation/team; the token's user has to be in the team, or an owner of the organisation, and the token needs the scope read:organization"
+
+// unseen makes an error one that says that we do not see a team.
+func unseen(team string, err error) error {
+	var r *forge.Refusal
+	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Said, "403")) {
+		r.Kind, r.Advice = forge.ErrNotFound, seeTeam
+	}
+	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxSaying), err)
+}
+
+// AuthorOf gives the login of whose address a commit's author has; "" if nobody has
+// it.
+func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+	found, _, err := call(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
+		return c.GetSingleCommit(g.owner, g.name, commit)
+	})
+	if err != nil || found.Author == nil {
+		return "", err
+	}
+	return found.Author.UserName, nil
+}
+
+// Missing says what a pull request lacks to be merged, as far as who may write sees
+// the rules; nil if it lacks nothing.
+func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+	p, err := g.any(ctx, number)
+	switch {
+	case err != nil || p.HasMerged:
+		return nil, err
+	case p.State == sdk.StateClosed:
+		return []string{"it is closed"}, nil
+	}
+	var all []string
+	if p.Draft {
+		all = append(all, "it is a draft")
+	}
+	if !p.Mergeable && !p.Draft {
+		all = append(all, "it conflicts with the branch that it is for, or the server is still looking whether it does")
+	}
+	more, err := g.lacks(ctx, p)
+	return append(all, more...), err
+}
+
+// lacks says what the rules of its branch ask for that a pull request does not have.
+func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, err error) {
+	branch, _, err := call(ctx, g, "read a branch", func(c *sdk.Client) (*sdk.Branch, *sdk.Response, error) {
+		return c.GetRepoBranch(g.owner, g.name, p.Base.Ref)
+	})
+	if err != nil || !branch.Protected {
+		return nil, err
+	}
+	if branch.EnableStatusCheck {
+		said, err := g.Statuses(ctx, p.Head.Sha)
+		if err != nil {
+			return nil, err
+		}
+		for _, pattern := range branch.StatusCheckContexts {
+			if why := lacksStatus(pattern, said); why != "" {
+				all = append(all, why)
+			}
+		}
+	}
+	if branch.RequiredApprovals > 0 {
+		yes, err := g.approvals(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if n := int(branch.RequiredApprovals) - len(yes); n > 0 {
+			all = append(all, fmt.Sprintf("it needs %d more of the %d approvals that the branch asks for", n, branch.RequiredApprovals))
+		}
+	}
+	return all, nil
+}
+
+// lacksStatus says why the statuses are not what a pattern asks for: one that matches
+// it has to be there, and none of those may not be a success.
+func lacksStatus(pattern string, said []forge.Statement) string {
+	wild := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
+	matches, err := regexp.Compile("^" + wild + "$")
+	found := false
+	for _, s := range said {
+		if s.Context != pattern && (err != nil || !matches.MatchString(s.Context)) {
+			continue
+		}
+		found = true
+		if s.Outcome != forge.Success {
+			return fmt.Sprintf("the status %s is %s", forge.OneLine(s.Context, maxSaying), s.Outcome)
+		}
+	}
+	if !found {
+		return fmt.Sprintf("the status %s is not there yet", forge.OneLine(pattern, maxSaying))
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// Dispatch starts a workflow, which is at the ref. Servers without Actions, and
+// Forgejo where it differs, say that there is no such.
+func (g *Forge) Dispatch(ctx context.Context, w forge.Workflow) error {
+	_, _, err := call(ctx, g, "dispatch a workflow", func(c *sdk.Client) (*sdk.RunDetails, *sdk.Response, error) {
+		return c.DispatchRepoActionWorkflow(g.owner, g.name, w.Name, sdk.CreateActionWorkflowDispatchOption{Ref: w.Ref, Inputs: w.Inputs}, false)
+	})
+	return err
+}
+
+// maxLooks bounds how many runs we look at.
+const maxLooks = 20
+
+// Runs gives the runs of a workflow at its ref that were dispatched at a time or
+// later, newest first. It looks at the newest ones only. When a run was made only its
+// jobs say.
+func (g *Forge) Runs(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
+	since = since.Truncate(time.Second) // as Gitea's times are
+	found, _, err := call(ctx, g, "list runs", func(c *sdk.Client) (*sdk.ActionWorkflowRunsResponse, *sdk.Response, error) {
+		return c.ListRepoActionRuns(g.owner, g.name, sdk.ListRepoActionRunsOptions{
+			ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}, Event: "workflow_dispatch", Branch: strings.TrimPrefix(w.Ref, "refs/heads/"),
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(found.WorkflowRuns, func(r *sdk.ActionWorkflowRun) bool { return r == nil || !isOf(r, w) || ended(r, since) })
+	slices.SortFunc(all, func(a, b *sdk.ActionWorkflowRun) int { return cmp.Compare(b.ID, a.ID) })
+	var runs []forge.Run
+	for _, r := range all[:min(maxLooks, len(all))] {
+		made, err := g.madeAt(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !made.Before(since) {
+			runs = append(runs, readRun(r, made))
+		}
+	}
+	return runs, nil
+}
+
+// isOf reports whether a run is of a workflow: its path is NAME@REF.
+func isOf(r *sdk.ActionWorkflowRun, w forge.Workflow) bool {
+	name, _, _ := strings.Cut(r.Path, "@")
+	return name == w.Name && r.Event == "workflow_dispatch"
+}
+
+// ended reports whether a run had ended before a time, so that it cannot have been
+// made later.
+func ended(r *sdk.ActionWorkflowRun, before time.Time) bool {
+	return r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(before.Add(-time.Second))
+}
+
+// madeAt gives when a run's first job was made.
+func (g *Forge) madeAt(ctx context.Context, run int64) (time.Time, error) {
+	jobs, _, err := call(ctx, g, "list a run's jobs", func(c *sdk.Client) (*sdk.ActionWorkflowJobsResponse, *sdk.Response, error) {
+		return c.ListRepoActionRunJobs(g.owner, g.name, run, sdk.ListRepoActionJobsOptions{ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}})
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	var made time.Time
+	for _, j := range jobs.Jobs {
+		if j != nil && (made.IsZero() || j.CreatedAt.Before(made)) {
+			made = j.CreatedAt
+		}
+	}
+	return made, nil
+}
+
+func readRun(r *sdk.ActionWorkflowRun, made time.Time) forge.Run {
+	run := forge.Run{
+		ID: strconv.FormatInt(r.ID, 10), Title: cmp.Or(r.DisplayTitle, fmt.Sprintf("Run %d", r.RunNumber)), Outcome: forge.Pending, Started: made, URL: r.HTMLURL,
+	}
+	if r.Status != "completed" {
+		return run
+	}
+	run.Reason = cmp.Or(r.Conclusion, r.Status)
+	run.Outcome = forge.Failure
+	if r.Conclusion == "success" {
+		run.Outcome = forge.Success
+	}
+	return run
+}

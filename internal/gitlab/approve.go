@@ -1,0 +1,180 @@
+package gitlab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// approvals is what we read of who approves a merge request.
+type approvals struct {
+	By []struct {
+		User user      `json:"user"`
+		When time.Time `json:"approved_at"` // older servers do not say
+	} `json:"approved_by"`
+}
+
+// version is a state of a merge request's branch, as it was pushed.
+type version struct {
+	ID      int64     `json:"id"`
+	Head    string    `json:"head_commit_sha"`
+	Created time.Time `json:"created_at"`
+}
+
+// Approvals gives who approves a merge request, sorted by login: those who did so
+// after its head was pushed. Where GitLab does not say when, it counts whom GitLab
+// counts, which forgets approvals at a push if the project's settings say so.
+func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
+	found, _, err := ask[approvals](ctx, g, "read approvals", http.MethodGet, mergeRequestPath(number)+"/approvals", nil)
+	if err != nil || len(found.By) == 0 {
+		return nil, err
+	}
+	pushed, err := g.pushed(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	var all []forge.Approval
+	for _, a := range found.By {
+		if a.User.Name != "" && (a.When.IsZero() || !a.When.Before(pushed)) {
+			all = append(all, forge.Approval{By: a.User.Name, When: a.When})
+		}
+	}
+	slices.SortFunc(all, func(a, b forge.Approval) int { return strings.Compare(a.By, b.By) })
+	return all, nil
+}
+
+// pushed gives when a merge request got the head that it has.
+func (g *Forge) pushed(ctx context.Context, number int) (time.Time, error) {
+	all, err := pages[version](ctx, g, "list versions", mergeRequestPath(number)+"/versions", func(o gl.ListOptions) any { return &o })
+	if err != nil {
+		return time.Time{}, err
+	}
+	slices.SortFunc(all, func(a, b version) int { return cmp.Compare(b.ID, a.ID) })
+	if len(all) == 0 {
+		return time.Time{}, nil
+	}
+	// Also a target branch that moves makes a version.
+	since := all[0]
+	for _, v := range all {
+		if v.Head != since.Head {
+			break
+		}
+		since = v
+	}
+	return since.Created, nil
+}
+
+// member is what we read of a member of a group.
+type member struct {
+	Name  string `json:"username"`
+	State string `json:"state"`
+}
+
+// Members gives the logins of a group ("group/sub"), sorted: also those who are in
+// it because they are in a group above, but for people who are blocked.
+func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+	found, err := pages[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
+	if err != nil {
+		return nil, fmt.Errorf("the group %s: %w", oneLine(team), err)
+	}
+	var names []string
+	for _, m := range found {
+		if m.Name != "" && m.State == "active" {
+			names = append(names, m.Name)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
+}
+
+// AuthorOf gives the login of whose address a commit's author has; "" if nobody shows
+// that address. (An administrator's token sees also those that are not shown.)
+func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+	type author struct {
+		Email string `json:"author_email"`
+	}
+	wrote, _, err := ask[author](ctx, g, "read a commit", http.MethodGet, "repository/commits/"+gl.PathEscape(commit), nil)
+	if err != nil || wrote.Email == "" {
+		return "", err
+	}
+	type person struct {
+		Name   string `json:"username"`
+		Email  string `json:"email"`
+		Public string `json:"public_email"`
+	}
+	found, _, err := ask[[]person](ctx, g, "find a user", http.MethodGet, "/users", &gl.ListUsersOptions{Search: &wrote.Email})
+	if err != nil {
+		return "", err
+	}
+	for _, p := range found { // names are searched too, which anybody can choose
+		if strings.EqualFold(p.Email, wrote.Email) || strings.EqualFold(p.Public, wrote.Email) {
+			return p.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// lacks are GitLab's words for why it does not merge, as sentences. It names one
+// reason at a time.
+var lacks = map[string]string{
+	"approvals_syncing":              "GitLab is counting the approvals",
+	"checking":                       lookingAt,
+	"unchecked":                      lookingAt,
+	"preparing":                      lookingAt,
+	"ci_must_pass":                   "its pipeline has to succeed",
+	"ci_still_running":               "its pipeline has not ended yet",
+	"commits_status":                 "its branch is gone, or has no commits",
+	"conflict":                       "it conflicts with the branch that it is for",
+	"discussions_not_resolved":       "discussions are not resolved",
+	"draft_status":                   "it is a draft",
+	"external_status_checks":         "status checks from outside have not passed",
+	"status_checks_must_pass":        "status checks from outside have not passed",
+	"jira_association_missing":       "its title or description names no Jira issue",
+	"locked_lfs_files":               "it changes LFS files that somebody has locked",
+	"locked_paths":                   "it changes paths that somebody has locked",
+	"merge_request_blocked":          "another merge request has to be merged first",
+	"merge_time":                     "it may not be merged before a time that is set on it",
+	"need_rebase":                    "it has to be rebased onto the branch that it is for",
+	"not_approved":                   "approvals are missing",
+	"not_open":                       "it is closed",
+	"requested_changes":              "somebody has asked for changes",
+	"security_policy_pipeline_check": "a security policy waits for its pipelines",
+	"security_policy_violations":     "it breaks a security policy",
+	"policies_denied":                "it breaks a security policy",
+	"title_regex":                    "its title is not as the project asks for",
+}
+
+const lookingAt = "GitLab is still looking whether it can be merged"
+
+// Missing says what a merge request lacks to be merged; nil if it lacks nothing.
+func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.check(m.item); err != nil {
+		return nil, err
+	}
+	status := m.MergeStatus
+	if m.OldStatus == "cannot_be_merged" && status == "" {
+		status = "conflict"
+	}
+	switch {
+	case m.State == "merged" || status == "mergeable" || status == "" && m.OldStatus == "can_be_merged":
+		return nil, nil
+	case m.State == "closed":
+		return []string{lacks["not_open"]}, nil
+	case lacks[status] != "":
+		return []string{lacks[status]}, nil
+	case status == "":
+		return []string{lookingAt}, nil
+	}
+	return []string{fmt.Sprintf("GitLab says %q", oneLine(status))}, nil
+}

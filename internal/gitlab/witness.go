@@ -1,0 +1,77 @@
+package gitlab
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// commitStatus is what we read of a status: a job, or one from outside.
+type commitStatus struct {
+	ID           int64     `json:"id"`
+	Name         string    `json:"name"`
+	Status       string    `json:"status"`
+	Description  string    `json:"description"`
+	TargetURL    string    `json:"target_url"`
+	AllowFailure bool      `json:"allow_failure"`
+	Created      time.Time `json:"created_at"`
+	Started      time.Time `json:"started_at"`
+	Finished     time.Time `json:"finished_at"`
+	Author       user      `json:"author"`
+}
+
+// Statuses gives the latest status of a commit in each context, sorted by context:
+// those that were set, and the jobs of its pipelines.
+func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement, error) {
+	found, err := pages[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
+		return &gl.GetCommitStatusesOptions{ListOptions: o}
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Each pipeline of the commit has a latest one of its own.
+	slices.SortFunc(found, func(a, b commitStatus) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.ID, a.ID)) })
+	var all []forge.Statement
+	for i, s := range found {
+		if s.ID != 0 && (i == 0 || s.Name != found[i-1].Name) {
+			all = append(all, s.statement())
+		}
+	}
+	return all, nil
+}
+
+func (s commitStatus) statement() forge.Statement {
+	when := s.Created
+	for _, later := range []time.Time{s.Started, s.Finished} {
+		if later.After(when) {
+			when = later
+		}
+	}
+	said := forge.Statement{
+		Status: forge.Status{Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL},
+		When:   when, By: s.Author.Name,
+	}
+	switch {
+	case !s.AllowFailure:
+	case said.Outcome == forge.Failure, s.Status == "manual": // GitLab goes on without it
+		said.Outcome, said.Description = forge.Success, cmp.Or(s.Description, s.Status+", which is allowed")
+	}
+	return said
+}
+
+// outcomeOf understands GitLab's words for jobs and pipelines. One that is not known
+// says that it is not over, so that nothing goes on because of it.
+func outcomeOf(status string) forge.Outcome {
+	switch status {
+	case "success", "skipped":
+		return forge.Success
+	case "failed", "canceled":
+		return forge.Failure
+	}
+	return forge.Pending
+}
