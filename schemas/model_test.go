@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -20,14 +23,16 @@ import (
 // both directions.
 func TestModel(t *testing.T) {
 	kinds := []string{"ConfigMap"} // it has no spec; see its cases
-	for _, k := range model.Kinds {
-		kinds = append(kinds, k.Kind)
-		schema := parsed(t, k.Kind)
-		if got := at(schema, "properties", "apiVersion", "const"); got != model.APIVersion {
-			t.Errorf("%s: apiVersion is %v", k.Kind, got)
-		}
-		for _, difference := range compare(k.Kind+".spec", at(schema, "properties", "spec"), reflect.TypeOf(k.Spec)) {
-			t.Error(difference)
+	for version, all := range map[string][]model.KindInfo{model.APIVersion: model.Kinds, model.OwnAPIVersion: model.OwnKinds} {
+		for _, k := range all {
+			kinds = append(kinds, k.Kind)
+			schema := parsed(t, k.Kind)
+			if got := at(schema, "properties", "apiVersion", "const"); got != version {
+				t.Errorf("%s: apiVersion is %v", k.Kind, got)
+			}
+			for _, difference := range compare(k.Kind+".spec", at(schema, "properties", "spec"), reflect.TypeOf(k.Spec)) {
+				t.Error(difference)
+			}
 		}
 	}
 	slices.Sort(kinds)
@@ -44,6 +49,14 @@ func compare(path string, v any, t reflect.Type) []string {
 	}
 	fields := fieldsOf(t)
 	switch {
+	case t == reflect.TypeFor[yaml.Node](): // anything, which is looked at later
+		return nil
+	case t == reflect.TypeFor[time.Duration](), t == reflect.TypeFor[time.Time]():
+		return compareTime(path, schema, t)
+	case t.Kind() == reflect.Bool:
+		return wantType(path, schema, "boolean")
+	case t.Kind() == reflect.Int:
+		return wantType(path, schema, "integer")
 	case t.Kind() == reflect.Pointer:
 		return compare(path, v, t.Elem())
 	case t.Kind() == reflect.Struct && len(fields) > 0:
@@ -55,6 +68,19 @@ func compare(path string, v any, t reflect.Type) []string {
 	default: // a string, or a struct that remembers where a string was
 		return wantType(path, schema, "string")
 	}
+}
+
+// compareTime wants a schema to say how a duration or a time is written.
+func compareTime(path string, schema map[string]any, t reflect.Type) []string {
+	out := wantType(path, schema, "string")
+	pattern, _ := schema["pattern"].(string)
+	if t == reflect.TypeFor[time.Time]() && schema["format"] != "date-time" {
+		out = append(out, path+": the schema does not want a time")
+	}
+	if t == reflect.TypeFor[time.Duration]() && !strings.Contains(pattern, "(ns|us|µs|ms|s|m|h)") {
+		out = append(out, path+": the schema does not want a duration")
+	}
+	return out
 }
 
 func compareFields(path string, schema map[string]any, fields map[string]reflect.StructField) []string {
@@ -128,10 +154,18 @@ func problemsOf(kind, text string) problem.List {
 	switch kind {
 	case "Workload", "DeploymentTarget":
 		layer.Kind, layer.Name = model.Workloads, "birds"
-	case "Environment", "Template", "WorkloadRegistration":
+	case "Environment", "Freeze", "Promotion", "Template", "WorkloadRegistration":
 		layer.Kind, layer.Name = model.Base, "main"
 	}
 	_, all := model.Parse("dev", layer)
+	progress := model.NewParser().Progress("dev", layer)
+	all = append(all, progress.Problems...)
+	for _, p := range progress.Promotions {
+		for _, s := range p.Stages {
+			_, _, problems := gate.ForStage(s)
+			all = append(all, problems...)
+		}
+	}
 	return slices.DeleteFunc(all, func(p problem.Problem) bool { return p.Warning || p.Pos.File == "" })
 }
 
@@ -144,6 +178,11 @@ func TestCompare(t *testing.T) {
 		Repo  string            `yaml:"repo" required:"true"`
 		Keys  map[string]string `yaml:"keys"`
 		Items []inner           `yaml:"items"`
+		On    bool              `yaml:"on"`
+		Count int               `yaml:"count"`
+		Long  time.Duration     `yaml:"long"`
+		When  time.Time         `yaml:"when"`
+		Any   yaml.Node         `yaml:"any"`
 	}
 	text := map[string]any{"type": "string"}
 	item := func(required ...any) map[string]any {
@@ -154,6 +193,11 @@ func TestCompare(t *testing.T) {
 			"repo":  text,
 			"keys":  map[string]any{"type": "object", "additionalProperties": text},
 			"items": map[string]any{"type": "array", "items": item("key")},
+			"on":    map[string]any{"type": "boolean"},
+			"count": map[string]any{"type": "integer"},
+			"long":  map[string]any{"type": "string", "pattern": "([0-9]+(ns|us|µs|ms|s|m|h))+"},
+			"when":  map[string]any{"type": "string", "format": "date-time"},
+			"any":   map[string]any{},
 		}
 		whole := map[string]any{"type": "object", "required": []any{"repo"}, "additionalProperties": false, "properties": properties}
 		change(properties, whole)
@@ -170,6 +214,10 @@ func TestCompare(t *testing.T) {
 		{"open", func(_, w map[string]any) { delete(w, "additionalProperties") }, []string{"spec: the schema lets other fields through"}},
 		{"not required", func(_, w map[string]any) { delete(w, "required") }, []string{"spec.repo: required is false in the schema, true in the type"}},
 		{"deep", func(p, _ map[string]any) { p["items"].(map[string]any)["items"] = item() }, []string{"spec.items[].key: required is false in the schema, true in the type"}},
+		{"no boolean", func(p, _ map[string]any) { p["on"] = text }, []string{"spec.on: the schema wants string, the type boolean"}},
+		{"no number", func(p, _ map[string]any) { p["count"] = text }, []string{"spec.count: the schema wants string, the type integer"}},
+		{"any text", func(p, _ map[string]any) { p["long"] = text }, []string{"spec.long: the schema does not want a duration"}},
+		{"no time", func(p, _ map[string]any) { p["when"] = text }, []string{"spec.when: the schema does not want a time"}},
 		{"another type", func(p, _ map[string]any) { p["repo"] = map[string]any{"type": "number"} }, []string{"spec.repo: the schema wants number, the type string"}},
 	}
 	for _, test := range tests {

@@ -38,8 +38,8 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 
 func TestSchema(t *testing.T) {
 	want := []string{
-		"BaseRepo", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "GitOpsRepo",
-		"SchedulingPolicy", "Template", "Workload", "WorkloadRegistration",
+		"Approval", "BaseRepo", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
+		"Hold", "Promotion", "SchedulingPolicy", "Template", "Workload", "WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {
 		t.Errorf("kinds: -want +got:\n%s", diff)
@@ -59,10 +59,13 @@ func TestSchema(t *testing.T) {
 
 // TestAll: all.json is made of the others, so that it works without a network.
 func TestAll(t *testing.T) {
-	conditions := []any{map[string]any{
-		"if":   when("apiVersion", "scheduler.kalypso.io/v1alpha1"),
-		"then": map[string]any{"properties": map[string]any{"kind": map[string]any{"enum": kalypsoKinds(t)}}},
-	}}
+	var conditions []any
+	for _, version := range []string{"scheduler.kalypso.io/v1alpha1", "fairlead.io/v1alpha1"} {
+		conditions = append(conditions, map[string]any{
+			"if":   when("apiVersion", version),
+			"then": map[string]any{"properties": map[string]any{"kind": map[string]any{"enum": kindsOf(t, version)}}},
+		})
+	}
 	definitions := map[string]any{}
 	for _, kind := range schemas.Kinds() {
 		schema := parsed(t, kind)
@@ -112,11 +115,11 @@ func when(pairs ...string) map[string]any {
 	return map[string]any{"properties": properties, "required": required}
 }
 
-func kalypsoKinds(t *testing.T) []any {
+func kindsOf(t *testing.T, apiVersion string) []any {
 	t.Helper()
 	var kinds []any
 	for _, kind := range schemas.Kinds() {
-		if at(parsed(t, kind), "properties", "apiVersion", "const") != "v1" {
+		if at(parsed(t, kind), "properties", "apiVersion", "const") == apiVersion {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -266,7 +269,7 @@ func rewrite(t *testing.T, path string, a *txtar.Archive, want string) {
 }
 
 // TestOtherKinds: all.json leaves other kinds alone, but not misspelt ones of
-// Kalypso's.
+// Kalypso's and of ours.
 func TestOtherKinds(t *testing.T) {
 	all := compiled(t, "all")
 	for _, test := range []struct {
@@ -276,6 +279,8 @@ func TestOtherKinds(t *testing.T) {
 		{"{apiVersion: apps/v1, kind: Deployment, metadata: {name: gull}, spec: {replicas: 3}}", true},
 		{"{apiVersion: v1, kind: Secret, metadata: {name: gull}}", true},
 		{"{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterTyp, metadata: {name: gull}}", false},
+		{"{apiVersion: fairlead.io/v1alpha1, kind: Frieze, metadata: {name: gull}}", false},
+		{"{apiVersion: fairlead.io/v1alpha1, kind: ClusterType, metadata: {name: gull}}", false},
 		{"{apiVersion: example.com/v1, kind: ClusterType, metadata: {name: gull}}", true},
 	} {
 		if wrong := validate(t, all, documents(t, []byte(test.object))[0]); (wrong == nil) != test.want {

@@ -52,15 +52,19 @@ var Kinds = []KindInfo{
 // made lists the kinds that Kalypso makes itself; nobody writes them.
 var made = []string{"Assignment", "AssignmentPackage"}
 
-func kindNames() []string {
-	out := make([]string, len(Kinds))
-	for i, k := range Kinds {
+func kindNames() []string { return kindNamesOf(Kinds) }
+
+func kindNamesOf(kinds []KindInfo) []string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
 		out[i] = k.Kind
 	}
 	return out
 }
 
 func isKind(name string) bool { return slices.Contains(kindNames(), name) }
+
+func isOwnKind(name string) bool { return slices.Contains(kindNamesOf(OwnKinds), name) }
 
 type repoSpec struct {
 	Repo   string `yaml:"repo" required:"true"`

@@ -98,6 +98,7 @@ type content struct {
 	configs       []*Config
 	schemas       []*Schema
 	ignored       map[string]int
+	progress      Progress
 	problems      problem.List
 }
 
@@ -113,6 +114,7 @@ func (c *content) add(o *content) {
 	c.targets = append(c.targets, o.targets...)
 	c.configs = append(c.configs, o.configs...)
 	c.schemas = append(c.schemas, o.schemas...)
+	c.progress.add(&o.progress)
 	c.problems = append(c.problems, o.problems...)
 	for kind, n := range o.ignored {
 		c.ignore(kind, n)
@@ -344,7 +346,7 @@ func (h *header) missing() string {
 // object reads one object of a kind that is ours, or counts it.
 func (r *reader) object(n *yaml.Node, h header, d *decoder) {
 	group, version, _ := strings.Cut(h.apiVersion, "/")
-	if group == Group {
+	if group == Group || group == OwnGroup {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
 	switch {
@@ -358,6 +360,8 @@ func (r *reader) object(n *yaml.Node, h header, d *decoder) {
 		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case group == Group:
 		r.kalypso(n, h.kind, d)
+	case group == OwnGroup:
+		r.own(n, h, d)
 	case h.apiVersion == "v1" && h.kind == "ConfigMap":
 		r.configMap(n, d)
 	default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (d *decoder) pos(n *yaml.Node) problem.Pos {
 }
 
 func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
-	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind) || kind == "ConfigMap") {
+	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind) || isOwnKind(kind) || kind == "ConfigMap") {
 		hint = "fairlead schema " + kind + " prints what it may hold"
 	}
 	d.problems.Addf(d.pos(n), d.subject, hint, format, args...)
@@ -62,6 +63,9 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	if isNull(n) {
 		return
 	}
+	if d.special(n, v, path) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(d.text(n, path, v.Type() == verbatimType))
@@ -77,6 +81,51 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	default:
 		panic(fmt.Sprintf("model: a spec struct has a field of type %s, which the decoder does not know", v.Type()))
 	}
+}
+
+// special fills what is not text, in kinds that Kalypso does not have, and reports
+// whether v is of such a type.
+func (d *decoder) special(n *yaml.Node, v reflect.Value, path string) bool {
+	switch v.Interface().(type) {
+	case bool:
+		if on := n.Value == "true"; n.ShortTag() == "!!bool" && (on || n.Value == "false") {
+			v.SetBool(on)
+		} else {
+			d.addf(n, "it is true or false", "%s should be a boolean, but is %s", path, describe(n))
+		}
+	case int:
+		number, err := strconv.Atoi(n.Value)
+		if n.ShortTag() != "!!int" || err != nil || number < 0 {
+			d.addf(n, "", "%s should be a whole number, but is %s", path, shown(n))
+			return true
+		}
+		v.SetInt(int64(number))
+	case time.Duration:
+		length, err := time.ParseDuration(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil || length < 0 {
+			d.addf(n, "as in 30m, 4h or 72h", "%s should be a duration, but is %s", path, shown(n))
+			return true
+		}
+		v.SetInt(int64(length))
+	case time.Time:
+		at, err := time.Parse(time.RFC3339, n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			d.addf(n, "as in 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, shown(n))
+			return true
+		}
+		v.Set(reflect.ValueOf(at))
+	default:
+		return false
+	}
+	return true
+}
+
+// shown describes a node by what it says, where that is short.
+func shown(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode && len(n.Value) <= maxShown {
+		return strconv.Quote(n.Value)
+	}
+	return describe(n)
 }
 
 // spend takes n nodes off the budget; false if it is used up, which is said once.

@@ -41,7 +41,8 @@ func (p Pos) String() string {
 	return s
 }
 
-func (p Pos) compare(q Pos) int {
+// Compare orders places by layer, file and line.
+func (p Pos) Compare(q Pos) int {
 	return cmp.Or(
 		cmp.Compare(p.Layer, q.Layer),
 		cmp.Compare(p.File, q.File),
@@ -76,7 +77,7 @@ func (p Problem) String() string {
 
 func (p Problem) compare(q Problem) int {
 	return cmp.Or(
-		p.Pos.compare(q.Pos),
+		p.Pos.Compare(q.Pos),
 		cmp.Compare(p.Subject, q.Subject),
 		cmp.Compare(p.Summary, q.Summary),
 		cmp.Compare(p.Hint, q.Hint),
