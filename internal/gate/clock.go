@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	// The zones are there also where none are installed, as in an empty image.
+	_ "time/tzdata"
+)
+
+// opening is a window that opens whenever the clocks of a place show a time that an
+// expression matches, and stays open for a duration. Where clocks are set back, it
+// opens at both such times; a time that clocks skip is the moment at which they do.
+type opening struct {
+	schedule cron.Schedule // knows nothing of zones
+	length   time.Duration
+	zone     *time.Location
+}
+
+// knownZones are for hints; what there is, the IANA database says.
+var knownZones = []string{
+	"UTC", "Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin", "Europe/Amsterdam", "Europe/Brussels",
+	"Europe/Zurich", "Europe/Vienna", "Europe/Rome", "Europe/Prague", "Europe/Warsaw", "Europe/Stockholm", "Europe/Oslo", "Europe/Copenhagen",
+	"Europe/Helsinki", "Europe/Athens", "Europe/Bucharest", "Europe/Kyiv", "Europe/Istanbul", "America/New_York", "America/Toronto", "America/Chicago",
+	"America/Denver", "America/Los_Angeles", "America/Sao_Paulo", "America/Mexico_City", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Asia/Singapore",
+	"Asia/Dubai", "Asia/Seoul", "Asia/Jerusalem", "Australia/Sydney", "Pacific/Auckland", "Africa/Johannesburg", "Africa/Lagos",
+}
+
+// loadZone finds a time zone; "" is UTC. The zone of the machine is none, because
+// verdicts do not depend on where they are made.
+func loadZone(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, fmt.Errorf("the zone of the machine may be any")
+	}
+	return time.LoadLocation(name)
+}
+
+// parseCron reads an expression of five fields.
+func parseCron(text string) (cron.Schedule, error) {
+	if strings.Contains(text, "=") {
+		return nil, fmt.Errorf("the zone is written as timeZone")
+	}
+	return cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
+}
+
+// shifts bounds how many changes of the clocks are looked at for one opening: cron
+// gives up after five years, and no place changes its clocks more than four times in one.
+const shifts = 40
+
+// next gives the first opening after a time; zero if there is none in about five
+// years. Between two changes of the clocks, time is as simple as UTC's: so it is
+// looked at in UTC, shifted by what the zone differs then.
+func (o opening) next(after time.Time) time.Time {
+	at := after.In(o.zone)
+	_, offset := at.Zone()
+	from := wall(after, offset)
+	for range shifts {
+		_, end := at.ZoneBounds()
+		next := o.schedule.Next(from)
+		if !next.IsZero() {
+			if opens := next.Add(-seconds(offset)); end.IsZero() || opens.Before(end) {
+				return opens
+			}
+		}
+		if end.IsZero() {
+			return time.Time{}
+		}
+		before := offset
+		_, offset = end.In(o.zone).Zone()
+		if skipped := o.schedule.Next(wall(end, before).Add(-time.Second)); !skipped.IsZero() && skipped.Before(wall(end, offset)) {
+			return end
+		}
+		at, from = end.In(o.zone), wall(end, offset).Add(-time.Second)
+	}
+	return time.Time{}
+}
+
+// wall gives what clocks show as if it were UTC.
+func wall(t time.Time, offset int) time.Time { return t.UTC().Add(seconds(offset)) }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// open reports whether the window is open.
+func (o opening) open(now time.Time) bool {
+	next := o.next(now.Add(-o.length))
+	return !next.IsZero() && !next.After(now)
+}
+
+// closes gives when a window that is open closes, if it does not open again until
+// then: the length after its last opening.
+func (o opening) closes(now time.Time) time.Time {
+	// Openings after low are not all over; none are after high.
+	low, high := now.Add(-o.length), now
+	for high.Sub(low) > time.Second {
+		middle := low.Add(high.Sub(low) / 2)
+		if next := o.next(middle); next.IsZero() || next.After(now) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return o.next(low).Add(o.length)
+}

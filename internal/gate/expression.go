@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+)
+
+// expression is a condition in CEL on what a server answered. It has no clock and no
+// chance.
+type expression struct {
+	name    string // of the field that it is written in
+	program cel.Program
+}
+
+// What an expression may cost: enough to look through a body of a megabyte, in half
+// a second.
+const (
+	maxCost       = 300_000
+	maxExpression = 4_000 // characters
+)
+
+// compile checks an expression; the error is CEL's, in one line.
+func compile(name, text string) (*expression, error) {
+	env, err := cel.NewEnv(
+		cel.Variable("status", cel.IntType), cel.Variable("body", cel.DynType), cel.Variable("text", cel.StringType),
+		cel.Variable("environment", cel.StringType), cel.Variable("commit", cel.StringType), cel.Variable("output", cel.StringType),
+		cel.CrossTypeNumericComparisons(true), cel.ParserExpressionSizeLimit(maxExpression),
+	)
+	if err != nil {
+		return nil, err
+	}
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		first := issues.Errors()[0]
+		message, _, _ := strings.Cut(first.Message, "\n")
+		return nil, fmt.Errorf("%s (character %d)", message, first.Location.Column()+1)
+	}
+	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("it gives %s, and not true or false", t)
+	}
+	program, err := env.Program(checked, cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, err
+	}
+	return &expression{name, program}, nil
+}
+
+// variables are what an expression may read. A body that is not JSON is null.
+func variables(f Facts, a Answer) map[string]any {
+	var body any
+	if err := json.Unmarshal(a.Body, &body); err != nil {
+		body = nil
+	}
+	return map[string]any{
+		"status": a.Code, "body": body, "text": strings.ToValidUTF8(string(a.Body), "\uFFFD"),
+		"environment": f.Environment, "commit": f.Commit, "output": f.Output,
+	}
+}
+
+// holds evaluates the expression; the error is CEL's, in one line.
+func (e *expression) holds(variables map[string]any) (bool, error) {
+	value, _, err := e.program.Eval(variables)
+	if err != nil {
+		message, _, _ := strings.Cut(err.Error(), "\n")
+		return false, fmt.Errorf("%s cannot be told: %s", e.name, message)
+	}
+	yes, ok := value.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("%s gave %s, and not true or false", e.name, value.Type().TypeName())
+	}
+	return bool(yes), nil
+}

@@ -1,0 +1,126 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func setOf(t *testing.T, gates string) Set {
+	t.Helper()
+	s, _, problems := ForStage(stage(t, gates))
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	return s
+}
+
+func keys(needs []Need) []string {
+	var all []string
+	for _, n := range needs {
+		all = append(all, n.Key)
+	}
+	return all
+}
+
+// TestSetNeeds: nothing is asked for twice, and a workflow is started when it is its
+// turn.
+func TestSetNeeds(t *testing.T) {
+	s := setOf(t, `- rollout
+- {name: tests, rollout: {contexts: [e2e]}}
+- soak: 30m
+- {name: smoke, dispatch: {workflow: smoke.yaml}}
+- approval: {by: ["team:org/sre"]}
+`)
+	early := []string{"clusters stage", "output stage", "approvals stage", "members org/sre"}
+	turn := []string{"clusters stage", "output stage", "dispatch stage smoke", "approvals stage", "members org/sre"}
+	for _, test := range []struct {
+		name   string
+		change func(*Facts)
+		want   []string
+	}{
+		{"no rollout", func(*Facts) {}, early},
+		{"before the soak is over", func(f *Facts) { f.Result = success() }, early},
+		{"its turn", func(f *Facts) { f.Result, f.Deployed = success(), before(time.Hour) }, turn},
+		{"begun", func(f *Facts) { f.Answers = map[string]Answer{"dispatch stage smoke": {Outcome: "pending"}} }, turn},
+	} {
+		if diff := cmp.Diff(test.want, keys(s.Needs(facts(test.change)))); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", test.name, diff)
+		}
+	}
+}
+
+func success() []Statement {
+	return []Statement{{Context: "kustomization/apps/0c9c", Outcome: "success"}, {Context: "e2e", Outcome: "success"}}
+}
+
+func TestSetForecast(t *testing.T) {
+	const gates = `- soak: 30m
+- window: {allow: [{cron: 0 9 * * 1-4, duration: 2h}]}
+- {name: night, window: {deny: [{cron: 0 13 * * *, duration: 3h}]}}
+`
+	fresh := func(f *Facts) { f.Deployed = time.Time{} }
+	for _, test := range []struct {
+		name, gates string
+		from        time.Time
+		change      func(*Facts)
+		want        Forecast
+	}{
+		{"nothing", "", noon, func(*Facts) {}, Forecast{At: noon}},
+		{"the latest", gates, noon, func(*Facts) {}, Forecast{At: before(-21 * time.Hour)}},
+		{"soaks already", "- soak: 30m", noon, func(*Facts) {}, Forecast{At: before(-10 * time.Minute)}},
+		{"has soaked", "- soak: 10m", noon, func(*Facts) {}, Forecast{At: noon}},
+		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{At: before(-90 * time.Minute)}},
+		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{By: "zoe"}} },
+			Forecast{At: before(-10 * time.Minute), Waits: "2 approvals, of alice or bob"}},
+		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.Base = []Statement{{Context: "ci/test", Outcome: "failure"}} },
+			Forecast{At: noon, Waits: "another commit, or that somebody mends it: ci/test failed"}},
+		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.Merged = time.Time{} },
+			Forecast{At: noon, Waits: "pull request 7 to be merged, the clusters to report it as ready, the answer of example.com, workflow smoke.yaml"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, setOf(t, test.gates).Forecast(facts(test.change), test.from)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSetCheck(t *testing.T) {
+	v := setOf(t, "- merged\n- soak: 30m\n- approval").Check(facts())
+	want := Verdict{Gate: "gates", Status: Wait, Reason: "1 approval missing", Parts: []Verdict{
+		{Gate: "merged", Status: Pass, Reason: "the output is merged, as 2222222"},
+		{Gate: "soak", Status: Wait, Reason: "it soaks for 30m, until Mon 2026-11-23 12:10 UTC", Until: before(-10 * time.Minute)},
+		{Gate: "approval", Status: Wait, Reason: "1 approval missing"},
+	}}
+	if diff := cmp.Diff(want, v); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestForStage: answers are kept by the names of gates, so two that are asked for
+// under one name would take each other's.
+func TestForStage(t *testing.T) {
+	for _, test := range []struct {
+		gates, proof string
+		want         string
+	}{
+		{"- soak: 1m\n- soak: 2m\n- dispatch: {workflow: a.yaml}", "- {name: b, dispatch: {workflow: a.yaml}}", ""},
+		{"- dispatch: {workflow: a.yaml}\n- dispatch: {workflow: b.yaml}", "", "there are two gates dispatch with the name dispatch"},
+		{"- {name: x, http: {url: https://a.example.com, expect: 'true'}}", "- {name: x, http: {url: https://b.example.com, expect: 'true'}}", "there are two gates http with the name x"},
+		{"- soek: 1m", "", `there is no gate "soek"`},
+		{"", "- soek: 1m", `there is no gate "soek"`},
+	} {
+		s := stage(t, test.gates)
+		s.Proof = stage(t, test.proof).Gates
+		_, _, problems := ForStage(s)
+		got := ""
+		for _, p := range problems {
+			got += p.Summary
+		}
+		if got != test.want {
+			t.Errorf("%s\n%s\ngot %q, want %q", test.gates, test.proof, got, test.want)
+		}
+	}
+}

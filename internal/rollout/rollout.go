@@ -1,0 +1,269 @@
+// Package rollout says how far a commit has got on the clusters, from what they report.
+//
+// What the package keeps true: what a cluster reported of another commit says nothing
+// about this one, however ready it was; a report that is too old is not believed; and
+// the summary does not depend on the order of reports.
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Phase is what a reconciler says about a revision that it has observed.
+type Phase string
+
+// The phases of a rollout.
+const (
+	Progressing Phase = "progressing"
+	Ready       Phase = "ready"
+	Failed      Phase = "failed"
+)
+
+// Report is the last that one reconciler has said.
+type Report struct {
+	// Source says whose it is: a cluster, or the uid of an object where nothing
+	// better is known.
+	Source string `json:"source"`
+	// Object is what it is about, as "Kustomization/flux-system/apps".
+	Object string `json:"object"`
+	Phase  Phase  `json:"phase"`
+	// Current says that the revision that it is about holds what is wanted: an older
+	// report says nothing about the commit that is asked about.
+	Current bool      `json:"current"`
+	Message string    `json:"message,omitempty"`
+	When    time.Time `json:"when,omitzero"`
+}
+
+// Rule says when a commit counts as rolled out. The zero Rule wants one source, all of
+// them ready, however old their reports, and waits for ever.
+type Rule struct {
+	// Clusters is how many must have reported; 0 for one.
+	Clusters int
+	// Percent of those that report must be ready, 1 to 100; 0 for 100.
+	Percent int
+	// Stale is the age from which a report counts as none; 0 for never.
+	Stale time.Duration
+	// Timeout is how long after the commit was merged it may take; 0 for ever.
+	Timeout time.Duration
+}
+
+// State is a summary of reports.
+type State struct {
+	Phase  Phase  `json:"phase"`
+	Reason string `json:"reason"` // one sentence
+	// Until is when the phase may become another though nothing is reported: when
+	// reports become stale or the time is over; zero for never.
+	Until time.Time `json:"until,omitzero"`
+
+	Sources int `json:"sources"` // that have reported at all
+	Ready   int `json:"ready"`   // on this commit
+	Failed  int `json:"failed"`
+	Stale   int `json:"stale"`
+	Behind  int `json:"behind"` // that last reported another commit
+}
+
+// source is what all reports of one say.
+type source struct {
+	name          string
+	phase         Phase // of the commit, by the reports that are believed
+	behind, stale bool
+	worst         Report    // the one that decides
+	end           time.Time // of phase: when it is stale; zero for never
+}
+
+// Summarize says how far a commit has got that was merged at a time; no time is over
+// for one that was not (a zero time).
+func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
+	var s State
+	var ready, failed []source
+	for _, one := range bySource(reports, rule, now) {
+		s.Sources++
+		switch {
+		case one.phase == Failed:
+			failed = append(failed, one)
+		case one.stale:
+			s.Stale++
+		case one.behind:
+			s.Behind++
+		case one.phase == Ready:
+			ready = append(ready, one)
+		}
+	}
+	s.Ready, s.Failed = len(ready), len(failed)
+	wanted := max(rule.Clusters, 1)
+	clusters := max(s.Sources, wanted)
+	need := ceilPercent(clusters, rule.Percent)
+	tolerated := clusters - need
+	limited := rule.Timeout > 0 && !merged.IsZero()
+	switch {
+	case s.Failed > tolerated:
+		s.Phase, s.Reason = Failed, failed[0].failure()
+		s.Until = endOf(failed, s.Failed-tolerated)
+	case s.Ready >= need:
+		s.Phase, s.Reason = Ready, of(s.Ready, clusters)+" ready"
+		s.Until = endOf(ready, s.Ready-need+1)
+	case limited && !now.Before(merged.Add(rule.Timeout)):
+		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", Span(rule.Timeout), progress(s, wanted))
+	default:
+		s.Phase, s.Reason = Progressing, progress(s, wanted)
+		if limited {
+			s.Until = merged.Add(rule.Timeout)
+		}
+	}
+	return s
+}
+
+// failure is what is said of a source that failed.
+func (s *source) failure() string {
+	text := cmp.Or(s.worst.Object, s.name, "a cluster") + " failed"
+	if s.name != "" && s.name != s.worst.Object {
+		text += " on " + s.name
+	}
+	if s.worst.Message != "" {
+		text += ": " + oneLine(s.worst.Message)
+	}
+	return text
+}
+
+// endOf gives when n of the sources are stale; zero for never.
+func endOf(sources []source, n int) time.Time {
+	slices.SortFunc(sources, func(a, b source) int { return a.end.Compare(b.end) })
+	return sources[n-1].end
+}
+
+func progress(s State, wanted int) string {
+	if s.Sources == 0 {
+		return "no cluster has reported"
+	}
+	text := of(s.Ready, max(s.Sources, wanted)) + " ready"
+	var rest []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, "on another commit"}, {s.Failed, "failed"},
+		{s.Stale, "not heard of lately"}, {wanted - s.Sources, "not heard of yet"},
+	} {
+		if part.n > 0 {
+			rest = append(rest, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if len(rest) > 0 {
+		text += ", " + strings.Join(rest, ", ")
+	}
+	return text
+}
+
+func of(n, all int) string {
+	if all == 1 {
+		return fmt.Sprintf("%d of 1 cluster", n)
+	}
+	return fmt.Sprintf("%d of %d clusters", n, all)
+}
+
+// ceilPercent gives a percentage of n, rounded up; 0 percent stands for all.
+func ceilPercent(n, percent int) int {
+	if percent <= 0 || percent > 100 {
+		return n
+	}
+	return (n*percent + 99) / 100
+}
+
+// bySource puts together what each source says: one object that failed is a failure,
+// one that is not ready keeps it from being ready.
+func bySource(reports []Report, rule Rule, now time.Time) []source {
+	sorted := slices.SortedFunc(slices.Values(reports), compare)
+	var all []source
+	for i, r := range sorted {
+		if i+1 < len(sorted) && sorted[i+1].Source == r.Source && sorted[i+1].Object == r.Object {
+			continue // a later one of the same object follows
+		}
+		if len(all) == 0 || all[len(all)-1].name != r.Source {
+			all = append(all, source{name: r.Source, phase: Ready})
+		}
+		all[len(all)-1].add(r, rule, now)
+	}
+	return all
+}
+
+// compare orders reports so that the last of an object counts: the latest, and of
+// those of one moment the one about this commit, and the worst. Reconcilers tell the
+// time by the second, and often go from one revision to the next in one.
+func compare(a, b Report) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.When.Compare(b.When),
+		cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Message, b.Message))
+}
+
+// badness orders what a report says of the commit.
+func badness(r Report) int {
+	switch {
+	case !r.Current:
+		return 0
+	case r.Phase == Ready:
+		return 1
+	case r.Phase == Failed:
+		return 3
+	default: // what is not known is no success
+		return 2
+	}
+}
+
+func (s *source) add(r Report, rule Rule, now time.Time) {
+	var end time.Time
+	if rule.Stale > 0 {
+		end = r.When.Add(rule.Stale)
+	}
+	switch bad := badness(r); {
+	case !end.IsZero() && !now.Before(end):
+		s.stale = true
+	case bad == 0:
+		s.behind = true
+	case bad == 3 && s.phase != Failed:
+		s.phase, s.worst, s.end = Failed, r, end
+	case bad == 3:
+		s.end = later(s.end, end)
+	case bad == 2 && s.phase == Ready:
+		s.phase, s.worst = Progressing, r
+	case bad == 1 && s.phase == Ready:
+		s.end = earlier(s.end, end)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Span writes a duration without what is nothing in it: "30m", where String gives
+// "30m0s".
+func Span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "…"
+	}
+	return text
+}
