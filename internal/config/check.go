@@ -37,9 +37,14 @@ func (c *checker) settings(s *Settings) {
 		c.addf("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
 	}
 	c.ref("output.branchPrefix", s.Output.BranchPrefix+"environment")
+	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
+		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
+	}
 	c.remotes(s.Remotes)
 	c.forges(s.Forges)
 	c.mapped(s.Map)
+	c.oneOf("promotion", s.Promotion, "managed", "external")
+	c.nextEnvironment(s.NextEnvironment)
 	for _, name := range slices.Sorted(maps.Keys(s.Merge)) {
 		c.oneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")
 	}
@@ -47,6 +52,7 @@ func (c *checker) settings(s *Settings) {
 	c.identity("author.name", s.Author.Name)
 	c.identity("author.email", s.Author.Email)
 	c.webhooks(s)
+	c.probes(s.Probes)
 	c.oneOf("log.format", s.Log.Format, "text", "json")
 	c.oneOf("log.level", s.Log.Level, "info", "debug")
 }
@@ -60,6 +66,20 @@ func (c *checker) environments(names []string) {
 		c.ref(path, name)
 		if slices.Index(names, name) < i && !c.broken(path) {
 			c.addf(path, "remove one of them", "%s is named twice", name)
+		}
+	}
+}
+
+// nextEnvironment checks names alone: what they name is not known here.
+func (c *checker) nextEnvironment(next map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		path := join("nextEnvironment", name)
+		c.ref(path, name)
+		switch next[name] {
+		case name:
+			c.addf(path, "name the one that gets its commits after it, or remove the line", "%s comes after itself", name)
+		default:
+			c.ref(path, next[name])
 		}
 	}
 }

@@ -54,6 +54,7 @@ func TestDefaults(t *testing.T) {
 		Timeout:      2 * time.Minute,
 		Parallel:     4,
 		Output:       config.Output{BranchPrefix: "fairlead/"},
+		Promotion:    "managed",
 		Author:       config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:          config.Log{Format: "text", Level: "info"},
 	}
@@ -82,7 +83,10 @@ remotes:
 - {url: "git@git.example.com:", ssh: {key: {file: key}, passphrase: {env: TOKEN}, knownHosts: known_hosts}}
 map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
-webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}}
+webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}, flux: {secret: {env: TOKEN}}}
+promotion: external
+nextEnvironment: {dev: stage, stage: prod}
+probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "http://tests.example.com"}]
 `
 	got, problems := config.Parse("fairlead.yaml", []byte(text), dir, environment)
 	if len(problems) > 0 {
@@ -110,8 +114,12 @@ webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secre
 		Webhooks: config.Webhooks{
 			GitHub: &config.Webhook{Secret: key, Previous: &config.SecretRef{Env: "TOKEN"}},
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
+			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
-		Log: config.Log{Format: "text", Level: "info"},
+		Promotion:       "external",
+		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"},
+		Probes:          []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},
+		Log:             config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -51,16 +51,15 @@ func locate(s string) (location, bool) {
 	return l, !slices.ContainsFunc(l.path, doubtful)
 }
 
-// covers reports whether l is a prefix of m, segment by segment; ".git" at the end of
-// both does not count.
+// leads reports whether l is a prefix of m, segment by segment.
+func (l location) leads(m location) bool {
+	return l.scheme == m.scheme && l.host == m.host && l.port == m.port &&
+		len(l.path) <= len(m.path) && slices.Equal(l.path, m.path[:len(l.path)])
+}
+
+// covers is like leads, but ".git" at the end of both does not count.
 func (l location) covers(m location) bool {
-	if l.scheme != m.scheme || l.host != m.host || l.port != m.port || len(l.path) > len(m.path) {
-		return false
-	}
-	if len(l.path) == len(m.path) {
-		return l.key() == m.key()
-	}
-	return slices.Equal(l.path, m.path[:len(l.path)])
+	return l.leads(m) || len(l.path) == len(m.path) && l.key() == m.key()
 }
 
 // key is the same for locations that are.

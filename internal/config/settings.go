@@ -25,6 +25,12 @@ type Settings struct {
 	// Parallel is how many environments are worked on at a time, 1 to 64.
 	Parallel int    `yaml:"parallel"`
 	Output   Output `yaml:"output"`
+	// Promotion is "managed", or "external": others decide which commit of the base an
+	// environment has, and Fairlead renders it.
+	Promotion string `yaml:"promotion"`
+	// NextEnvironment names the environment after another, as Kalypso's
+	// NEXT_ENVIRONMENT does, for a control plane that has no Promotion.
+	NextEnvironment map[string]string `yaml:"nextEnvironment"`
 	// Merge says by environment who merges its pull requests: "manual" (the default),
 	// "when-green" or "direct".
 	Merge   map[string]string `yaml:"merge"`
@@ -36,9 +42,11 @@ type Settings struct {
 	// Signing is nil if commits are not signed.
 	Signing *Signing `yaml:"signing"`
 	Author  Author   `yaml:"author"`
-	// Webhooks says who may wake Fairlead.
+	// Webhooks says who may wake Fairlead, and who may report what clusters run.
 	Webhooks Webhooks `yaml:"webhooks"`
-	Log      Log      `yaml:"log"`
+	// Probes are what gates may ask: see [Settings.Probe].
+	Probes []Probe `yaml:"probes"`
+	Log    Log     `yaml:"log"`
 }
 
 // ControlPlane is the repository that people write in.
@@ -67,6 +75,9 @@ type Output struct {
 	Create bool `yaml:"create"`
 	// BranchPrefix is what the names of proposal branches begin with.
 	BranchPrefix string `yaml:"branchPrefix"`
+	// VerifiedCommits has the forge make the commits, and sign them, which needs a
+	// GitHub App.
+	VerifiedCommits bool `yaml:"verifiedCommits"`
 }
 
 // Remote says how to reach the repositories whose URLs begin with URL. One of Token,
@@ -127,21 +138,30 @@ type Author struct {
 	Email string `yaml:"email"`
 }
 
-// Webhooks says how forges prove that they are who wakes Fairlead; nil is a kind of
-// forge that does not.
+// Webhooks says how forges and clusters prove that they are who wakes Fairlead; nil is
+// a kind that does not.
 type Webhooks struct {
 	GitHub *Webhook `yaml:"github"`
 	GitLab *Webhook `yaml:"gitlab"`
 	// Gitea is Forgejo too.
 	Gitea *Webhook `yaml:"gitea"`
+	// Flux is the notification-controller of clusters, which reports what they run.
+	Flux *Webhook `yaml:"flux"`
 }
 
-// Webhook is about the webhooks of one kind of forge.
+// Webhook is about the webhooks of one kind of forge, or of Flux.
 type Webhook struct {
 	Secret SecretRef `yaml:"secret" required:"secret: {file: webhook-secret}"`
 	// Previous is a secret that is good as well, until all webhooks have the other;
 	// nil if there is none.
 	Previous *SecretRef `yaml:"previous"`
+}
+
+// Probe is what URLs begin with that gates may ask.
+type Probe struct {
+	URL string `yaml:"url" required:"url: https://metrics.example.com/"`
+	// Token is sent to these URLs only; nil if none is.
+	Token *SecretRef `yaml:"token"`
 }
 
 // Log says how to log.
@@ -161,6 +181,7 @@ func defaults() *Settings {
 		Timeout:      2 * time.Minute,
 		Parallel:     4,
 		Output:       Output{BranchPrefix: "fairlead/"},
+		Promotion:    "managed",
 		Author:       Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:          Log{Format: "text", Level: "info"},
 	}

@@ -82,6 +82,59 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// TestProbe: a token goes only where it is meant to go.
+func TestProbe(t *testing.T) {
+	var s config.Settings
+	for _, url := range []string{"https://a.example.com", "https://a.example.com/api/", "http://a.example.com:9090/x", "https://b.example.com/team", "https://[::1]:8443/"} {
+		s.Probes = append(s.Probes, config.Probe{URL: url})
+	}
+	for url, want := range map[string]string{
+		"https://a.example.com":                  "https://a.example.com",
+		"https://A.example.com:443/":             "https://a.example.com",
+		"https://a.example.com/apis":             "https://a.example.com",
+		"https://a.example.com/API/x":            "https://a.example.com",
+		"https://a.example.com/api":              "https://a.example.com/api/",
+		"https://a.example.com/api/x%20y?q=../z": "https://a.example.com/api/",
+		"http://a.example.com:9090/x/y":          "http://a.example.com:9090/x",
+		"https://b.example.com/team/x":           "https://b.example.com/team",
+		"https://[::1]:8443/x":                   "https://[::1]:8443/",
+
+		"https://a.example.com.evil.org/":          "",
+		"https://a.example.com@evil.org/":          "",
+		"https://gull@a.example.com/":              "",
+		"https://@a.example.com/":                  "",
+		"https://evil.org/https://a.example.com/":  "",
+		"https://evil.org#https://a.example.com/":  "",
+		`https://a.example.com\@evil.org/`:         "",
+		"https:a.example.com":                      "",
+		"//a.example.com/":                         "",
+		"http://a.example.com/":                    "",
+		"http://a.example.com:9090/xy":             "",
+		"https://a.example.com:8443/":              "",
+		"https://b.example.com/":                   "",
+		"https://b.example.com/teams":              "",
+		"https://b.example.com/team.git":           "",
+		"https://b.example.com/team/../other":      "",
+		"https://b.example.com/team/%2e%2e/other":  "",
+		"https://b.example.com/team/%252e%252e/x":  "",
+		"https://b.example.com/team/..%2fother":    "",
+		"https://b.example.com/team%2Fx":           "",
+		"https://b.example.com/team%252Fx":         "",
+		"https://b.example.com/team/..%5cother":    "",
+		"https://b.example.com/team//x":            "",
+		"https://b.example.com/team/x%0d%0aHost:x": "",
+		"ssh://a.example.com/x":                    "",
+		"a.example.com:x":                          "",
+		"/api":                                     "",
+		"":                                         "",
+	} {
+		got, ok := s.Probe(url)
+		if got.URL != want || ok != (want != "") {
+			t.Errorf("%s has the probe %q (%v), want %q", url, got.URL, ok, want)
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := time.Date(2025, 1, 31, 23, 58, 30, 5, berlin)

@@ -3,7 +3,7 @@ package config
 import "errors"
 
 // WebhookSecrets gives the secrets of the webhooks of a kind of forge, "github",
-// "gitlab" or "gitea", as they are now; none if it has no webhooks. It fails if none
+// "gitlab" or "gitea", or of "flux", as they are now; none if it has no webhooks. It fails if none
 // of them can be read.
 func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	hook := s.Webhooks.of(forge)
@@ -37,13 +37,15 @@ func (w *Webhooks) of(forge string) *Webhook {
 		return w.GitLab
 	case "gitea":
 		return w.Gitea
+	case "flux":
+		return w.Flux
 	}
 	return nil
 }
 
 func (c *checker) webhooks(s *Settings) {
 	some := false
-	for _, forge := range []string{"github", "gitlab", "gitea"} {
+	for _, forge := range []string{"github", "gitlab", "gitea", "flux"} {
 		path, hook := "webhooks."+forge, s.Webhooks.of(forge)
 		if hook == nil || c.broken(path) {
 			continue

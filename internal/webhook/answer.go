@@ -34,11 +34,13 @@ var (
 	malformed = answer{"malformed", http.StatusBadRequest, said{
 		Error: "the payload cannot be read", Hint: "set the content type of the webhook to application/json"}}
 	notSetUp = answer{"not-set-up", http.StatusNotFound, said{
-		Error: "webhooks of this kind of forge are not set up", Hint: "write where their secret is under webhooks in the settings"}}
+		Error: "webhooks of this kind are not set up", Hint: "write where their secret is under webhooks in the settings"}}
+	notNow = answer{"malformed", http.StatusBadRequest, said{
+		Error: "the event is older than a day, or its time is still to come", Hint: "set the clock of the cluster, and that of fairlead"}}
 	failed = answer{"failed", http.StatusServiceUnavailable, said{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
 	noForge = answer{code: http.StatusNotFound, said: said{
-		Error: "there is no such kind of forge", Hint: "github, gitlab and gitea are there; gitea is for Forgejo too"}}
+		Error: "there is no such kind of webhook", Hint: "github, gitlab, gitea and flux are there; gitea is for Forgejo too"}}
 )
 
 func (a answer) write(w http.ResponseWriter) {

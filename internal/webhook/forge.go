@@ -40,7 +40,13 @@ var forges = []forge{
 	{"gitlab", token, nil, []string{"Idempotency-Key"}, parseLab},
 }
 
+// flux is no forge: its deliveries are what clusters report.
+var flux = forge{name: "flux", proof: hmacOf("X-Signature")}
+
 func forgeOf(name string) (forge, bool) {
+	if name == flux.name {
+		return flux, true
+	}
 	i := slices.IndexFunc(forges, func(f forge) bool { return f.name == name })
 	if i < 0 {
 		return forge{}, false

@@ -1,15 +1,16 @@
 // Package webhook receives what forges send when something happened in a repository,
-// and wakes the loop for it.
+// and what clusters report, and wakes the loop for it.
 //
-// What the package keeps true: a delivery is a hint and decides nothing. All that it
-// can cause is that the loop looks at a repository now, which it does anyway at the
-// next poll; what the loop then does follows from what it finds there, and never from
-// a payload. So a delivery that is missed, forged or repeated costs at most one poll.
-// Still, who does not know the secret causes nothing at all: the signature is checked
-// before a payload is looked at, an absent one gets the same answer as a wrong one,
-// and secrets are compared in a time that says nothing about them. A delivery wakes
-// the loop once, however often it arrives. What is read and what is remembered is
-// bounded. There is no clock and no network in here.
+// What the package keeps true: a delivery of a forge is a hint and decides nothing. All
+// that it can cause is that the loop looks at a repository now, which it does anyway at
+// the next poll; what the loop then does follows from what it finds there, and never
+// from a payload. So one that is missed, forged or repeated costs at most one poll. An
+// event of a cluster is handed on as what the cluster has said, unless it is too old to
+// be new. In both cases, who does not know the secret causes nothing at all: the
+// signature is checked before a payload is looked at, an absent one gets the same answer
+// as a wrong one, and secrets are compared in a time that says nothing about them. A
+// delivery wakes the loop once, however often it arrives. What is read and what is
+// remembered is bounded. There is no clock and no network in here.
 package webhook
 
 import (
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/observe"
 )
 
 const (
@@ -39,12 +41,14 @@ const (
 	Review Kind = "review" // somebody reviewed a pull request, or commented on it
 	Check  Kind = "check"  // there is news of a check or a pipeline
 	Status Kind = "status" // a commit got a status
+	Report Kind = "report" // a cluster has said what it runs
 )
 
 // Event is what a delivery says has happened. It is text from outside.
 type Event struct {
 	Kind Kind
-	// Repo is the repository, as [git.Normalize] gives it, and as Known knew it.
+	// Repo is the repository, as [git.Normalize] gives it, and as Known knew it; "" for
+	// a Report.
 	Repo string
 	// Ref is the whole name of a reference, as in refs/heads/main: what was pushed,
 	// what was checked, what a pull request is to be merged into. "" if it is not said.
@@ -57,27 +61,30 @@ type Event struct {
 	Action string
 }
 
-// Options is what a receiver needs. Only Observe may be left out.
+// Options is what a receiver needs. Only Report and Observe may be left out.
 type Options struct {
-	// Secrets gives the secrets of a kind of forge ("github", "gitlab", "gitea"); a
-	// delivery that one of them is good for is let in. It is asked for each delivery,
-	// so that secrets can be changed. None, or only empty ones, means that this kind
-	// is not set up.
+	// Secrets gives the secrets of a kind of forge ("github", "gitlab", "gitea"), or of
+	// "flux"; a delivery that one of them is good for is let in. It is asked for each
+	// delivery, so that secrets can be changed. None, or only empty ones, means that
+	// this kind is not set up.
 	Secrets func(forge string) ([]string, error)
 	// Known reports whether the loop reads or writes a repository, given as
 	// [git.Normalize] does.
 	Known func(repo string) bool
 	// Wake is called at most once for a delivery. It must not wait.
 	Wake func(Event)
-	// Now is the clock by which deliveries are forgotten.
+	// Report is called at most once for what a cluster says, before Wake. Without it
+	// "flux" is not set up.
+	Report func(observe.Event)
+	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
-	// Observe counts a delivery: the kind of forge, and woken, seen, ping, ignored,
+	// Observe counts a delivery: the kind of forge, or flux, and woken, seen, ping, ignored,
 	// unknown-repository, unauthorized, too-large, malformed, not-set-up or failed.
 	Observe func(forge, outcome string)
 }
 
-// New gives the handler of POST /webhooks/github, /webhooks/gitlab and
-// /webhooks/gitea; the last is Forgejo's too. Any number of goroutines may use it.
+// New gives the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea,
+// which is Forgejo's too, and /webhooks/flux. Any number of goroutines may use it.
 func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
@@ -113,7 +120,7 @@ func (p *post) admit(w http.ResponseWriter, r *http.Request, f forge) answer {
 	switch secrets = withoutEmpty(secrets); {
 	case err != nil:
 		return failed
-	case len(secrets) == 0:
+	case len(secrets) == 0, f.name == flux.name && p.Report == nil:
 		return notSetUp
 	case r.ContentLength >= tooMuch:
 		return tooLarge
@@ -141,6 +148,9 @@ func (p *post) admit(w http.ResponseWriter, r *http.Request, f forge) answer {
 
 // read looks at a delivery of somebody who knows the secret.
 func (p *post) read(f forge, header http.Header, body []byte) answer {
+	if f.name == flux.name {
+		return p.report(body)
+	}
 	name := first(header, f.event)
 	if name == "ping" {
 		return pong

@@ -38,10 +38,15 @@ type box struct {
 // newBox gives a receiver; without secrets it has the one of the tests.
 func newBox(secrets func(string) ([]string, error)) *box {
 	b := &box{now: noon}
+	b.Handler = New(b.options(secrets))
+	return b
+}
+
+func (b *box) options(secrets func(string) ([]string, error)) Options {
 	if secrets == nil {
 		secrets = func(string) ([]string, error) { return []string{secret}, nil }
 	}
-	b.Handler = New(Options{
+	return Options{
 		Secrets: secrets,
 		Known:   func(repo string) bool { return slices.Contains(known, repo) },
 		Wake:    func(e Event) { b.mu.Lock(); defer b.mu.Unlock(); b.events = append(b.events, e) },
@@ -51,8 +56,7 @@ func newBox(secrets func(string) ([]string, error)) *box {
 			defer b.mu.Unlock()
 			b.counted = append(b.counted, forge+"/"+outcome)
 		},
-	})
-	return b
+	}
 }
 
 func (b *box) deliver(r *http.Request) *httptest.ResponseRecorder {
@@ -402,8 +406,8 @@ func TestAddresses(t *testing.T) {
 // TestCounted: metrics know every outcome, and answers are JSON that says what to do.
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
-	for _, a := range []answer{woken, seen, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, notSetUp, failed} {
-		for _, f := range forges {
+	for _, a := range []answer{woken, seen, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, notNow, notSetUp, failed} {
+		for _, f := range append(slices.Clone(forges), flux) {
 			m.Webhook(f.name, a.outcome)
 		}
 		w := httptest.NewRecorder()
@@ -415,7 +419,7 @@ func TestCounted(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 30 || strings.Contains(w.Body.String(), `"other"`) {
+	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 40 || strings.Contains(w.Body.String(), `"other"`) {
 		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }

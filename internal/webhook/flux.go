@@ -1,0 +1,37 @@
+package webhook
+
+import (
+	"errors"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/observe"
+)
+
+const (
+	// oldest is the age from which an event is refused. Flux sends its events when they
+	// happen, and gives up after some minutes: what is older is an event that was
+	// recorded and sent again, to say that something is ready which is no longer.
+	oldest = 24 * time.Hour
+	// ahead is how far the clock of a cluster may be ahead of ours. An event from the
+	// future would be believed until then, whatever else the cluster says.
+	ahead = 10 * time.Minute
+)
+
+// report looks at an event of a cluster.
+func (p *post) report(body []byte) answer {
+	e, err := observe.ParseFlux(body)
+	now := p.Now()
+	switch {
+	case errors.Is(err, observe.ErrNoReport):
+		return ignored
+	case err != nil:
+		return malformed
+	case now.Sub(e.When) > oldest || e.When.Sub(now) > ahead:
+		return notNow
+	case !p.memory.isNew(now, keys(flux.name, "", body)...):
+		return seen
+	}
+	p.Report(e)
+	p.Wake(Event{Kind: Report, Action: wordOf(string(e.Phase))})
+	return woken
+}
