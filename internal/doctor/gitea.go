@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/gitea"
 )
 
-// giteaCredential asks for the version, and whom the token belongs to, which a token
-// without the scope for that may not know.
+// giteaCredential asks for the version, and whom the token belongs to: comments are
+// ours only if we know who we are.
 func giteaCredential(ctx context.Context, d *doctor, a *api) bool {
 	a.url = a.url.JoinPath("api", "v1")
 	var server struct {
@@ -36,7 +36,12 @@ func giteaCredential(ctx context.Context, d *doctor, a *api) bool {
 	if !d.begun(a, said, err) {
 		return false
 	}
-	d.ok(a.shown()+": token", "%s takes it; it needs the scopes write:repository and write:issue", name)
+	what := a.shown() + ": token"
+	if !said.good() {
+		d.warn(what, "give the token the scope read:user", "%s does not tell whose it is, so that there are no previews: %s", name, said.says)
+		return true
+	}
+	d.ok(what, "%s takes it; it needs the scopes write:repository, write:issue and read:user", name)
 	return true
 }
 
@@ -61,7 +66,7 @@ func giteaRepository(ctx context.Context, d *doctor, r *repository) {
 		d.failed(d.needed(r), what, err)
 		return
 	case !said.good():
-		hint := "let the account of the token write to the repository, and give the token the scopes write:repository and write:issue"
+		hint := "let the account of the token write to the repository, and give the token the scopes write:repository, write:issue and read:user"
 		d.add(Finding{d.needed(r), what, "the server does not show it: " + said.says, hint})
 		return
 	case !strings.EqualFold(is.FullName, r.path):
