@@ -51,6 +51,7 @@ func (h History) after(commit string) []string {
 
 // Short gives the beginning of a commit's id, for people.
 func Short(commit string) string { return commit[:min(7, len(commit))] }
+
 // Commits gives all commits of the history, newest first. They must not be changed.
 func (h History) Commits() []string { return h.commits }
 

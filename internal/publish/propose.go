@@ -73,12 +73,12 @@ func latest(pulls []forge.Pull) *forge.Pull {
 // propose pushes the commit to our branch, and makes the pull request say what it
 // means.
 func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
-	id, err := c.ID()
-	if err != nil {
-		return Result{}, err
-	}
 	head, err := w.repo.Branch(w.ours)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return Result{}, err
+	}
+	id, err := w.wanted(c, head)
+	if err != nil {
 		return Result{}, err
 	}
 	whose := ownerUs
@@ -111,8 +111,8 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 		r.Pull = last
 		return r, nil
 	}
-	if head != id {
-		if err := w.push(ctx, c, head); err != nil {
+	if head == "" || head != id {
+		if id, err = w.commitTo(ctx, c, head); err != nil {
 			return Result{}, err
 		}
 	}
@@ -131,6 +131,7 @@ func declined(pull forge.Pull, p Proposal) bool {
 	return digest == contentOf(p)
 }
 
+// push makes the commit and has our branch be at it.
 func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
 		view, err := w.repo.View(head)

@@ -7,7 +7,8 @@
 //   - It owns the folders that its record names ([RecordFile]), and leaves everything
 //     else byte for byte.
 //   - The same inputs on the same branch give the same commit, so that two that race
-//     do the same.
+//     do the same. If the forge makes it, there is one commit for them all the same:
+//     what our branch is at is compared by tree, parent and message.
 //   - It moves only branches that carry its trailers. A commit of somebody else on
 //     its branch stops it, and it says so; so does a pull request that somebody has
 //     closed, until the content changes.
@@ -50,8 +51,11 @@ type Options struct {
 	Prefix string // of our branches: "fairlead/"
 	Author git.Signature
 	Sign   git.Signer // nil for none
-	Create bool       // a branch that does not exist
-	Write  bool       // or else only say what would be done
+	// Committer makes the commits that are proposed, so that the forge signs them; nil
+	// if we make them.
+	Committer forge.Committer
+	Create    bool // a branch that does not exist
+	Write     bool // or else only say what would be done
 	// Step is told before each thing that changes the world; nil for nobody. Tests
 	// end the process there.
 	Step func(what string)

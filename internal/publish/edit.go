@@ -1,0 +1,161 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Edit is a change of single files of a branch that people write in; all else stays.
+type Edit struct {
+	Branch string
+	Head   string // the commit that it is made on
+	// Files are what they are to hold, by path; nil removes one.
+	Files map[string][]byte
+	// Message is that of the commit. [Propose] finds its own commits by its last
+	// line, which is a trailer.
+	Message string
+	When    time.Time
+}
+
+// commit gives the commit that makes the edit; none, if the files are so already.
+func (e Edit) commit(o Options) (*git.Commit, error) {
+	view, err := o.Remote.Mirror().View(e.Head)
+	if err != nil {
+		return nil, err
+	}
+	t := view.Tree
+	for _, file := range slices.Sorted(maps.Keys(e.Files)) {
+		t = put(t, file, e.Files[file])
+	}
+	if err := view.Err(); err != nil {
+		return nil, err
+	}
+	if t.ID() == view.Tree.ID() {
+		return nil, nil
+	}
+	c := &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Sign: o.Sign, When: e.When, Message: e.Message}
+	c.Known = append(c.Known, view.Tree)
+	return c, nil
+}
+
+// Apply commits an edit to its branch, and gives the branch's head. The error is
+// git.ErrStale if the branch has moved.
+func Apply(ctx context.Context, o Options, e Edit) (string, error) {
+	c, err := e.commit(o)
+	if err != nil || c == nil {
+		return e.Head, err
+	}
+	o.step("commit to " + e.Branch)
+	pack, err := o.Remote.Write(ctx, *c)
+	if err != nil {
+		return "", err
+	}
+	id := pack.Commits[0]
+	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head, New: id})
+}
+
+// Propose has a branch of ours hold an edit, and a pull request say so. One that
+// somebody has closed, and that said the same, is given as it is. e.When must be a
+// function of the edit, so that two that race do the same.
+func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
+	c, err := e.commit(o)
+	if err != nil || c == nil {
+		return forge.Pull{}, err
+	}
+	id, err := c.ID()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	pulls, err := o.Forge.Pulls(ctx, p.Head, p.Base)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	last := latest(pulls)
+	if last != nil && last.State == forge.Closed && last.Body == p.Body {
+		return *last, nil
+	}
+	if err := e.push(ctx, o, *c, id, p.Head); err != nil {
+		return forge.Pull{}, err
+	}
+	switch {
+	case last == nil || last.State != forge.Open:
+		o.step("open the pull request")
+		return o.Forge.Open(ctx, p)
+	case last.Title != p.Title || last.Body != p.Body:
+		o.step("edit the pull request")
+		return o.Forge.Edit(ctx, last.Number, p)
+	}
+	return *last, nil
+}
+
+func (o Options) step(what string) {
+	if o.Step != nil {
+		o.Step(what)
+	}
+}
+
+// push brings the commit to our branch, unless somebody else works on it.
+func (e Edit) push(ctx context.Context, o Options, c git.Commit, id, ours string) error {
+	head, err := o.Remote.Mirror().Branch(ours)
+	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return err
+	}
+	if head == id {
+		return nil
+	}
+	if head != "" {
+		info, err := o.Remote.Mirror().Commit(head)
+		if err != nil {
+			return err
+		}
+		if lastLine(info.Message) != lastLine(e.Message) {
+			return blocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
+		}
+	}
+	pack, err := o.Remote.Write(ctx, c)
+	if err != nil {
+		return err
+	}
+	o.step("push our branch")
+	return o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + ours, Old: head, New: id})
+}
+
+func lastLine(message string) string {
+	message = strings.TrimSpace(message)
+	return message[strings.LastIndexByte(message, '\n')+1:]
+}
+
+// Withdraw closes the pull request of an edit that is wanted no more, and removes our
+// branch.
+func Withdraw(ctx context.Context, o Options, head, base, reason string) error {
+	at, err := o.Remote.Mirror().Branch(head)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pulls, err := o.Forge.Pulls(ctx, head, base)
+	if err != nil {
+		return err
+	}
+	if last := latest(pulls); last != nil && last.State == forge.Open {
+		o.step("close the pull request")
+		if err := o.Forge.Close(ctx, last.Number, reason); err != nil {
+			return err
+		}
+	}
+	o.step("remove our branch")
+	if err := o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + head, Old: at}); err != nil {
+		return fmt.Errorf("remove %s: %w", head, err)
+	}
+	return nil
+}
