@@ -31,6 +31,7 @@ type Metrics struct {
 	environmentDuration *prometheus.HistogramVec
 	problems            *prometheus.GaugeVec
 	assignments         *prometheus.GaugeVec
+	promotions          *prometheus.CounterVec
 
 	gitCalls      *prometheus.CounterVec
 	gitDuration   *prometheus.HistogramVec
@@ -57,6 +58,8 @@ func New(version string) *Metrics {
 		problems:            gauges("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
 		assignments:         gauges("assignments", "Assignments of an environment.", "environment"),
 
+		promotions: counters("promotions_total", "Commits of the base that an environment was given.", "environment"),
+
 		gitCalls:      counters("git_calls_total", "Git operations on remotes.", "operation", "host", "outcome"),
 		gitDuration:   histograms("git_call_duration_seconds", "How long a Git operation on a remote takes.", "operation", "host"),
 		forgeCalls:    counters("forge_calls_total", "Calls to forges.", "forge", "operation", "outcome"),
@@ -70,7 +73,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting,
-		m.environmentState, m.environmentDuration, m.problems, m.assignments,
+		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions,
 		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
 	)
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
@@ -163,6 +166,14 @@ func (m *Metrics) Assignments(env string, n int) {
 	m.assignments.WithLabelValues(label(env)).Set(float64(n))
 }
 
+// Promoted counts a commit of the base that an environment was given.
+func (m *Metrics) Promoted(env string) {
+	if m == nil {
+		return
+	}
+	m.promotions.WithLabelValues(env).Inc()
+}
+
 // Forget removes what is counted of an environment that is no more.
 func (m *Metrics) Forget(env string) {
 	if m == nil {
@@ -221,7 +232,7 @@ func (m *Metrics) RemoteBackoff(remote string, failing bool) {
 
 // webhookForges and webhookOutcomes are the labels of a delivery. A test of package
 // webhook compares them with those of its answers.
-func webhookForges() []string { return []string{"github", "gitlab", "gitea"} }
+func webhookForges() []string { return []string{"github", "gitlab", "gitea", "flux"} }
 
 func webhookOutcomes() []string {
 	return []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}

@@ -1,0 +1,284 @@
+// Package remotes has all repositories that the daemon knows, each with one mirror and
+// one forge, however many environments are in it.
+//
+// What the package keeps true: a remote is asked for its references once a round; one
+// that fails is left alone for a while, longer each time, and is as it was when it last
+// could be read; what nothing names any more is forgotten.
+package remotes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/access"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// Options are what remotes need. All must be there but Metrics.
+type Options struct {
+	Settings *config.Settings
+	Author   git.Signature // of what forges without an API write
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	// Step is told before a remote is asked.
+	Step func(what string)
+}
+
+// Set is all remotes. It may be used concurrently, but for rounds, which follow each
+// other.
+type Set struct {
+	Options
+	keys *access.Keys
+
+	mu    sync.Mutex
+	all   map[string]*Remote // by normalized URL
+	round int
+	reads int // rounds in which the control plane was read
+}
+
+// Remote is one of them, and how it fares.
+type Remote struct {
+	*git.Remote
+	set      *Set
+	mu       sync.Mutex // one exchange at a time
+	place    string
+	round    int // in which it was last asked
+	passed   int // the last round that did not ask it
+	used     int // the reading that last wanted it
+	err      error
+	failures int
+	since    time.Time // that it fails
+	next     time.Time // before which it is left alone
+	checked  time.Time
+
+	forgeMu sync.Mutex
+	forge   forge.Forge // once it was asked for
+}
+
+// A remote that fails is left alone for a while, twice as long each time.
+const (
+	firstPause = 5 * time.Second
+	lastPause  = 10 * time.Minute
+	// forgetAfter is the number of readings after which a repository that nothing
+	// names is no longer asked.
+	forgetAfter = 3
+)
+
+// New makes a Set that knows no remote yet.
+func New(o Options) *Set {
+	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}}
+}
+
+// Poll begins a round: the remotes in a scope are asked for their references at once,
+// and the others not at all. It reports whether one has moved.
+func (r *Set) Poll(ctx context.Context, asked Scope) bool {
+	known := r.begin(asked)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	some := false
+	for _, m := range known {
+		wait.Go(func() {
+			moved, _ := r.sync(ctx, m) // the error is kept with the remote
+			mu.Lock()
+			defer mu.Unlock()
+			some = some || moved
+		})
+	}
+	wait.Wait()
+	return some
+}
+
+// begin begins a round, and gives the remotes that are to be asked. One that never was
+// asked is not passed over: nothing is known of it.
+func (r *Set) begin(asked Scope) []*Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round++
+	var known []*Remote
+	for key, m := range r.all {
+		if asked.has(key) {
+			known = append(known, m)
+		} else if m.round > 0 {
+			m.passed = r.round
+		}
+	}
+	return known
+}
+
+// Reading begins a reading of the control plane: what the last ones did not want is
+// forgotten.
+func (r *Set) Reading() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.used < r.reads-forgetAfter })
+}
+
+// Open gives the repository at a place as this round has it. One that cannot be
+// reached is as it was when it last could.
+func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
+	m, err := r.At(place)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.sync(ctx, m)
+	mirror := m.Mirror()
+	if err == nil || mirror != nil && saysNothing(err) && isFilled(mirror) {
+		return mirror, nil
+	}
+	return nil, err
+}
+
+// saysNothing reports whether an error says nothing about what is in the repository.
+func saysNothing(err error) bool {
+	var busy *git.Busy
+	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused)
+}
+
+// isFilled reports whether a mirror was ever as its remote: one whose first fetch
+// failed has no references.
+func isFilled(mirror *git.Repository) bool {
+	refs, err := mirror.Refs("")
+	return err == nil && len(refs) > 0
+}
+
+// At gives the remote at a place; it is made if it is new.
+func (r *Set) At(place string) (*Remote, error) {
+	key := git.Normalize(place)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.all[key]; m != nil {
+		m.used = r.reads
+		return m, nil
+	}
+	made, err := git.NewRemote(git.RemoteOptions{
+		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
+		Credentials: r.keys.Git(place),
+		Observe: func(op string, took time.Duration, err error) {
+			r.Metrics.GitCall(op, git.Redact(place), took, err != nil)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &Remote{Remote: made, set: r, place: place, used: r.reads}
+	r.all[key] = m
+	return m, nil
+}
+
+// errPaused says that a remote is left alone, and why.
+var errPaused = errors.New("it is not asked again yet")
+
+// sync asks a remote, once a round and not in one that passes it over, and fetches
+// what has moved.
+func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	passed := m.passed == r.round
+	if m.round == r.round || passed && m.err == nil {
+		return false, m.err
+	}
+	now := r.Now()
+	if now.Before(m.next) || passed {
+		return false, fmt.Errorf("%w: %w", errPaused, m.err)
+	}
+	m.round, m.checked = r.round, now
+	r.Step("ask " + m.place)
+	moved, err = m.Sync(ctx)
+	if ctx.Err() != nil {
+		m.round = 0 // it was not the remote that failed
+		return moved, err
+	}
+	recovered := err == nil && m.failures > 0
+	m.outcome(r, err)
+	return moved || recovered, err
+}
+
+// outcome notes how an exchange ended. The caller has the lock.
+func (m *Remote) outcome(r *Set, err error) {
+	now := r.Now()
+	if err == nil {
+		if m.failures > 0 {
+			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.since))
+		}
+		m.err, m.failures, m.since, m.next = nil, 0, time.Time{}, time.Time{}
+		r.Metrics.RemoteBackoff(m.URL(), false)
+		return
+	}
+	if m.failures == 0 {
+		m.since = now
+	}
+	m.failures++
+	pause := PauseAfter(m.failures, r.Random())
+	var busy *git.Busy
+	if errors.As(err, &busy) {
+		pause = max(pause, busy.After)
+	}
+	m.err, m.next = err, now.Add(pause)
+	r.Logger.Warn("a repository cannot be reached", "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
+	r.Metrics.RemoteBackoff(m.URL(), true)
+}
+
+// PauseAfter gives how long to wait after so many failures in a row.
+func PauseAfter(failures int, random float64) time.Duration {
+	pause := min(lastPause, firstPause<<min(failures-1, 10))
+	return pause + time.Duration(random*float64(pause)/10)
+}
+
+// Known gives the remote at a place if there is one.
+func (r *Set) Known(place string) *Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[git.Normalize(place)]
+}
+
+// Failing gives why a repository cannot be reached; nil if it can.
+func (r *Set) Failing(place string) error {
+	if m := r.Known(place); m != nil {
+		return m.err
+	}
+	return nil
+}
+
+// Maintain tidies mirrors that need it.
+func (r *Set) Maintain(ctx context.Context) {
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.all))
+	r.mu.Unlock()
+	for _, m := range all {
+		if err := m.Maintain(ctx); err != nil && ctx.Err() == nil {
+			r.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
+		}
+	}
+}
+
+// Report gives how the remotes fare, sorted by URL.
+func (r *Set) Report() []status.Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []status.Remote
+	for _, m := range r.all {
+		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.since, NextTry: m.next, Checked: m.checked}
+		if m.err != nil {
+			s.Error = m.err.Error()
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b status.Remote) int { return strings.Compare(a.URL, b.URL) })
+	return all
+}
