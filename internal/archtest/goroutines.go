@@ -10,7 +10,8 @@ import (
 var goroutineOwners = allowances{
 	"internal/output/output.go: pass.rows":          "cluster types are rendered in parallel",
 	"internal/cycle/cycle.go: Loop.each":            "environments are worked on in parallel",
-	"internal/cycle/remotes.go: remotes.poll":       "remotes are asked in parallel",
+	"internal/remotes/remotes.go: Set.Poll":         "remotes are asked in parallel",
+	"internal/chain/mover.go: Mover.eachStanding":   "stages of a chain are looked at in parallel",
 	"internal/daemon/daemon.go: together":           "the window is open while the loop runs",
 	"internal/web/serve.go: serve":                  "serves until it is told to end, and waits for that",
 	"internal/doctor/doctor.go: each":               "what is asked of repositories and forges does not depend on each other",

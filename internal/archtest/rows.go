@@ -42,6 +42,8 @@ var rows = []row{
 	{"uses", impure, "internal/source internal/observe"},
 	{"uses", impure, "internal/publish"},
 	{"memory", impure, "internal/status internal/metrics internal/place"},
+	{"run", impure, "internal/remotes"},
+	{"run", impure, "internal/chain"},
 	{"run", impure, "internal/cycle internal/webhook internal/doctor"},
 	{"run", impure, "internal/web"},
 	{"run", impure, "internal/daemon internal/display"},

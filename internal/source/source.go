@@ -87,6 +87,7 @@ type Source struct {
 
 	mu           sync.Mutex
 	environments *environments
+	base         *Base
 	folders      map[commitFolder]tree.Tree
 	before       map[commitFolder]tree.Tree // those of the reading before the last Refresh
 }
@@ -120,7 +121,7 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 // if it was used since the last Refresh.
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
-	s.environments, s.before, s.folders = nil, s.folders, map[commitFolder]tree.Tree{}
+	s.environments, s.base, s.before, s.folders = nil, nil, s.folders, map[commitFolder]tree.Tree{}
 	s.mu.Unlock()
 	s.repositories.reset(s.options)
 	if s.options.ControlPlane == "" {

@@ -14,6 +14,7 @@ type Store struct {
 	environments map[string]Environment
 	remotes      []Remote
 	cycle        Cycle
+	chain        Chain
 	controlPlane string
 }
 
@@ -75,6 +76,7 @@ func (s *Store) Snapshot() Snapshot {
 		Environments:      make([]Environment, 0, len(s.environments)),
 		Remotes:           append([]Remote{}, s.remotes...),
 		Cycle:             s.cycle,
+		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
 	}
 	for _, e := range s.environments {
@@ -91,6 +93,9 @@ type Snapshot struct {
 	Remotes      []Remote      `json:"remotes"`
 	// Cycle is the last one that ended; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
+	// Chain is how far commits of the base have got; empty if nothing was found of
+	// it yet, or promotion is off.
+	Chain Chain `json:"chain"`
 	// ControlPlaneError says why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
 }

@@ -1,0 +1,471 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/rollout"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// maxRoundsOfNeeds bounds how often gates may ask for more because of what they were
+// told.
+const maxRoundsOfNeeds = 4
+
+// find finds out what gates need to know. What cannot be found out stays unknown, and
+// unknown is waited for; the first reason is that of the standing.
+func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.Facts) gate.Facts {
+	done := map[string]bool{}
+	for range maxRoundsOfNeeds {
+		more := false
+		for _, need := range gates.Needs(f) {
+			if done[need.Key] {
+				continue
+			}
+			done[need.Key], more = true, true
+			var err error
+			if f, err = m.answer(ctx, s, need, f); err != nil {
+				s.fail(fmt.Errorf("%s: %w", need.Key, err))
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return f
+}
+
+// answer finds out one thing.
+func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.Facts) (gate.Facts, error) {
+	switch need.Kind {
+	case gate.OfBase: // it is known already
+		return f, nil
+	case gate.OfOutput:
+		return m.ofOutput(ctx, s, f)
+	case gate.Clusters:
+		f.Reports = m.reports(s)
+		return f, nil
+	case gate.Approvals:
+		return m.approvalsOf(ctx, s, f)
+	case gate.Members:
+		return m.members(ctx, need.Team, f)
+	}
+	var a gate.Answer
+	var err error
+	if need.Kind == gate.HTTP {
+		a = m.ask(ctx, need)
+	} else {
+		a, err = m.workflow(ctx, need, f)
+	}
+	answers := map[string]gate.Answer{}
+	for key, known := range f.Answers {
+		answers[key] = known
+	}
+	if err == nil {
+		answers[need.Key] = a
+	}
+	f.Answers = answers
+	return f, err
+}
+
+// maxSame bounds how many commits of an output branch are asked about that hold the
+// same.
+const maxSame = 5
+
+// ofOutput collects what was said of the commits that hold the output: others may have
+// pushed beside it since the clusters said so of an older one. The newest counts. Who
+// has said something of the output before, will be waited for.
+func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
+	f.Result, f.Before = nil, nil
+	f.Others = m.others(s)
+	if f.Output == "" {
+		return f, nil
+	}
+	same, before, err := s.output.line()
+	if err != nil {
+		return f, err
+	}
+	for _, commit := range same {
+		said, err := m.statements(ctx, s.output.remote, commit)
+		if err != nil {
+			return f, err
+		}
+		for _, st := range said {
+			if !slices.ContainsFunc(f.Result, func(k gate.Statement) bool { return k.Context == st.Context }) {
+				f.Result = append(f.Result, st)
+			}
+		}
+	}
+	if before != "" {
+		f.Before, err = m.statements(ctx, s.output.remote, before)
+	}
+	return f, err
+}
+
+// line gives the head of an output branch with the commits before it that hold the same
+// in the folder, and the newest that holds something else; "" if that is far back.
+func (p place) line() (same []string, before string, err error) {
+	repo := p.remote.Mirror()
+	commits, err := repo.FirstParents(p.head, maxSame+1, func(string) bool { return false })
+	if err != nil {
+		return nil, "", err
+	}
+	var want tree.ID
+	for i, commit := range commits {
+		view, err := repo.View(commit)
+		if err != nil {
+			return nil, "", err
+		}
+		id := view.Tree.Sub(p.folder).ID()
+		if err := view.Err(); err != nil {
+			return nil, "", err
+		}
+		if i == 0 {
+			want = id
+		}
+		if id != want {
+			return same, commit, nil
+		}
+		same = append(same, commit)
+	}
+	return same[:min(maxSame, len(same))], "", nil
+}
+
+// reports gives what clusters have reported of the output branch.
+func (m *Mover) reports(s *standing) []rollout.Report {
+	if m.Inbox == nil || s.output.remote == nil || s.output.head == "" {
+		return nil
+	}
+	alone := len(m.others(s)) == 0
+	holds := map[string]bool{} // by commit, whether it holds what the head does
+	return m.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+		elsewhere := e.Branch != "" && e.Branch != s.output.branch
+		if e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
+			return false, false
+		}
+		same, known := holds[e.Commit]
+		if !known {
+			same = s.output.holds(e.Commit)
+			holds[e.Commit] = same
+		}
+		return same, true
+	})
+}
+
+// others gives the environments that have their output on the same branch, so that a
+// report which does not say whose it is could be of any of them.
+func (m *Mover) others(s *standing) []string {
+	var names []string
+	for _, e := range m.environments {
+		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.Remotes.Known(m.Remotes.Place(e.Output.Repo)) == s.output.remote {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// holds reports whether a commit holds the same as the head in the folder of the
+// environment.
+func (p place) holds(commit string) bool {
+	ids := make([]tree.ID, 2)
+	for i, at := range []string{commit, p.head} {
+		view, err := p.remote.Mirror().View(at)
+		if err != nil { // it is of another repository, or gone
+			return false
+		}
+		ids[i] = view.Tree.Sub(p.folder).ID()
+		if view.Err() != nil {
+			return false
+		}
+	}
+	return ids[0] == ids[1]
+}
+
+// approvalsOf adds what people have approved on the pull request.
+func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil {
+		return f, nil
+	}
+	found, err := remote.Forge()
+	if err != nil {
+		return f, err
+	}
+	approver, ok := found.(forge.Approver)
+	if !ok {
+		return f, nil
+	}
+	if author, err := m.authorOf(ctx, f.Commit); err != nil {
+		return f, err
+	} else if author != "" {
+		f.Authors = append(slices.Clone(f.Authors), author)
+	}
+	if f.Pull == nil {
+		return f, nil
+	}
+	given, err := approver.Approvals(ctx, f.Pull.Number)
+	if err != nil {
+		return f, err
+	}
+	pull := *f.Pull
+	pull.Approvals = nil
+	for _, a := range given {
+		pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number)})
+	}
+	f.Pull = &pull
+	return f, nil
+}
+
+// authorOf gives the login of who wrote a commit of the base, where the forge knows.
+func (m *Mover) authorOf(ctx context.Context, commit string) (string, error) {
+	remote := m.Remotes.ControlPlane()
+	if remote == nil {
+		return "", nil
+	}
+	f, err := remote.Forge()
+	if err != nil {
+		return "", err
+	}
+	if approver, ok := f.(forge.Approver); ok {
+		return approver.AuthorOf(ctx, commit)
+	}
+	return "", nil
+}
+
+func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
+	remote := m.Remotes.ControlPlane()
+	if remote == nil {
+		return f, nil
+	}
+	found, err := remote.Forge()
+	if err != nil {
+		return f, err
+	}
+	approver, ok := found.(forge.Approver)
+	if !ok {
+		return f, nil
+	}
+	logins, err := approver.Members(ctx, team)
+	if errors.Is(err, forge.ErrNotFound) {
+		return f, fmt.Errorf("there is no team %s, or it may not be seen", team)
+	}
+	if err != nil {
+		return f, err
+	}
+	teams := map[string][]string{team: logins}
+	for name, known := range f.Teams {
+		teams[name] = known
+	}
+	f.Teams = teams
+	return f, nil
+}
+
+// ask asks an HTTP server, unless its last answer is young enough.
+func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
+	m.mu.Lock()
+	last, ok := m.answers[need.URL]
+	m.mu.Unlock()
+	if ok && m.Now().Before(last.At.Add(need.Every)) {
+		return last
+	}
+	a := observe.Ask(ctx, http.DefaultClient, m.Settings.Probe, need, m.Now())
+	a.URL = need.URL
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.answers == nil || len(m.answers) > maxAnswers {
+		m.answers = map[string]gate.Answer{}
+	}
+	m.answers[need.URL] = a
+	return a
+}
+
+// maxAnswers bounds the answers of HTTP servers that are remembered.
+const maxAnswers = 1000
+
+// workflow has a workflow run once for a commit, and gives what became of it.
+func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
+	remote := m.Remotes.ControlPlane()
+	if remote == nil || !m.Settings.Write {
+		return gate.Answer{Reason: "writing is off"}, nil
+	}
+	found, err := remote.Forge()
+	if err != nil {
+		return gate.Answer{}, err
+	}
+	dispatcher, _ := found.(forge.Dispatcher)
+	m.Step("run " + need.Workflow)
+	runs := observe.Runs{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
+	said := make([]forge.Statement, len(f.Base))
+	for i, st := range f.Base {
+		said[i] = forge.Statement{
+			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.When, By: st.By,
+		}
+	}
+	return runs.Run(ctx, f.Commit, need, said, m.Now()), nil
+}
+
+// enter says whether a commit may enter an environment.
+func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
+	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: to, Freezes: freezes(s.base.Progress)}
+	err := m.factsOfCandidate(ctx, s, &f)
+	if err != nil {
+		s.fail(err)
+		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
+	}
+	f = m.find(ctx, s, &s.enterGates, f)
+	gates := s.enterGates.Check(f)
+	return gate.All("gates", append([]gate.Verdict{gate.Freezes(f)}, gates.Parts...))
+}
+
+func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts) (err error) {
+	if len(s.enterGates.Gates) == 0 {
+		return nil
+	}
+	if f.Base, err = m.statements(ctx, m.Remotes.ControlPlane(), f.Commit); err != nil {
+		return err
+	}
+	if f.Approvals, err = approvals(s.branch, f.Commit); err != nil {
+		return err
+	}
+	if f.Authors, err = authors(s.base.Repo, s.stage.Commit, f.Commit); err != nil {
+		return err
+	}
+	if s.spec.Record == byPull {
+		f.Pull, err = m.recordPull(ctx, s)
+	}
+	return err
+}
+
+// maxAuthors bounds the commits whose authors are looked at.
+const maxAuthors = 500
+
+// authors gives the names and addresses of who wrote the commits that come with a
+// commit to an environment that has another.
+func authors(repo *git.Repository, from, to string) ([]string, error) {
+	infos, err := repo.Between(from, to, maxAuthors)
+	var all []string
+	for _, c := range infos {
+		for _, name := range []string{c.Author.Email, c.Author.Name} {
+			if name != "" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, err
+}
+
+// remember finds out which commits that an environment no longer has were proven in
+// it, as far as that matters to those after it.
+func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
+	m.eachStanding(all, func(s *standing) {
+		for _, commit := range m.matters(all, s, h) {
+			proven, err := m.wasProven(ctx, s, commit)
+			if err != nil {
+				s.fail(err)
+				s.stage.Partial = true
+				return
+			}
+			s.stage.Proven[commit] = proven
+		}
+	})
+}
+
+// maxRemembered bounds the commits of the past that are asked about in one look.
+const maxRemembered = 50
+
+// matters gives the commits that are older than what an environment has, and newer than
+// what one after it has.
+func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
+	var some []string
+	for _, after := range all {
+		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
+			continue
+		}
+		for _, commit := range h.Older(s.stage.Commit) {
+			if commit == after.stage.Commit || len(some) >= maxRemembered {
+				break
+			}
+			if !slices.Contains(some, commit) {
+				some = append(some, commit)
+			}
+		}
+	}
+	return some
+}
+
+// memory is which commits of the past were proven in an environment, as long as its
+// branch is where it was.
+type memory struct {
+	head   string
+	proven map[string]bool
+}
+
+// wasProven reports whether a commit was proven in an environment that has a newer one
+// now.
+func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool, error) {
+	m.mu.Lock()
+	if m.proven[s.spec.Name].head != s.branch.Head {
+		if m.proven == nil {
+			m.proven = map[string]memory{}
+		}
+		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
+	}
+	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at
+	m.mu.Unlock()
+	if known, ok := remembered[commit]; ok {
+		return known, nil
+	}
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), commit)
+	if err != nil {
+		return false, err
+	}
+	proven := slices.ContainsFunc(said, func(st gate.Statement) bool {
+		return st.Context == proofContext(s.spec.Name) && st.Outcome == string(forge.Success)
+	})
+	if proven {
+		if proven, err = m.stayed(s, commit); err != nil {
+			return false, err
+		}
+	}
+	remembered[commit] = proven
+	return proven, nil
+}
+
+// maxVersions bounds how many records of the past are looked at.
+const maxVersions = 50
+
+// stayed reports whether an environment that had a commit was never set back behind
+// it: that says that it was bad, whatever was proven.
+func (m *Mover) stayed(s *standing, commit string) (bool, error) {
+	versions, err := s.branch.Repo.Versions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
+	if err != nil {
+		return false, err
+	}
+	for _, text := range versions { // newest first
+		had, err := promote.Commit(text)
+		if err != nil || had == "" {
+			continue
+		}
+		if had == commit {
+			return true, nil
+		}
+		older, err := s.base.Repo.Contains(commit, had)
+		if err != nil {
+			return false, err
+		}
+		if older {
+			return false, nil
+		}
+	}
+	return false, nil // that is longer ago than what we look at
+}

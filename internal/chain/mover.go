@@ -1,0 +1,293 @@
+// Package chain takes commits of the base from one environment to the next.
+//
+// What the package keeps true:
+//   - What is decided is decided by promote.Next, of facts that were found before; what
+//     could not be found out is waited for.
+//   - A step is one commit on the environment's branch, which changes the record and
+//     nothing else, or a pull request for it. Where the branch has moved, all is looked
+//     at again.
+//   - What is remembered is in Git and at the forge: the record, the statuses of
+//     commits, and files that people write. A Mover that is made anew comes to the same.
+package chain
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/remotes"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// Options are what a Mover needs. All must be there but Metrics and Inbox.
+type Options struct {
+	Settings *config.Settings
+	Remotes  *remotes.Set
+	Store    *status.Store
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	Author   git.Signature
+	Sign     git.Signer
+	// Step is told before each thing that changes the world.
+	Step func(what string)
+	// Moved is told the repository of an environment's branch that was given another
+	// commit, by its normalized URL.
+	Moved func(repo string)
+	// Inbox has what clusters have reported; nil for nothing.
+	Inbox *observe.Inbox
+}
+
+// Mover takes commits from one environment to the next.
+type Mover struct {
+	Options
+
+	// What follows may be lost.
+	source       *source.Source
+	environments map[string]status.Environment // as the cycle has left them
+	mu           sync.Mutex
+	said         map[string]*remotes.Said // by environment
+	answers      map[string]gate.Answer   // of HTTP needs
+	proven       map[string]memory        // by environment
+	next         time.Time                // when to look though nothing moves; zero for never
+	idle         int                      // looks in a row that found the same
+	last         string                   // what the last look found
+}
+
+// New makes a Mover.
+func New(o Options) *Mover { return &Mover{Options: o, said: map[string]*remotes.Said{}} }
+
+// maxLine bounds how far back the base's branch is looked at.
+const maxLine = 10_000
+
+// Merges says by environment who merges its output: what a Promotion says counts before
+// what the settings say.
+func (m *Mover) Merges(ctx context.Context, src *source.Source) (map[string]string, error) {
+	base, err := src.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	merges := map[string]string{}
+	maps.Copy(merges, m.Settings.Merge)
+	for _, p := range base.Progress.Promotions {
+		for _, s := range p.Stages {
+			if s.Merge != "" {
+				merges[s.Name] = s.Merge
+			}
+		}
+	}
+	return merges, nil
+}
+
+// Due reports whether to look though no reference has moved: it is time, or somebody has
+// told us something.
+func (m *Mover) Due(woken bool) bool {
+	return !m.next.IsZero() && (woken || !m.Now().Before(m.next))
+}
+
+// Move finds out how far commits have got, and takes them further. It comes when a cycle
+// is done with all environments, so that a step is decided from what it found. again
+// says that there is something to do though no reference moves.
+func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
+	if m.Settings.Promotion != managed {
+		return false
+	}
+	m.source, m.environments, m.next = src, environments, time.Time{}
+	shown, err := m.look(ctx)
+	if ctx.Err() != nil {
+		return true
+	}
+	if err != nil {
+		m.idle++
+		m.next = m.Now().Add(remotes.PauseAfter(m.idle, m.Random()))
+		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
+		return false
+	}
+	shown.Checked = m.Now()
+	m.Store.SetChain(shown)
+	return m.Settings.Write && slices.ContainsFunc(shown.Stages, func(s status.Stage) bool { return s.Next.State == promote.Moves })
+}
+
+// managed is the setting that has commits moved.
+const managed = "managed"
+
+// look looks at all environments once, and does what is to be done.
+func (m *Mover) look(ctx context.Context) (status.Chain, error) {
+	base, err := m.source.Base(ctx)
+	if err != nil {
+		return status.Chain{}, err
+	}
+	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
+	shown := status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
+	problems = append(problems, base.Progress.Problems...)
+	if chain.External || base.Repo == nil {
+		shown.Problems = problems.Sorted()
+		return shown, nil
+	}
+	all, more := m.standings(chain, base)
+	problems = append(problems, more...)
+	shown.Problems = problems.Sorted()
+	if problems.Stops() {
+		m.sayProblems(shown.Problems)
+		return shown, nil
+	}
+	h, err := m.line(ctx, base, all)
+	if err != nil {
+		return shown, err
+	}
+	m.eachStanding(all, func(s *standing) { m.stand(ctx, s, h) })
+	m.remember(ctx, all, h)
+	decisions, err := m.decide(ctx, all, h)
+	if err != nil {
+		return shown, err
+	}
+	for i, s := range all {
+		if s.err == nil { // or else something that is to be remembered may not be written yet
+			if err := m.carry(ctx, s, decisions[i]); err != nil {
+				s.fail(err)
+			}
+		}
+		shown.Stages = append(shown.Stages, s.report(decisions[i], h))
+	}
+	m.plan(all, shown.Stages)
+	return shown, nil
+}
+
+// standings makes the stages of a chain, of which nothing is found out yet.
+func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
+	var problems problem.List
+	all := make([]*standing, len(chain.Stages))
+	for i, s := range chain.Stages {
+		all[i] = &standing{spec: s, base: base}
+		if e, ok := m.environments[s.Name]; ok {
+			all[i].env = &e
+		}
+		if m.said[s.Name] == nil {
+			m.said[s.Name] = &remotes.Said{}
+		}
+		all[i].said = m.said[s.Name]
+		problems = append(problems, all[i].compile()...)
+	}
+	return all, problems
+}
+
+// sayProblems says that nothing is promoted, and why.
+func (m *Mover) sayProblems(problems problem.List) {
+	for _, p := range problems {
+		if !p.Warning {
+			m.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
+			return
+		}
+	}
+}
+
+// line reads the branches of all environments, and as much of the base's branch as
+// they have commits of.
+func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
+	wanted := map[string]bool{}
+	for _, s := range all {
+		if err := m.readBranch(ctx, s); err != nil {
+			return promote.History{}, err
+		}
+		if s.stage.Commit != "" {
+			wanted[s.stage.Commit] = true
+		}
+	}
+	line, err := base.Repo.FirstParents(base.Head, maxLine, func(commit string) bool {
+		delete(wanted, commit)
+		return len(wanted) == 0
+	})
+	return promote.NewHistory(line), err
+}
+
+// eachStanding does something with all stages, as many at a time as the settings say.
+func (m *Mover) eachStanding(all []*standing, do func(*standing)) {
+	room := make(chan struct{}, max(m.Settings.Parallel, 1))
+	var wait sync.WaitGroup
+	for _, s := range all {
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			do(s)
+		})
+	}
+	wait.Wait()
+}
+
+// decide asks the gates of the commits that could go on, and decides.
+func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) ([]promote.Decision, error) {
+	stages := make([]promote.Stage, len(all))
+	for i, s := range all {
+		stages[i] = s.stage
+	}
+	candidates := promote.Candidates(h, stages)
+	verdicts := map[string]gate.Verdict{}
+	var mu sync.Mutex
+	m.eachStanding(all, func(s *standing) {
+		to := candidates[s.spec.Name]
+		if to == "" {
+			return
+		}
+		v := m.enter(ctx, s, to)
+		mu.Lock()
+		defer mu.Unlock()
+		verdicts[s.spec.Name] = v
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return promote.Next(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.Now()), nil
+}
+
+// plan says when to look again: when a verdict may become another by itself, and, while
+// something waits for what no reference tells, later each time that nothing is new.
+func (m *Mover) plan(all []*standing, stages []status.Stage) {
+	var found strings.Builder
+	var at time.Time
+	outside := false
+	for i, s := range stages {
+		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.To, s.Next.Verdict.Reason)
+		outside = outside || all[i].err != nil || s.Next.State == promote.Waiting || s.Commit != "" && s.Proof.Status != gate.Pass
+		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
+			if w := v.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
+				at = w
+			}
+		}
+	}
+	if m.idle++; found.String() != m.last {
+		m.idle, m.last = 1, found.String()
+	}
+	if outside {
+		if again := m.Now().Add(max(remotes.PauseAfter(m.idle, m.Random()), m.Settings.Schedule.Interval)); at.IsZero() || again.Before(at) {
+			at = again
+		}
+	}
+	m.next = at
+}
+
+// report says how far a stage has got.
+func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
+	r := status.Stage{
+		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,
+		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,
+	}
+	if s.stage.Commit != "" {
+		r.Behind = max(slices.Index(h.Commits(), s.stage.Commit), 0)
+	}
+	return r
+}

@@ -1,0 +1,308 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/remotes"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// standing is where an environment stands in its promotion, as far as one look has
+// found out.
+type standing struct {
+	spec   model.Stage
+	env    *status.Environment // as the cycle has left it; nil if we do not work on it
+	said   *remotes.Said
+	base   source.Base
+	branch source.Branch
+	stage  promote.Stage
+	facts  gate.Facts // of the commit that it has
+	output place      // of the GitOps repository
+	mu     sync.Mutex
+	err    error // why something could not be found out
+
+	enterGates, running, soaking gate.Set
+}
+
+// place is a branch of a GitOps repository, and a folder in it.
+type place struct {
+	remote               *remotes.Remote
+	branch, folder, head string
+}
+
+// compile makes the gates of a stage. A proof always asks for the output to be merged;
+// where none is written, it is that the clusters run the commit.
+func (s *standing) compile() problem.List {
+	spec := s.spec
+	if spec.Proof == nil {
+		spec.Proof = []model.GateSpec{model.Bare("rollout", spec.Pos)}
+	}
+	if !slices.ContainsFunc(spec.Proof, func(g model.GateSpec) bool { return g.Kind == "merged" }) {
+		spec.Proof = append([]model.GateSpec{model.Bare("merged", spec.Pos)}, spec.Proof...)
+	}
+	var proof gate.Set
+	var problems problem.List
+	s.enterGates, proof, problems = gate.ForStage(spec)
+	s.running, s.soaking = proof.Split()
+	return problems
+}
+
+// fail notes why something could not be found out. Several things may fail; the first
+// is said.
+func (s *standing) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// readBranch reads what the environment's branch says.
+func (m *Mover) readBranch(ctx context.Context, s *standing) error {
+	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
+	var err error
+	if s.branch, err = m.source.Branch(ctx, s.spec.Name); err != nil {
+		return err
+	}
+	switch {
+	case s.env == nil:
+		s.stage.Stopped = "the settings leave it out"
+		return nil
+	case s.branch.Repo == nil:
+		s.stage.Stopped = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
+		return nil
+	case s.branch.Progress.Problems.Stops():
+		s.stage.Stopped = s.branch.Progress.Problems[0].String()
+		return nil
+	}
+	for _, hold := range s.branch.Progress.Holds {
+		s.stage.Hold = hold.Reason
+	}
+	if s.branch.Commit == "" {
+		return nil
+	}
+	commit, err := s.base.Repo.Resolve(s.branch.Commit)
+	if errors.Is(err, git.ErrNoRevision) {
+		s.stage.Commit = s.branch.Commit
+		s.stage.Stopped = fmt.Sprintf("%s names commit %s, which the base does not have", s.branch.Record, s.branch.Commit)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.stage.Commit = commit
+	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
+	s.stage.Since = brought.When
+	return err
+}
+
+// maxRecords bounds how far back a branch is looked at for who brought a file.
+const maxRecords = 500
+
+// stand finds out how the commit of an environment fares.
+func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
+	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
+	if s.stage.Commit == "" || s.stage.Stopped != "" || !h.Has(s.stage.Commit) {
+		return
+	}
+	if err := m.factsOf(ctx, s); err != nil {
+		s.fail(err)
+		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
+		return
+	}
+	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
+		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: report.Reason}
+	} else {
+		m.prove(ctx, s)
+	}
+	if err := m.tellPromotion(ctx, s); err != nil {
+		s.fail(err)
+	}
+}
+
+// prove asks the gates of the proof. What takes its time begins when all else is well.
+func (m *Mover) prove(ctx context.Context, s *standing) {
+	s.facts = m.find(ctx, s, &s.running, s.facts)
+	running := s.running.Check(s.facts)
+	s.stage.Merged = !s.facts.Merged.IsZero()
+	if running.Status != gate.Pass {
+		s.facts.Deployed = time.Time{}
+	} else if s.facts.Deployed.IsZero() {
+		s.facts.Deployed = m.Now()
+	}
+	soaking := s.soaking.Check(s.facts)
+	s.stage.Proof = gate.All("proof", append(slices.Clone(running.Parts), soaking.Parts...))
+	if s.stage.Proof.Status == gate.Pass {
+		s.stage.Proof.Reason = fmt.Sprintf("%s is proven", promote.Short(s.stage.Commit))
+	}
+}
+
+// factsOf collects what is known of an environment and the commit that it has.
+func (m *Mover) factsOf(ctx context.Context, s *standing) error {
+	f := &s.facts
+	*f = gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: freezes(s.base.Progress)}
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	f.Base = said
+	f.Deployed = deployedSince(said, deployContext(s.spec.Name), s.stage.Since)
+	if err := m.findOutput(s); err != nil {
+		return err
+	}
+	f.Approvals, err = approvals(s.branch, s.stage.Commit)
+	return err
+}
+
+// deployedSince gives when the clusters were said to run the commit that an environment
+// was given at a time: what was said before was of another time. Zero if it was not.
+func deployedSince(said []gate.Statement, context string, given time.Time) time.Time {
+	for _, st := range said {
+		if st.Context == context && st.Outcome == string(forge.Success) && !st.When.Before(given) {
+			return st.When
+		}
+	}
+	return time.Time{}
+}
+
+// findOutput finds out whether the output branch holds what the commit gives.
+func (m *Mover) findOutput(s *standing) error {
+	report := *s.env
+	if report.Output.Repo == "" {
+		return nil
+	}
+	s.output = place{remote: m.Remotes.Of(report.Output.Repo), branch: report.Output.Branch, folder: report.Output.Folder}
+	if s.output.remote == nil || s.output.remote.Mirror() == nil {
+		return nil
+	}
+	repo := s.output.remote.Mirror()
+	head, err := repo.Branch(s.output.branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.output.head = head
+	if p := report.Pull; p != nil && report.State == status.Proposed {
+		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
+	}
+	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
+	holds, err := outputNames(repo, head, record, s.spec.Name, s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	inSync := report.State == status.InSync && baseOf(report) == s.stage.Commit
+	if !inSync && !holds && s.facts.Deployed.IsZero() {
+		return nil
+	}
+	brought, err := repo.Brought(head, record, maxRecords)
+	if err != nil {
+		return err
+	}
+	s.facts.Output, s.facts.Merged = head, brought.When
+	if s.stage.Since.After(brought.When) { // it changed nothing, so that it was there from the beginning
+		s.facts.Merged = s.stage.Since
+	}
+	return nil
+}
+
+// outputNames reports whether the record in an output says that it was made from a
+// commit of the base.
+func outputNames(repo *git.Repository, head, record, environment, commit string) (bool, error) {
+	view, err := repo.View(head)
+	if err != nil {
+		return false, err
+	}
+	e, ok := view.Tree.Lookup(record)
+	if err := view.Err(); err != nil || !ok || e.IsDir() {
+		return false, err
+	}
+	r, err := publish.ReadRecord(e.Data)
+	if err != nil { // somebody has edited it; publishing says so
+		return false, nil
+	}
+	for _, w := range r.Environments {
+		for _, from := range w.From {
+			if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// baseOf gives the commit of the base that a report is of.
+func baseOf(r status.Environment) string {
+	for _, in := range r.Inputs {
+		if in.Layer == "base" {
+			return in.Commit
+		}
+	}
+	return ""
+}
+
+// statements gives what was said of a commit; none where the forge does not tell.
+func (m *Mover) statements(ctx context.Context, r *remotes.Remote, commit string) ([]gate.Statement, error) {
+	if r == nil {
+		return nil, nil
+	}
+	f, err := r.Forge()
+	if err != nil {
+		return nil, err
+	}
+	witness, ok := f.(forge.Witness)
+	if !ok {
+		return nil, nil
+	}
+	said, err := witness.Statuses(ctx, commit)
+	if err != nil {
+		return nil, fmt.Errorf("read the statuses of %s: %w", commit, err)
+	}
+	all := make([]gate.Statement, 0, len(said))
+	for _, st := range said {
+		all = append(all, gate.Statement{
+			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, When: st.When, By: st.By,
+		})
+	}
+	return all, nil
+}
+
+func freezes(p *model.Progress) []gate.Freeze {
+	var all []gate.Freeze
+	for _, f := range p.Freezes {
+		all = append(all, gate.Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
+	}
+	return all
+}
+
+// approvals gives those of a commit that are files of the environment's branch. Whose
+// they are, is who has brought them.
+func approvals(b source.Branch, commit string) ([]gate.Approval, error) {
+	var all []gate.Approval
+	for _, a := range b.Progress.Approvals {
+		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {
+			continue
+		}
+		brought, err := b.Repo.Brought(b.Head, a.Pos.File, maxRecords)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, gate.Approval{By: brought.Author.Email, When: brought.When, Where: a.Pos.File})
+	}
+	return all, nil
+}

@@ -1,0 +1,283 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/publish"
+)
+
+// byPull is the policy of records that are written by pull request.
+const byPull = "pull-request"
+
+// deployContext is the context of the status by which Kalypso says how far a commit of
+// the base has got in an environment (specs: Kalypso, 14).
+func deployContext(environment string) string { return environment + " environment" }
+
+// proofContext is that of the status that remembers a proof when the environment has
+// another commit.
+func proofContext(environment string) string { return "fairlead/" + environment + "/proof" }
+
+// What Kalypso's workflows say of a commit.
+var (
+	saysPromoted  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
+	saysDeploying = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
+	saysDeployed  = forge.Status{Outcome: forge.Success, Description: "Deployed"}
+	saysFailed    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
+)
+
+// tellPromotion says on the commit of the base how far it has got.
+func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
+	if !m.Settings.Write {
+		return nil
+	}
+	said := saysPromoted
+	switch {
+	case s.stage.Proof.Status == gate.Fail:
+		said = saysFailed
+	case !s.facts.Deployed.IsZero():
+		said = saysDeployed
+	case s.stage.Merged:
+		said = saysDeploying
+	}
+	said.Context = deployContext(s.spec.Name)
+	if err := m.sayOnce(ctx, s, said); err != nil {
+		return err
+	}
+	if s.stage.Proof.Status != gate.Pass {
+		return nil
+	}
+	return m.sayOnce(ctx, s, forge.Status{
+		Context: proofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name,
+	})
+}
+
+// sayOnce sets a status of the commit that an environment has, if it is not so. One
+// that was set before the environment had the commit is of another time.
+func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
+	i := slices.IndexFunc(s.facts.Base, func(st gate.Statement) bool { return st.Context == want.Context })
+	if i >= 0 {
+		is := s.facts.Base[i]
+		if is.Outcome == string(want.Outcome) && is.Description == want.Description && !is.When.Before(s.stage.Since) {
+			return nil
+		}
+		s.said.Forget(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+	}
+	return m.Remotes.SetStatus(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
+}
+
+// carry does what was decided for an environment.
+func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) error {
+	if !m.Settings.Write || s.branch.Repo == nil || s.env == nil {
+		return nil
+	}
+	if s.spec.Record == byPull {
+		return m.carryByPull(ctx, s, d)
+	}
+	if d.State != promote.Moves {
+		return nil
+	}
+	o, edit, err := m.recordEdit(s, d)
+	if err != nil {
+		return err
+	}
+	if _, err = publish.Apply(ctx, o, edit); errors.Is(err, git.ErrStale) {
+		return nil // somebody was faster: the next cycle looks again
+	}
+	if err != nil {
+		return fmt.Errorf("promote %s to %s: %w", promote.Short(d.To), s.spec.Name, err)
+	}
+	m.moved(s, d)
+	return nil
+}
+
+// moved notes that an environment was given another commit.
+func (m *Mover) moved(s *standing, d promote.Decision) {
+	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "dropped", len(d.Drops))
+	m.Metrics.Promoted(s.spec.Name)
+	m.Moved(git.Normalize(m.Remotes.Place(s.branch.URL)))
+}
+
+// recordEdit makes the edit of a decision.
+func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil {
+		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", git.Redact(s.branch.URL))
+	}
+	text, err := s.branch.WithCommit(d.To, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
+	if err != nil {
+		return publish.Options{}, publish.Edit{}, err
+	}
+	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, Step: m.Step}
+	e := publish.Edit{
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.Now(),
+		Message: recordMessage(s, d),
+	}
+	return o, e, nil
+}
+
+// recordMessage says what a commit of a record means. Its trailers are for machines.
+func recordMessage(s *standing, d promote.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.Short(d.To), s.spec.Name)
+	if info, err := s.base.Repo.Commit(d.To); err == nil {
+		subject, _, _ := strings.Cut(strings.TrimSpace(info.Message), "\n")
+		fmt.Fprintf(&b, "%s\n\n", subject)
+	}
+	for _, part := range d.Verdict.Parts {
+		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
+	}
+	if len(d.Drops) > 0 {
+		short := make([]string, len(d.Drops))
+		for i, commit := range d.Drops {
+			short[i] = promote.Short(commit)
+		}
+		fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
+	}
+	fmt.Fprintf(&b, "\nFairlead-Promoted: %s\nFairlead-Promotion: %s\n", d.To, s.spec.Name)
+	return b.String()
+}
+
+// recordBranch is our branch of the control plane that proposes a record.
+func (m *Mover) recordBranch(s *standing) string {
+	return m.Settings.Output.BranchPrefix + "promotion/" + s.spec.Name
+}
+
+// recordMark is the mark of its pull request.
+func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
+
+// recordPull gives the open pull request of a record; nil if there is none.
+func (m *Mover) recordPull(ctx context.Context, s *standing) (*gate.Pull, error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil {
+		return nil, nil
+	}
+	f, err := remote.Forge()
+	if err != nil {
+		return nil, err
+	}
+	pulls, err := f.Pulls(ctx, m.recordBranch(s), s.branch.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pulls {
+		if p.State == forge.Open {
+			return &gate.Pull{Number: p.Number, URL: p.URL}, nil
+		}
+	}
+	return nil, nil
+}
+
+// carryByPull proposes what was decided. The pull request is opened when all but
+// approvals of it are there; where approvals are asked for we merge it once they are,
+// and elsewhere people do.
+func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
+	if d.State == promote.Current {
+		return m.withdrawRecord(ctx, s)
+	}
+	if d.State != promote.Moves && !onlyApprovals(d.Verdict, s.approvals()) {
+		return nil
+	}
+	o, edit, err := m.recordEdit(s, d)
+	if err != nil {
+		return err
+	}
+	if o.Forge, err = m.Remotes.Of(s.branch.URL).Forge(); err != nil {
+		return err
+	}
+	info, err := s.base.Repo.Commit(d.To)
+	if err != nil {
+		return err
+	}
+	if edit.When = info.When; s.branch.When.After(edit.When) {
+		edit.When = s.branch.When
+	}
+	pull, err := edit.Propose(ctx, o, forge.Proposal{
+		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.Title(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
+		Body: recordBody(s, d),
+	})
+	if errors.Is(err, git.ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("propose %s for %s: %w", promote.Short(d.To), s.spec.Name, err)
+	}
+	merger, ok := o.Forge.(forge.Merger)
+	if d.State != promote.Moves || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
+		return nil
+	}
+	m.Step("merge the pull request of the record")
+	switch err := merger.Merge(ctx, pull.Number, pull.Commit); {
+	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotYet):
+		return nil
+	case err != nil:
+		return err
+	}
+	m.moved(s, d)
+	return nil
+}
+
+// withdrawRecord takes back what was proposed, if it is wanted no more.
+func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return nil
+	}
+	if _, err := remote.Mirror().Branch(m.recordBranch(s)); errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	f, err := remote.Forge()
+	if err != nil {
+		return err
+	}
+	o := publish.Options{Remote: remote.Remote, Forge: f, Step: m.Step}
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, "There is nothing left to promote.")
+}
+
+func recordBody(s *standing, d promote.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.Code(s.spec.Name), forge.Code(d.To))
+	if d.From != "" {
+		fmt.Fprintf(&b, ", which has %s now", forge.Code(d.From))
+	}
+	b.WriteString(".\n\n")
+	if info, err := s.base.Repo.Commit(d.To); err == nil {
+		subject, _, _ := strings.Cut(strings.TrimSpace(info.Message), "\n")
+		fmt.Fprintf(&b, "> %s\n", forge.Escape(subject))
+	}
+	return b.String()
+}
+
+// approvals gives the names of the gates that wait for approvals.
+func (s *standing) approvals() []string {
+	var names []string
+	for i, spec := range s.spec.Gates {
+		if spec.Kind == "approval" {
+			names = append(names, s.enterGates.Gates[i].Name())
+		}
+	}
+	return names
+}
+
+// onlyApprovals reports whether nothing but approvals is missing.
+func onlyApprovals(v gate.Verdict, names []string) bool {
+	if v.Status != gate.Wait || len(names) == 0 {
+		return false
+	}
+	for _, part := range v.Parts {
+		switch {
+		case part.Status == gate.Pass, slices.Contains(names, part.Gate):
+		case part.Gate == "gates" && onlyApprovals(part, names):
+		default:
+			return false
+		}
+	}
+	return true
+}

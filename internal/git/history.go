@@ -1,0 +1,120 @@
+package git
+
+import (
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// FirstParents gives a commit and those before it by first parents, newest first, until
+// stop says that one was the last, or limit is reached.
+func (r *Repository) FirstParents(commit string, limit int, stop func(commit string) bool) ([]string, error) {
+	var line []string
+	for commit != "" && len(line) < limit {
+		line = append(line, commit)
+		if stop(commit) {
+			break
+		}
+		info, err := r.Commit(commit)
+		if err != nil {
+			return nil, err
+		}
+		commit = ""
+		if len(info.Parents) > 0 {
+			commit = info.Parents[0]
+		}
+	}
+	return line, nil
+}
+
+// Brought gives the commit that gave a file what it holds in another one, by first
+// parents: the oldest of those that hold the same. Beyond limit commits it does not
+// look.
+func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
+	holds := func(at string) (tree.ID, error) {
+		v, err := r.View(at)
+		if err != nil {
+			return tree.ID{}, err
+		}
+		e, _ := v.Tree.Lookup(file)
+		return e.ID, v.Err()
+	}
+	want, err := holds(commit)
+	if err != nil {
+		return Info{}, err
+	}
+	for {
+		info, err := r.Commit(commit)
+		if err != nil {
+			return Info{}, err
+		}
+		if limit--; limit <= 0 || len(info.Parents) == 0 {
+			return info, nil
+		}
+		before, err := holds(info.Parents[0])
+		if err != nil {
+			return Info{}, err
+		}
+		if before != want {
+			return info, nil
+		}
+		commit = info.Parents[0]
+	}
+}
+
+// Versions gives what a file has held in a commit and those before it by first parents,
+// newest first, each once in a row: at most limit commits are looked at, and at most so
+// many versions are given. A commit without it counts for nothing.
+func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byte, error) {
+	line, err := r.FirstParents(commit, limit, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	var all [][]byte
+	var last tree.ID
+	for _, at := range line {
+		v, err := r.View(at)
+		if err != nil {
+			return nil, err
+		}
+		e, ok := v.Tree.Lookup(file)
+		if err := v.Err(); err != nil {
+			return nil, err
+		}
+		if !ok || e.ID == last {
+			continue
+		}
+		last = e.ID
+		if all = append(all, e.Data); len(all) == versions {
+			break
+		}
+	}
+	return all, nil
+}
+
+// Between gives the commits that lead to one and not to another, which is one of its
+// first parents; "" for none. At most limit of them are given.
+func (r *Repository) Between(from, to string, limit int) ([]Info, error) {
+	before := map[string]bool{}
+	if from != "" {
+		line, err := r.FirstParents(from, limit, func(string) bool { return false })
+		if err != nil {
+			return nil, err
+		}
+		for _, commit := range line {
+			before[commit] = true
+		}
+	}
+	var all []Info
+	for next := []string{to}; len(next) > 0 && len(all) < limit; next = next[1:] {
+		if before[next[0]] {
+			continue
+		}
+		before[next[0]] = true
+		info, err := r.Commit(next[0])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+		next = append(next, info.Parents...)
+	}
+	return all, nil
+}

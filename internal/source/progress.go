@@ -1,0 +1,176 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// OwnFolder is where Fairlead's own objects are written by its commands. It is read
+// though Flux may be told to ignore it.
+const OwnFolder = ".fairlead"
+
+// Base is the head of the base's branch, and what it says about promotion. What is
+// promoted has no say in that: it would take a promotion to stop one.
+type Base struct {
+	Repo         *git.Repository // nil if the base is a folder
+	Head         string          // "" likewise
+	Environments []*model.Environment
+	Progress     *model.Progress
+}
+
+// Base reads what the base says about promotion now, once after each [Source.Refresh].
+func (s *Source) Base(ctx context.Context) (Base, error) {
+	s.mu.Lock()
+	known := s.base
+	s.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	read, err := s.readBase(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.base = &read
+	return read, nil
+}
+
+func (s *Source) readBase(ctx context.Context) (Base, error) {
+	found, problems, err := s.Environments(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	all, err := s.baseFiles()
+	if err != nil {
+		return Base{}, err
+	}
+	files, err := aboutPromotion(all)
+	if err != nil {
+		return Base{}, fmt.Errorf("read the base: %w", err)
+	}
+	progress := s.options.Parser.Progress("", model.Layer{Kind: model.Base, Name: "promotion", Files: files})
+	b := Base{Repo: s.controlPlane, Environments: found, Progress: withProblems(progress, problems)}
+	if b.Repo != nil && s.options.BaseDir == "" {
+		b.Head, err = s.baseCommit(s.options.Base)
+	}
+	return b, err
+}
+
+func withProblems(p *model.Progress, more problem.List) *model.Progress {
+	c := *p
+	c.Problems = append(p.Problems[:len(p.Problems):len(p.Problems)], more...).Sorted()
+	return &c
+}
+
+// aboutPromotion gives the files that have to do with promotion: of a large base that
+// is a few.
+func aboutPromotion(all tree.Tree) (tree.Tree, error) {
+	var b tree.Builder
+	for _, part := range []struct {
+		folder string
+		files  tree.Tree
+	}{{"", Filter(all)}, {environmentsFolder, all.Sub(environmentsFolder)}, {OwnFolder, all.Sub(OwnFolder)}} {
+		for file, e := range part.files.Walk() {
+			again := part.folder == "" && (strings.HasPrefix(file, environmentsFolder+"/") || strings.HasPrefix(file, OwnFolder+"/"))
+			if again || e.Mode == tree.ModeSymlink || !bytes.Contains(e.Data, []byte(model.OwnAPIVersion)) {
+				continue
+			}
+			if err := b.AddEntry(path.Join(part.folder, file), e); err != nil {
+				return tree.Tree{}, err
+			}
+		}
+	}
+	return b.Tree(), nil
+}
+
+// Branch is an environment's own branch, and what it says about promotion.
+type Branch struct {
+	Repo     *git.Repository // nil if it could not be read; the problem is told by Render
+	URL      string          // as it is written
+	Name     string
+	Head     string
+	When     time.Time // Head was committed
+	Folder   string    // of the environment in it
+	Progress *model.Progress
+	// Record is the file that says which commit was promoted, and Commit that commit,
+	// as it is written. The file need not be there.
+	Record, Commit string
+}
+
+// Branch reads an environment's own branch.
+func (s *Source) Branch(ctx context.Context, env string) (Branch, error) {
+	all, _, err := s.Environments(ctx)
+	if err != nil {
+		return Branch{}, err
+	}
+	for _, e := range all {
+		if e.Name == env && s.options.EnvironmentDir == "" {
+			return s.branch(ctx, e)
+		}
+	}
+	return Branch{Progress: &model.Progress{}}, nil
+}
+
+func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, error) {
+	b := Branch{URL: e.ControlPlane.Repo, Name: e.ControlPlane.Branch, Folder: path.Clean("/" + e.ControlPlane.Path)[1:], Progress: &model.Progress{}}
+	b.Record = path.Join(b.Folder, promote.RecordFile)
+	repo, err := s.repositories.open(ctx, e.ControlPlane.Repo, true)
+	if err == nil {
+		b.Head, err = repo.Branch(e.ControlPlane.Branch)
+	}
+	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) || errors.Is(err, errLocal) || errors.Is(err, git.ErrNoRevision) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Repo = repo
+	info, err := repo.Commit(b.Head)
+	if err != nil {
+		return b, err
+	}
+	b.When = info.When
+	files, err := s.folderOf(commitFolder{repo, b.Head, b.Folder})
+	if err != nil {
+		return b, err
+	}
+	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
+	b.Progress = s.options.Parser.Progress(e.Name, layer)
+	if main := mainOf(s.options.Parser.Scan(e.Name, layer).BaseRepos); main != nil {
+		b.Record, b.Commit = main.Pos.File, main.Commit
+	}
+	return b, nil
+}
+
+// WithCommit gives the text of the record with another commit of the base, which is in
+// the control plane's repository as it is written there.
+func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
+	view, err := b.Repo.View(b.Head)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := view.Tree.Lookup(b.Record)
+	if err := view.Err(); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return promote.NewRecord(repo, branch, commit), nil
+	}
+	text, err := promote.SetCommit(e.Data, commit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Record, err)
+	}
+	return text, nil
+}
