@@ -2,8 +2,9 @@
 // is, and does the difference.
 //
 // What the package keeps true:
-//   - A cycle asks each remote for its references once. If none has moved, and
-//     nothing is left undone, nothing else happens.
+//   - A cycle asks each remote for its references once; one that a webhook has begun
+//     asks only those concerned. If none has moved, and nothing is left undone,
+//     nothing else happens.
 //   - Environments do not depend on each other: what stops one leaves the others
 //     going, and its output stays as it is.
 //   - Nothing is remembered that cannot be lost: a loop that is made anew comes to
@@ -25,10 +26,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -41,6 +46,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
+	// Inbox has what clusters have reported; nil for nothing.
+	Inbox *observe.Inbox
 	// Step is told before each thing that changes the world. Tests end the process
 	// there.
 	Step func(what string)
@@ -68,19 +75,22 @@ func (o Options) withDefaults() Options {
 // Loop is the daemon's work. Its cycles must not overlap.
 type Loop struct {
 	Options
-	remotes *remotes
+	remotes *remotes.Set
 	source  *source.Source
 	author  git.Signature
 	sign    git.Signer
 	unlock  func()
 
 	number       int64
-	next         time.Time // the next cycle
+	next         time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
 	previews     previews
 	gone         []*environment // that have left the control plane
+	wakes        *wakes
+	chain        *chain.Mover
+	merges       map[string]string // by environment, who merges its output
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -90,7 +100,7 @@ const lockWait = 2 * time.Second
 // gives it back.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{Options: o, environments: map[string]*environment{}}
+	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), previews: previews{noted: map[int]noted{}}}
 	s := o.Settings
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
@@ -108,7 +118,13 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
-	l.remotes = newRemotes(o)
+	l.remotes = remotes.New(remotes.Options{
+		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, Step: o.Step,
+	})
+	l.chain = chain.New(chain.Options{
+		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random,
+		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Inbox: o.Inbox,
+	})
 	return l, nil
 }
 
@@ -144,10 +160,14 @@ func optional(ref *config.SecretRef) (string, error) {
 
 // Cycle does one round, and reports it to the store. The error says that the control
 // plane could not be read; what goes wrong in one environment is in its report.
-func (l *Loop) Cycle(ctx context.Context) error {
+func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
+
+// cycle does a round that asks some of the repositories. The others are taken as they
+// were, and when all are asked next does not change.
+func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 	l.number++
 	started := l.Now()
-	err := l.round(ctx)
+	err := l.round(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -156,21 +176,26 @@ func (l *Loop) Cycle(ctx context.Context) error {
 		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
 		l.Logger.Error("the control plane could not be read", "error", err)
 	}
-	c.Next = l.Settings.Next(l.Now(), l.Random())
-	l.next = c.Next
+	if asked == nil {
+		l.next = l.Settings.Next(l.Now(), l.Random())
+	}
+	c.Next = l.next
 	l.Store.SetCycle(c)
-	l.Store.SetRemotes(l.remotes.report())
+	l.Store.SetRemotes(l.remotes.Report())
 	l.Metrics.CycleDone(c.Took, err == nil)
 	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 	return err
 }
 
-func (l *Loop) round(ctx context.Context) error {
-	moved := l.remotes.poll(ctx)
+func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
+	moved := l.remotes.Poll(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if l.opened && !moved && !l.undone {
+		if l.chain.Due(asked != nil) {
+			l.undone = l.chain.Move(ctx, l.source, l.reports())
+		}
 		l.preview(ctx)
 		return l.reportControlPlane(nil)
 	}
@@ -182,23 +207,47 @@ func (l *Loop) round(ctx context.Context) error {
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
+	if l.merges, err = l.chain.Merges(ctx, l.source); err != nil {
+		return l.reportControlPlane(err)
+	}
 	l.forget(names)
 	l.run(ctx, names)
+	if l.chain.Move(ctx, l.source, l.reports()) {
+		l.undone = true
+	}
 	l.retire(ctx)
 	l.preview(ctx)
-	l.remotes.maintain(ctx)
+	l.remotes.Maintain(ctx)
 	return ctx.Err()
 }
 
+// reports gives what the last cycle has found of each environment.
+func (l *Loop) reports() map[string]status.Environment {
+	all := make(map[string]status.Environment, len(l.environments))
+	for name, e := range l.environments {
+		all[name] = e.report
+	}
+	return all
+}
+
+// Simulate says when a commit of the base would reach each environment under today's
+// gates. It changes nothing. The loop must have done a cycle.
+func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
+	return l.chain.Simulate(ctx, l.source, l.reports(), revision)
+}
+
+// Knows reports whether the loop reads a repository, by its normalized URL.
+func (l *Loop) Knows(normal string) bool { return l.remotes.Knows(normal) }
+
 // refresh has the control plane read as it is now.
 func (l *Loop) refresh(ctx context.Context) (err error) {
-	l.remotes.reading()
+	l.remotes.Reading()
 	if l.source != nil {
 		return l.source.Refresh(ctx)
 	}
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.open, Parser: model.NewParser(),
+		Open: l.remotes.Open, Parser: model.NewParser(),
 	})
 	if err == nil {
 		l.source, l.opened = s, true
@@ -211,7 +260,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 func (l *Loop) reportControlPlane(err error) error {
 	shown := err
 	if shown == nil {
-		shown = l.remotes.failing(l.place(l.Settings.ControlPlane.Repo))
+		shown = l.remotes.Failing(l.place(l.Settings.ControlPlane.Repo))
 	}
 	text := ""
 	if shown != nil {
@@ -304,22 +353,4 @@ func (l *Loop) each(all []*environment, do func(*environment)) {
 		})
 	}
 	wait.Wait()
-}
-
-// Run runs cycles as the settings' schedule says, and when somebody wakes it, until
-// ctx ends. What goes wrong is in the reports; after is called when a cycle is over.
-func (l *Loop) Run(ctx context.Context, wake <-chan struct{}, after func()) {
-	for ctx.Err() == nil {
-		_ = l.Cycle(ctx) // it is in the report, and logged
-		after()
-		timer := time.NewTimer(l.next.Sub(l.Now()))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-wake:
-			timer.Stop()
-		case <-timer.C:
-		}
-	}
 }

@@ -77,7 +77,7 @@ func newLoneWorld(t *testing.T, layout scaffold.Layout, environments ...string) 
 // worldOn makes the scaffold in two empty repositories of a server.
 func worldOn(t *testing.T, server *gittest.Server, cp, out string, layout scaffold.Layout, environments []string) *world {
 	t.Helper()
-	w := &world{T: t, server: server, now: start, data: t.TempDir(), more: "write: true\n", writers: map[string]*writer{}}
+	w := &world{T: t, server: server, now: start, data: t.TempDir(), more: "write: true\npromotion: external\n", writers: map[string]*writer{}}
 	o := scaffold.Options{ControlPlane: server.URL(cp), GitOps: server.URL(out), Environments: environments, Layout: layout, Sample: true}
 	controlPlane, err := scaffold.ControlPlane(o)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -29,7 +30,7 @@ type environment struct {
 	report   status.Environment
 	failures int
 	next     time.Time // before which it is left alone
-	said     map[string]forge.Status
+	said     remotes.Said
 	settled  bool // it has no open issue
 	again    bool // something waits for the forge
 	attempt  attempt
@@ -102,7 +103,7 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 	report.Name, report.Checked, report.Took = e.name, l.Now(), a.took+l.Now().Sub(started)
 	if err != nil {
 		e.failures++
-		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
+		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))
 		var limit *forge.RateLimit
 		if errors.As(err, &limit) && limit.Until.After(e.next) {
 			e.next = limit.Until
@@ -111,7 +112,7 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 		e.done = [sha256.Size]byte{}
 	} else if e.again {
 		e.failures = min(e.failures+1, maxWaits)
-		e.next = l.Now().Add(pauseAfter(e.failures, l.Random()))
+		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))
 	} else {
 		e.failures, e.next = 0, time.Time{}
 	}
@@ -161,11 +162,11 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
 			"environment %s has the same repository, branch and path, or one is in the other", a.rival)
 	}
-	var remote *remote
+	var remote *remotes.Remote
 	var err error
 	if to != nil {
-		if _, err = l.remotes.open(ctx, l.place(to.Repo)); err == nil {
-			remote, err = l.remotes.remote(l.place(to.Repo))
+		if _, err = l.remotes.Open(ctx, l.place(to.Repo)); err == nil {
+			remote, err = l.remotes.At(l.place(to.Repo))
 		}
 	}
 	if err != nil && !problems.Stops() {
@@ -209,7 +210,7 @@ func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 }
 
 // digest names everything that a report depends on.
-func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remote, pull *status.Pull) ([sha256.Size]byte, error) {
+func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *remotes.Remote, pull *status.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, r.Tree.ID())
 	for _, c := range r.Commits {
@@ -249,17 +250,17 @@ func inputs(commits []source.Commit) []status.Input {
 }
 
 // propose publishes, and fills in the report.
-func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, to *model.GitOpsRepo, out *remote, report *status.Environment) error {
-	f, err := l.forge(out)
+func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, to *model.GitOpsRepo, out *remotes.Remote, report *status.Environment) error {
+	f, err := out.Forge()
 	if err != nil && l.Settings.Write {
 		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
 	}
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step,
+		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f),
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
-		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.Settings.Merge[e.name]),
+		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.merges[e.name]),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

@@ -103,7 +103,7 @@ func TestMissingOutputBranch(t *testing.T) {
 
 	// A problem is written where people look: at the commit, and in an issue.
 	head := gittest.Git(t, w.server.Dir("cp"), "rev-parse", "dev")
-	statuses, err := w.plain("cp").Statuses(head)
+	statuses, err := w.plain("cp").Statuses(t.Context(), head)
 	if err != nil || len(statuses) != 1 || statuses[0].Outcome != forge.Failure || !strings.Contains(statuses[0].Description, "has no branch dev") {
 		t.Errorf("the statuses are %v: %v", statuses, err)
 	}
@@ -221,7 +221,7 @@ func TestControlPlaneByPath(t *testing.T) {
 	d.cycle()
 	d.want(map[string]status.State{"dev": status.Proposed})
 	head := gittest.Git(t, w.server.Dir("cp"), "rev-parse", "dev")
-	if statuses, err := w.plain("cp").Statuses(head); err != nil || len(statuses) != 1 {
+	if statuses, err := w.plain("cp").Statuses(t.Context(), head); err != nil || len(statuses) != 1 {
 		t.Errorf("the statuses are %v: %v", statuses, err)
 	}
 	d.quiet("out")

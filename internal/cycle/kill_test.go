@@ -138,6 +138,9 @@ type outcome struct {
 
 var numbers = regexp.MustCompile(`Pull request \d+|refs/fairlead/(pulls|issues)/\d+`)
 
+// times are when statuses were set.
+var times = regexp.MustCompile(`(?m)^when: .*\n`)
+
 func (w *world) outcome() outcome {
 	w.Helper()
 	o := outcome{map[string]string{}, map[string][]string{}}
@@ -161,7 +164,7 @@ func (w *world) outcome() outcome {
 			}
 			var text strings.Builder
 			for path, data := range view.Tree.All() {
-				fmt.Fprintf(&text, "=== %s\n%s\n", path, numbers.ReplaceAll(data, []byte("Pull request N")))
+				fmt.Fprintf(&text, "=== %s\n%s\n", path, numbers.ReplaceAll(times.ReplaceAll(data, nil), []byte("Pull request N")))
 			}
 			if err := view.Err(); err != nil {
 				w.Fatal(err)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -12,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -22,6 +25,7 @@ type previews struct {
 	fork   bool              // what is read now comes from somebody else's repository
 	done   string            // what the last pass looked at
 	said   map[string]string // by pull request: of what the last preview was
+	noted  map[int]noted     // by the number of the pull request
 	next   time.Time         // before which we do not try again
 	failed int
 }
@@ -41,7 +45,7 @@ func (l *Loop) previewDue() bool {
 // forges keep in references, and, while some are open, those of branches. It is "" if
 // the control plane is not read yet.
 func (l *Loop) previewKey() string {
-	cp := l.remotes.known(l.place(l.Settings.ControlPlane.Repo))
+	cp := l.remotes.Known(l.place(l.Settings.ControlPlane.Repo))
 	if cp == nil || cp.Mirror() == nil {
 		return ""
 	}
@@ -66,7 +70,7 @@ func (l *Loop) preview(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err != nil:
 		l.previews.failed++
-		l.previews.next = l.Now().Add(pauseAfter(l.previews.failed, l.Random()))
+		l.previews.next = l.Now().Add(remotes.PauseAfter(l.previews.failed, l.Random()))
 		l.Logger.Warn("a preview failed", "error", err, "next", l.previews.next)
 	default:
 		l.previews.failed, l.previews.next, l.previews.done = 0, time.Time{}, l.previewKey()
@@ -74,8 +78,8 @@ func (l *Loop) preview(ctx context.Context) {
 }
 
 func (l *Loop) previewAll(ctx context.Context) error {
-	cp := l.remotes.known(l.place(l.Settings.ControlPlane.Repo))
-	f, err := l.forge(cp)
+	cp := l.remotes.Known(l.place(l.Settings.ControlPlane.Repo))
+	f, err := cp.Forge()
 	if err != nil {
 		return err
 	}
@@ -91,20 +95,25 @@ func (l *Loop) previewAll(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	open := map[string]string{}
+	open, numbers := map[string]string{}, map[int]bool{}
 	for _, b := range branches {
 		changes, err := reviewer.Changes(ctx, b.name)
 		if err != nil {
 			return fmt.Errorf("list the pull requests of %s: %w", b.name, err)
 		}
 		for _, c := range changes {
+			numbers[c.Number] = true
 			of := fmt.Sprintf("%d %s", c.Number, b.name)
 			now := fmt.Sprintf("%s on %s", c.Commit, b.head)
 			if l.previews.said[of] == now {
 				open[of] = now
 				continue
 			}
-			if err := l.previewOne(ctx, cp, f, reviewer, b, c); err != nil {
+			err := l.previewOne(ctx, cp, f, reviewer, b, c)
+			if errors.Is(err, errUnread) {
+				continue // it was said, and is looked at again when something moves
+			}
+			if err != nil {
 				failed = append(failed, fmt.Errorf("preview pull request %d: %w", c.Number, err))
 				continue
 			}
@@ -112,6 +121,7 @@ func (l *Loop) previewAll(ctx context.Context) error {
 		}
 	}
 	l.previews.said = open
+	maps.DeleteFunc(l.previews.noted, func(number int, _ noted) bool { return !numbers[number] })
 	return errors.Join(failed...)
 }
 
@@ -126,10 +136,10 @@ func (l *Loop) openPreviews(ctx context.Context) error {
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.
-			if l.previews.fork && l.remotes.known(place) == nil {
+			if l.previews.fork && l.remotes.Known(place) == nil {
 				return nil, git.ErrAccess
 			}
-			return l.remotes.open(ctx, place)
+			return l.remotes.Open(ctx, place)
 		},
 	})
 	l.previews.source = s
@@ -144,7 +154,7 @@ type previewBranch struct {
 }
 
 // previewBranches gives the branch of the base, and those of the environments.
-func (l *Loop) previewBranches(ctx context.Context, cp *remote) ([]previewBranch, error) {
+func (l *Loop) previewBranches(ctx context.Context, cp *remotes.Remote) ([]previewBranch, error) {
 	found, _, err := l.source.Environments(ctx)
 	if err != nil {
 		return nil, err
@@ -172,14 +182,15 @@ type previewed struct {
 	environment string
 	report      impact.Report
 	problems    problem.List // that come with it
+	listed      problem.List // those of them that the comment lists
 	stops       bool
 }
 
 // previewOne renders a pull request and what it was made from, and says what is
 // different.
-func (l *Loop) previewOne(ctx context.Context, cp *remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
+func (l *Loop) previewOne(ctx context.Context, cp *remotes.Remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
 	if err := cp.Fetch(ctx, c.Commit); err != nil {
-		return err
+		return l.unread(ctx, to, c, err)
 	}
 	before, err := cp.Mirror().MergeBase(c.Commit, b.head)
 	if err != nil {
@@ -198,13 +209,31 @@ func (l *Loop) previewOne(ctx context.Context, cp *remote, f forge.Forge, to for
 		}
 		all = append(all, p)
 	}
+	later := l.annotate(ctx, f, b, c, all)
 	l.Step("say what a change means")
 	if err := to.Comment(ctx, c.Number, previewMark, previewText(all, before, c.Commit)); err != nil {
 		return err
 	}
 	s := previewStatus(all)
 	l.Logger.Info("preview", "pull", c.Number, "branch", b.name, "says", s.Description)
-	return f.SetStatus(ctx, c.Commit, s)
+	return errors.Join(f.SetStatus(ctx, c.Commit, s), later)
+}
+
+// errUnread says that the commit of a fork is not to be had.
+var errUnread = errors.New("its commit cannot be read")
+
+// unread says in a fork's pull request why there is no preview: forges that keep the
+// heads of forks to themselves, or take them away, do not give them later either.
+func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
+	// git upload-pack ends the connection over a commit that it does not give.
+	if !c.Fork || !errors.Is(err, git.ErrNoRevision) && !strings.Contains(err.Error(), "not our ref") {
+		return err
+	}
+	l.Logger.Warn("a pull request from a fork cannot be read", "pull", c.Number, "error", err)
+	if err := to.Comment(ctx, c.Number, previewMark, unreadText(c.Commit)); err != nil {
+		return err
+	}
+	return errUnread
 }
 
 // at gives the revisions at which a commit of the branch is read.
@@ -234,7 +263,7 @@ func (l *Loop) previewEnvironment(ctx context.Context, name string, before, afte
 			p.problems = append(p.problems, is)
 		}
 	}
-	p.stops = now.Problems.Stops()
+	p.listed, p.stops = p.problems, now.Problems.Stops()
 	if !p.stops && !old.Problems.Stops() {
 		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
 	}

@@ -29,10 +29,19 @@ func previewText(all []previewed, before, after string) string {
 		default:
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxPreview/len(all))) + "\n")
 		}
-		previewProblems(&b, p.problems)
+		previewProblems(&b, p.listed)
+		if n := len(p.problems) - len(p.listed); n > 0 {
+			fmt.Fprintf(&b, "\n%s at the lines of this change\n", counted(n, "remark"))
+		}
 	}
 	fmt.Fprintf(&b, "\n`fairlead diff %s %s` says the same in a clone of the control plane.\n", before[:min(12, len(before))], after[:min(12, len(after))])
 	return b.String()
+}
+
+// unreadText is the comment on a fork's pull request that we cannot read.
+func unreadText(commit string) string {
+	return fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
+		"Pushed to a branch of this repository, the change is previewed.\n", forge.Code(commit))
 }
 
 func previewProblems(b *strings.Builder, problems problem.List) {

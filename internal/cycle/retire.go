@@ -25,11 +25,11 @@ func (l *Loop) retire(ctx context.Context) {
 }
 
 func (l *Loop) withdraw(ctx context.Context, e *environment) error {
-	out := l.remotes.known(l.place(e.report.Output.Repo))
+	out := l.remotes.Known(l.place(e.report.Output.Repo))
 	if out == nil || out.Mirror() == nil || !l.Settings.Write {
 		return nil
 	}
-	f, err := l.forge(out)
+	f, err := out.Forge()
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -17,7 +17,7 @@ import (
 // tell says how an environment fares where people look: in a status of the commits
 // of the control plane that it is made from, and, if problems stop it, in an issue
 // of the GitOps repository that closes itself.
-func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out *remote, report *status.Environment) error {
+func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out *remotes.Remote, report *status.Environment) error {
 	if !l.Settings.Write {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out 
 		s.Outcome = forge.Failure
 	}
 	for _, commit := range l.controlPlaneCommits(e, r) {
-		if err := l.setStatus(ctx, e, commit, s); err != nil {
+		if err := l.remotes.SetStatus(ctx, &e.said, commit.Repo, commit.Commit, s); err != nil {
 			return err
 		}
 	}
@@ -66,58 +66,16 @@ func (l *Loop) controlPlaneCommits(e *environment, r source.Rendered) []source.C
 	})
 }
 
-// setStatus sets the status of a commit, if it was not set so before. Where we may
-// not, the environment goes on without.
-func (l *Loop) setStatus(ctx context.Context, e *environment, c source.Commit, s forge.Status) error {
-	key := c.Repo + "@" + c.Commit
-	if e.said[key] == s {
-		return nil
-	}
-	repo := l.remotes.known(l.place(c.Repo))
-	if repo == nil { // the control plane itself, under another of its URLs
-		if repo = l.remotes.known(l.place(l.Settings.ControlPlane.Repo)); repo == nil {
-			return nil
-		}
-	}
-	l.Step("set the status of " + c.Layer)
-	err := l.sayOf(ctx, repo, c.Commit, s)
-	var refused *forge.Refusal
-	var unknown *access.UnknownForge
-	switch {
-	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound), errors.As(err, &refused), errors.As(err, &unknown):
-		l.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", c.Commit, "error", err)
-	case err != nil:
-		return fmt.Errorf("set the status of commit %s: %w", c.Commit, err)
-	}
-	if e.said == nil || len(e.said) > maxSaid {
-		e.said = map[string]forge.Status{}
-	}
-	e.said[key] = s
-	return nil
-}
-
-func (l *Loop) sayOf(ctx context.Context, repo *remote, commit string, s forge.Status) error {
-	f, err := l.forge(repo)
-	if err != nil {
-		return err
-	}
-	return f.SetStatus(ctx, commit, s)
-}
-
-// maxSaid bounds the statuses that are remembered. A forge may drop old ones, and
-// that of a base that stays for long is set again when all are forgotten.
-const maxSaid = 20
-
 // place gives where a repository is read.
-func (l *Loop) place(repo string) string { return access.Place(l.Settings, repo) }
+func (l *Loop) place(repo string) string { return l.remotes.Place(repo) }
 
 // issue keeps the issue of an environment's problems.
-func (l *Loop) issue(ctx context.Context, e *environment, out *remote, report *status.Environment) error {
+func (l *Loop) issue(ctx context.Context, e *environment, out *remotes.Remote, report *status.Environment) error {
 	stops := report.State == status.Problems
 	if !stops && e.settled { // there was none when it was last looked for
 		return nil
 	}
-	f, err := l.forge(out)
+	f, err := out.Forge()
 	var unknown *access.UnknownForge
 	if errors.As(err, &unknown) { // it is one of the problems
 		return nil

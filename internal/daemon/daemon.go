@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cycle"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/observe"
 	"github.com/fairlead-io/fairlead/internal/status"
 	"github.com/fairlead-io/fairlead/internal/web"
 	"github.com/fairlead-io/fairlead/internal/webhook"
@@ -53,7 +55,7 @@ func Logger(s config.Log, w io.Writer) *slog.Logger {
 // Once runs one cycle, and gives what came of it.
 func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, err := newLoop(ctx, o, store, nil)
+	loop, err := newLoop(ctx, o, store, nil, inbox(o))
 	if err != nil {
 		return status.Snapshot{}, err
 	}
@@ -62,17 +64,27 @@ func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 	return store.Snapshot(), err
 }
 
-func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics) (*cycle.Loop, error) {
+// inbox reads what clusters have reported to the last process.
+func inbox(o Options) *observe.Inbox {
+	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
+	if err != nil {
+		Logger(o.Settings.Log, o.Log).Warn("some of what clusters have reported is lost; it is waited for", "error", err)
+	}
+	return reports
+}
+
+func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, reports *observe.Inbox) (*cycle.Loop, error) {
 	if err := checkGit(ctx, o.Settings); err != nil {
 		return nil, err
 	}
-	return cycle.New(ctx, cycle.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log)})
+	return cycle.New(ctx, cycle.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log), Inbox: reports})
 }
 
 // Serve runs cycles and answers questions until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m := &status.Store{}, metrics.New(o.Version)
-	loop, err := newLoop(ctx, o, store, m)
+	reports := inbox(o)
+	loop, err := newLoop(ctx, o, store, m, reports)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -90,23 +102,27 @@ func Serve(ctx context.Context, o Options) error {
 	if !o.Settings.Write {
 		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
-	wake := make(chan struct{}, 1)
-	rouse := func() {
-		select {
-		case wake <- struct{}{}:
-		default: // it is woken already
-		}
-	}
 	hooks := webhook.New(webhook.Options{
-		Secrets: o.Settings.WebhookSecrets, Known: loop.Knows, Wake: func(webhook.Event) { rouse() }, Now: time.Now, Observe: m.Webhook,
+		Secrets: o.Settings.WebhookSecrets, Known: loop.Knows, Now: time.Now, Observe: m.Webhook,
+		Wake: func(e webhook.Event) {
+			if e.Kind != webhook.Report {
+				loop.Wake(e.Repo)
+			}
+		},
+		Report: func(e observe.Event) {
+			if err := reports.Add(e); err != nil {
+				loop.Logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
+			}
+			loop.Tell()
+		},
 	})
-	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: rouse, Webhooks: hooks})
-	return together(ctx, loop, wake, o, listener, window)
+	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, Wake: func() { loop.Wake("") }, Webhooks: hooks})
+	return together(ctx, loop, o, listener, window)
 }
 
 // together runs the loop, and the window if there is a listener, until ctx ends or
 // the window breaks, and waits for both.
-func together(ctx context.Context, loop *cycle.Loop, wake <-chan struct{}, o Options, listener net.Listener, window http.Handler) error {
+func together(ctx context.Context, loop *cycle.Loop, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -120,7 +136,7 @@ func together(ctx context.Context, loop *cycle.Loop, wake <-chan struct{}, o Opt
 			o.Ready(listener.Addr().String())
 		}
 	}
-	loop.Run(ctx, wake, func() {
+	loop.Run(ctx, func() {
 		if o.After != nil && ctx.Err() == nil {
 			o.After(loop.Store.Snapshot())
 		}

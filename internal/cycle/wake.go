@@ -1,0 +1,93 @@
+package cycle
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/remotes"
+)
+
+// wakes is what was asked for since the last cycle began.
+type wakes struct {
+	mu   sync.Mutex
+	all  bool
+	some remotes.Scope
+	news chan struct{} // has an element if something was asked for
+}
+
+func newWakes() *wakes { return &wakes{some: remotes.Scope{}, news: make(chan struct{}, 1)} }
+
+// add asks for some repositories, or for all of them if none is named.
+func (w *wakes) add(normal ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = w.all || len(normal) == 0
+	for _, repo := range normal {
+		w.some[strings.ToLower(repo)] = true
+	}
+	select {
+	case w.news <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// take gives what was asked for, for a cycle that begins now.
+func (w *wakes) take() remotes.Scope {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.news:
+	default:
+	}
+	taken := w.some
+	if w.all {
+		taken = nil
+	}
+	w.all, w.some = false, remotes.Scope{}
+	return taken
+}
+
+// Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. Of the
+// repositories only this one is asked, given as [git.Normalize] does; "" is all of
+// them, as in a scheduled cycle. Any goroutine may call it; it does not wait.
+func (l *Loop) Wake(repo string) {
+	if repo == "" {
+		l.wakes.add()
+		return
+	}
+	concerned := []string{repo}
+	for url, place := range l.Settings.Map {
+		if strings.EqualFold(git.Normalize(url), repo) {
+			concerned = append(concerned, git.Normalize(place))
+		}
+	}
+	l.wakes.add(concerned...)
+}
+
+// Tell has [Loop.Run] begin a cycle now that asks no repository: somebody has told us
+// what none of them would. Any goroutine may call it; it does not wait.
+func (l *Loop) Tell() { l.wakes.add("") }
+
+// Run runs cycles as the settings' schedule says, and when somebody wakes it, until
+// ctx ends. However often it is woken, all repositories are asked when the schedule
+// says so. What goes wrong is in the reports; after is called when a cycle is over.
+func (l *Loop) Run(ctx context.Context, after func()) {
+	for ctx.Err() == nil {
+		asked := l.wakes.take()
+		if !l.Now().Before(l.next) {
+			asked = nil
+		}
+		_ = l.cycle(ctx, asked) // it is in the report, and logged
+		after()
+		timer := time.NewTimer(l.next.Sub(l.Now()))
+		select {
+		case <-ctx.Done():
+		case <-l.wakes.news:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
