@@ -94,14 +94,17 @@ func (l *Loop) previewAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	changes, err := reviewer.Changes(ctx, "") // in one call, however many branches there are
+	if err != nil {
+		return fmt.Errorf("list the pull requests of the control plane: %w", err)
+	}
 	var failed []error
 	open, numbers := map[string]string{}, map[int]bool{}
 	for _, b := range branches {
-		changes, err := reviewer.Changes(ctx, b.name)
-		if err != nil {
-			return fmt.Errorf("list the pull requests of %s: %w", b.name, err)
-		}
 		for _, c := range changes {
+			if c.Base != b.name {
+				continue
+			}
 			numbers[c.Number] = true
 			of := fmt.Sprintf("%d %s", c.Number, b.name)
 			now := fmt.Sprintf("%s on %s", c.Commit, b.head)

@@ -86,9 +86,9 @@ func (b previewBranch) note(p problem.Problem) (forge.Annotation, bool) {
 	}
 	n := forge.Annotation{File: p.Pos.File, Line: max(1, p.Pos.Line), Warning: p.Warning}
 	p.Pos = problem.Pos{}
-	n.Text = forge.Escape(p.String())
+	n.Text = p.String()
 	if p.Hint != "" {
-		n.Text += fmt.Sprintf(" (%s)", forge.Escape(p.Hint))
+		n.Text += fmt.Sprintf(" (%s)", p.Hint)
 	}
 	return n, true
 }

@@ -232,7 +232,7 @@ func TestPreviewAtLines(t *testing.T) {
 	s.push(s.with("configs/fleet.yaml", "SAID", "MORE"))
 	see(0, nil) // there is nothing to be cleared
 	s.push(s.with("configs/fleet.yaml", "metadata:\n", "metadata:\n  \"@acme\": x\n"))
-	field := forge.Annotation{File: "configs/fleet.yaml", Line: 7, Text: "ConfigMap/10-fleet: metadata has no field \"@\u200bacme\" (did you mean \"name\"?)"}
+	field := forge.Annotation{File: "configs/fleet.yaml", Line: 7, Text: "ConfigMap/10-fleet: metadata has no field \"@acme\" (did you mean \"name\"?)"}
 	see(1, []forge.Annotation{field}, "1 remark at the lines", "-has no field", "Problems stop it")
 	s.push(s.with("templates/limited.yaml", ".Environment | quote", "env \"TOKEN\" | quote"))
 	env := forge.Annotation{File: "templates/limited.yaml", Line: 19, Text: "Template/limited: there is no function \"env\" (env is not offered: it reads the environment; templates are hermetic)"}

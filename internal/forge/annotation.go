@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Markdown gives an annotation as a comment: what it is, and its text.
+// Markdown gives an annotation as a comment: what it is, and its text, escaped.
 func (a Annotation) Markdown() string {
 	kind := "Problem"
 	if a.Warning {
 		kind = "Warning"
 	}
-	return "**" + kind + ":** " + a.Text
+	return "**" + kind + ":** " + Escape(a.Text)
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

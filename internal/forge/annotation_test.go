@@ -10,8 +10,9 @@ import (
 
 func TestAnnotationMarkdown(t *testing.T) {
 	for want, a := range map[string]forge.Annotation{
-		"**Problem:** it is wrong": {Text: "it is wrong"},
-		"**Warning:** it is odd":   {Text: "it is odd", Warning: true},
+		"**Problem:** it is wrong":      {Text: "it is wrong"},
+		"**Warning:** it is odd":        {Text: "it is odd", Warning: true},
+		"**Problem:** \\*a\\* @\u200bb": {Text: "*a* @b"},
 	} {
 		if got := a.Markdown(); got != want {
 			t.Errorf("got %q, want %q", got, want)

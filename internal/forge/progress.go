@@ -84,7 +84,7 @@ type Annotation struct {
 	File    string
 	Line    int // from 1
 	Warning bool
-	Text    string // Markdown, escaped
+	Text    string // as it is: a forge that shows Markdown escapes it
 }
 
 // Committer is a forge that makes commits itself, and signs them, so that branches

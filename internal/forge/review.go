@@ -26,8 +26,8 @@ type Merger interface {
 
 // Reviewer is a forge on which people propose changes that we comment on.
 type Reviewer interface {
-	// Changes gives the open pull requests for a branch, by whomever, newest first,
-	// but for our own.
+	// Changes gives the open pull requests for a branch, or for any if it is "", by
+	// whomever, newest first, but for our own.
 	Changes(ctx context.Context, base string) ([]Change, error)
 	// Comment makes the one comment of ours with this mark say this; it is made if
 	// there is none. What says it already is left alone.

@@ -379,7 +379,7 @@ func (r *run) annotate(c forge.Change, mark string, notes []forge.Annotation, ot
 }
 
 var (
-	wrong = forge.Annotation{File: "file.yaml", Line: 1, Text: "`a`: it is *wrong*\n\nMend it <&amp;>"}
+	wrong = forge.Annotation{File: "file.yaml", Line: 1, Text: "a: it is wrong"}
 	odd   = forge.Annotation{File: "file.yaml", Line: 1, Warning: true, Text: "it is odd"}
 	far   = forge.Annotation{File: "README.md", Line: 1, Text: "a line that is not changed"}
 )

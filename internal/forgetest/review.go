@@ -245,6 +245,11 @@ func findsChanges(r *run) {
 	second := r.propose("yours")
 	r.Propose(false, "mine", "yours", "no mark")
 	r.equal("newest first", r.changes("main"), []forge.Change{second, first})
+	var bases []string
+	for _, c := range r.changes("") {
+		bases = append(bases, c.Base)
+	}
+	r.equal("bases of all", bases, []string{"yours", "main", "main"})
 	first.Commit = r.Branch("mine")
 	r.equal("after a push", r.changes("main"), []forge.Change{second, first})
 	r.Close(second.Number)

@@ -75,7 +75,7 @@ func neededScope(said string) string {
 	if m := requiredScopes.FindStringSubmatch(said); m != nil {
 		return "make a token that has the scope " + m[1]
 	}
-	return "let the token's user write to the repository; the token needs the scopes write:repository and write:issue"
+	return "let the token's user write to the repository; the token needs the scopes write:repository, write:issue and read:user"
 }
 
 // is makes an error of this status one of a kind.

@@ -23,7 +23,7 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 	}
 	var all []forge.Change
 	for _, p := range found {
-		if p.Index == 0 || p.State != sdk.StateOpen || p.Head == nil || p.Head.Sha == "" || p.Base == nil || p.Base.Name != base || p.Base.Repository == nil {
+		if p.Index == 0 || p.State != sdk.StateOpen || p.Head == nil || p.Head.Sha == "" || p.Base == nil || base != "" && p.Base.Name != base || p.Base.Repository == nil {
 			continue
 		}
 		if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.repo()) {

@@ -25,7 +25,7 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 	}
 	var all []forge.Change
 	for _, p := range found {
-		if p.GetNumber() == 0 || p.GetState() != "open" || p.GetBase().GetRef() != base || p.GetHead().GetSHA() == "" {
+		if p.GetNumber() == 0 || p.GetState() != "open" || base != "" && p.GetBase().GetRef() != base || p.GetHead().GetSHA() == "" {
 			continue
 		}
 		if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.repo()) {

@@ -17,16 +17,20 @@ import (
 // for our own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
 	found, err := pages[mergeRequest](ctx, g, "list open merge requests", mergeRequests, func(o gl.ListOptions) any {
-		return &gl.ListProjectMergeRequestsOptions{
-			State: new("opened"), Scope: new("all"), TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
+		options := &gl.ListProjectMergeRequestsOptions{
+			State: new("opened"), Scope: new("all"), OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
 		}
+		if base != "" {
+			options.TargetBranch = &base
+		}
+		return options
 	})
 	if err != nil {
 		return nil, err
 	}
 	var all []forge.Change
 	for _, m := range found {
-		if m.IID == 0 || m.State != "opened" || m.TargetBranch != base || m.SHA == "" {
+		if m.IID == 0 || m.State != "opened" || base != "" && m.TargetBranch != base || m.SHA == "" {
 			continue
 		}
 		if err := g.check(m.item); err != nil {

@@ -1,5 +1,5 @@
-// Package status holds the latest report of every environment, of every remote
-// and of the last cycle in memory, for people who look.
+// Package status holds the latest report of every environment, of every remote, of
+// the last cycle and of promotions in memory, for people who look.
 //
 // What the package keeps true: a report is replaced as a whole, and a [Snapshot]
 // shares nothing with the [Store], so that what is read is never half written; an

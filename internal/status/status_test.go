@@ -155,7 +155,9 @@ func TestConcurrent(t *testing.T) {
 				s.SetRemotes([]status.Remote{{URL: "b", Failures: n}, {URL: "a"}})
 				s.SetCycle(status.Cycle{Number: int64(n), Outcome: status.OutcomeOK})
 				s.SetControlPlane("")
+				s.SetChain(chain())
 				now := s.Snapshot()
+				now.Chain.Stages[1].Proof.Parts[0].Reason = "mine"
 				now.Environments[0].Problems[0].Summary = "mine"
 				now.Environments[0].Pull.Number = -1
 				if _, err := json.Marshal(s.Snapshot()); err != nil {

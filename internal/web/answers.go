@@ -48,6 +48,10 @@ func (s *site) status(w http.ResponseWriter, r *http.Request) {
 	s.json(w, r, http.StatusOK, overview{s.Version, ready, append([]string{}, reasons...), now})
 }
 
+func (s *site) chain(w http.ResponseWriter, r *http.Request) {
+	s.json(w, r, http.StatusOK, s.Store.Snapshot().Chain)
+}
+
 func (s *site) environments(w http.ResponseWriter, r *http.Request) {
 	s.json(w, r, http.StatusOK, struct {
 		Environments []status.Environment `json:"environments"`

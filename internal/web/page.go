@@ -7,9 +7,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -27,16 +29,18 @@ type view struct {
 	Reasons   []string
 	Ended     bool // a cycle has
 	Cycle     cycleView
+	Counted   string // how many environments there are
 	Counts    []count
 	Attention int // environments that wait for a person
+	Chain     *chainView
 	Rows      []row
 	Remotes   []remoteView
 }
 
 type count struct {
-	State status.State
-	Tone  string
-	N     int
+	N    int
+	Word string
+	Tone string
 }
 
 type cycleView struct {
@@ -49,6 +53,8 @@ type row struct {
 	status.Environment
 	Tone     string
 	PullLink string
+	Title    string // of the pull request; "" where it only repeats the change
+	Error    string // "" where it only repeats the reason
 	Inputs   []inputView
 	Head     string
 	Extent   string // how much the environment is; "" if that is not known
@@ -88,7 +94,12 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 
 // show gives what the page says of a snapshot at a time.
 func show(all status.Snapshot, now time.Time) view {
-	v := view{Style: template.CSS(style)}
+	v := view{
+		Style:     template.CSS(style),
+		Counted:   many(len(all.Environments), "environment"),
+		Attention: attention(all),
+		Chain:     showChain(all.Chain, now),
+	}
 	v.Ready, v.Reasons = all.Ready()
 	v.Ended = all.Cycle.Outcome != ""
 	v.Cycle = cycleView{all.Cycle, length(all.Cycle.Took), at(all.Cycle.Started, now), at(all.Cycle.Next, now)}
@@ -96,13 +107,10 @@ func show(all status.Snapshot, now time.Time) view {
 	for _, e := range all.Environments {
 		v.Rows = append(v.Rows, showEnvironment(e, now))
 		in[e.State]++
-		if t := tone(e.State); t == "stopped" || t == "bad" {
-			v.Attention++
-		}
 	}
 	for _, state := range status.States() {
 		if n := in[state]; n > 0 {
-			v.Counts = append(v.Counts, count{state, tone(state), n})
+			v.Counts = append(v.Counts, count{n, word(state), tone(state)})
 		}
 	}
 	for _, r := range all.Remotes {
@@ -116,7 +124,7 @@ func showEnvironment(e status.Environment, now time.Time) row {
 	r := row{
 		Environment: e,
 		Tone:        tone(e.State),
-		Head:        short(e.Output.Head),
+		Head:        promote.Short(e.Output.Head),
 		Problems:    shown,
 		More:        len(e.Problems) - len(shown),
 		Counted:     counted(e.Problems),
@@ -130,9 +138,15 @@ func showEnvironment(e status.Environment, now time.Time) row {
 	}
 	if e.Pull != nil {
 		r.PullLink = link(e.Pull.URL)
+		if !repeats(e) {
+			r.Title = e.Pull.Title
+		}
+	}
+	if e.Error != e.Reason {
+		r.Error = e.Error
 	}
 	for _, i := range e.Inputs {
-		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), short(i.Commit)})
+		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.Short(i.Commit)})
 	}
 	return r
 }
@@ -152,6 +166,21 @@ func tone(s status.State) string {
 	}
 }
 
+// word says of environments, after their number, that they are in a state.
+func word(s status.State) string {
+	if s == status.Problems {
+		return "with problems" // "3 problems" would be a number of problems
+	}
+	return string(s)
+}
+
+// repeats reports whether the title of the pull request says no more than the change,
+// as those of ours do, cut to what a forge takes.
+func repeats(e status.Environment) bool {
+	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
+	return title != "" && strings.HasPrefix(e.Change, title)
+}
+
 // link gives a URL that may be followed: http or https, with no password in it;
 // "" for all others.
 func link(raw string) string {
@@ -160,14 +189,6 @@ func link(raw string) string {
 		return ""
 	}
 	return u.String()
-}
-
-// short gives the beginning of an object id, enough to recognise it.
-func short(id string) string {
-	if len(id) > 8 {
-		return id[:8]
-	}
-	return id
 }
 
 // counted says how many problems there are: "2 problems, 1 warning".

@@ -1,11 +1,12 @@
 // Package web shows what the daemon knows: a page for people, a JSON API for
-// programs, the addresses that monitoring asks, and those where forges say that
-// something has happened.
+// programs, the addresses that monitoring asks, and those where forges and clusters
+// say that something has happened.
 //
-// What the package keeps true: it reads, and the only thing that it can cause is
-// that the next cycle begins now; openapi.json says exactly what is answered, and
-// a test holds the two together; all text on the page is escaped, links lead only
-// to http and https, and the page needs no script and nothing from elsewhere.
+// What the package keeps true: it reads, and the only things that it can cause are
+// that the next cycle begins now, and that a report of a cluster is heard;
+// openapi.json says exactly what is answered, and a test holds the two together; all
+// text on the page is escaped, links lead only to http and https, and the page needs
+// no script and nothing from elsewhere.
 // There is no login: whoever reaches the address may read, so what is shown must
 // have no secrets in it before it gets here.
 package web
@@ -88,6 +89,7 @@ func (s *site) routes() []route {
 		{http.MethodGet, "/readyz", http.HandlerFunc(s.ready)},
 		{http.MethodGet, "/metrics", s.Metrics},
 		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.status)},
+		{http.MethodGet, "/api/v1/chain", http.HandlerFunc(s.chain)},
 		{http.MethodGet, "/api/v1/environments", http.HandlerFunc(s.environments)},
 		{http.MethodGet, "/api/v1/environments/{name}", http.HandlerFunc(s.environment)},
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.wake)},

@@ -46,7 +46,7 @@ func fleet() *status.Store {
 	set(status.Environment{Name: "dev", State: status.InSync, Reason: "the branch holds what it should", Inputs: inputs, Output: output("dev"),
 		Assignments: 12, ClusterTypes: 3, Took: 340 * time.Millisecond}, 49*time.Hour, 8*time.Second)
 	set(status.Environment{Name: "stage", State: status.Proposed, Reason: "pull request #12 waits for a merge", Inputs: inputs, Output: proposed,
-		Pull:   &status.Pull{Number: 12, Title: "stage: hello-world on 2 cluster types", URL: "https://git.example.com/org/gitops/pull/12", Head: proposed.Commit},
+		Pull:   &status.Pull{Number: 12, Title: "stage: 2 cluster types, 1 workload; image only", URL: "https://git.example.com/org/gitops/pull/12", Head: proposed.Commit},
 		Change: "2 cluster types, 1 workload; image only", Assignments: 12, ClusterTypes: 3, Took: 1200 * time.Millisecond}, 3*time.Hour, 8*time.Second)
 	broken := status.Environment{Name: "prod", State: status.Problems, Reason: "the control plane has problems; the branch keeps its last good content",
 		Inputs: inputs[:1], Output: output("prod"), Took: 75 * time.Second}
@@ -65,6 +65,7 @@ func fleet() *status.Store {
 	s.SetCycle(status.Cycle{Number: 42, Started: noon.Add(-10 * time.Second), Took: 2 * time.Second, Next: noon.Add(50 * time.Second),
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")
+	s.SetChain(chain())
 	return s
 }
 
@@ -111,6 +112,8 @@ func TestGolden(t *testing.T) {
 		{empty, "/?refresh=off", "testdata/empty.html"},
 		{full, "/api/v1/status", "testdata/status.json"},
 		{empty, "/api/v1/status", "testdata/empty.json"},
+		{open(external()), "/?refresh=off", "testdata/external.html"},
+		{open(stuck()), "/?refresh=off", "testdata/stuck.html"},
 		{full, "/api/v1/environments/stage", "testdata/stage.json"},
 		{full, "/api/v1/environments/stagee", "testdata/unknown.json"},
 	} {
@@ -146,6 +149,9 @@ func TestRoutes(t *testing.T) {
 		{empty, "POST", "/metrics", 405, "GET, HEAD", "POST"},
 		{full, "GET", "/api/v1/status", 200, "", `"problemCount": 2`},
 		{full, "POST", "/api/v1/status", 405, "GET, HEAD", "POST"},
+		{full, "GET", "/api/v1/chain", 200, "", `"environment": "west"`},
+		{empty, "GET", "/api/v1/chain", 200, "", `"stages": []`},
+		{full, "POST", "/api/v1/chain", 405, "GET, HEAD", "POST"},
 		{full, "GET", "/api/v1/environments", 200, "", `"name": "stage"`},
 		{full, "PATCH", "/api/v1/environments", 405, "GET, HEAD", "PATCH"},
 		{full, "GET", "/api/v1/environments/prod", 200, "", `"state": "problems"`},
@@ -161,7 +167,7 @@ func TestRoutes(t *testing.T) {
 		{full, "GET", "/favicon.ico", 404, "", notFound},
 		{full, "POST", "/api/v2/wake", 404, "", notFound},
 		{full, "POST", "/webhooks/github", 404, "", "are not set up"},
-		{full, "POST", "/webhooks/bitbucket", 404, "", "no such kind of forge"},
+		{full, "POST", "/webhooks/bitbucket", 404, "", "no such kind of webhook"},
 		{full, "GET", "/webhooks/github", 405, "POST", "use POST"},
 		{full, "POST", "/webhooks", 404, "", notFound},
 		{New(Options{}), "POST", "/webhooks/github", 404, "", notFound},
