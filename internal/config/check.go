@@ -36,6 +36,7 @@ func (c *checker) settings(s *Settings) {
 	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.broken("parallel") {
 		c.addf("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
 	}
+	c.verify(s.Verify)
 	c.ref("output.branchPrefix", s.Output.BranchPrefix+"environment")
 	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
 		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")

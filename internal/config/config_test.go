@@ -54,9 +54,9 @@ func TestDefaults(t *testing.T) {
 		Timeout:      2 * time.Minute,
 		Parallel:     4,
 		Output:       config.Output{BranchPrefix: "fairlead/"},
-		Promotion:    "managed",
-		Author:       config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
-		Log:          config.Log{Format: "text", Level: "info"},
+		Promotion:    "managed", Verify: "1%",
+		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
+		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -117,9 +117,9 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
 		Promotion:       "external",
-		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"},
-		Probes:          []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},
-		Log:             config.Log{Format: "text", Level: "info"},
+		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
+		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},
+		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

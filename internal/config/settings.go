@@ -31,6 +31,9 @@ type Settings struct {
 	// NextEnvironment names the environment after another, as Kalypso's
 	// NEXT_ENVIRONMENT does, for a control plane that has no Promotion.
 	NextEnvironment map[string]string `yaml:"nextEnvironment"`
+	// Verify is the share of renderings that are made again from nothing and compared,
+	// as in "1%".
+	Verify string `yaml:"verify"`
 	// Merge says by environment who merges its pull requests: "manual" (the default),
 	// "when-green" or "direct".
 	Merge   map[string]string `yaml:"merge"`
@@ -182,6 +185,7 @@ func defaults() *Settings {
 		Parallel:     4,
 		Output:       Output{BranchPrefix: "fairlead/"},
 		Promotion:    "managed",
+		Verify:       "1%",
 		Author:       Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:          Log{Format: "text", Level: "info"},
 	}

@@ -19,12 +19,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // environment is what the loop remembers of one; all of it may be lost.
 type environment struct {
 	name     string
 	cache    output.Cache
+	verified tree.ID           // the last tree that was rendered from nothing too
 	place    string            // where its output goes; "" if that is not known
 	done     [sha256.Size]byte // digest of what the last report is of
 	report   status.Environment
@@ -52,6 +54,9 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 		return
 	}
 	e.attempt.rendered, e.attempt.err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	if e.attempt.err == nil {
+		e.attempt.err = l.verify(ctx, e)
+	}
 	if e.attempt.err == nil {
 		e.place = ""
 		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {

@@ -32,6 +32,7 @@ type Metrics struct {
 	problems            *prometheus.GaugeVec
 	assignments         *prometheus.GaugeVec
 	promotions          *prometheus.CounterVec
+	verifications       *prometheus.CounterVec
 
 	gitCalls      *prometheus.CounterVec
 	gitDuration   *prometheus.HistogramVec
@@ -58,7 +59,8 @@ func New(version string) *Metrics {
 		problems:            gauges("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
 		assignments:         gauges("assignments", "Assignments of an environment.", "environment"),
 
-		promotions: counters("promotions_total", "Commits of the base that an environment was given.", "environment"),
+		verifications: counters("verifications_total", "Renderings that were made again from nothing: same or different.", "outcome"),
+		promotions:    counters("promotions_total", "Commits of the base that an environment was given.", "environment"),
 
 		gitCalls:      counters("git_calls_total", "Git operations on remotes.", "operation", "host", "outcome"),
 		gitDuration:   histograms("git_call_duration_seconds", "How long a Git operation on a remote takes.", "operation", "host"),
@@ -73,11 +75,12 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting,
-		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions,
+		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
 		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
 	)
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
 		m.cycles.WithLabelValues(outcome(ok))
+		m.verifications.WithLabelValues(sameness(ok))
 	}
 	m.pages = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
@@ -166,6 +169,22 @@ func (m *Metrics) Assignments(env string, n int) {
 	m.assignments.WithLabelValues(label(env)).Set(float64(n))
 }
 
+// Verified counts a rendering that was made again from nothing, and whether that gave
+// the same.
+func (m *Metrics) Verified(same bool) {
+	if m == nil {
+		return
+	}
+	m.verifications.WithLabelValues(sameness(same)).Inc()
+}
+
+func sameness(same bool) string {
+	if same {
+		return "same"
+	}
+	return "different"
+}
+
 // Promoted counts a commit of the base that an environment was given.
 func (m *Metrics) Promoted(env string) {
 	if m == nil {
@@ -184,6 +203,7 @@ func (m *Metrics) Forget(env string) {
 		vec.DeletePartialMatch(gone)
 	}
 	m.environmentDuration.DeletePartialMatch(gone)
+	m.promotions.DeletePartialMatch(gone)
 }
 
 // gitOperations is what can be done to a remote.

@@ -27,6 +27,8 @@ func use(m *Metrics) {
 	m.EnvironmentDone("dev", "in-sync", time.Second)
 	m.ProblemsOf("dev", 2, 1)
 	m.Assignments("dev", 12)
+	m.Promoted("dev")
+	m.Verified(false)
 	m.GitCall("fetch", "git.example.com", time.Second, false)
 	m.GitCall("fetch", "https://user:secret@git.example.com:8443/org/repo.git", time.Second, true)
 	m.GitCall("gossip", "/srv/git/repo.git", time.Second, false)
@@ -44,8 +46,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 15 {
-		t.Errorf("%d metrics of ours, want 15", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 17 {
+		t.Errorf("%d metrics of ours, want 17", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -84,7 +86,10 @@ fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="ok"} 
 fairlead_git_calls_total{host="local",operation="other",outcome="ok"} 1
 fairlead_problems{environment="dev",severity="problem"} 2
 fairlead_problems{environment="dev",severity="warning"} 1
+fairlead_promotions_total{environment="dev"} 1
 fairlead_remote_failing{host="git.example.com"} 1
+fairlead_verifications_total{outcome="different"} 1
+fairlead_verifications_total{outcome="same"} 0
 fairlead_webhooks_total{forge="github",outcome="woken"} 1
 fairlead_webhooks_total{forge="other",outcome="other"} 1`
 	var got []string

@@ -1,0 +1,28 @@
+package config
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var percentage = regexp.MustCompile(`^\d{1,3}(\.\d+)?%$`)
+
+// share gives a percentage as a part of one; false if it is none.
+func share(percent string) (float64, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
+	return n / 100, err == nil && percentage.MatchString(percent) && n <= 100
+}
+
+// Verified reports whether a rendering is to be made again from nothing and compared;
+// random is in [0, 1).
+func (s *Settings) Verified(random float64) bool {
+	part, ok := share(s.Verify)
+	return ok && random < part
+}
+
+func (c *checker) verify(percent string) {
+	if _, ok := share(percent); !ok && !c.broken("verify") {
+		c.addf("verify", "1% is the default, 0% is never", "%q is not a percentage", percent)
+	}
+}
