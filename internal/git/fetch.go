@@ -77,6 +77,9 @@ func (r *Repository) ingest(pack io.Reader) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := packfile.UpdateObjectStorage(r.store, pack)
+	if err == nil {
+		err = r.store.Refresh()
+	}
 	switch {
 	case errors.Is(err, packfile.ErrEmptyPackfile):
 		return nil

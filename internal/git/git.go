@@ -27,12 +27,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/storage/filesystem"
-	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
+	"github.com/fairlead-io/fairlead/internal/git/objects"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -54,16 +51,19 @@ var (
 // Repository is a repository that can be read. It may be used concurrently.
 type Repository struct {
 	mu       sync.Mutex // go-git's object store is not safe for concurrent use
-	store    *filesystem.Storage
+	store    *objects.Store
 	location string // for errors; without a password
 	mirror   string // its folder, if it is a mirror
 	folders  map[tree.ID]counted
-	// listed has the entries of folders by id, without contents; listedNames is their
-	// number in all.
-	listed      map[tree.ID][]tree.Entry
-	listedNames int
 
 	damaged atomic.Bool // something that must be there could not be read
+}
+
+// close closes the files of the repository.
+func (r *Repository) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store.Close()
 }
 
 // broken says that an object could not be read that must be there.
@@ -77,13 +77,6 @@ func (r *Repository) broken(err error) error {
 
 // damagedFile marks a mirror that is to be made anew.
 const damagedFile = "fairlead-damaged"
-
-const (
-	// objectCache bounds the memory for objects that deltas are made against.
-	objectCache = 4 * cache.MiByte
-	// openPacks is how many packs of a repository are kept open.
-	openPacks = 8
-)
 
 // Open opens the local repository at path: a bare one, one with a work tree, or a
 // linked work tree.
@@ -154,9 +147,7 @@ func gitDir(path string) (string, error) {
 	return path, nil
 }
 
-// openDir opens the data folder of a repository. It does not go through go-git's
-// own Open, which refuses extensions that do not matter to a reader, such as that of
-// sparse checkouts.
+// openDir opens the data folder of a repository.
 func openDir(dir string) (*Repository, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -167,41 +158,21 @@ func openDir(dir string) (*Repository, error) {
 			return nil, ErrNotFound
 		}
 	}
-	files := osfs.New(dir)
-	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
-		shared := strings.TrimSpace(string(data))
-		if !filepath.IsAbs(shared) {
-			shared = filepath.Join(dir, shared)
-		}
-		files = dotgit.NewRepositoryFilesystem(files, osfs.New(shared))
-	}
-	store := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), filesystem.Options{AlternatesFS: osfs.New("/"), MaxOpenDescriptors: openPacks})
-	if err := checkFormat(store); err != nil {
+	store, err := objects.Open(dir)
+	if err != nil {
 		return nil, err
 	}
 	return &Repository{store: store, location: dir, folders: map[tree.ID]counted{}}, nil
 }
 
-// reopen has the list of packs read again. The caller has the lock.
-func (r *Repository) reopen() error {
-	err := r.store.ObjectStorage.Close() // packs that are kept open may be gone
-	r.store.Reindex()
-	return err
-}
-
-// checkFormat refuses the two extensions that change what a reader finds.
-func checkFormat(store *filesystem.Storage) error {
-	settings, err := store.Config()
+// openMirror opens the mirror in a folder; shown is the URL of the remote.
+func openMirror(dir, shown string) (*Repository, error) {
+	r, err := openDir(dir)
 	if err != nil {
-		return fmt.Errorf("read its settings: %w", err)
+		return nil, err
 	}
-	for _, o := range settings.Raw.Section("extensions").Options {
-		key, value := strings.ToLower(o.Key), strings.ToLower(o.Value)
-		if key == "objectformat" && value != "sha1" || key == "refstorage" && value != "files" {
-			return fmt.Errorf("repositories with extensions.%s = %s cannot be read", o.Key, o.Value)
-		}
-	}
-	return nil
+	r.location, r.mirror = shown, dir
+	return r, r.store.IsMirror(dir)
 }
 
 // Remotes gives the URLs of all remotes, sorted.

@@ -54,7 +54,7 @@ func (r *Repository) repack(ctx context.Context, dir string) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.reopen()
+	return r.store.Refresh()
 }
 
 // reachable gives everything that references lead to. It takes the lock for one

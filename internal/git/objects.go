@@ -3,14 +3,14 @@ package git
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/fairlead-io/fairlead/internal/git/objects"
+	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -76,23 +76,28 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 
 // entries reads the names of one folder. Folders in it have an id and no content.
 func (r *Repository) entries(id plumbing.Hash) ([]tree.Entry, error) {
-	t, err := object.GetTree(r.store, id)
+	f, err := r.folder(tree.ID(id))
 	if err != nil {
-		return nil, r.broken(err)
+		return nil, err
 	}
-	entries, names := make([]tree.Entry, 0, len(t.Entries)), make(map[string]bool, len(t.Entries))
-	for _, e := range t.Entries {
-		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
-		if err := tree.CheckPath(strings.ReplaceAll(e.Name, `\`, "")); err != nil && strings.Trim(e.Name, `\`) != "" {
-			return nil, err
-		}
-		if names[e.Name] {
-			return nil, fmt.Errorf("a folder has two entries named %q", e.Name)
-		}
-		names[e.Name] = true
-		entries = append(entries, tree.Entry{Name: e.Name, Mode: tree.Mode(e.Mode), ID: tree.ID(e.Hash)})
+	return f.Entries(nil), nil
+}
+
+func (r *Repository) folder(id tree.ID) (objects.Folder, error) {
+	f, err := r.store.Folder(id)
+	var refused *objects.Refused
+	if err != nil && !errors.As(err, &refused) {
+		err = r.broken(err)
 	}
-	return entries, nil
+	return f, err
+}
+
+// base gives a folder that others are differences from.
+func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, err := r.folder(id)
+	return pack.Tree, []byte(f.Text), err
 }
 
 // Load gives the same tree with the content of the files for which want says so;
@@ -136,22 +141,12 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 	return tree.FromEntries(entries), nil
 }
 
-func (r *Repository) content(id tree.ID) (data []byte, err error) {
-	defer func() {
-		if err != nil {
-			err = r.broken(err)
-		}
-	}()
-	blob, err := object.GetBlob(r.store, plumbing.Hash(id))
+func (r *Repository) content(id tree.ID) ([]byte, error) {
+	data, err := r.store.Read(pack.Blob, id)
 	if err != nil {
-		return nil, err
+		return nil, r.broken(err)
 	}
-	in, err := blob.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	return io.ReadAll(in)
+	return data, nil
 }
 
 // View is a commit's tree of which each folder is read when it is looked into, so
@@ -162,7 +157,17 @@ type View struct {
 	repo *Repository
 	mu   sync.Mutex
 	err  error
+	// large has large folders that were looked into: their entries are made once.
+	large      map[tree.ID]tree.Tree
+	largeNames int
 }
+
+const (
+	// minLarge is the entries of a folder that is kept while a View is used.
+	minLarge = 64
+	// maxLarge bounds the entries of all that are kept.
+	maxLarge = 200_000
+)
 
 // maxViewed bounds the files whose content a View has, in bytes; larger ones have an
 // id only.
@@ -171,7 +176,7 @@ const maxViewed = 4 << 20
 // View gives the tree of a commit to look into; that of "" is empty. What could not
 // be read is missing in it: ask [View.Err] before what was found is believed.
 func (r *Repository) View(commit string) (*View, error) {
-	v := &View{repo: r}
+	v := &View{repo: r, large: map[tree.ID]tree.Tree{}}
 	if commit == "" {
 		return v, nil
 	}
@@ -191,60 +196,36 @@ func (v *View) Err() error {
 }
 
 func (v *View) lazy(id tree.ID) tree.Tree {
-	return tree.Lazy(id, func() tree.Tree {
-		entries, sorted, err := v.folder(id)
+	return tree.Lazy(id, 0, func() tree.Tree {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if known, ok := v.large[id]; ok {
+			return known
+		}
+		t, err := v.folder(id)
 		if err != nil {
-			v.mu.Lock()
-			defer v.mu.Unlock()
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
 		}
-		if !sorted { // Git would not have made it so
-			return tree.FromEntries(entries)
+		if n := len(t.Entries()); n >= minLarge && v.largeNames+n <= maxLarge {
+			v.large[id], v.largeNames = t, v.largeNames+n
 		}
-		return tree.Stored(id, entries)
+		return t
 	})
 }
 
-// maxNames bounds the entries of folders that are kept from one look to the next: a
-// fleet has two hundred folders of five hundred, of which a change looks at all, in
-// what was before and in what is proposed.
-const maxNames = 250_000
-
-// names reads the entries of a folder, or knows them. They must not be changed.
-func (r *Repository) names(id tree.ID) ([]tree.Entry, error) {
-	if known, ok := r.listed[id]; ok {
-		return known, nil
-	}
-	entries, err := r.entries(plumbing.Hash(id))
-	if err != nil {
-		return nil, err
-	}
-	if r.listedNames += len(entries); r.listed == nil || r.listedNames > maxNames {
-		r.listed, r.listedNames = map[tree.ID][]tree.Entry{}, len(entries)
-	}
-	r.listed[id] = entries
-	return entries, nil
-}
-
-// folder gives the entries of a folder, with the content of files, and whether they
-// are in Git's order.
-func (v *View) folder(id tree.ID) (entries []tree.Entry, sorted bool, err error) {
+// folder gives a folder, with the content of its files.
+func (v *View) folder(id tree.ID) (tree.Tree, error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
-	names, err := v.repo.names(id)
+	f, err := v.repo.folder(id)
 	if err != nil {
-		return nil, false, err
+		return tree.Tree{}, err
 	}
-	sorted = slices.IsSortedFunc(names, tree.Order)
-	entries = slices.Clone(names)
+	entries := f.Entries(func(e tree.Entry) tree.Tree { return v.lazy(e.ID) })
 	for i := range entries {
 		e := &entries[i]
-		switch e.Mode {
-		case tree.ModeDir:
-			entries[i] = tree.Dir(e.Name, v.lazy(e.ID))
-			continue
-		case tree.ModeSubmodule:
+		if e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 			continue
 		}
 		size, err := v.repo.store.EncodedObjectSize(plumbing.Hash(e.ID))
@@ -252,8 +233,11 @@ func (v *View) folder(id tree.ID) (entries []tree.Entry, sorted bool, err error)
 			e.Data, err = v.repo.content(e.ID)
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", e.Name, err)
+			return tree.Tree{}, fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
-	return entries, sorted, nil
+	if !f.Ordinary {
+		return tree.FromEntries(entries), nil
+	}
+	return tree.Stored(id, entries), nil
 }

@@ -66,7 +66,7 @@ func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) erro
 		return err
 	}
 	if pack != nil {
-		if err := pack.Keep(m.packDir()); err != nil {
+		if err := pack.Keep(m.packDir(), m.mirror.base); err != nil {
 			return fmt.Errorf("%w: %w", errDisk, err)
 		}
 	}
@@ -208,7 +208,7 @@ func (r *Repository) moved(updates []RefUpdate) error {
 		}
 	}
 	r.mu.Lock()
-	err := r.reopen()
+	err := r.store.Refresh()
 	r.mu.Unlock()
 	return errors.Join(err, r.apply(u))
 }

@@ -32,6 +32,9 @@ type RemoteOptions struct {
 	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
 	// minutes and half a minute.
 	Timeout, Stall time.Duration
+	// Brief has a server over HTTP be asked only for the references that a mirror has, by
+	// version 2 of Git's protocol, where it speaks that.
+	Brief bool
 	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
 	// how long it took, and what went wrong; nil for nobody.
 	Observe func(op string, took time.Duration, err error)
@@ -51,6 +54,9 @@ type Remote struct {
 	mu     sync.Mutex // one exchange with the remote at a time
 	mirror *Repository
 	others string
+	// wantOthers says that somebody has asked for Others, notBrief that the server does
+	// not speak version 2 of Git's protocol.
+	wantOthers, notBrief bool
 }
 
 // NewRemote makes a Remote; nothing is read yet.
@@ -80,8 +86,7 @@ func (m *Remote) Mirror() *Repository {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mirror == nil {
-		if r, err := openDir(m.options.Dir); err == nil {
-			r.location, r.mirror = m.shown, m.options.Dir
+		if r, err := openMirror(m.options.Dir, m.shown); err == nil {
 			m.mirror = r
 		}
 	}
@@ -90,10 +95,12 @@ func (m *Remote) Mirror() *Repository {
 
 // Others names what the remote's references were at the last Sync that the mirror does
 // not have: two equal names mean that none of them has moved. Forges keep the heads
-// of pull requests there.
+// of pull requests there. Once it was asked for, they are looked at whenever the remote
+// is; until then, they are not where the server lets us ask for less.
 func (m *Remote) Others() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.wantOthers = true
 	return m.others
 }
 
@@ -156,7 +163,7 @@ var (
 // remove deletes the mirror.
 func (m *Remote) remove() error {
 	if m.mirror != nil {
-		_ = m.mirror.store.ObjectStorage.Close() // what cannot be read may also not be closed
+		_ = m.mirror.close() // what cannot be read may also not be closed
 	}
 	m.mirror = nil
 	// Renamed first, it is never there in part.
@@ -172,6 +179,18 @@ func (m *Remote) remove() error {
 
 // sync polls, and fetches if there is something to fetch.
 func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
+	some, err := m.brief(ctx)
+	if err != nil {
+		return false, err
+	}
+	if some != nil {
+		if err := m.open(); err != nil {
+			return false, err
+		}
+		if plan, err := m.mirror.compare(some); err != nil || plan.nothing() {
+			return false, err
+		}
+	}
 	session, err := m.connect(ctx, transport.UploadPackServiceName)
 	if err != nil {
 		return false, err
@@ -266,11 +285,10 @@ func (m *Remote) open() error {
 			return fmt.Errorf("make the mirror: %w", err)
 		}
 	}
-	r, err := openDir(m.options.Dir)
+	r, err := openMirror(m.options.Dir, m.shown)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	r.location, r.mirror = m.shown, m.options.Dir
 	m.mirror = r
 	return nil
 }

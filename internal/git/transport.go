@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -17,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+
+	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
 
 // Credentials prove to a server who asks. The zero Credentials are nobody; over
@@ -73,19 +73,25 @@ func (s session) close() error {
 	return s.push.Close()
 }
 
-// connect begins a conversation.
-func (m *Remote) connect(ctx context.Context, service string) (session, error) {
+// endpoint gives where the remote is, and who we are there.
+func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
 	endpoint, err := transport.NewEndpoint(m.options.URL)
 	if err != nil {
-		return session{}, err
+		return nil, nil, err
 	}
 	var who Credentials
 	if m.options.Credentials != nil {
 		if who, err = m.options.Credentials(ctx); err != nil {
-			return session{}, err
+			return nil, nil, err
 		}
 	}
 	auth, err := who.method(endpoint)
+	return endpoint, auth, err
+}
+
+// connect begins a conversation.
+func (m *Remote) connect(ctx context.Context, service string) (session, error) {
+	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil {
 		return session{}, err
 	}
@@ -102,12 +108,12 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 }
 
 func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
-	switch endpoint.Protocol {
-	case "http", "https":
-		return githttp.NewClient(&http.Client{Transport: &patience{http.DefaultTransport, m.options.Stall}}), nil
-	case "ssh":
+	switch {
+	case isHTTP(endpoint):
+		return githttp.NewClient(wire.Client(m.options.Stall)), nil
+	case endpoint.Protocol == "ssh":
 		return gitssh.NewClient(nil), nil
-	case "file":
+	case endpoint.Protocol == "file":
 		return file.DefaultClient, nil
 	}
 	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
@@ -135,58 +141,6 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 		return &githttp.BasicAuth{Username: c.Username, Password: c.Secret}, nil
 	}
 	return nil, nil
-}
-
-// patience gives up answers that stall: it is what a server that is there and says
-// nothing looks like.
-type patience struct {
-	next  http.RoundTripper
-	limit time.Duration
-}
-
-var errStalled = errors.New("the server stopped answering")
-
-// RoundTrip sends a request, and watches over the body of the answer.
-func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(req.Context())
-	res, err := p.next.RoundTrip(req.WithContext(ctx))
-	if err != nil {
-		cancel(err)
-		return nil, err
-	}
-	w := &watched{ReadCloser: res.Body, cancel: cancel, limit: p.limit}
-	w.timer = time.AfterFunc(p.limit, func() {
-		w.stalled.Store(true)
-		cancel(errStalled)
-	})
-	res.Body = w
-	return res, nil
-}
-
-// watched is a body that must not pause for long.
-type watched struct {
-	io.ReadCloser
-	cancel  context.CancelCauseFunc
-	timer   *time.Timer
-	limit   time.Duration
-	stalled atomic.Bool
-}
-
-// Read reads, and starts the clock again.
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	if err != nil && w.stalled.Load() {
-		return n, fmt.Errorf("%w for %s", errStalled, w.limit)
-	}
-	w.timer.Reset(w.limit)
-	return n, err
-}
-
-// Close ends the request.
-func (w *watched) Close() error {
-	w.timer.Stop()
-	defer w.cancel(nil)
-	return w.ReadCloser.Close()
 }
 
 // maxReason bounds what is shown of a server's answer: some answer with a page.

@@ -92,7 +92,7 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	for i, r := range rows {
 		name := m.ClusterTypes[i].Name
 		c.rows[name] = r
-		entries = append(entries, tree.Dir(name, tree.Lazy(r.id, func() tree.Tree { return p.clusterType(i, r) })))
+		entries = append(entries, tree.Dir(name, tree.Lazy(r.id, 0, func() tree.Tree { return p.clusterType(i, r) })))
 	}
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))

@@ -65,29 +65,42 @@ func shuffled(t *testing.T, files tree.Tree, random *rand.Rand) tree.Tree {
 }
 
 // TestCacheChangesNothing makes random edits of random fleets, and compares the
-// tree that a cache gives with that of a full render.
+// tree that a cache gives with that of a full render: 10,000 edits, most of them of
+// small fleets.
 func TestCacheChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
-	edits := 400
+	fleets := []struct{ fleets, edits, workloads, clusterTypes, configs int }{{100, 98, 2, 3, 5}, {4, 50, 15, 10, 50}}
 	if testing.Short() {
-		edits = 50
+		fleets[0].fleets, fleets[1].fleets = 5, 1
 	}
-	for range 8 {
-		size := fleet.Size{
-			Workloads: 1 + random.IntN(15), ClusterTypes: 1 + random.IntN(10), Configs: random.IntN(50), Reach: random.IntN(5),
+	for _, f := range fleets {
+		for range f.fleets {
+			editAtRandom(t, random, f.edits, fleet.Size{
+				Workloads: 1 + random.IntN(f.workloads), ClusterTypes: 1 + random.IntN(f.clusterTypes), Configs: random.IntN(f.configs), Reach: random.IntN(5),
+			})
 		}
-		f, parser, cache := fleet.New(size), model.NewParser(), &output.Cache{}
-		for n := range edits / 8 {
-			edit := f.Edit(random)
-			m, problems := parser.Parse(fleet.Environment, f.Layers()...)
-			cached, more := output.Environment(m, cache)
-			full, _ := output.Environment(m, nil)
-			if problems.Stops() || more.Stops() {
-				t.Fatalf("edit %d (%s): %v %v", n, edit, problems, more)
-			}
-			if cached.ID() != full.ID() {
-				t.Fatalf("edit %d (%s): the cache gives %s, a full render %s", n, edit, cached.ID(), full.ID())
-			}
+	}
+}
+
+// contentsEach is how many edits are between two of which the contents are compared, and
+// not only ids.
+const contentsEach = 5
+
+func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size) {
+	t.Helper()
+	f, parser, cache := fleet.New(size), model.NewParser(), &output.Cache{}
+	for n := range edits {
+		edit := f.Edit(random)
+		m, problems := parser.Parse(fleet.Environment, f.Layers()...)
+		cached, more := output.Environment(m, cache)
+		full, _ := output.Environment(m, nil)
+		if problems.Stops() || more.Stops() {
+			t.Fatalf("%+v, edit %d (%s): %v %v", size, n, edit, problems, more)
+		}
+		if cached.ID() != full.ID() {
+			t.Fatalf("%+v, edit %d (%s): the cache gives %s, a full render %s", size, n, edit, cached.ID(), full.ID())
+		}
+		if n%contentsEach == 0 {
 			checkContents(t, cached)
 		}
 	}
@@ -106,5 +119,8 @@ func checkContents(t *testing.T, lazy tree.Tree) {
 	}
 	if real.ID() != lazy.ID() {
 		t.Fatalf("the tree says %s, its files are %s", lazy.ID(), real.ID())
+	}
+	if lazy.Count() != len(files) {
+		t.Fatalf("the tree says it has %d files, and has %d", lazy.Count(), len(files))
 	}
 }

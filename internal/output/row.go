@@ -39,13 +39,26 @@ type members struct {
 // cell is one assignment. It holds no pointers, so that 100,000 of them cost the
 // garbage collector nothing.
 type cell struct {
-	reads cellKey
-	id    tree.ID
+	values digest  // and the schemas that check them
+	id     tree.ID // of the folder
+	texts  [3]tree.ID
 }
 
-// cellKey is what an assignment depends on beside what its whole row reads: its
-// target and what it waits for; its values and the schemas that check them.
-type cellKey struct{ target, values digest }
+// The texts of an assignment, in Git's order of their files. A cell has their ids, so
+// that the contents, when they are made again, are not hashed again.
+const (
+	namespaceText = iota
+	configText    // the zero id if there is none
+	reconcilerText
+)
+
+// files gives how many files there are in the folder of the cell.
+func (c *cell) files() int {
+	if c.texts[configText] == (tree.ID{}) {
+		return 2
+	}
+	return 3
+}
 
 // worker renders rows, one at a time.
 type worker struct {
@@ -104,7 +117,7 @@ func (w *worker) cells(i int, old *row) []cell {
 		for next < len(known) && compareFolders(known[next], name) < 0 {
 			next++
 		}
-		if next < len(known) && known[next] == name && old.cells[next].reads == w.pass.cellKey(i, k) {
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.reads[k] && old.cells[next].values == w.pass.valuesDigest(i, k) {
 			cells[k] = old.cells[next]
 			continue
 		}
@@ -113,9 +126,8 @@ func (w *worker) cells(i int, old *row) []cell {
 	return cells
 }
 
-func (p *pass) cellKey(i, k int) cellKey {
-	set := p.sets[i]
-	return cellKey{set.reads[k], valuesDigest(p.values.For(i, set.order[k]))}
+func (p *pass) valuesDigest(i, k int) digest {
+	return valuesDigest(p.values.For(i, p.sets[i].order[k]))
 }
 
 // compareFolders is Git's order of folders.
@@ -143,19 +155,15 @@ func (r *row) sameFolders(o *row) bool {
 	return true
 }
 
-// entries appends what is in the folder of the cluster type, in Git's order; load
-// gives the folder of the cell at an index (nil: only the ids matter).
-func (r *row) entries(into []tree.Entry, load func(i int) tree.Tree) []tree.Entry {
+// entries appends what is in the folder of the cluster type, in Git's order; open
+// gives the folder of an assignment (nil: only the ids matter).
+func (r *row) entries(into []tree.Entry, open func(tree.Entry) tree.Tree) []tree.Entry {
 	written := false
 	for i, name := range r.members.names {
 		if !written && name > readmeName {
 			into, written = append(into, readme), true
 		}
-		e := tree.Entry{Name: name, Mode: tree.ModeDir, ID: r.cells[i].id}
-		if load != nil {
-			e = tree.Dir(name, tree.Lazy(r.cells[i].id, func() tree.Tree { return load(i) }))
-		}
-		into = append(into, e)
+		into = append(into, tree.Unread(name, r.cells[i].id, open))
 	}
 	if !written {
 		into = append(into, readme)
@@ -168,12 +176,22 @@ var readme = tree.File(readmeName, []byte(ReadmeText))
 // clusterType gives the folder of cluster type i, whose files are rendered when
 // they are asked for.
 func (p *pass) clusterType(i int, r *row) tree.Tree {
-	set := p.sets[i]
-	return tree.FromEntries(r.entries(nil, func(k int) tree.Tree {
-		w, j := worker{pass: p}, set.order[k]
-		files, _ := w.render(i, j, p.values.For(i, j), set.waits[j])
-		return files.tree()
+	entries := make([]tree.Entry, 0, len(r.cells)+1)
+	return tree.Stored(r.id, r.entries(entries, func(e tree.Entry) tree.Tree {
+		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
+		c := &r.cells[k]
+		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
 	}))
+}
+
+// usualTexts is a little more than the texts of an assignment commonly have, in bytes.
+const usualTexts = 4 << 10
+
+// folder renders the files of the cell at index k of the row of cluster type i.
+func (p *pass) folder(i, k int, c *cell) tree.Tree {
+	w, j := worker{pass: p, buffer: make([]byte, 0, usualTexts)}, p.sets[i].order[k]
+	files, _ := w.render(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	return tree.Stored(c.id, files.appendTo(make([]tree.Entry, 0, len(c.texts)), &c.texts))
 }
 
 // cell renders and checks the assignment of the target at index k of the row of
@@ -182,12 +200,14 @@ func (w *worker) cell(i, k int) cell {
 	p := w.pass
 	j := p.sets[i].order[k]
 	v := p.values.For(i, j)
-	c := cell{reads: p.cellKey(i, k)}
+	c := cell{values: valuesDigest(v)}
 	p.cache.rendered.Add(1)
 	p.validate(i, j, v)
 	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
 		w.check(i, j, files)
-		c.id = files.id()
+		c.texts = files.ids()
+		w.entries = files.appendTo(w.entries[:0], &c.texts)
+		c.id = tree.HashTree(w.entries)
 	}
 	return c
 }
@@ -251,28 +271,26 @@ func configName(contentType string) string {
 	return "platform-config.yaml"
 }
 
-// entries are the files of the folder, in Git's order.
-func (f *files) entries(into []tree.Entry) []tree.Entry {
-	into = append(into, tree.File("namespace.yaml", f.namespace))
+// ids gives the ids of the texts.
+func (f *files) ids() (ids [3]tree.ID) {
+	ids[namespaceText], ids[reconcilerText] = tree.HashBlob(f.namespace), tree.HashBlob(f.reconciler)
 	if len(f.config) > 0 {
-		into = append(into, tree.File(f.configName, f.config))
+		ids[configText] = tree.HashBlob(f.config)
 	}
-	return append(into, tree.File("reconciler.yaml", f.reconciler))
+	return ids
 }
 
-// id gives the id of the folder, without keeping its contents.
-func (f *files) id() tree.ID {
-	var room [3]tree.Entry
-	return tree.HashTree(f.entries(room[:0]))
-}
-
-// tree makes the folder, with contents of its own.
-func (f *files) tree() tree.Tree {
-	entries := f.entries(nil)
-	for i := range entries {
-		entries[i].Data = slices.Clone(entries[i].Data)
+// appendTo appends the files of the folder, in Git's order. ids are those of the texts.
+func (f *files) appendTo(into []tree.Entry, ids *[3]tree.ID) []tree.Entry {
+	file := func(name string, i int, data []byte) {
+		into = append(into, tree.Entry{Name: name, Mode: tree.ModeFile, ID: ids[i], Data: data})
 	}
-	return tree.FromEntries(entries)
+	file("namespace.yaml", namespaceText, f.namespace)
+	if len(f.config) > 0 {
+		file(f.configName, configText, f.config)
+	}
+	file("reconciler.yaml", reconcilerText, f.reconciler)
+	return into
 }
 
 func (p *pass) namespace(c *model.ClusterType, t *model.Target) string {

@@ -2,7 +2,9 @@ package pack
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/adler32"
+	"math"
 	"math/bits"
 )
 
@@ -12,7 +14,7 @@ type delta struct {
 	base  []byte
 	heads [1 << deltaBits]int32 // 1 + the last place in base whose word has this hash
 	prev  []int32               // by place: 1 + the place before it with the same hash
-	out   []byte
+	out   script
 }
 
 const (
@@ -45,8 +47,7 @@ func wordHash(b []byte) uint32 {
 // of gives the instructions that make text from the base, or false if they would be
 // longer than limit. They are good until the next call.
 func (d *delta) of(text []byte, limit int) ([]byte, bool) {
-	d.out = binary.AppendUvarint(d.out[:0], uint64(len(d.base)))
-	d.out = binary.AppendUvarint(d.out, uint64(len(text)))
+	d.out.begin(len(d.base), len(text))
 	done := 0 // all before it is made
 	expect := 0
 	for i := 0; i+deltaWord <= len(text); {
@@ -55,15 +56,15 @@ func (d *delta) of(text []byte, limit int) ([]byte, bool) {
 			i++
 			continue
 		}
-		d.insert(text[done : i-back])
-		d.copy(from-back, n+back)
+		d.out.insert(text[done : i-back])
+		d.out.copy(from-back, n+back)
 		i += n
 		done, expect = i, from+n
 		if len(d.out) > limit {
 			return nil, false
 		}
 	}
-	d.insert(text[done:])
+	d.out.insert(text[done:])
 	return d.out, len(d.out) <= limit
 }
 
@@ -107,35 +108,105 @@ func common(a, b []byte) int {
 	return i
 }
 
-func (d *delta) insert(text []byte) {
+// script is the instructions of a delta.
+type script []byte
+
+// begin begins anew, with the sizes of the base and of what is made.
+func (s *script) begin(base, text int) {
+	*s = binary.AppendUvarint((*s)[:0], uint64(base))
+	*s = binary.AppendUvarint(*s, uint64(text))
+}
+
+func (s *script) insert(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), maxInsert)
-		d.out = append(append(d.out, byte(n)), text[:n]...)
+		*s = append(append(*s, byte(n)), text[:n]...)
 		text = text[n:]
 	}
 }
 
 // copy appends copies: a byte with a bit for each byte of offset and size that is not
 // zero, and these bytes.
-func (d *delta) copy(from, n int) {
+func (s *script) copy(from, n int) {
 	for n > 0 {
 		size := min(n, maxCopy)
-		at := len(d.out)
-		d.out = append(d.out, 0x80)
+		out := append(*s, 0x80)
+		at := len(out) - 1
 		for i := range 4 {
 			if b := byte(from >> (8 * i)); b != 0 {
-				d.out[at] |= 1 << i
-				d.out = append(d.out, b)
+				out[at] |= 1 << i
+				out = append(out, b)
 			}
 		}
 		for i := range 2 {
 			if b := byte(size >> (8 * i)); b != 0 {
-				d.out[at] |= 1 << (4 + i)
-				d.out = append(d.out, b)
+				out[at] |= 1 << (4 + i)
+				out = append(out, b)
 			}
 		}
-		from, n = from+size, n-size
+		*s, from, n = out, from+size, n-size
 	}
+}
+
+var errDelta = errors.New("the difference that it is made from is damaged")
+
+// deltaSizes gives the sizes that a delta begins with, and its instructions.
+func deltaSizes(made []byte) (base, text int, rest []byte, err error) {
+	for _, size := range []*int{&base, &text} {
+		n, length := binary.Uvarint(made)
+		if length <= 0 || n > math.MaxInt32 {
+			return 0, 0, nil, errDelta
+		}
+		*size, made = int(n), made[length:]
+	}
+	return base, text, made, nil
+}
+
+// applyDelta makes the text that a delta describes.
+func applyDelta(base, made []byte) ([]byte, error) {
+	from, size, made, err := deltaSizes(made)
+	if err != nil || from != len(base) {
+		return nil, errDelta
+	}
+	text := make([]byte, 0, min(size, len(base)+len(made)+1<<20)) // a size that is damaged must not take all memory
+	for len(made) > 0 {
+		op := made[0]
+		made = made[1:]
+		var piece []byte
+		if op&0x80 == 0 {
+			if op == 0 || len(made) < int(op) {
+				return nil, errDelta
+			}
+			piece, made = made[:op], made[op:]
+		} else {
+			var numbers [7]int // four bytes of the place, three of the length
+			for i := range numbers {
+				if op&(1<<i) == 0 {
+					continue
+				}
+				if len(made) == 0 {
+					return nil, errDelta
+				}
+				numbers[i], made = int(made[0]), made[1:]
+			}
+			at := numbers[0] | numbers[1]<<8 | numbers[2]<<16 | numbers[3]<<24
+			length := numbers[4] | numbers[5]<<8 | numbers[6]<<16
+			if length == 0 {
+				length = 0x10000
+			}
+			if at+length > len(base) {
+				return nil, errDelta
+			}
+			piece = base[at : at+length]
+		}
+		if text = append(text, piece...); len(text) > size {
+			return nil, errDelta
+		}
+	}
+	if len(text) != size {
+		return nil, errDelta
+	}
+	return text, nil
 }
 
 // appendStored appends a zlib stream of data that is not compressed: what is left of

@@ -1,8 +1,10 @@
-// Package pack writes Git packs: files that hold many objects, and their indexes.
+// Package pack reads and writes Git packs: files that hold many objects, and their
+// indexes.
 //
-// What the package keeps true: a pack holds each object once and needs no other
-// pack; it is on disk, whole and indexed, before Git can see it; and Git finds nothing
-// to complain about ("git fsck --strict", "git index-pack --strict").
+// What the package keeps true: a pack holds each object once. To be sent, it may be
+// thin: objects in it are differences from others that the receiver has. One that is
+// kept needs no other pack; it is on disk, whole and indexed, before Git can see it; and
+// Git finds nothing to complain about ("git fsck --strict", "git index-pack --strict").
 package pack
 
 import (
@@ -33,6 +35,7 @@ type Pack struct {
 
 	checksum [checksumSize]byte
 	entries  []entry
+	bases    []tree.ID // that objects are differences from and that are not in it
 }
 
 // entry says where an object is in the pack.
@@ -62,11 +65,12 @@ type Writer struct {
 	crc     hash.Hash32
 	deflate *zlib.Writer
 	offset  int64
-	entries []entry
-	seen    map[tree.ID]struct{}
-	models  map[likeKey][]*likeModel
+	written
+	models map[likeKey][]*likeModel
+	bases  map[tree.ID]struct{} // known folders that others are differences from
 
 	scratch, header, body []byte
+	script                script
 }
 
 const (
@@ -95,54 +99,65 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 			pack = nil
 		}
 	}()
-	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), seen: map[tree.ID]struct{}{}, models: map[likeKey][]*likeModel{}}
-	if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
+	w, err := newWriter(file)
+	if err != nil {
 		return pack, err
 	}
-	if err := w.start(); err != nil {
+	if _, err := w.append(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
 		return pack, err
 	}
 	if err := fill(w); err != nil {
 		return pack, err
 	}
-	pack.entries, pack.Objects = w.entries, len(w.entries)
-	pack.checksum, pack.Bytes, err = w.finish()
-	return pack, err
+	for id := range w.bases {
+		if !w.has(id) {
+			pack.bases = append(pack.bases, id)
+		}
+	}
+	slices.SortFunc(pack.bases, func(a, b tree.ID) int { return bytes.Compare(a[:], b[:]) })
+	return pack, w.finish(pack)
+}
+
+func newWriter(file *os.File) (*Writer, error) {
+	deflate, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+	return &Writer{
+		file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), deflate: deflate,
+		models: map[likeKey][]*likeModel{}, bases: map[tree.ID]struct{}{},
+	}, err
 }
 
 // temporaryPack is how the names of packs begin that are not yet part of a mirror.
 // Git's own maintenance removes old files of such names.
 const temporaryPack = "tmp_pack_"
 
-func (w *Writer) start() error {
-	_, err := w.out.Write(make([]byte, packHeader)) // the number of objects is known at the end
-	w.offset = packHeader
-	return err
-}
-
 // Tree writes a tree and what is in it, but for what the known trees have in the
-// same place.
+// same place. Whoever gets the pack has the known trees. Where the first of them has
+// nearly all of a large folder, the others are not looked into.
 func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, ok := w.seen[t.ID()]; ok || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
+	if w.has(t.ID()) || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
 		return nil
+	}
+	entries := t.Entries()
+	if len(known) > 1 && isNearly(entries, known[0].Entries()) {
+		known = known[:1] // what the others know besides is not worth looking into them
 	}
 	before := make([][]tree.Entry, len(known))
 	for i, k := range known {
 		before[i] = k.Entries()
 	}
-	entries := t.Entries()
 	for _, e := range entries {
 		for i := range before { // both are in the same order
-			for len(before[i]) > 0 && tree.Order(before[i][0], e) < 0 {
-				before[i] = before[i][1:]
-			}
+			before[i] = from(before[i], e)
 		}
 		if err := w.entryOf(ctx, e, before); err != nil {
 			return err
 		}
+	}
+	if ok, err := w.fromKnown(t, entries, known); ok || err != nil {
+		return err
 	}
 	w.scratch = tree.AppendTree(w.scratch[:0], entries)
 	return w.similar(Tree, likeness(entries), t.ID(), w.scratch)
@@ -198,7 +213,7 @@ const maxAlike = 16
 // similar appends an object that is likely to be much like the last one of its kind
 // and key, and then is a difference from that.
 func (w *Writer) similar(kind Kind, key string, id tree.ID, data []byte) error {
-	if _, ok := w.seen[id]; ok {
+	if w.has(id) {
 		return nil
 	}
 	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
@@ -267,10 +282,9 @@ func appendOffset(dst []byte, distance int64) []byte {
 
 // Object appends one object if the pack does not have it yet.
 func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
-	if _, ok := w.seen[id]; ok {
+	if w.has(id) {
 		return nil
 	}
-	w.seen[id] = struct{}{}
 	at := w.offset
 	w.crc.Reset()
 	if _, err := w.append(appendObjectHeader(nil, kind, len(data))); err != nil {
@@ -283,13 +297,12 @@ func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	if err := w.deflate.Close(); err != nil {
 		return err
 	}
-	w.entries = append(w.entries, entry{id, w.crc.Sum32(), at})
+	w.add(entry{id, w.crc.Sum32(), at})
 	return nil
 }
 
 // raw appends an object that is encoded already.
 func (w *Writer) raw(id tree.ID, header, body []byte) error {
-	w.seen[id] = struct{}{}
 	at := w.offset
 	w.crc.Reset()
 	for _, part := range [][]byte{header, body} {
@@ -297,7 +310,7 @@ func (w *Writer) raw(id tree.ID, header, body []byte) error {
 			return err
 		}
 	}
-	w.entries = append(w.entries, entry{id, w.crc.Sum32(), at})
+	w.add(entry{id, w.crc.Sum32(), at})
 	return nil
 }
 
@@ -326,33 +339,73 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 }
 
 // finish writes the header and the checksum, and puts the file on disk.
-func (w *Writer) finish() (sum [checksumSize]byte, size int64, err error) {
+func (w *Writer) finish(p *Pack) error {
 	if err := w.out.Flush(); err != nil {
-		return sum, 0, err
+		return err
 	}
 	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
 	header = binary.BigEndian.AppendUint32(header, uint32(len(w.entries)))
 	if _, err := w.file.WriteAt(header, 0); err != nil {
-		return sum, 0, err
+		return err
 	}
 	// This checksum is against damage on the way, for which plain SHA-1 does.
 	digest := sha1.New()
 	if _, err := io.Copy(digest, io.NewSectionReader(w.file, 0, w.offset)); err != nil {
-		return sum, 0, err
+		return err
 	}
-	digest.Sum(sum[:0])
-	if _, err := w.file.WriteAt(sum[:], w.offset); err != nil {
-		return sum, 0, err
+	digest.Sum(p.checksum[:0])
+	if _, err := w.file.WriteAt(p.checksum[:], w.offset); err != nil {
+		return err
 	}
-	return sum, w.offset + checksumSize, w.file.Sync()
+	p.entries, p.Objects, p.Bytes = w.entries, len(w.entries), w.offset+checksumSize
+	return w.file.Sync()
+}
+
+// Content gives the kind and the content of an object that is stored.
+type Content func(tree.ID) (Kind, []byte, error)
+
+// Complete makes a thin pack whole: it appends the objects that others are differences
+// from. They are stored as they are: a mirror that is tidied drops them.
+func (p *Pack) Complete(content Content) (err error) {
+	if len(p.bases) == 0 {
+		return nil
+	}
+	file, err := os.OpenFile(p.Path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w, err := newWriter(file)
+	if err != nil {
+		return err
+	}
+	w.entries = p.entries
+	if w.offset, err = file.Seek(-checksumSize, io.SeekEnd); err != nil {
+		return err
+	}
+	for _, id := range p.bases {
+		kind, data, err := content(id)
+		if err != nil {
+			return fmt.Errorf("object %s: %w", id, err)
+		}
+		w.header, w.body = appendObjectHeader(w.header[:0], kind, len(data)), appendStored(w.body[:0], data)
+		if err := w.raw(id, w.header, w.body); err != nil {
+			return err
+		}
+	}
+	p.bases = nil
+	return w.finish(p)
 }
 
 // Name is what Git calls the pack, without an ending.
 func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
-// Keep makes the pack part of the repository whose packs are in dir. The index is
-// there first: a pack without one does not exist for Git.
-func (p *Pack) Keep(dir string) error {
+// Keep makes the pack, once it is complete, part of the repository whose packs are in
+// dir. The pack is there before its index: without one it does not exist for Git.
+func (p *Pack) Keep(dir string, content Content) error {
+	if err := p.Complete(content); err != nil {
+		return err
+	}
 	name := filepath.Join(dir, p.Name())
 	index, err := os.CreateTemp(dir, "tmp_idx_")
 	if err != nil {

@@ -107,7 +107,7 @@ func union(prefix string, trees []Tree) (Tree, error) {
 			if !e.IsDir() || !entries[i].IsDir() {
 				return Tree{}, fmt.Errorf("%s%s: two parts of the output want this path", prefix, e.Name)
 			}
-			merged, err := union(prefix+e.Name+"/", []Tree{entries[i].sub, e.sub})
+			merged, err := union(prefix+e.Name+"/", []Tree{entries[i].Tree(), e.Tree()})
 			if err != nil {
 				return Tree{}, err
 			}

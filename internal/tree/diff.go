@@ -61,7 +61,7 @@ func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
 	}
 	name := max(x.Name, y.Name)
 	if x.IsDir() || y.IsDir() {
-		return diff(prefix+name+"/", x.sub, y.sub, yield)
+		return diff(prefix+name+"/", x.Tree(), y.Tree(), yield)
 	}
 	return yield(Change{Path: prefix + name, Old: x, New: y})
 }

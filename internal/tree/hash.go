@@ -46,17 +46,3 @@ func HashTree(entries []Entry) ID {
 	h.encoded = AppendTree(h.encoded[:0], entries)
 	return h.object("tree", h.encoded)
 }
-
-// AppendTree appends the content of the Git tree object with these entries, which
-// must be in Git's order.
-func AppendTree(dst []byte, entries []Entry) []byte {
-	for i := range entries {
-		e := &entries[i]
-		dst = strconv.AppendUint(dst, uint64(e.Mode), 8)
-		dst = append(dst, ' ')
-		dst = append(dst, e.Name...)
-		dst = append(dst, 0)
-		dst = append(dst, e.ID[:]...)
-	}
-	return dst
-}

@@ -11,13 +11,12 @@
 // ([CheckPath]); [Tree.All] and [Diff] are the only ways out and give files
 // sorted by path.
 //
-// A directory may be [Lazy]: its id is known and its entries are made when
-// somebody asks. They are made anew each time, so that a tree of 400,000 files
+// A directory may be [Lazy] or [Unread]: its id is known and its entries are made
+// when somebody asks. They are made anew each time, so that a tree of 400,000 files
 // costs the memory of the part that is being looked at.
 package tree
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -55,7 +54,8 @@ type Entry struct {
 	// must not be changed.
 	Data []byte
 
-	sub Tree
+	sub  Tree
+	open func(Entry) Tree // not nil: gives sub
 }
 
 // Tree is a directory. The zero value is the empty tree. Trees are small values,
@@ -66,6 +66,7 @@ type dir struct {
 	id      ID
 	entries []Entry
 	load    func() Tree // not nil: the entries are made by it
+	files   int         // how many there are in it; 0 if that is not known
 }
 
 // File makes an entry of a regular file, and its id.
@@ -83,14 +84,21 @@ func Dir(name string, t Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: t.ID(), sub: t}
 }
 
-// Lazy gives a tree of which only the id is kept. load must be a pure function
-// that gives the tree with that id; it is called each time the entries are
-// needed.
-func Lazy(id ID, load func() Tree) Tree {
+// Unread makes an entry of a tree of which only the id is known. open gives the tree
+// with that id each time somebody asks; one function serves all entries of a folder,
+// so that a folder of 500 costs one.
+func Unread(name string, id ID, open func(Entry) Tree) Entry {
+	return Entry{Name: name, Mode: ModeDir, ID: id, open: open}
+}
+
+// Lazy gives a tree of which only the id is kept, and how many files there are in it
+// if that is known (or else 0). load must be a pure function that gives the tree
+// with that id; it is called each time the entries are needed.
+func Lazy(id ID, files int, load func() Tree) Tree {
 	if id == EmptyID {
 		return Tree{}
 	}
-	return Tree{&dir{id: id, load: load}}
+	return Tree{&dir{id: id, load: load, files: files}}
 }
 
 // FromEntries makes a tree of entries with different names, in any order. Empty
@@ -119,8 +127,8 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// Stored gives the tree of an object that Git has stored: its entries, in Git's
-// order, and its id, which is not computed again.
+// Stored gives a tree of which the id is known: its entries, in Git's order, and its
+// id, which is not computed again.
 func Stored(id ID, entries []Entry) Tree {
 	if len(entries) == 0 {
 		return Tree{}
@@ -142,17 +150,28 @@ func (t Tree) IsEmpty() bool { return t.d == nil }
 // Entries gives what is in the directory itself, in Git's order. The slice must
 // not be changed.
 func (t Tree) Entries() []Entry {
-	if t.d == nil {
+	if t = t.Opened(); t.d == nil {
 		return nil
-	}
-	if t.d.load != nil {
-		return t.d.load().Entries()
 	}
 	return t.d.entries
 }
 
+// Opened gives the same tree with its entries at hand. Where they do not make a tree of
+// that id (Git may have stored what it would not write), the one they make.
+func (t Tree) Opened() Tree {
+	for t.d != nil && t.d.load != nil {
+		t = t.d.load()
+	}
+	return t
+}
+
 // Tree gives the directory that the entry stands for; empty for a file.
-func (e Entry) Tree() Tree { return e.sub }
+func (e Entry) Tree() Tree {
+	if e.open != nil {
+		return e.open(e)
+	}
+	return e.sub
+}
 
 // IsDir reports whether the entry is a directory.
 func (e Entry) IsDir() bool { return e.Mode == ModeDir }
@@ -181,7 +200,7 @@ func (t Tree) walk(prefix string, yield func(string, Entry) bool) bool {
 	for _, e := range t.Entries() {
 		ok := true
 		if e.IsDir() {
-			ok = e.sub.walk(prefix+e.Name+"/", yield)
+			ok = e.Tree().walk(prefix+e.Name+"/", yield)
 		} else {
 			ok = yield(prefix+e.Name, e)
 		}
@@ -199,11 +218,8 @@ func (t Tree) Sub(path string) Tree {
 	if path == "" || path == "." {
 		return t
 	}
-	e, ok := t.Lookup(path)
-	if !ok {
-		return Tree{}
-	}
-	return e.sub
+	e, _ := t.Lookup(path)
+	return e.Tree()
 }
 
 // Lookup finds the entry at path.
@@ -214,18 +230,26 @@ func (t Tree) Lookup(path string) (Entry, bool) {
 			continue
 		}
 		if deeper {
-			return e.sub.Lookup(rest)
+			return e.Tree().Lookup(rest)
 		}
 		return e, true
 	}
 	return Entry{}, false
 }
 
-// Count gives the number of files, links and submodules in t.
+// Count gives the number of files, links and submodules in t. A tree that knows it is
+// not looked into.
 func (t Tree) Count() int {
+	if t.d != nil && t.d.files > 0 {
+		return t.d.files
+	}
 	n := 0
-	for range t.Walk() {
-		n++
+	for _, e := range t.Entries() {
+		if e.IsDir() {
+			n += e.Tree().Count()
+		} else {
+			n++
+		}
 	}
 	return n
 }
@@ -278,6 +302,4 @@ func validName(name string) bool {
 }
 
 // Equal reports whether two trees hold the same files.
-func Equal(a, b Tree) bool { return bytes.Equal(idOf(a), idOf(b)) }
-
-func idOf(t Tree) []byte { id := t.ID(); return id[:] }
+func Equal(a, b Tree) bool { return a.ID() == b.ID() }

@@ -166,7 +166,7 @@ func TestLazy(t *testing.T) {
 	sub := fromFiles(t, map[string]string{"f": "text"})
 	loads := 0
 	lazy := func() tree.Tree {
-		return tree.FromEntries([]tree.Entry{tree.Dir("d", tree.Lazy(sub.ID(), func() tree.Tree { loads++; return sub }))})
+		return tree.FromEntries([]tree.Entry{tree.Dir("d", tree.Lazy(sub.ID(), 0, func() tree.Tree { loads++; return sub }))})
 	}
 	for range tree.Diff(lazy(), lazy()) {
 		t.Error("equal trees differ")
@@ -177,5 +177,33 @@ func TestLazy(t *testing.T) {
 	e, ok := lazy().Lookup("d/f")
 	if !ok || !bytes.Equal(e.Data, []byte("text")) || loads != 1 {
 		t.Errorf("d/f is %q after %d loads, want \"text\" after 1", e.Data, loads)
+	}
+}
+
+// TestUnread checks that a folder is opened by its entry, that a tree which knows how
+// many files it has is not, and that equal ones are never looked into.
+func TestUnread(t *testing.T) {
+	sub := fromFiles(t, map[string]string{"f": "text", "g": "more"})
+	opened, loads := 0, 0
+	open := func(e tree.Entry) tree.Tree {
+		opened++
+		return tree.Lazy(e.ID, 2, func() tree.Tree { loads++; return sub })
+	}
+	whole := tree.FromEntries([]tree.Entry{tree.Unread("d", sub.ID(), open), tree.File("h", nil)})
+	if want := fromFiles(t, map[string]string{"d/f": "text", "d/g": "more", "h": ""}); !tree.Equal(whole, want) {
+		t.Errorf("the id is %s, want %s", whole.ID(), want.ID())
+	}
+	if n := whole.Count(); n != 3 || opened != 1 || loads != 0 {
+		t.Errorf("%d files after %d opens and %d loads, want 3 after 1 and 0", n, opened, loads)
+	}
+	if e, ok := whole.Lookup("d/g"); !ok || string(e.Data) != "more" {
+		t.Errorf("d/g is %q, want \"more\"", e.Data)
+	}
+	opened = 0
+	for range tree.Diff(whole, tree.FromEntries([]tree.Entry{tree.Unread("d", sub.ID(), open), tree.File("h", nil)})) {
+		t.Error("equal trees differ")
+	}
+	if opened != 0 {
+		t.Errorf("an equal folder was opened %d times", opened)
 	}
 }

@@ -1,0 +1,210 @@
+// Package objects is how the store of a repository is opened and read.
+//
+// What the package keeps true: go-git reads every layout that Git writes; what is in a
+// mirror, which has nothing but packs, is read by ours, and found at the cost of the
+// pack that it is in.
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+const (
+	// objectCache bounds the memory for objects that deltas are made against.
+	objectCache = 4 * cache.MiByte
+	// openPacks is how many packs of a repository are kept open.
+	openPacks = 8
+)
+
+// Open opens the data folder of a repository, by its full path. It does not go through
+// go-git's own Open, which refuses extensions that do not matter to a reader, such as
+// that of sparse checkouts.
+func Open(dir string) (*Store, error) {
+	files := osfs.New(dir)
+	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		shared := strings.TrimSpace(string(data))
+		if !filepath.IsAbs(shared) {
+			shared = filepath.Join(dir, shared)
+		}
+		files = dotgit.NewRepositoryFilesystem(files, osfs.New(shared))
+	}
+	storage := filesystem.NewStorageWithOptions(files, cache.NewObjectLRU(objectCache), filesystem.Options{AlternatesFS: osfs.New("/"), MaxOpenDescriptors: openPacks})
+	if err := checkFormat(storage); err != nil {
+		return nil, err
+	}
+	return &Store{Storage: storage}, nil
+}
+
+// checkFormat refuses the two extensions that change what a reader finds.
+func checkFormat(store *filesystem.Storage) error {
+	settings, err := store.Config()
+	if err != nil {
+		return fmt.Errorf("read its settings: %w", err)
+	}
+	for _, o := range settings.Raw.Section("extensions").Options {
+		key, value := strings.ToLower(o.Key), strings.ToLower(o.Value)
+		if key == "objectformat" && value != "sha1" || key == "refstorage" && value != "files" {
+			return fmt.Errorf("repositories with extensions.%s = %s cannot be read", o.Key, o.Value)
+		}
+	}
+	return nil
+}
+
+// Store is where the objects and references of a repository are. Those of a mirror, which
+// are all in packs, we read ourselves: go-git reads all indexes again whenever a pack
+// is added, which is half a second of a repository of 500,000 objects.
+type Store struct {
+	*filesystem.Storage
+	packs *pack.Stored // nil if it is not a mirror
+	// folders has the tree objects that were looked into, and folderBytes is their size in
+	// all.
+	folders     map[tree.ID]Folder
+	folderBytes int
+}
+
+// IsMirror says that the store is that of the mirror in a folder: all that it has is in packs.
+func (s *Store) IsMirror(dir string) (err error) {
+	s.packs, err = pack.Open(filepath.Join(dir, "objects", "pack"))
+	return err
+}
+
+// Refresh has the list of packs read again.
+func (s *Store) Refresh() error {
+	if s.packs != nil {
+		_, err := s.packs.Refresh()
+		return err
+	}
+	err := s.Storage.ObjectStorage.Close() // packs that are kept open may be gone
+	s.Reindex()
+	return err
+}
+
+// Close closes the files; they are opened again when they are read.
+func (s *Store) Close() error {
+	if s.packs != nil {
+		return s.packs.Close()
+	}
+	return s.Storage.ObjectStorage.Close()
+}
+
+// looksAgain reports whether another process has brought packs or tidied them, so that
+// what was not found may be there.
+func (s *Store) looksAgain() bool {
+	changed, err := s.packs.Refresh()
+	return changed && err == nil
+}
+
+// Read gives the content of an object of some kind, which must not be changed. The error
+// is go-git's for an object that is not there.
+func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
+	if s.packs == nil {
+		return s.readAny(kind, id)
+	}
+	found, data, err := s.packs.Object(id)
+	if err != nil && s.looksAgain() {
+		found, data, err = s.packs.Object(id)
+	}
+	if errors.Is(err, pack.ErrNotFound) || err == nil && found != kind {
+		return nil, plumbing.ErrObjectNotFound
+	}
+	return data, err
+}
+
+// readAny reads an object with go-git.
+func (s *Store) readAny(kind pack.Kind, id tree.ID) (data []byte, err error) {
+	o, err := s.Storage.EncodedObject(plumbing.ObjectType(kind), plumbing.Hash(id))
+	if err != nil {
+		return nil, err
+	}
+	in, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return io.ReadAll(in)
+}
+
+// EncodedObject gives an object, as go-git asks for it.
+func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
+	if s.packs == nil {
+		return s.Storage.EncodedObject(kind, id)
+	}
+	found, data, err := s.packs.Object(tree.ID(id))
+	if err != nil && s.looksAgain() {
+		found, data, err = s.packs.Object(tree.ID(id))
+	}
+	if errors.Is(err, pack.ErrNotFound) || err == nil && kind != plumbing.AnyObject && kind != plumbing.ObjectType(found) {
+		return nil, plumbing.ErrObjectNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &plumbing.MemoryObject{}
+	o.SetType(plumbing.ObjectType(found))
+	_, err = o.Write(data)
+	return o, err
+}
+
+// HasEncodedObject gives nil if the object is there.
+func (s *Store) HasEncodedObject(id plumbing.Hash) error {
+	if s.packs == nil {
+		return s.Storage.HasEncodedObject(id)
+	}
+	if s.packs.Has(tree.ID(id)) || s.looksAgain() && s.packs.Has(tree.ID(id)) {
+		return nil
+	}
+	return plumbing.ErrObjectNotFound
+}
+
+// EncodedObjectSize gives the size of an object's content in bytes.
+func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
+	if s.packs == nil {
+		return s.Storage.EncodedObjectSize(id)
+	}
+	size, err := s.packs.Size(tree.ID(id))
+	if err != nil && s.looksAgain() {
+		size, err = s.packs.Size(tree.ID(id))
+	}
+	if errors.Is(err, pack.ErrNotFound) {
+		err = plumbing.ErrObjectNotFound
+	}
+	return size, err
+}
+
+// HashesWithPrefix gives the objects whose ids begin so.
+func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
+	if s.packs == nil {
+		return s.Storage.HashesWithPrefix(prefix)
+	}
+	var found []plumbing.Hash
+	for _, id := range s.packs.Prefixed(prefix) {
+		found = append(found, plumbing.Hash(id))
+	}
+	return found, nil
+}
+
+// PackfileWriter takes a pack that was fetched; it is there once Refresh has been called.
+func (s *Store) PackfileWriter() (io.WriteCloser, error) {
+	if s.packs == nil {
+		return s.Storage.PackfileWriter()
+	}
+	w, err := dotgit.New(osfs.New(s.Filesystem().Root())).NewObjectPack()
+	if err != nil {
+		return nil, fmt.Errorf("make a pack: %w", err)
+	}
+	return w, nil
+}

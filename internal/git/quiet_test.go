@@ -1,0 +1,114 @@
+package git_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/gittest"
+)
+
+// TestQuietPoll asks a server with many pull requests, of which a mirror has nothing: one
+// small request, until somebody wants to know of them.
+func TestQuietPoll(t *testing.T) {
+	server := gittest.Serve(t)
+	url := server.Create("cp")
+	work := server.Work(t, "cp")
+	work.Switch("main")
+	work.Write("a", "1")
+	head := work.Commit("base")
+	pulls := []string{"main"}
+	for n := range 300 {
+		pulls = append(pulls, fmt.Sprintf("main:refs/pull/%d/head", n))
+	}
+	work.Push(pulls...)
+	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.Brief = true })
+	poll := func(wantMoved bool, want string) {
+		t.Helper()
+		before := len(server.Requests("cp"))
+		moved, err := r.Sync(context.Background())
+		if err != nil || moved != wantMoved {
+			t.Errorf("moved is %v (%v), want %v", moved, err, wantMoved)
+		}
+		var got []string
+		for _, q := range server.Requests("cp")[before:] {
+			small := ""
+			if q.BytesIn+q.BytesOut < 1024 {
+				small = " small"
+			}
+			got = append(got, q.Method+small)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("the requests are %q, want %s", got, want)
+		}
+	}
+	poll(false, "POST small")
+	work.Push("main:refs/pull/1000/head")
+	poll(false, "POST small")
+	work.Write("a", "2")
+	next := work.Commit("next")
+	work.Push("main", "main:refs/tags/v1")
+	poll(true, "POST small, GET, GET, POST small") // go-git asks in full twice for a fetch
+	if id, err := r.Mirror().Branch("main"); err != nil || id != next {
+		t.Errorf("main is %s (%v), want %s", id, err, next)
+	}
+	poll(false, "POST small")
+	others := r.Others()
+	work.Push(head + ":refs/pull/1000/merge")
+	poll(false, "GET")
+	if r.Others() == others {
+		t.Error("a new pull request is not seen")
+	}
+}
+
+// TestThinPush replaces one file in each of some large folders: what goes over the wire is
+// small, what is kept is whole, and a server that takes no thin packs gets a whole one.
+func TestThinPush(t *testing.T) {
+	for _, thin := range []bool{true, false} {
+		server := gittest.Serve(t)
+		r := remoteOf(t, server.Create("out"))
+		gittest.Git(t, server.Dir("out"), "config", "receive.fsckObjects", "true")
+		files := map[string]string{}
+		for i := range 50 * 100 {
+			files[fmt.Sprintf("ct%02d/t%02d/f", i/100, i%100)] = fmt.Sprintf("text %d\n", i)
+		}
+		id, err := push(t, r, "dev", "", commitOf(treeOf(t, files)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 50 {
+			files[fmt.Sprintf("ct%02d/t33/f", i)] = "another\n"
+		}
+		view, err := r.Mirror().View(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := commitOf(treeOf(t, files), id)
+		next.Known = append(next.Known, view.Tree)
+		if !thin {
+			next.Known = nil
+		}
+		before := len(server.Requests("out"))
+		id, err = push(t, r, "dev", id, next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := int64(0)
+		for _, q := range server.Requests("out")[before:] {
+			sent += q.BytesIn
+		}
+		if thin && sent > 30_000 {
+			t.Errorf("%d bytes were sent", sent)
+		}
+		read, err := r.Mirror().View(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read.Tree.ID() != next.Tree.ID() || read.Tree.Count() != len(files) || read.Err() != nil {
+			t.Errorf("the mirror has %d files (%v), want %d", read.Tree.Count(), read.Err(), len(files))
+		}
+		gittest.Git(t, server.Dir("out"), "fsck", "--full", "--strict")
+	}
+}

@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkReferences asks a server that has its answer at hand; the CPU time is that of
+// both of them.
+func BenchmarkReferences(b *testing.B) {
+	answer := packet(id+" HEAD symref-target:refs/heads/main\n") + packet(id+" refs/heads/main\n") + packet(id+" refs/heads/fairlead/prod\n") + "0000"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer s.Close()
+	cpu := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	client, before := Client(time.Minute), cpu()
+	for b.Loop() {
+		if _, err := References(b.Context(), client, s.URL+"/r.git", nil, []string{"HEAD", "refs/heads/"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N)/1e6, "cpu-ms/both")
+	b.ReportMetric(float64(len(answer)), "bytes/answer")
+}

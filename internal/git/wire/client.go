@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Client gives a client whose connections are kept from one exchange to the next. It
+// gives up answers that pause for longer than stall.
+func Client(stall time.Duration) *http.Client {
+	return &http.Client{Transport: &patience{http.DefaultTransport, stall}}
+}
+
+// patience gives up answers that stall: it is what a server that is there and says
+// nothing looks like.
+type patience struct {
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+var errStalled = errors.New("the server stopped answering")
+
+// RoundTrip sends a request, and watches over the body of the answer.
+func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	res, err := p.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel(err)
+		return nil, err
+	}
+	w := &watched{ReadCloser: res.Body, cancel: cancel, limit: p.limit}
+	w.timer = time.AfterFunc(p.limit, func() {
+		w.stalled.Store(true)
+		cancel(errStalled)
+	})
+	res.Body = w
+	return res, nil
+}
+
+// watched is a body that must not pause for long.
+type watched struct {
+	io.ReadCloser
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+	limit   time.Duration
+	stalled atomic.Bool
+}
+
+// Read reads, and starts the clock again.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil && w.stalled.Load() {
+		return n, fmt.Errorf("%w for %s", errStalled, w.limit)
+	}
+	w.timer.Reset(w.limit)
+	return n, err
+}
+
+// Close ends the request.
+func (w *watched) Close() error {
+	w.timer.Stop()
+	defer w.cancel(nil)
+	return w.ReadCloser.Close()
+}

@@ -1,0 +1,375 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// ErrNotFound says that no pack has an object.
+var ErrNotFound = errors.New("no pack has this object")
+
+// Stored are the packs of a repository, to be read by one at a time. Their indexes are
+// in memory as they are on disk; one that is added later is read alone.
+type Stored struct {
+	dir   string
+	packs []*storedPack // the newest first
+	open  []*storedPack // those whose files are open, the one that was read last at the end
+
+	in       *bufio.Reader
+	inflater io.ReadCloser
+	// bases are objects that others were differences from, and basesSize is their size.
+	bases     map[place]object
+	basesSize int
+}
+
+// place is where an object is.
+type place struct {
+	pack *storedPack
+	at   int64
+}
+
+type object struct {
+	kind Kind
+	data []byte
+}
+
+const (
+	packEnding  = ".pack"
+	indexEnding = ".idx"
+	// maxOpen bounds the files that are open.
+	maxOpen = 8
+	// maxBases bounds the memory for objects that others are differences from.
+	maxBases = 4 << 20
+	// maxChain bounds how many differences are between an object and a whole one.
+	maxChain = 10_000
+)
+
+// Open finds the packs in dir that have an index. They must be closed.
+func Open(dir string) (*Stored, error) {
+	s := &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+	_, err := s.Refresh()
+	return s, err
+}
+
+// Refresh looks again which packs there are, and reports whether that has changed.
+func (s *Stored) Refresh() (changed bool, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return false, err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), indexEnding); ok && strings.HasPrefix(name, "pack-") {
+			there[name] = true
+		}
+	}
+	kept := make([]*storedPack, 0, len(s.packs))
+	for _, p := range s.packs {
+		if !there[p.name] {
+			err = errors.Join(err, s.forget(p))
+			changed = true
+			continue
+		}
+		delete(there, p.name)
+		kept = append(kept, p)
+	}
+	for name := range there {
+		p, failed := openPack(s.dir, name)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		kept, changed = append(kept, p), true
+	}
+	slices.SortStableFunc(kept, func(a, b *storedPack) int {
+		if a.made != b.made {
+			return int(min(1, max(-1, b.made-a.made)))
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	s.packs = kept
+	return changed, err
+}
+
+// forget closes a pack that is gone.
+func (s *Stored) forget(p *storedPack) error {
+	for where, base := range s.bases {
+		if where.pack == p {
+			s.basesSize -= len(base.data)
+			delete(s.bases, where)
+		}
+	}
+	return s.close(p)
+}
+
+func (s *Stored) close(p *storedPack) error {
+	s.open = slices.DeleteFunc(s.open, func(o *storedPack) bool { return o == p })
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+// Close closes the files; they are opened again when they are read.
+func (s *Stored) Close() error {
+	var err error
+	for _, p := range s.packs {
+		err = errors.Join(err, s.close(p))
+	}
+	return err
+}
+
+// file gives the open file of a pack.
+func (s *Stored) file(p *storedPack) (*os.File, error) {
+	if p.file != nil {
+		return p.file, nil
+	}
+	if len(s.open) >= maxOpen {
+		if err := s.close(s.open[0]); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Open(filepath.Join(s.dir, p.name+packEnding))
+	if err != nil {
+		return nil, err
+	}
+	p.file, s.open = file, append(s.open, p)
+	return file, nil
+}
+
+// Has reports whether a pack has an object.
+func (s *Stored) Has(id tree.ID) bool {
+	_, ok := s.find(id)
+	return ok
+}
+
+func (s *Stored) find(id tree.ID) (place, bool) {
+	for _, p := range s.packs {
+		if at, ok := p.find(id); ok {
+			return place{p, at}, true
+		}
+	}
+	return place{}, false
+}
+
+// Prefixed gives the ids of all objects that begin so.
+func (s *Stored) Prefixed(prefix []byte) []tree.ID {
+	var ids []tree.ID
+	for _, p := range s.packs {
+		var first tree.ID
+		copy(first[:], prefix)
+		for i := p.search(first); i < p.objects && bytes.HasPrefix(p.id(i), prefix); i++ {
+			ids = append(ids, tree.ID(p.id(i)))
+		}
+	}
+	return ids
+}
+
+// Object gives the kind of an object, and its content, which must not be changed.
+func (s *Stored) Object(id tree.ID) (Kind, []byte, error) {
+	where, ok := s.find(id)
+	if !ok {
+		return 0, nil, ErrNotFound
+	}
+	o, err := s.read(where)
+	if err != nil {
+		return 0, nil, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
+	}
+	return o.kind, o.data, nil
+}
+
+// Size gives the size of an object's content in bytes. It costs a third of reading the
+// object.
+func (s *Stored) Size(id tree.ID) (int64, error) {
+	where, ok := s.find(id)
+	if !ok {
+		return 0, ErrNotFound
+	}
+	h, err := s.header(where)
+	if err != nil {
+		return 0, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
+	}
+	if h.kind != offsetDelta && h.kind != refDelta {
+		return int64(h.size), nil
+	}
+	made, err := s.inflate(where, h)
+	if err != nil {
+		return 0, err
+	}
+	_, size, _, err := deltaSizes(made)
+	return int64(size), err
+}
+
+// read reads an object: the differences down to a whole one, and then what they make.
+func (s *Stored) read(where place) (object, error) {
+	var deltas [][]byte
+	var base object
+	for {
+		if known, ok := s.bases[where]; ok {
+			base = known
+			break
+		}
+		h, err := s.header(where)
+		if err != nil {
+			return object{}, err
+		}
+		data, err := s.inflate(where, h)
+		if err != nil {
+			return object{}, err
+		}
+		if h.kind != offsetDelta && h.kind != refDelta {
+			base = object{h.kind, data}
+			if len(deltas) > 0 {
+				s.keep(where, base)
+			}
+			break
+		}
+		if deltas = append(deltas, data); len(deltas) > maxChain {
+			return object{}, errors.New("it is made from too many others")
+		}
+		if where, err = s.base(where, h); err != nil {
+			return object{}, err
+		}
+	}
+	var err error
+	for _, made := range slices.Backward(deltas) {
+		if base.data, err = applyDelta(base.data, made); err != nil {
+			return object{}, err
+		}
+	}
+	return base, nil
+}
+
+func (s *Stored) keep(where place, base object) {
+	if len(base.data) > maxBases/4 {
+		return
+	}
+	if s.basesSize += len(base.data); s.basesSize > maxBases {
+		clear(s.bases)
+		s.basesSize = len(base.data)
+	}
+	s.bases[where] = base
+}
+
+// base gives where the object is that another one is a difference from.
+func (s *Stored) base(where place, h header) (place, error) {
+	if h.kind == offsetDelta {
+		return place{where.pack, where.at - h.distance}, nil
+	}
+	if at, ok := where.pack.find(h.base); ok {
+		return place{where.pack, at}, nil
+	}
+	found, ok := s.find(h.base)
+	if !ok {
+		return place{}, fmt.Errorf("it is made from %s, which is not there", h.base)
+	}
+	return found, nil
+}
+
+// header is how an object in a pack begins.
+type header struct {
+	kind     Kind
+	size     int     // of what follows, once it is inflated
+	distance int64   // to the object that it is a difference from, or
+	base     tree.ID // the id of that object
+	length   int     // of the header, in bytes
+}
+
+// maxHeader is the most bytes of a header.
+const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
+
+func (s *Stored) header(where place) (header, error) {
+	file, err := s.file(where.pack)
+	if err != nil {
+		return header{}, err
+	}
+	if where.at < packHeader {
+		return header{}, errNoHeader
+	}
+	var room [maxHeader]byte
+	n, err := file.ReadAt(room[:], where.at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return header{}, err
+	}
+	return parseHeader(room[:n])
+}
+
+// maxShift bounds the numbers that are read, so that there is room for seven bits more.
+const maxShift = 48
+
+var errNoHeader = errors.New("its beginning cannot be read")
+
+// parseHeader reads the beginning of an object: four bits of the size in the first byte
+// and seven in each that follows, and then what it is a difference from.
+func parseHeader(raw []byte) (header, error) {
+	if len(raw) == 0 {
+		return header{}, errNoHeader
+	}
+	h := header{kind: Kind(raw[0] >> 4 & 7), size: int(raw[0] & 15), length: 1}
+	for shift := 4; raw[h.length-1]&0x80 != 0; shift += 7 {
+		if h.length == len(raw) || shift > maxShift {
+			return header{}, errNoHeader
+		}
+		h.size |= int(raw[h.length]&0x7f) << shift
+		h.length++
+	}
+	rest := raw[h.length:]
+	switch h.kind {
+	case offsetDelta:
+		// Seven bits a byte, in which each byte that follows adds one.
+		for i, b := range rest {
+			if h.distance = h.distance<<7 | int64(b&0x7f); h.distance >= 1<<maxShift {
+				break
+			}
+			if b&0x80 == 0 {
+				h.length += i + 1
+				return h, nil
+			}
+			h.distance++
+		}
+		return header{}, errNoHeader
+	case refDelta:
+		if len(rest) < len(h.base) {
+			return header{}, errNoHeader
+		}
+		h.length += copy(h.base[:], rest)
+	}
+	return h, nil
+}
+
+// inflate gives what follows a header.
+func (s *Stored) inflate(where place, h header) ([]byte, error) {
+	file, err := s.file(where.pack)
+	if err != nil {
+		return nil, err
+	}
+	s.in.Reset(io.NewSectionReader(file, where.at+int64(h.length), 1<<62))
+	if s.inflater == nil {
+		s.inflater, err = zlib.NewReader(s.in)
+	} else {
+		err = s.inflater.(zlib.Resetter).Reset(s.in, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A size that is damaged must not take all memory.
+	data := bytes.NewBuffer(make([]byte, 0, min(h.size, 1<<20)+bytes.MinRead))
+	n, err := data.ReadFrom(io.LimitReader(s.inflater, int64(h.size)+1))
+	if err == nil && n != int64(h.size) {
+		err = fmt.Errorf("it has not the %d bytes that it should", h.size)
+	}
+	return data.Bytes(), err
+}

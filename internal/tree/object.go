@@ -1,0 +1,67 @@
+package tree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// AppendTree appends the content of the Git tree object with these entries, which
+// must be in Git's order.
+func AppendTree(dst []byte, entries []Entry) []byte {
+	for i := range entries {
+		e := &entries[i]
+		dst = strconv.AppendUint(dst, uint64(e.Mode), 8)
+		dst = append(dst, ' ')
+		dst = append(dst, e.Name...)
+		dst = append(dst, 0)
+		dst = append(dst, e.ID[:]...)
+	}
+	return dst
+}
+
+// ParseTree gives the entries of a Git tree object, as they are in it: whoever stored it
+// may have given them names and an order that Git would not. open gives the directories
+// among them when somebody asks. The names are parts of the text.
+func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
+	entries := make([]Entry, 0, strings.Count(text, "\x00"))
+	for rest := text; rest != ""; {
+		e, more, ok := cutEntry(rest)
+		if !ok {
+			return nil, fmt.Errorf("entry %d of a tree object cannot be read", len(entries)+1)
+		}
+		if e.Mode == ModeDir {
+			e.open = open
+		}
+		entries, rest = append(entries, e), more
+	}
+	return entries, nil
+}
+
+// cutEntry takes the first entry off the text of a tree object: its mode in octal
+// digits, a space, its name, a zero byte, and its id.
+func cutEntry(text string) (e Entry, rest string, ok bool) {
+	mode, rest, ok := strings.Cut(text, " ")
+	if !ok {
+		return e, "", false
+	}
+	if e.Mode, ok = parseMode(mode); !ok {
+		return e, "", false
+	}
+	if e.Name, rest, ok = strings.Cut(rest, "\x00"); !ok || len(rest) < len(e.ID) {
+		return e, "", false
+	}
+	return e, rest[copy(e.ID[:], rest):], true
+}
+
+// parseMode reads a mode. Old versions of Git wrote 100664, and some programs 040000.
+func parseMode(text string) (Mode, bool) {
+	switch text {
+	case "40000":
+		return ModeDir, true
+	case "100644":
+		return ModeFile, true
+	}
+	n, err := strconv.ParseUint(text, 8, 32)
+	return Mode(n), err == nil
+}
