@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/schedule"
@@ -18,7 +19,7 @@ import (
 
 // checkCommand is what `fairlead check` was asked to do.
 type checkCommand struct {
-	*app
+	*frame.App
 	input
 	strict bool
 }
@@ -26,6 +27,7 @@ type checkCommand struct {
 // checkReport is what check found.
 type checkReport struct {
 	Environments []checkedEnvironment `json:"environments"`
+	Promotion    *checkedChain        `json:"promotion,omitempty"` // nil if the environments could not be read
 	Problems     []display.Found      `json:"problems"`
 }
 
@@ -41,15 +43,18 @@ type checkedEnvironment struct {
 	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
 }
 
-func newCheck(a *app) *cobra.Command {
-	k := &checkCommand{app: a}
+func newCheck(a *frame.App) *cobra.Command {
+	k := &checkCommand{App: a}
 	c := &cobra.Command{
 		Use:     "check",
-		GroupID: groupMain,
+		GroupID: frame.GroupMain,
 		Short:   "Name every problem of a control plane",
 		Long: `Check reads and renders every environment (or the one named with -e), names all
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
 a problem; warnings alone are fine without --strict.
+
+It also says in which order commits get to the environments, and what is wrong with that:
+a Promotion, its gates, holds, freezes and approvals.
 
 It is made for the CI of a control plane: --output github prints workflow annotations,
 --output sarif a SARIF log for code scanning.`,
@@ -57,13 +62,13 @@ It is made for the CI of a control plane: --output github prints workflow annota
   fairlead check --base HEAD --output github         a pull request to the base
   fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
   fairlead check -v                                  also count what is not Fairlead's`,
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
 	}
 	k.addEnvironment(c, "all")
 	c.Flags().BoolVar(&k.strict, "strict", false, "take warnings for problems")
-	k.addOutput(c, "github", "sarif")
+	k.AddOutput(c, "github", "sarif")
 	k.addPlaces(c)
 	return c
 }
@@ -73,14 +78,14 @@ func (k *checkCommand) run(ctx context.Context) error {
 		return err
 	}
 	names, err := k.environments(ctx)
-	var unread *problemsError
+	var unread *frame.ProblemsError
 	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
 	all := found{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
-		all.add("", k.severe(unread.list))
+		all.add("", k.severe(unread.List))
 	}
 	for _, name := range names {
 		e, err := k.render(ctx, name, source.Revisions{})
@@ -91,12 +96,19 @@ func (k *checkCommand) run(ctx context.Context) error {
 		all.add(name, e.Problems)
 		report.Environments = append(report.Environments, checkedOf(e))
 	}
+	if unread == nil {
+		chain, err := k.chain(ctx, names, all)
+		if err != nil {
+			return err
+		}
+		report.Promotion = &chain
+	}
 	report.Problems = all.sorted()
 	if err := k.show(report); err != nil {
 		return err
 	}
 	if list := all.list().Sorted(); list.Stops() {
-		return &problemsError{summary: "the control plane has " + display.Counted(list.Count())}
+		return &frame.ProblemsError{Summary: "the control plane has " + display.Counted(list.Count())}
 	}
 	return nil
 }
@@ -128,6 +140,16 @@ func (f found) add(environment string, list problem.List) {
 	}
 }
 
+// addNew adds problems that are not there yet: what everybody has been told is not told
+// again as something of some.
+func (f found) addNew(environment string, list problem.List) {
+	for _, p := range list {
+		if _, told := f[p]; !told {
+			f[p] = []string{environment}
+		}
+	}
+}
+
 func (f found) list() problem.List { return slices.Collect(maps.Keys(f)) }
 
 // sorted gives the problems in their one order, each once.
@@ -141,19 +163,19 @@ func (f found) sorted() []display.Found {
 
 func (k *checkCommand) show(r checkReport) error {
 	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.fileOf}
-	switch k.format {
+	switch k.Format {
 	case "github":
-		_, err := fmt.Fprint(k.out, ci.GitHub())
+		_, err := fmt.Fprint(k.Out, ci.GitHub())
 		return err
 	case "sarif":
 		data, err := ci.SARIF()
 		if err != nil {
 			return err
 		}
-		_, err = k.out.Write(data)
+		_, err = k.Out.Write(data)
 		return err
 	}
-	return k.print(r, func() string { return k.text(r) })
+	return k.Print(r, func() string { return k.text(r) })
 }
 
 // text gives the problems, then a line for each environment.
@@ -163,11 +185,14 @@ func (k *checkCommand) text(r checkReport) string {
 	for _, e := range r.Environments {
 		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.Counted(e.Problems, e.Warnings),
 			display.Plural(e.ClusterTypes, "cluster type"), display.Plural(e.Targets, "deployment target"), display.Plural(e.Assignments, "assignment"))
-		if k.verbose {
+		if k.Verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
 				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.Visible(kind))
 			}
 		}
+	}
+	if r.Promotion != nil && k.environment == "" {
+		b.WriteString(r.Promotion.text())
 	}
 	return b.String()
 }
@@ -186,9 +211,9 @@ func (k *checkCommand) problems(r checkReport) string {
 		some[names] = append(some[names], p.Problem)
 	}
 	var b strings.Builder
-	b.WriteString(display.Problems(shared, k.out))
+	b.WriteString(display.Problems(shared, k.Out))
 	for _, names := range slices.Sorted(maps.Keys(some)) {
-		fmt.Fprintf(&b, "in %s:\n%s", names, display.Problems(some[names], k.out))
+		fmt.Fprintf(&b, "in %s:\n%s", names, display.Problems(some[names], k.Out))
 	}
 	return b.String()
 }

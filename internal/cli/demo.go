@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/display"
@@ -22,22 +23,22 @@ import (
 
 // demoCommand is what `fairlead demo` was asked to do.
 type demoCommand struct {
-	*app
+	*frame.App
 	dir    string
 	listen string
 	once   bool
 }
 
-func newDemo(a *app) *cobra.Command {
-	d := &demoCommand{app: a}
+func newDemo(a *frame.App) *cobra.Command {
+	d := &demoCommand{App: a}
 	c := &cobra.Command{
 		Use:     "demo",
-		GroupID: groupDaemon,
+		GroupID: frame.GroupDaemon,
 		Short:   "Watch the daemon work on a sample fleet, on this machine",
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
 It ends with Ctrl-C, and removes the folder. It needs Git.`,
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
 	}
@@ -85,26 +86,26 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}
 	}
-	settings, problems, err := config.Load(filepath.Join(dir, settingsFile), os.Getenv)
+	settings, problems, err := config.Load(filepath.Join(dir, frame.SettingsFile), os.Getenv)
 	if err != nil {
 		return err
 	}
 	if problems.Stops() {
-		return &settingsError{problemsError{"the settings have " + display.Counted(problems.Count()), problems}}
+		return &frame.SettingsError{ProblemsError: frame.ProblemsError{Summary: "the settings have " + display.Counted(problems.Count()), List: problems}}
 	}
-	options := daemon.Options{Settings: settings, Version: version().Version, Log: d.err}
+	options := daemon.Options{Settings: settings, Version: d.Version, Log: d.Err}
 	if d.once {
 		snapshot, err := daemon.Once(ctx, options)
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(d.out, statusText(snapshot))
-		return d.outcome(snapshot)
+		fmt.Fprint(d.Out, statusText(snapshot))
+		return outcome(d.App, snapshot)
 	}
 	address := ""
 	options.Ready = func(a string) { address = a }
 	var once sync.Once
-	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.out, demoText(dir, address, s)) }) }
+	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.Out, demoText(dir, address, s)) }) }
 	return daemon.Serve(ctx, options)
 }
 
@@ -119,7 +120,7 @@ func (d *demoCommand) folder() (string, func(), error) {
 		return "", nil, err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", nil, usagef("name one that is not there yet", "%s is not empty", dir)
+		return "", nil, frame.Usagef("name one that is not there yet", "%s is not empty", dir)
 	}
 	return dir, func() {}, nil
 }
@@ -128,7 +129,7 @@ func (d *demoCommand) folder() (string, func(), error) {
 func free(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
+		return "", frame.Usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/drift"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
@@ -19,21 +21,25 @@ import (
 
 // diffCommand is what `fairlead diff` was asked to do.
 type diffCommand struct {
-	*app
+	*frame.App
 	input
 	unified bool
 	context uint
 }
 
-func newDiff(a *app) *cobra.Command {
-	d := &diffCommand{app: a}
+func newDiff(a *frame.App) *cobra.Command {
+	d := &diffCommand{App: a}
 	c := &cobra.Command{
 		Use:     "diff A B",
-		GroupID: groupMain,
+		GroupID: frame.GroupMain,
 		Short:   "Say what a change of the control plane means",
 		Long: `Diff renders A and B and says what changes from one to the other: what it means (how
 many cluster types and workloads, which kinds of change, what is deleted), identical
 changes as one with their count; then, with --unified, line by line.
+
+Of two environments it says what differs and why: other commits of the base, what is
+written for one of them only, what policies say of assignments that one of them lacks, and
+the configs that set other values.
 
 A and B are each one of
   FOLDER    a folder that was rendered, or a checkout of the GitOps repository
@@ -43,18 +49,21 @@ A and B are each one of
 What can be read in two ways is the first of them; ./NAME is always a folder, and
 refs/heads/NAME always a branch.
 
-It exits with 4 if they differ, and with 3 if one of them has problems.`,
+It exits with 4 if they differ, and with 3 if one of them has problems. --output github is
+for jobs of GitHub Actions: it also writes to the job's summary, and exits with 0 if they
+differ.`,
 		Example: `  fairlead diff main my-change                  what merging my-change would do
   fairlead diff dev~1 dev                       what the last commit to dev did
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
-  fairlead diff -e dev ../gitops main           what the GitOps repository lacks`,
-		Args: arguments(2, 2),
+  fairlead diff -e dev ../gitops main           what the GitOps repository lacks
+  fairlead diff stage prod                      what differs between two environments`,
+		Args: frame.Arguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args[0], args[1]) },
 	}
 	d.addEnvironment(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
 	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
-	d.addOutput(c)
+	d.AddOutput(c, "github")
 	d.addPlaces(c)
 	return c
 }
@@ -63,6 +72,10 @@ It exits with 4 if they differ, and with 3 if one of them has problems.`,
 // compared.
 type diffReport struct {
 	Environments []difference `json:"environments"`
+	// Drift is what differs between two environments; nil if others were compared.
+	Drift *drift.Report `json:"drift,omitempty"`
+	// Unified is of these two.
+	Unified string `json:"unified,omitempty"`
 }
 
 // difference is the report on one environment: what differs, or the problems that
@@ -79,11 +92,14 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	if d.ofTwo(sides) {
+		return d.drift(ctx, sides)
+	}
 	names, err := d.compared(sides)
 	if err != nil {
 		return err
 	}
-	report := diffReport{[]difference{}}
+	report := diffReport{Environments: []difference{}}
 	var failed []string
 	for _, name := range names {
 		r, err := d.compare(ctx, name, sides)
@@ -97,14 +113,28 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 			report.Environments = append(report.Environments, r)
 		}
 	}
-	if err := d.print(report, report.text); err != nil {
+	if err := d.show(report); err != nil {
 		return err
 	}
-	switch {
-	case failed != nil:
-		return &problemsError{summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
-	case len(report.Environments) > 0:
-		return errDiffers
+	if failed != nil {
+		return &frame.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
+	}
+	return d.differs(len(report.Environments) > 0)
+}
+
+// show prints the report as the user asked for.
+func (d *diffCommand) show(r diffReport) error {
+	if d.Format == "github" {
+		return d.summarize(r)
+	}
+	return d.Print(r, r.text)
+}
+
+// differs gives the error that says that there are differences. To a job that shows them
+// they are no failure.
+func (d *diffCommand) differs(yes bool) error {
+	if yes && d.Format != "github" {
+		return frame.ErrDiffers
 	}
 	return nil
 }
@@ -130,24 +160,29 @@ func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (d
 	report := impact.Of(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
 	result.Report = &report
 	if d.unified {
-		var b strings.Builder
-		for piece := range impact.Unified(trees[0], trees[1], int(d.context)) {
-			b.WriteString(piece)
-		}
-		result.Unified = b.String()
+		result.Unified = d.lines(trees[0], trees[1])
 	}
 	return result, nil
+}
+
+// lines gives the changes line by line.
+func (d *diffCommand) lines(from, to tree.Tree) string {
+	var b strings.Builder
+	for piece := range impact.Unified(from, to, int(d.context)) {
+		b.WriteString(piece)
+	}
+	return b.String()
 }
 
 // sayProblems says which side has which problems.
 func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
-		fmt.Fprintf(d.err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, display.Problems(problems[0], d.err))
+		fmt.Fprintf(d.Err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, display.Problems(problems[0], d.Err))
 		return
 	}
 	for i, list := range problems {
 		if list.Stops() {
-			fmt.Fprintf(d.err, "%s at %s:\n%s", env, sides[i].arg, display.Problems(list, d.err))
+			fmt.Fprintf(d.Err, "%s at %s:\n%s", env, sides[i].arg, display.Problems(list, d.Err))
 		}
 	}
 }
@@ -172,6 +207,13 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, models *[]*m
 
 // text gives the meaning of the change for each environment, and then its lines.
 func (d diffReport) text() string {
+	if d.Drift != nil {
+		text := display.Lines(d.Drift.Text())
+		if d.Unified != "" {
+			text += "\n" + d.Unified
+		}
+		return text
+	}
 	if len(d.Environments) == 0 {
 		return "no differences\n"
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 )
 
@@ -29,7 +30,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(&app{out: nobody, err: nobody, format: "text"}))
+	walk(newRoot(&frame.App{Out: nobody, Err: nobody, Format: "text"}))
 
 	page := read(t, "../../docs/cli.md")
 	for _, name := range commands[1:] { // without the program itself

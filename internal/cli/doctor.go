@@ -8,21 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/doctor"
 )
 
 // doctorCommand is what `fairlead doctor` was asked to do.
 type doctorCommand struct {
-	*app
+	*frame.App
 	config string
 }
 
-func newDoctor(a *app) *cobra.Command {
-	d := &doctorCommand{app: a}
+func newDoctor(a *frame.App) *cobra.Command {
+	d := &doctorCommand{App: a}
 	c := &cobra.Command{
 		Use:     "doctor",
-		GroupID: groupDaemon,
+		GroupID: frame.GroupDaemon,
 		Short:   "Check a set-up against the settings, and say what to change",
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
@@ -31,19 +32,19 @@ requests, set statuses. It changes nothing.
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
   fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&d.config, "config", settingsFile, "settings `file`")
+	c.Flags().StringVar(&d.config, "config", frame.SettingsFile, "settings `file`")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.addOutput(c)
+	a.AddOutput(c)
 	return c
 }
 
 func (d *doctorCommand) run(ctx context.Context) error {
-	settings, err := d.settings(d.config)
+	settings, err := d.Settings(d.config)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.print(found, func() string { return findingsText(found, d.out) }); err != nil {
+	if err := d.Print(found, func() string { return findingsText(found, d.Out) }); err != nil {
 		return err
 	}
 	fails := 0
@@ -64,9 +65,9 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return &hinted{fmt.Errorf("1 check fails"), "the hint below it says what to change"}
+		return frame.Hint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
 	}
-	return &hinted{fmt.Errorf("%d checks fail", fails), "the hints below them say what to change"}
+	return frame.Hint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
 // findingsText shows findings, a line for each, and what to do below.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/cli/levers"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/explain"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -13,15 +15,15 @@ import (
 
 // explainCommand is what `fairlead explain` was asked to do.
 type explainCommand struct {
-	*app
+	*frame.App
 	input
 }
 
-func newExplain(a *app) *cobra.Command {
-	e := &explainCommand{app: a}
+func newExplain(a *frame.App) *cobra.Command {
+	e := &explainCommand{App: a}
 	c := &cobra.Command{
 		Use:     "explain ASSIGNMENT|CLUSTER-TYPE|WORKLOAD|FILE|KIND/NAME",
-		GroupID: groupMain,
+		GroupID: frame.GroupMain,
 		Short:   "Say why something is, or is not, where it is",
 		Long: `Explain answers why, in one environment:
   CLUSTER-TYPE/TARGET       an assignment: the policies that chose it, or the label that
@@ -31,17 +33,21 @@ func newExplain(a *app) *cobra.Command {
   WORKLOAD or TARGET        where it goes
   KIND/NAME                 a policy, a config, a schema, a template, or one of the above
 
+fairlead explain promotion ENVIRONMENT answers why a commit is, or is not, where it is;
+what is itself named promotion is asked for as KIND/NAME.
+
 It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args:              arguments(1, 1),
+		Args:              frame.Arguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
 	}
 	e.addEnvironment(c, "the only one there is")
-	e.addOutput(c)
+	e.AddOutput(c)
 	e.addPlaces(c)
+	c.AddCommand(levers.NewExplain(a))
 	return c
 }
 
@@ -58,12 +64,12 @@ func (e *explainCommand) run(ctx context.Context, query string) error {
 		return err
 	}
 	if problems, _ := r.Problems.Count(); problems > 0 {
-		fmt.Fprintf(e.err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
-			e.err.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
+		fmt.Fprintf(e.Err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
+			e.Err.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
 	}
 	answer, err := explain.Find(r.Model, query)
 	if err != nil {
 		return err
 	}
-	return e.print(answer, answer.Text)
+	return e.Print(answer, answer.Text)
 }

@@ -3,15 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -32,7 +30,7 @@ type input struct {
 // if it is not given.
 func (in *input) addEnvironment(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
-	c.Flags().VarP(&single{flag: "-e", value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
+	c.Flags().VarP(&frame.Single{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
@@ -50,32 +48,6 @@ func (in *input) addPlaces(c *cobra.Command) {
 	_ = c.MarkFlagDirname("environment-dir")
 }
 
-// single is a flag that may be given once: of two environments, one would be
-// forgotten in silence.
-type single struct {
-	flag  string
-	value *string
-	set   bool
-}
-
-// String gives the value; it is part of pflag.Value, as are the others.
-func (s *single) String() string { return *s.value }
-
-// Type names what the flag takes.
-func (s *single) Type() string { return "name" }
-
-// Set takes the first value.
-func (s *single) Set(value string) error {
-	switch {
-	case s.set && value != *s.value: // the same again is what completion does
-		return usagef("run the command once for each", "%s is given twice", s.flag)
-	case value == "":
-		return usagef("leave the flag out, or name one", "%s has no name", s.flag)
-	}
-	*s.value, s.set = value, true
-	return nil
-}
-
 // plain reports whether all layers are plain folders.
 func (in *input) plain() bool {
 	return in.options.ControlPlane == "" && (in.options.BaseDir != "" || in.options.EnvironmentDir != "")
@@ -87,10 +59,10 @@ func (in *input) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if in.options.Workloads, err = splitPairs("--workload", "NAME=DIR", in.workloads); err != nil {
+	if in.options.Workloads, err = frame.Pairs("--workload", "NAME=DIR", in.workloads); err != nil {
 		return err
 	}
-	if in.options.Map, err = splitPairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
+	if in.options.Map, err = frame.Pairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
 		return err
 	}
 	here := in.options.ControlPlane == "" && !in.plain()
@@ -99,10 +71,10 @@ func (in *input) open(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials = credentials()
+	in.options.Credentials = frame.Credentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
-		return &hinted{err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir"}
+		return frame.Hint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	}
 	return err
 }
@@ -121,35 +93,15 @@ func (in *input) checkFlags() error {
 	o := in.options
 	switch {
 	case o.Base != "" && o.BaseDir != "":
-		return usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
+		return frame.Usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
 	case o.EnvironmentRevision != "" && o.EnvironmentDir != "":
-		return usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
+		return frame.Usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
 	case in.plain() && o.BaseDir == "":
-		return usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
+		return frame.Usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
 	case in.plain() && o.EnvironmentDir == "":
-		return usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
+		return frame.Usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
 	}
 	return nil
-}
-
-// splitPairs reads the values of a flag that takes KEY=VALUE. A URL may contain
-// "=", so that the last one counts where the key is a URL.
-func splitPairs(flag, form string, values []string) (map[string]string, error) {
-	pairs := map[string]string{}
-	for _, v := range values {
-		i := strings.LastIndex(v, "=")
-		if strings.HasPrefix(form, "NAME") {
-			i = strings.Index(v, "=")
-		}
-		if i <= 0 || i == len(v)-1 {
-			return nil, usagef("it should be "+form, "%s %s cannot be read", flag, v)
-		}
-		if _, twice := pairs[v[:i]]; twice {
-			return nil, usagef("leave one of them out", "%s is given twice for %s", flag, v[:i])
-		}
-		pairs[v[:i]] = v[i+1:]
-	}
-	return pairs, nil
 }
 
 // environments gives the names of the environments to work on, sorted: the one
@@ -159,7 +111,7 @@ func (in *input) environments(ctx context.Context) ([]string, error) {
 		return []string{in.environment}, nil
 	}
 	if in.plain() {
-		return nil, usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
+		return nil, frame.Usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
 	}
 	names, problems, err := in.known(ctx)
 	if err != nil {
@@ -175,14 +127,14 @@ func (in *input) choose(names []string, problems problem.List) ([]string, error)
 	}
 	switch {
 	case len(names) == 0 && problems.Stops():
-		return nil, newProblemsError(problems)
+		return nil, frame.NewProblemsError(problems)
 	case len(names) == 0:
-		return nil, &hinted{fmt.Errorf("the control plane has no environments"),
-			"an object of kind Environment in .environments/ of the base makes one"}
+		return nil, frame.Hint(fmt.Errorf("the control plane has no environments"),
+			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
-		return nil, usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
+		return nil, frame.Usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
-		return nil, usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
+		return nil, frame.Usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
 	}
 	return names, nil
 }
@@ -195,13 +147,13 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 		}
 	}
 	if problems.Stops() { // it may be written in a file that cannot be read
-		return nil, newProblemsError(problems)
+		return nil, frame.NewProblemsError(problems)
 	}
 	hint := problem.DidYouMean(in.environment, names)
 	if hint == "" && len(names) > 0 {
 		hint = "the environments are " + display.Enumerate(names, "and")
 	}
-	return nil, usagef(hint, "there is no environment %s", in.environment)
+	return nil, frame.Usagef(hint, "there is no environment %s", in.environment)
 }
 
 // known gives the names of all environments of the control plane, sorted.
@@ -219,10 +171,6 @@ func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 	return names, problems, nil
 }
 
-func newProblemsError(list problem.List) *problemsError {
-	return &problemsError{"the control plane has " + display.Counted(list.Count()), list}
-}
-
 // one gives the environment to work on, if there is no doubt about it.
 func (in *input) one(ctx context.Context) (string, error) {
 	names, err := in.environments(ctx)
@@ -236,17 +184,7 @@ func (in *input) one(ctx context.Context) (string, error) {
 }
 
 func moreThanOne(names []string) error {
-	return usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
-}
-
-// credentials are what the host of the control plane is told over https; from the
-// environment, since what is on a command line can be seen by others.
-func credentials() git.Credentials {
-	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
-	if c.Username == "" {
-		c.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
-	}
-	return c
+	return frame.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
 // render reads and renders an environment at some revisions.

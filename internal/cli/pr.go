@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -22,7 +22,7 @@ import (
 
 // prCommand is what `fairlead pr` was asked to do.
 type prCommand struct {
-	*app
+	*frame.App
 	repo          string
 	all           bool
 	commit, cause string
@@ -32,11 +32,11 @@ type prCommand struct {
 	done   func()
 }
 
-func newPR(a *app) *cobra.Command {
-	p := &prCommand{app: a}
+func newPR(a *frame.App) *cobra.Command {
+	p := &prCommand{App: a}
 	c := &cobra.Command{
 		Use:     "pr",
-		GroupID: groupDaemon,
+		GroupID: frame.GroupDaemon,
 		Short:   "List, show, merge and close pull requests of a repository without a forge",
 		Long: `Fairlead's pull requests need no forge: in a repository that is only Git, a bare one
 on disk or over SSH, they are branches, with what is said about them in
@@ -44,18 +44,18 @@ refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
   fairlead pr show 3      what it means, and its lines
   fairlead pr merge 3`,
-		Args: subcommand,
+		Args: frame.Subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
-	list := p.command("list", "List the open pull requests", arguments(0, 0), p.list)
+	list := p.command("list", "List the open pull requests", frame.Arguments(0, 0), p.list)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
-	merge := p.command("merge NUMBER", "Merge a pull request", arguments(1, 1), p.merge)
+	merge := p.command("merge NUMBER", "Merge a pull request", frame.Arguments(1, 1), p.merge)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
-	closing := p.command("close NUMBER", "Close a pull request without merging it", arguments(1, 1), p.close)
+	closing := p.command("close NUMBER", "Close a pull request without merging it", frame.Arguments(1, 1), p.close)
 	closing.Flags().StringVar(&p.cause, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", arguments(1, 1), p.show), merge, closing,
-		p.command("reopen NUMBER", "Open a pull request again that was closed", arguments(1, 1), p.reopen))
+	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", frame.Arguments(1, 1), p.show), merge, closing,
+		p.command("reopen NUMBER", "Open a pull request again that was closed", frame.Arguments(1, 1), p.reopen))
 	return c
 }
 
@@ -77,7 +77,7 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			if len(args) == 1 {
 				var err error
 				if number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#")); err != nil || number <= 0 {
-					return usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
+					return frame.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
 				}
 			}
 			if err := p.open(c.Context()); err != nil {
@@ -86,21 +86,21 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			answer, err := run(c.Context(), number)
 			p.done()
 			if errors.Is(err, forge.ErrNotFound) {
-				return usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
+				return frame.Usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
 			}
 			if err != nil {
 				return err
 			}
-			return p.print(answer.value, func() string { return answer.text })
+			return p.Print(answer.value, func() string { return answer.text })
 		},
 	}
-	p.addOutput(c)
+	p.AddOutput(c)
 	return c
 }
 
 // open reads the repository.
 func (p *prCommand) open(ctx context.Context) error {
-	place, err := p.place()
+	place, err := frame.Repository("--repo", p.repo, "the GitOps repository")
 	if err != nil {
 		return err
 	}
@@ -111,79 +111,17 @@ func (p *prCommand) open(ctx context.Context) error {
 	p.done = func() { _ = os.RemoveAll(mirror) }
 	p.remote, err = git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(mirror, "git"),
-		Credentials: func(context.Context) (git.Credentials, error) { return credentials(), nil },
+		Credentials: func(context.Context) (git.Credentials, error) { return frame.Credentials(), nil },
 	})
 	if err == nil {
 		_, err = p.remote.Sync(ctx)
 	}
 	if err != nil {
 		p.done()
-		return elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
+		return frame.Elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
 	}
-	p.forge = forge.NewPlain(p.remote, person(), time.Now)
+	p.forge = forge.NewPlain(p.remote, frame.Person(), time.Now)
 	return nil
-}
-
-// place gives the repository that is meant: in a clone, that is where it came from.
-func (p *prCommand) place() (string, error) {
-	if p.repo != "" {
-		if git.IsRemote(p.repo) {
-			return p.repo, nil
-		}
-		return filepath.Abs(git.LocalPath(p.repo))
-	}
-	root, here, err := repositoryHere()
-	if err != nil {
-		return "", err
-	}
-	remotes, from := here.Remotes(), here.RemoteURL("origin")
-	switch {
-	case len(remotes) == 0:
-		return root, nil
-	case from == "" && len(remotes) == 1:
-		from = remotes[0]
-	case from == "":
-		return "", usagef("name one with --repo", "the repository here has several remotes, and none is called origin")
-	}
-	if git.IsRemote(from) || filepath.IsAbs(git.LocalPath(from)) {
-		return from, nil
-	}
-	return filepath.Join(root, from), nil
-}
-
-// repositoryHere gives the repository that the current folder is in, and its folder.
-func repositoryHere() (string, *git.Repository, error) {
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		return "", nil, err
-	}
-	for {
-		here, err := git.Open(folder)
-		if err == nil {
-			return folder, here, nil
-		}
-		above := filepath.Dir(folder)
-		if !errors.Is(err, git.ErrNotFound) || above == folder {
-			return "", nil, usagef("say where the GitOps repository is with --repo", "there is no Git repository here")
-		}
-		folder = above
-	}
-}
-
-// person is who works here, for the commits of what is said.
-func person() git.Signature {
-	name := os.Getenv("GIT_AUTHOR_NAME")
-	if name == "" {
-		name = "somebody" // in a container nobody may have written down who the user is
-		if u, err := user.Current(); err == nil && u.Username != "" {
-			name = u.Username
-		}
-	}
-	email := os.Getenv("GIT_AUTHOR_EMAIL")
-	if email == "" {
-		email = name + "@localhost"
-	}
-	return git.Signature{Name: name, Email: email}
 }
 
 // shownPull is a pull request as it is printed.
@@ -229,7 +167,7 @@ func (p *prCommand) list(context.Context, int) (printed, error) {
 
 func (p *prCommand) show(_ context.Context, number int) (printed, error) {
 	pull, err := p.forge.Find(number)
-	if err != nil || p.format != "text" {
+	if err != nil || p.Format != "text" {
 		return printed{value: shownOf(pull)}, err
 	}
 	var b strings.Builder
@@ -273,7 +211,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 	}
 	err := p.forge.Merge(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		err = &hinted{err, "the next cycle of the daemon brings it up to date: look at it again"}
+		err = frame.Hint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
 	return ended(number, forge.Merged), err
 }
@@ -281,7 +219,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 func (p *prCommand) reopen(ctx context.Context, number int) (printed, error) {
 	err := p.forge.Reopen(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
-		err = &hinted{err, "a change of the content is proposed anew by the daemon"}
+		err = frame.Hint(err, "a change of the content is proposed anew by the daemon")
 	}
 	return ended(number, forge.Open), err
 }
@@ -297,7 +235,7 @@ func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
 func (p *prCommand) isOpen(number int) error {
 	pull, err := p.forge.Find(number)
 	if err == nil && pull.State != forge.Open {
-		err = usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
+		err = frame.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/place"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -19,18 +20,18 @@ import (
 
 // renderCommand is what `fairlead render` was asked to do.
 type renderCommand struct {
-	*app
+	*frame.App
 	input
 	all   bool
 	to    string
 	force bool
 }
 
-func newRender(a *app) *cobra.Command {
-	r := &renderCommand{app: a}
+func newRender(a *frame.App) *cobra.Command {
+	r := &renderCommand{App: a}
 	c := &cobra.Command{
 		Use:     "render",
-		GroupID: groupMain,
+		GroupID: frame.GroupMain,
 		Short:   "Write the tree that an environment's GitOps branch should hold",
 		Long: `Render decides what runs where in an environment, and writes the files that its
 branch of the GitOps repository should hold: to a folder, a tar file (.tar, .tar.gz,
@@ -47,7 +48,7 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
   fairlead render -e dev --base my-change    with another commit of the base, to be read
   fairlead render --all -o out.tar           all environments, as folders of a tar
   fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return r.run(c.Context()) },
 	}
@@ -55,7 +56,7 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
 	c.Flags().BoolVar(&r.all, "all", false, "all environments, each in a folder of its name")
 	c.Flags().StringVarP(&r.to, "out", "o", "-", "`path` of the folder or tar file to write; - is standard output")
 	c.Flags().BoolVar(&r.force, "force", false, "replace a folder that render has not written")
-	r.addOutput(c)
+	r.AddOutput(c)
 	r.addPlaces(c)
 	return c
 }
@@ -63,9 +64,9 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
 func (r *renderCommand) run(ctx context.Context) error {
 	switch {
 	case r.all && r.environment != "":
-		return usagef("leave one of them out", "--all and -e exclude each other")
+		return frame.Usagef("leave one of them out", "--all and -e exclude each other")
 	case r.to == "":
-		return usagef("name a folder or a tar file; - is standard output", "-o has no path")
+		return frame.Usagef("name a folder or a tar file; - is standard output", "-o has no path")
 	}
 	if err := r.open(ctx); err != nil {
 		return err
@@ -109,9 +110,9 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &problemsError{fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), problems}
+		return nil, &frame.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), List: problems}
 	}
-	fmt.Fprint(r.err, display.Problems(problems, r.err))
+	fmt.Fprint(r.Err, display.Problems(problems, r.Err))
 	return done, nil
 }
 
@@ -136,16 +137,16 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	if err != nil {
 		return err
 	}
-	if r.verbose || r.err.Terminal {
-		fmt.Fprintf(r.err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.to, files.ID())
+	if r.Verbose || r.Err.Terminal {
+		fmt.Fprintf(r.Err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.to, files.ID())
 	}
 	for _, left := range place.Leftovers(r.to) {
-		fmt.Fprintf(r.err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
+		fmt.Fprintf(r.Err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
-	if r.format == "text" {
+	if r.Format == "text" {
 		return nil
 	}
-	return r.print(r.record(done), nil)
+	return r.Print(r.record(done), nil)
 }
 
 // layOut gives the tree to write.
@@ -165,14 +166,14 @@ func (r *renderCommand) layOut(done []source.Rendered) (tree.Tree, error) {
 // writeStream prints all files: one after the other for people, a mapping of paths
 // to texts for machines.
 func (r *renderCommand) writeStream(files tree.Tree) error {
-	if r.format != "text" {
+	if r.Format != "text" {
 		texts := map[string]string{}
 		for path, data := range files.All() {
 			texts[path] = string(data)
 		}
-		return r.print(texts, nil)
+		return r.Print(texts, nil)
 	}
-	out := bufio.NewWriter(r.out)
+	out := bufio.NewWriter(r.Out)
 	for path, data := range files.All() {
 		if err := writeDocument(out, path, string(data)); err != nil {
 			return err

@@ -6,42 +6,43 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
-func newSchema(a *app) *cobra.Command {
+func newSchema(a *frame.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "schema [KIND]",
-		GroupID: groupMain,
+		GroupID: frame.GroupMain,
 		Short:   "Print the JSON Schema of a kind, or list the kinds",
 		Long: `Schema prints the JSON Schema of a kind of the control plane, or of all of them with
 "all", for editors. Without a kind it lists them.`,
 		Example: `  fairlead schema ClusterType > cluster-type.json
   fairlead schema all > control-plane.json`,
-		Args:      arguments(0, 1),
+		Args:      frame.Arguments(0, 1),
 		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.print(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
+				return a.Print(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
 			}
-			return a.schema(args[0])
+			return printSchema(a, args[0])
 		},
 	}
-	a.addOutput(c)
+	a.AddOutput(c)
 	return c
 }
 
-// schema prints one schema. It is JSON to people too.
-func (a *app) schema(kind string) error {
+// printSchema prints one schema. It is JSON to people too.
+func printSchema(a *frame.App, kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {
 		hint := problem.DidYouMean(kind, schemas.Kinds())
 		if hint == "" {
 			hint = "the kinds are " + display.Enumerate(schemas.Kinds(), "and")
 		}
-		return usagef(hint, "there is no kind %s", kind)
+		return frame.Usagef(hint, "there is no kind %s", kind)
 	}
-	return a.print(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
+	return a.Print(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

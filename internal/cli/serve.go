@@ -4,33 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
-// settingsFile is where the settings are if nobody says otherwise.
-const settingsFile = "fairlead.yaml"
-
 // serveCommand is what `fairlead serve` was asked to do.
 type serveCommand struct {
-	*app
+	*frame.App
 	config      string
 	check, once bool
 }
 
-func newServe(a *app) *cobra.Command {
-	s := &serveCommand{app: a}
+func newServe(a *frame.App) *cobra.Command {
+	s := &serveCommand{App: a}
 	c := &cobra.Command{
 		Use:     "serve",
-		GroupID: groupDaemon,
+		GroupID: frame.GroupDaemon,
 		Short:   "Watch a control plane, and keep pull requests for its output",
 		Long: `Serve watches the control plane that the settings name, renders every environment,
 and keeps one pull request for each against its branch of the GitOps repository.
@@ -43,74 +37,47 @@ docs/settings.md describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.config, "config", settingsFile, "settings `file`")
+	c.Flags().StringVar(&s.config, "config", frame.SettingsFile, "settings `file`")
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.addOutput(c)
+	a.AddOutput(c)
 	return c
 }
 
-// settingsError says that the settings have problems.
-type settingsError struct{ problemsError }
-
 func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
-		return usagef("", "--check and --once exclude each other")
+		return frame.Usagef("", "--check and --once exclude each other")
 	}
-	settings, err := s.settings(s.config)
+	settings, err := s.Settings(s.config)
 	if err != nil {
 		return err
 	}
 	if s.check {
-		return s.print(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
+		return s.Print(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
 	}
-	o := daemon.Options{Settings: settings, Version: version().Version, Log: s.err}
+	o := daemon.Options{Settings: settings, Version: s.Version, Log: s.Err}
 	if !s.once {
 		return daemon.Serve(ctx, o)
 	}
 	snapshot, err := daemon.Once(ctx, o)
 	if err != nil {
-		return elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return frame.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
-	if err := s.print(snapshot, func() string { return statusText(snapshot) }); err != nil {
+	if err := s.Print(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err
 	}
-	return s.outcome(snapshot)
-}
-
-// elsewhere adds a hint to an error that says that there is no such repository, or
-// no way to it.
-func elsewhere(err error, hint string) error {
-	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
-		return &hinted{err, hint}
-	}
-	return err
-}
-
-// settings reads a settings file, and says what is wrong with it.
-func (a *app) settings(file string) (*config.Settings, error) {
-	settings, problems, err := config.Load(file, os.Getenv)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", file)
-	case err != nil:
-		return nil, err
-	case problems.Stops():
-		return nil, &settingsError{problemsError{"the settings have " + display.Counted(problems.Count()), problems}}
-	}
-	fmt.Fprint(a.err, display.Problems(problems, a.err))
-	return settings, nil
+	return outcome(s.App, snapshot)
 }
 
 // outcome gives the error of a cycle in which not everything went well. Problems are
 // said also if something has failed, and once, however many environments have them.
-func (a *app) outcome(snapshot status.Snapshot) error {
+func outcome(a *frame.App, snapshot status.Snapshot) error {
 	var failed []error
 	all := found{}
 	for _, e := range snapshot.Environments {
@@ -124,10 +91,10 @@ func (a *app) outcome(snapshot status.Snapshot) error {
 	problems := all.list().Sorted()
 	switch {
 	case failed != nil:
-		fmt.Fprint(a.err, display.Problems(problems, a.err))
+		fmt.Fprint(a.Err, display.Problems(problems, a.Err))
 		return errors.Join(failed...)
 	case problems != nil:
-		return newProblemsError(problems)
+		return frame.NewProblemsError(problems)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
@@ -19,16 +20,16 @@ import (
 
 // initCommand is what `fairlead init` was asked to do.
 type initCommand struct {
-	*app
+	*frame.App
 	options scaffold.Options
 	folders bool
 }
 
-func newInit(a *app) *cobra.Command {
-	i := &initCommand{app: a}
+func newInit(a *frame.App) *cobra.Command {
+	i := &initCommand{App: a}
 	c := &cobra.Command{
 		Use:     "init [FOLDER]",
-		GroupID: groupDaemon,
+		GroupID: frame.GroupDaemon,
 		Short:   "Begin a control plane, a GitOps repository and the daemon's settings",
 		Long: `Init fills two empty repositories, a control plane and a GitOps repository, and
 writes settings for the daemon to FOLDER/fairlead.yaml (the current folder by default).
@@ -40,7 +41,7 @@ A repository that has branches is left alone.`,
 		Example: `  fairlead init --sample fleet
   fairlead init --control-plane https://git.example.com/team/control-plane \
     --gitops https://git.example.com/team/gitops --environments dev,prod`,
-		Args: arguments(0, 1),
+		Args: frame.Arguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error { return i.run(c.Context(), args) },
 	}
 	f := c.Flags()
@@ -62,9 +63,9 @@ func (i *initCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	settings := filepath.Join(folder, settingsFile)
+	settings := filepath.Join(folder, frame.SettingsFile)
 	if _, err := os.Stat(settings); !errors.Is(err, fs.ErrNotExist) {
-		return usagef("choose another folder, or delete it", "there is a %s already", settings)
+		return frame.Usagef("choose another folder, or delete it", "there is a %s already", settings)
 	}
 	if err := i.complete(folder); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (i *initCommand) run(ctx context.Context, args []string) error {
 	if err := begin(ctx, i.options, folder, scaffold.Daemon{Create: true}); err != nil {
 		return err
 	}
-	fmt.Fprintf(i.out, `The control plane is in      %s
+	fmt.Fprintf(i.Out, `The control plane is in      %s
 the GitOps repository in     %s
 and the daemon's settings in %s
 
@@ -112,7 +113,7 @@ func (i *initCommand) complete(folder string) error {
 		}
 	}
 	if problems := i.options.Check(); problems.Stops() {
-		return &settingsError{problemsError{"that cannot be begun with", problems}}
+		return &frame.SettingsError{ProblemsError: frame.ProblemsError{Summary: "that cannot be begun with", List: problems}}
 	}
 	return nil
 }
@@ -128,14 +129,14 @@ func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Da
 		return err
 	}
 	repositories := daemon.Repositories{
-		Options: o, Author: person(), When: time.Now(),
-		Credentials: func(context.Context) (git.Credentials, error) { return credentials(), nil },
+		Options: o, Author: frame.Person(), When: time.Now(),
+		Credentials: func(context.Context) (git.Credentials, error) { return frame.Credentials(), nil },
 	}
 	if err := repositories.Start(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {
-			return &hinted{err, "init fills empty repositories only; name others, or delete what is there"}
+			return frame.Hint(err, "init fills empty repositories only; name others, or delete what is there")
 		}
-		return elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
+		return frame.Elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}
-	return os.WriteFile(filepath.Join(folder, settingsFile), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(folder, frame.SettingsFile), []byte(text), 0o644)
 }

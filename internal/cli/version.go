@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
 )
 
 // build says what this program was made of.
@@ -21,18 +23,18 @@ type build struct {
 // not know it: the Dockerfile builds without the history. "" is for Go to say.
 var stampedVersion string
 
-func newVersion(a *app) *cobra.Command {
+func newVersion(a *frame.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              arguments(0, 0),
+		Args:              frame.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
-			return a.print(b, b.text)
+			return a.Print(b, b.text)
 		},
 	}
-	a.addOutput(c)
+	a.AddOutput(c)
 	return c
 }
 

@@ -1,0 +1,131 @@
+// Package audit has the commands that look at what was written, and say whether it is
+// what it should be.
+//
+// What the package keeps true: nothing is changed, and what cannot be found out is an
+// error, not a yes.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/verify"
+)
+
+// verifyCommand is what `fairlead verify` was asked to do.
+type verifyCommand struct {
+	*frame.App
+	repo, controlPlane string
+	maps               []string
+}
+
+// NewVerify makes the command.
+func NewVerify(a *frame.App) *cobra.Command {
+	v := &verifyCommand{App: a}
+	c := &cobra.Command{
+		Use:     "verify [COMMIT]",
+		GroupID: frame.GroupMain,
+		Short:   "Render a commit of the GitOps repository again, and compare",
+		Long: `Verify reads from a commit of the GitOps repository which commits its output was rendered
+from, renders it again from nothing, and compares every file. Without COMMIT it is what is
+checked out. It is run in a clone of the GitOps repository.
+
+It exits with 4 if something is different.`,
+		Example: `  fairlead verify                         what is checked out here
+  fairlead verify origin/prod             the head of a branch
+  fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
+		Args:              frame.Arguments(0, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.run(c.Context(), strings.Join(args, ""))
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&v.repo, "repo", "", "the GitOps repository: a `PATH` (default: the repository here)")
+	f.StringVar(&v.controlPlane, "control-plane", "", "read the control plane at a `PATH-or-URL` (default: where the record says)")
+	f.StringArrayVar(&v.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
+	a.AddOutput(c)
+	return c
+}
+
+func (v *verifyCommand) run(ctx context.Context, revision string) error {
+	maps, err := frame.Pairs("--map", "URL=PATH-or-URL", v.maps)
+	if err != nil {
+		return err
+	}
+	if v.repo == "" {
+		v.repo = "."
+	}
+	repo, err := git.Find(v.repo)
+	if err != nil {
+		return frame.Hint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+	}
+	if revision == "" {
+		revision = "HEAD"
+	}
+	commit, err := repo.Resolve(revision)
+	if err != nil {
+		return err
+	}
+	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
+		if v.controlPlane != "" {
+			base = v.controlPlane
+		}
+		return source.Open(ctx, source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials()})
+	})
+	if errors.Is(err, verify.ErrNoRecord) {
+		return frame.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.Print(results, func() string { return text(results) }); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Count > 0 {
+			return frame.ErrDiffers
+		}
+	}
+	return nil
+}
+
+// text shows results, a line for each and the files that differ below it.
+func text(results []verify.Result) string {
+	var b strings.Builder
+	for _, r := range results {
+		where := ""
+		if r.Folder != "" {
+			where = " in " + display.Visible(r.Folder)
+		}
+		if r.Count == 0 {
+			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, files(r.Files))
+			continue
+		}
+		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, files(r.Count))
+		for _, file := range r.Different {
+			fmt.Fprintf(&b, "  %s\n", display.Visible(file))
+		}
+		if more := r.Count - len(r.Different); more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+	}
+	return b.String()
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// checkedChain is the report on the order of promotion.
+type checkedChain struct {
+	// Inferred says what it was made of; "" if somebody has written it.
+	Inferred string         `json:"inferred,omitempty"`
+	External bool           `json:"external,omitempty"`
+	Stages   []checkedStage `json:"stages"`
+}
+
+// checkedStage is an environment in the order of promotion. Gates and proof are the
+// names of gates.
+type checkedStage struct {
+	Environment string   `json:"environment"`
+	After       []string `json:"after,omitempty"`
+	Queue       string   `json:"queue"`
+	Gates       []string `json:"gates,omitempty"`
+	Proof       []string `json:"proof,omitempty"`
+}
+
+// chain reads what the base says about promotion, and what the environments' own
+// branches say.
+func (k *checkCommand) chain(ctx context.Context, names []string, all found) (checkedChain, error) {
+	base, err := k.source.Base(ctx)
+	if err != nil {
+		return checkedChain{}, err
+	}
+	chain, problems := model.NewChain(base.Progress, base.Environments, nil)
+	if chain.Inferred != "" { // nobody has written anything wrong, and the settings may know better
+		for i := range problems {
+			problems[i].Warning = true
+		}
+	}
+	problems = append(problems, base.Progress.Problems...)
+	report := checkedChain{Inferred: chain.Inferred, External: chain.External, Stages: []checkedStage{}}
+	for _, s := range chain.Stages {
+		gates, proof, wrong := gate.ForStage(s)
+		problems = append(problems, wrong...)
+		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), namesOf(gates), namesOf(proof)})
+	}
+	all.addNew("", k.severe(problems.Sorted()))
+	for _, name := range names {
+		own, err := k.progress(ctx, name)
+		if err != nil {
+			return report, err
+		}
+		all.addNew(name, k.severe(own))
+	}
+	return report, nil
+}
+
+// progress gives the problems of what an environment's branch says about promotion.
+func (k *checkCommand) progress(ctx context.Context, name string) (problem.List, error) {
+	read, _, err := k.source.ReadAt(ctx, name, source.Revisions{})
+	var problems problem.List
+	for _, l := range read.Layers {
+		if l.Kind == model.Env {
+			problems = append(problems, k.parser.Progress(name, l).Problems...)
+		}
+	}
+	return problems, err
+}
+
+func queueText(q model.Queue) string {
+	if q.Policy == model.Batch {
+		return fmt.Sprintf("%s %s", q.Policy, q.Every)
+	}
+	return q.Policy
+}
+
+func namesOf(set gate.Set) []string {
+	var names []string
+	for _, g := range set.Gates {
+		names = append(names, g.Name())
+	}
+	return names
+}
+
+// text says the order in a line; "" if there is nothing to say.
+func (c checkedChain) text() string {
+	if c.External {
+		return "promotion: others promote commits\n"
+	}
+	if len(c.Stages) == 0 || len(c.Stages) == 1 && c.Inferred != "" {
+		return ""
+	}
+	var parts []string
+	for i, s := range c.Stages {
+		straight := i == 0 && len(s.After) == 0 || i > 0 && len(s.After) == 1 && s.After[0] == c.Stages[i-1].Environment
+		switch {
+		case straight:
+			parts = append(parts, s.Environment)
+		case len(s.After) == 0:
+			parts = append(parts, s.Environment+" (after none)")
+		default:
+			parts = append(parts, s.Environment+" (after "+display.Enumerate(s.After, "and")+")")
+		}
+	}
+	text := "promotion: " + strings.Join(parts, " → ")
+	if c.Inferred != "" {
+		text += ", by " + c.Inferred
+	}
+	return display.Visible(text) + "\n"
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/drift"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// ofTwo reports whether the sides are of two environments.
+func (d *diffCommand) ofTwo(sides [2]side) bool {
+	a, b := sides[0].environment, sides[1].environment
+	return d.environment == "" && a != "" && b != "" && a != b
+}
+
+// drift says what differs between two environments, and why.
+func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
+	var made [2]source.Rendered
+	var both [2]drift.Side
+	var failed []string
+	var problems problem.List
+	for i, s := range sides {
+		var err error
+		if made[i], err = s.in.render(ctx, s.environment, s.at); err != nil {
+			return err
+		}
+		if made[i].Problems.Stops() {
+			failed, problems = append(failed, s.environment), append(problems, made[i].Problems...)
+		}
+		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree, Base: baseOf(made[i])}
+	}
+	if failed != nil {
+		return &frame.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems", List: problems.Sorted()}
+	}
+	if err := d.ahead(ctx, &both); err != nil {
+		return err
+	}
+	report := drift.Of(both[0], both[1])
+	full := diffReport{Environments: []difference{}, Drift: &report}
+	if d.unified {
+		full.Unified = d.lines(made[0].Tree, made[1].Tree)
+	}
+	if err := d.show(full); err != nil {
+		return err
+	}
+	return d.differs(!report.Empty())
+}
+
+// baseOf gives the commit of the base that an environment was rendered from.
+func baseOf(r source.Rendered) string {
+	for _, c := range r.Commits {
+		if c.Layer == "base" {
+			return c.Commit
+		}
+	}
+	return ""
+}
+
+// maxAhead bounds the commits between two of the base.
+const maxAhead = 1000
+
+// ahead finds the commits of the base that one side has and the other has not.
+func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
+	if both[0].Base == both[1].Base || both[0].Base == "" || both[1].Base == "" {
+		return nil
+	}
+	base, err := d.source.Base(ctx)
+	if err != nil || base.Repo == nil {
+		return err
+	}
+	for i := range both {
+		commits, err := base.Repo.Between(both[1-i].Base, both[i].Base, maxAhead)
+		if err != nil {
+			return err
+		}
+		for _, c := range commits {
+			title, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: title})
+		}
+	}
+	return nil
+}
+
+// maxSummary bounds what is written of an environment into the summary of a job, which
+// takes a megabyte.
+const maxSummary = 100_000
+
+// summarize prints the report, and adds it to the summary of a job of GitHub Actions.
+func (d *diffCommand) summarize(r diffReport) error {
+	fmt.Fprint(d.Out, r.text())
+	file := os.Getenv("GITHUB_STEP_SUMMARY")
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	if _, err := f.WriteString(r.markdown()); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return f.Close()
+}
+
+// markdown gives the report for a page of the forge.
+func (r diffReport) markdown() string {
+	var b strings.Builder
+	b.WriteString("## What changes\n")
+	if len(r.Environments) == 0 && r.Drift == nil {
+		b.WriteString("\nNothing.\n")
+	}
+	if r.Drift != nil {
+		b.WriteString("\n")
+		for line := range strings.Lines(r.Drift.Text()) { // as code, in which nothing is followed
+			b.WriteString("    " + display.Visible(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+	}
+	for _, e := range r.Environments {
+		fmt.Fprintf(&b, "\n### %s\n\n", e.Environment)
+		if e.Report == nil {
+			b.WriteString("Problems stop it; its output would stay as it is.\n")
+			continue
+		}
+		b.WriteString(strings.TrimSpace(e.Report.Markdown(maxSummary)) + "\n")
+	}
+	return b.String()
+}

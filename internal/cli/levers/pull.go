@@ -1,0 +1,109 @@
+package levers
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/lever"
+)
+
+func newApprove(a *frame.App) *cobra.Command {
+	s := newStation(a)
+	c := &cobra.Command{
+		Use:     "approve ENVIRONMENT [COMMIT]",
+		GroupID: frame.GroupPromotion,
+		Short:   "Say yes to a commit in an environment",
+		Long: `Approve writes an object of kind Approval to the branch of an environment, in a commit of
+yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
+that the environment waits for. Git believes what an author says of himself; where that is
+not enough, let people approve pull requests.`,
+		Example: `  fairlead approve prod
+  fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
+		Args:              frame.Arguments(1, 2),
+		ValidArgsFunction: s.complete(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, err := s.ready(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				return s.done(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
+			}
+			chain, err := s.chain(c.Context())
+			if err != nil {
+				return err
+			}
+			return s.done(d.Approve(c.Context(), args[0], "", s.reason, chain))
+		},
+	}
+	c.Flags().SortFlags = false
+	s.addURL(c)
+	s.addWriting(c, "")
+	return c
+}
+
+func newHold(a *frame.App) *cobra.Command {
+	s := newStation(a)
+	return s.onEnvironment(&cobra.Command{
+		Use:   "hold ENVIRONMENT",
+		Short: "Keep an environment at its commit",
+		Long: `Hold writes an object of kind Hold to the branch of an environment. Nothing is promoted to
+it from then on, until fairlead release takes it away; what it has goes on as it is.`,
+		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
+	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
+		if err := s.needs("a hold"); err != nil {
+			return lever.Result{}, err
+		}
+		return d.Hold(ctx, environment, s.reason)
+	})
+}
+
+func newRelease(a *frame.App) *cobra.Command {
+	s := newStation(a)
+	return s.onEnvironment(&cobra.Command{
+		Use:     "release ENVIRONMENT",
+		Short:   "Take away the hold of an environment",
+		Long:    `Release removes what fairlead hold, or fairlead rollback, has written.`,
+		Example: `  fairlead release stage`,
+	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
+		return d.Release(ctx, environment, s.reason)
+	})
+}
+
+func newRollback(a *frame.App) *cobra.Command {
+	s := newStation(a)
+	to := ""
+	c := s.onEnvironment(&cobra.Command{
+		Use:   "rollback ENVIRONMENT",
+		Short: "Give an environment back an older commit, and keep it there",
+		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
+record, and a hold beside it, in one commit: it stays there until fairlead release. Without
+--to it is the last one that it had before and that is older. What the environment went
+back behind counts as proven no more.`,
+		Example: `  fairlead rollback stage --reason "checkout is slow"
+  fairlead rollback stage --to 4be1c2d --reason "the last good one"`,
+	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
+		if err := s.needs("a rollback"); err != nil {
+			return lever.Result{}, err
+		}
+		return d.Rollback(ctx, lever.Rollback{Environment: environment, To: to, Reason: s.reason})
+	})
+	c.Flags().StringVar(&to, "to", "", "the `commit` to go back to")
+	return c
+}
+
+// onEnvironment completes a command that pulls one lever of one environment.
+func (s *station) onEnvironment(c *cobra.Command, pull func(context.Context, *lever.Desk, string) (lever.Result, error)) *cobra.Command {
+	c.GroupID, c.Args, c.ValidArgsFunction = frame.GroupPromotion, frame.Arguments(1, 1), s.complete(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		d, err := s.ready(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return s.done(pull(c.Context(), d, args[0]))
+	}
+	s.addWriting(c, "")
+	return c
+}

@@ -1,0 +1,185 @@
+package levers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// watch is `fairlead status` that goes on.
+type watch struct {
+	*station
+	every time.Duration
+	// ticks gives the times at which to look again, and how to end them.
+	ticks func(time.Duration) (<-chan time.Time, func())
+}
+
+func ticker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
+
+func newStatus(a *frame.App) *cobra.Command {
+	w := &watch{station: newStation(a), ticks: ticker}
+	again := false
+	c := &cobra.Command{
+		Use:     "status",
+		GroupID: frame.GroupPromotion,
+		Short:   "Show how far commits have got",
+		Long: `Status shows the environments in the order of promotion: which commit of the base each has
+and since when, how that fares, how many commits the base has had since, and what comes
+next or why nothing does. It looks itself, with the settings, and changes nothing; or it
+asks a daemon.
+
+An environment's commit is unmerged, rolling-out, failed or proven.`,
+		Example: `  fairlead status
+  fairlead status --watch --url http://fairlead.example.com:8080`,
+		Args:              frame.Arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if again && w.every < time.Second {
+				return frame.Usagef("a second is the least", "--interval %s is too short", w.every)
+			}
+			return w.run(c.Context(), again)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
+	f.DurationVar(&w.every, "interval", 10*time.Second, "`time` between two looks of --watch")
+	w.addLooking(c)
+	return c
+}
+
+// addLooking gives a command the flags of one that only looks.
+func (s *station) addLooking(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	s.addURL(c)
+	c.Flags().StringVar(&s.config, "config", "", "settings `file` (default: "+frame.SettingsFile+")")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	s.AddOutput(c)
+}
+
+// run shows the chain once, or until ctx ends.
+func (w *watch) run(ctx context.Context, again bool) error {
+	who, err := w.facts(ctx)
+	if err != nil {
+		return err
+	}
+	defer who.Close()
+	if !again {
+		chain, err := who.Chain(ctx)
+		if err != nil {
+			return err
+		}
+		return w.show(chain)
+	}
+	tick, stop := w.ticks(w.every)
+	defer stop()
+	for {
+		chain, err := who.Chain(ctx)
+		if ctx.Err() != nil { // that is how it ends
+			return nil
+		}
+		w.draw(chain, err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
+
+// draw shows the chain in the place of what was shown before. What goes wrong is shown
+// too, and is over with the next look.
+func (w *watch) draw(chain status.Chain, err error) {
+	if w.Out.Terminal && w.Format == "text" {
+		fmt.Fprint(w.Out, "\x1b[H\x1b[2J")
+	}
+	if err == nil {
+		err = w.show(chain)
+	}
+	w.Report(err)
+}
+
+// show prints the chain. Problems are an error, for nothing moves then.
+func (s *station) show(chain status.Chain) error {
+	if err := s.Print(chain, func() string { return chainText(chain, s.now()) }); err != nil {
+		return err
+	}
+	if chain.Problems.Stops() {
+		return frame.NewProblemsError(chain.Problems)
+	}
+	return nil
+}
+
+// chainText shows the chain as a table.
+func chainText(c status.Chain, now time.Time) string {
+	var b strings.Builder
+	switch {
+	case c.External:
+		b.WriteString("Others promote commits here; fairlead only renders.\n")
+	case c.Inferred != "":
+		fmt.Fprintf(&b, "Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+	}
+	if len(c.Stages) == 0 {
+		return b.String()
+	}
+	rows := [][]string{{"ENVIRONMENT", "COMMIT", "AGE", "STATE", "BEHIND", "NEXT"}}
+	for _, s := range c.Stages {
+		commit, age := "-", "-"
+		if s.Commit != "" {
+			commit = promote.Short(s.Commit)
+		}
+		if !s.Since.IsZero() {
+			age = display.Age(now.Sub(s.Since))
+		}
+		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), nextText(s.Next)})
+	}
+	return b.String() + display.Table(rows)
+}
+
+// word says in one word how the commit of an environment fares.
+func word(s status.Stage) string {
+	switch {
+	case s.Commit == "":
+		return "empty"
+	case s.Next.State == promote.Stopped:
+		return "stopped"
+	case s.Proof.Status == gate.Fail:
+		return "failed"
+	case !s.Merged:
+		return "unmerged"
+	case s.Proof.Status == gate.Pass:
+		return "proven"
+	}
+	return "rolling-out"
+}
+
+// nextText says what comes next, or why nothing does.
+func nextText(d promote.Decision) string {
+	what := ""
+	if d.To != "" {
+		what = promote.Short(d.To) + " "
+	}
+	switch d.State {
+	case promote.Moves:
+		return what + "now"
+	case promote.Waiting:
+		return what + "waits: " + d.Verdict.Reason
+	case promote.Held:
+		return what + d.Verdict.Reason
+	case promote.Stopped:
+		return d.Verdict.Reason
+	}
+	return "- " + d.Verdict.Reason
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// TestPromotionDocs: what docs/promotion.md shows is what is understood.
+func TestPromotionDocs(t *testing.T) {
+	page := read(t, "../../docs/promotion.md")
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(blocks) < 9 {
+		t.Fatalf("there are %d examples", len(blocks))
+	}
+	for _, m := range blocks {
+		text := strings.ReplaceAll(m[1], "9f31c07d2c…", "9f31c07d2c")
+		if !strings.HasPrefix(text, "apiVersion:") {
+			item := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
+			text = "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: main}\nspec:\n  environments:\n  - name: dev\n    proof:\n    - " + item + "\n"
+		}
+		files, err := tree.FromFiles(map[string][]byte{"a.yaml": []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := model.NewParser().Progress("", model.Layer{Kind: model.Base, Name: "base", Files: files})
+		problems := p.Problems
+		for _, promotion := range p.Promotions {
+			for _, s := range promotion.Stages {
+				_, _, wrong := gate.ForStage(s)
+				problems = append(problems, wrong...)
+			}
+		}
+		if len(problems) > 0 || len(p.Promotions)+len(p.Freezes) != 1 {
+			t.Errorf("%s\ngives %v", text, problems)
+		}
+	}
+}

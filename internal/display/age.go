@@ -1,0 +1,23 @@
+package display
+
+import (
+	"fmt"
+	"time"
+)
+
+// Age writes how long ago, or how long until, in one number: "45s", "12m", "3h", "9d".
+func Age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = d.Abs(); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 2*day:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d/day))
+}
+
+// Moment writes a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
+func Moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 MST") }

@@ -1,0 +1,131 @@
+package drift
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxTitles bounds the commits that are shown, shownNames the names of a finding.
+const (
+	maxTitles  = 10
+	shownNames = 5
+)
+
+// Text is the report for a terminal: a line for each topic, and then what is in them.
+// Texts of the control plane are as they are; whoever prints it makes them harmless.
+func (r Report) Text() string {
+	if r.Empty() {
+		return fmt.Sprintf("%s and %s do not differ\n", r.From, r.To)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s → %s\n", r.From, r.To)
+	if r.Base != nil {
+		fmt.Fprintf(&b, "  base commit: %s\n", r.Base.summary(r))
+	}
+	for _, t := range r.Topics {
+		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.summary(r))
+	}
+	if r.Shared > 0 {
+		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, plural(r.Shared, "assignment"))
+	}
+	r.Base.text(&b, r)
+	for _, t := range r.Topics {
+		fmt.Fprintf(&b, "\n%s\n", t.Name)
+		for _, f := range t.Findings {
+			f.text(&b)
+		}
+	}
+	return b.String()
+}
+
+func (c *Base) summary(r Report) string {
+	var parts []string
+	for _, side := range []struct {
+		name    string
+		commits []Commit
+	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
+		if n := len(side.commits); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, plural(n, "commit")))
+		}
+	}
+	if parts == nil {
+		return fmt.Sprintf("%s has %s, %s has %s", r.From, short(c.From), r.To, short(c.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// text lists the commits that one side has; nothing if both have the same.
+func (c *Base) text(b *strings.Builder, r Report) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nbase commit\n  %s has %s, %s has %s\n", r.From, short(c.From), r.To, short(c.To))
+	for _, side := range []struct {
+		name    string
+		commits []Commit
+	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
+		for _, one := range side.commits[:min(len(side.commits), maxTitles)] {
+			fmt.Fprintf(b, "  only in %s: %s %s\n", side.name, short(one.ID), one.Title)
+		}
+		if more := len(side.commits) - maxTitles; more > 0 {
+			fmt.Fprintf(b, "  only in %s: and %d more\n", side.name, more)
+		}
+	}
+}
+
+func short(commit string) string {
+	if commit == "" {
+		return "none"
+	}
+	return commit[:min(len(commit), 7)]
+}
+
+// summary counts what is in one environment only, and what differs.
+func (t Topic) summary(r Report) string {
+	counts := map[string]int{}
+	for _, f := range t.Findings {
+		counts[f.Only] += f.Count
+	}
+	var parts []string
+	for _, name := range []string{r.From, r.To} {
+		if n := counts[name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d only in %s", n, name))
+		}
+	}
+	if counts[""] > 0 {
+		changes := 0
+		for _, f := range t.Findings {
+			if f.Only == "" {
+				changes++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s in %s", plural(changes, "difference"), plural(counts[""], "place")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f Finding) text(b *strings.Builder) {
+	what := f.Change
+	if f.Only != "" {
+		what = "only in " + f.Only
+	}
+	names := strings.Join(f.Names[:min(len(f.Names), shownNames)], ", ")
+	switch more := f.Count - min(len(f.Names), shownNames); {
+	case names == "":
+		fmt.Fprintf(b, "  %s: %d\n", what, f.Count)
+	case more > 0:
+		fmt.Fprintf(b, "  %s: %d, %s and %d more\n", what, f.Count, names, more)
+	default:
+		fmt.Fprintf(b, "  %s: %s\n", what, names)
+	}
+	if f.Because != "" {
+		fmt.Fprintf(b, "      %s\n", f.Because)
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,83 @@
+package lever
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/status"
+)
+
+// Hold keeps an environment at its commit until it is released.
+func (d *Desk) Hold(ctx context.Context, environment, reason string) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		c := change{
+			lever: holding, environment: environment, because: reason,
+			title: "Hold " + environment, says: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
+		}
+		text, err := write("Hold", "hold", holdSpec{reason})
+		c.files = map[string][]byte{holdFile(v.branch.Folder): text}
+		return c, err
+	})
+}
+
+// Release takes away the hold of an environment. One that was not written by a lever
+// has to be taken away by hand.
+func (d *Desk) Release(ctx context.Context, environment, reason string) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		c := change{lever: releasing, environment: environment, because: reason, title: "Release " + environment, says: environment + " is not held any more"}
+		holds := v.branch.Progress.Holds
+		if len(holds) == 0 {
+			c.says = environment + " is not held"
+			return c, nil
+		}
+		file := holdFile(v.branch.Folder)
+		for _, h := range holds {
+			if h.Pos.File != file {
+				return c, refuse("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
+			}
+		}
+		c.files = map[string][]byte{file: nil}
+		return c, nil
+	})
+}
+
+// Approve says yes to a commit of the base in an environment: to a revision, or, if that
+// is "", to the one that the environment waits for.
+func (d *Desk) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		commit, err := v.wanted(Promotion{Environment: environment, Commit: revision, Known: known}, "")
+		if err != nil {
+			return change{}, err
+		}
+		what := promote.Short(commit)
+		if !v.history.Has(commit) {
+			return change{}, refuse("", "commit %s is not on the base's branch", what)
+		}
+		c := change{
+			lever: approving, environment: environment, to: commit, because: reason,
+			title: fmt.Sprintf("Approve %s for %s", what, environment),
+			says:  fmt.Sprintf("%s approves %s for %s", d.Author.Email, what, environment),
+		}
+		name := approvalName(commit, d.Author.Email)
+		file := approvalFile(v.branch.Folder, name)
+		if given(v.branch.Progress.Approvals, file, commit) {
+			c.says = fmt.Sprintf("%s has approved %s for %s already", d.Author.Email, what, environment)
+			return c, nil
+		}
+		text, err := write("Approval", name, approvalSpec{commit, reason})
+		c.files = map[string][]byte{file: text}
+		return c, err
+	})
+}
+
+// given reports whether an approval of a commit is in a file already: if it were written
+// again with another reason, it would be newer and say no more.
+func given(all []*model.Approval, file, commit string) bool {
+	return slices.ContainsFunc(all, func(a *model.Approval) bool {
+		return a.Pos.File == file && a.Commit != "" && strings.HasPrefix(commit, a.Commit)
+	})
+}
