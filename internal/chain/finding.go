@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -34,6 +35,7 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 			var err error
 			if f, err = m.answer(ctx, s, need, f); err != nil {
 				s.fail(fmt.Errorf("%s: %w", need.Key, err))
+				f = withAnswer(f, need.Key, gate.Answer{Reason: err.Error()})
 			}
 		}
 		if !more {
@@ -46,8 +48,11 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 // answer finds out one thing.
 func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.Facts) (gate.Facts, error) {
 	switch need.Kind {
-	case gate.OfBase: // it is known already
-		return f, nil
+	case gate.OfBase, gate.Dispatch: // what a workflow has come to is written there
+		said, err := m.statements(ctx, m.Remotes.ControlPlane(), f.Commit)
+		if f.Base = said; err != nil || need.Kind == gate.OfBase {
+			return f, err
+		}
 	case gate.OfOutput:
 		return m.ofOutput(ctx, s, f)
 	case gate.Clusters:
@@ -65,15 +70,21 @@ func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.
 	} else {
 		a, err = m.workflow(ctx, need, f)
 	}
-	answers := map[string]gate.Answer{}
-	for key, known := range f.Answers {
-		answers[key] = known
-	}
 	if err == nil {
-		answers[need.Key] = a
+		f = withAnswer(f, need.Key, a)
 	}
-	f.Answers = answers
 	return f, err
+}
+
+// withAnswer gives facts with one more answer.
+func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
+	answers := maps.Clone(f.Answers)
+	if answers == nil {
+		answers = map[string]gate.Answer{}
+	}
+	answers[key] = a
+	f.Answers = answers
+	return f
 }
 
 // maxSame bounds how many commits of an output branch are asked about that hold the
@@ -105,9 +116,35 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 		}
 	}
 	if before != "" {
-		f.Before, err = m.statements(ctx, s.output.remote, before)
+		f.Before, err = m.saidBefore(ctx, s, before, f.Result)
 	}
 	return f, err
+}
+
+// past is what was said of an output that another one has followed, when there was
+// something new to hear of that.
+type past struct {
+	commit      string
+	said, since []gate.Statement
+}
+
+// saidBefore gives what was said of the output before. Who has spoken of it matters
+// only when somebody speaks of the one that followed, so it is asked again only then.
+func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, since []gate.Statement) ([]gate.Statement, error) {
+	m.mu.Lock()
+	known := m.pasts[s.spec.Name]
+	m.mu.Unlock()
+	if known.commit == commit && slices.Equal(known.since, since) {
+		return known.said, nil
+	}
+	said, err := m.statements(ctx, s.output.remote, commit)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pasts[s.spec.Name] = past{commit, said, since}
+	return said, nil
 }
 
 // line gives the head of an output branch with the commits before it that hold the same
@@ -204,41 +241,58 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	if !ok {
 		return f, nil
 	}
-	if author, err := m.authorOf(ctx, f.Commit); err != nil {
-		return f, err
-	} else if author != "" {
-		f.Authors = append(slices.Clone(f.Authors), author)
+	given := len(f.Approvals)
+	if f.Pull != nil {
+		all, err := approver.Approvals(ctx, f.Pull.Number)
+		if err != nil {
+			return f, err
+		}
+		pull := *f.Pull
+		pull.Approvals = nil
+		for _, a := range all {
+			pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number)})
+		}
+		f.Pull, given = &pull, given+len(all)
 	}
-	if f.Pull == nil {
+	if given == 0 { // nobody's login is looked at
 		return f, nil
 	}
-	given, err := approver.Approvals(ctx, f.Pull.Number)
-	if err != nil {
-		return f, err
+	author, err := m.authorOf(ctx, f.Commit)
+	if author != "" {
+		f.Authors = append(slices.Clone(f.Authors), author)
 	}
-	pull := *f.Pull
-	pull.Approvals = nil
-	for _, a := range given {
-		pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number)})
-	}
-	f.Pull = &pull
-	return f, nil
+	return f, err
 }
 
-// authorOf gives the login of who wrote a commit of the base, where the forge knows.
+// authorOf gives the login of who wrote a commit of the base, where the forge knows. A
+// commit keeps its author.
 func (m *Mover) authorOf(ctx context.Context, commit string) (string, error) {
+	m.mu.Lock()
+	known, ok := m.logins[commit]
+	m.mu.Unlock()
 	remote := m.Remotes.ControlPlane()
-	if remote == nil {
-		return "", nil
+	if ok || remote == nil {
+		return known, nil
 	}
 	f, err := remote.Forge()
 	if err != nil {
 		return "", err
 	}
-	if approver, ok := f.(forge.Approver); ok {
-		return approver.AuthorOf(ctx, commit)
+	approver, ok := f.(forge.Approver)
+	if !ok {
+		return "", nil
 	}
-	return "", nil
+	login, err := approver.AuthorOf(ctx, commit)
+	if err != nil || login == "" { // somebody may still open an account with that address
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.logins) > maxAnswers {
+		clear(m.logins)
+	}
+	m.logins[commit] = login
+	return login, nil
 }
 
 func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
@@ -281,8 +335,8 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	a.URL = need.URL
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.answers == nil || len(m.answers) > maxAnswers {
-		m.answers = map[string]gate.Answer{}
+	if len(m.answers) > maxAnswers {
+		clear(m.answers)
 	}
 	m.answers[need.URL] = a
 	return a
@@ -330,9 +384,6 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 	if len(s.enterGates.Gates) == 0 {
 		return nil
 	}
-	if f.Base, err = m.statements(ctx, m.Remotes.ControlPlane(), f.Commit); err != nil {
-		return err
-	}
 	if f.Approvals, err = approvals(s.branch, f.Commit); err != nil {
 		return err
 	}
@@ -340,7 +391,7 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 		return err
 	}
 	if s.spec.Record == byPull {
-		f.Pull, err = m.recordPull(ctx, s)
+		f.Pull, err = m.recordPull(ctx, s, f.Commit)
 	}
 	return err
 }
@@ -415,9 +466,6 @@ type memory struct {
 func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool, error) {
 	m.mu.Lock()
 	if m.proven[s.spec.Name].head != s.branch.Head {
-		if m.proven == nil {
-			m.proven = map[string]memory{}
-		}
 		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
 	}
 	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at

@@ -64,13 +64,24 @@ type Mover struct {
 	said         map[string]*remotes.Said // by environment
 	answers      map[string]gate.Answer   // of HTTP needs
 	proven       map[string]memory        // by environment
+	pasts        map[string]past          // by environment
+	logins       map[string]string        // of authors, by commit
+	heard        map[place]*hearing       // in this look
 	next         time.Time                // when to look though nothing moves; zero for never
 	idle         int                      // looks in a row that found the same
 	last         string                   // what the last look found
+	levers       map[string]bool          // by commit of the base, whether it is one of a lever
+	complained   string                   // the problem that was logged last
+	failures     map[string]string        // by environment, that were logged last
 }
 
 // New makes a Mover.
-func New(o Options) *Mover { return &Mover{Options: o, said: map[string]*remotes.Said{}} }
+func New(o Options) *Mover {
+	return &Mover{
+		Options: o, said: map[string]*remotes.Said{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
+		pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
+	}
+}
 
 // maxLine bounds how far back the base's branch is looked at.
 const maxLine = 10_000
@@ -97,7 +108,7 @@ func (m *Mover) Merges(ctx context.Context, src *source.Source) (map[string]stri
 // Due reports whether to look though no reference has moved: it is time, or somebody has
 // told us something.
 func (m *Mover) Due(woken bool) bool {
-	return !m.next.IsZero() && (woken || !m.Now().Before(m.next))
+	return woken || !m.next.IsZero() && !m.Now().Before(m.next)
 }
 
 // Move finds out how far commits have got, and takes them further. It comes when a cycle
@@ -105,10 +116,11 @@ func (m *Mover) Due(woken bool) bool {
 // says that there is something to do though no reference moves.
 func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
 	if m.Settings.Promotion != managed {
+		m.Store.SetChain(status.Chain{External: true, Checked: m.Now()})
 		return false
 	}
 	m.source, m.environments, m.next = src, environments, time.Time{}
-	shown, err := m.look(ctx)
+	shown, moved, err := m.look(ctx)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -120,41 +132,42 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 	}
 	shown.Checked = m.Now()
 	m.Store.SetChain(shown)
-	return m.Settings.Write && slices.ContainsFunc(shown.Stages, func(s status.Stage) bool { return s.Next.State == promote.Moves })
+	return moved
 }
 
 // managed is the setting that has commits moved.
 const managed = "managed"
 
-// look looks at all environments once, and does what is to be done.
-func (m *Mover) look(ctx context.Context) (status.Chain, error) {
+// look looks at all environments once, and does what is to be done. moved says that one
+// was given another commit by a push of ours, of which its remote tells nothing new.
+func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err error) {
 	base, err := m.source.Base(ctx)
 	if err != nil {
-		return status.Chain{}, err
+		return status.Chain{}, false, err
 	}
 	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
-	shown := status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
+	shown = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
 	problems = append(problems, base.Progress.Problems...)
 	if chain.External || base.Repo == nil {
 		shown.Problems = problems.Sorted()
-		return shown, nil
+		return shown, false, nil
 	}
 	all, more := m.standings(chain, base)
 	problems = append(problems, more...)
 	shown.Problems = problems.Sorted()
+	m.sayProblems(shown.Problems)
 	if problems.Stops() {
-		m.sayProblems(shown.Problems)
-		return shown, nil
+		return shown, false, nil
 	}
 	h, err := m.line(ctx, base, all)
 	if err != nil {
-		return shown, err
+		return shown, false, err
 	}
 	m.eachStanding(all, func(s *standing) { m.stand(ctx, s, h) })
 	m.remember(ctx, all, h)
 	decisions, err := m.decide(ctx, all, h)
 	if err != nil {
-		return shown, err
+		return shown, false, err
 	}
 	for i, s := range all {
 		if s.err == nil { // or else something that is to be remembered may not be written yet
@@ -162,14 +175,17 @@ func (m *Mover) look(ctx context.Context) (status.Chain, error) {
 				s.fail(err)
 			}
 		}
+		m.sayFailure(s)
+		moved = moved || s.moved
 		shown.Stages = append(shown.Stages, s.report(decisions[i], h))
 	}
 	m.plan(all, shown.Stages)
-	return shown, nil
+	return shown, moved, nil
 }
 
 // standings makes the stages of a chain, of which nothing is found out yet.
 func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
+	clear(m.heard)
 	var problems problem.List
 	all := make([]*standing, len(chain.Stages))
 	for i, s := range chain.Stages {
@@ -186,14 +202,30 @@ func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, pro
 	return all, problems
 }
 
-// sayProblems says that nothing is promoted, and why.
+// sayProblems says that nothing is promoted, and why: once, until it is another problem.
 func (m *Mover) sayProblems(problems problem.List) {
-	for _, p := range problems {
-		if !p.Warning {
-			m.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
-			return
-		}
+	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning })
+	if i < 0 {
+		m.complained = ""
+		return
 	}
+	p := problems[i]
+	if p.String() != m.complained {
+		m.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
+	}
+	m.complained = p.String()
+}
+
+// sayFailure logs why a look has failed in one environment, if it did not before.
+func (m *Mover) sayFailure(s *standing) {
+	text := ""
+	if s.err != nil {
+		text = s.err.Error()
+	}
+	if text != "" && text != m.failures[s.spec.Name] {
+		m.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
+	}
+	m.failures[s.spec.Name] = text
 }
 
 // line reads the branches of all environments, and as much of the base's branch as
@@ -202,16 +234,15 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 	wanted := map[string]bool{}
 	for _, s := range all {
 		if err := m.readBranch(ctx, s); err != nil {
-			return promote.History{}, err
+			s.fail(err)
+			s.stage.Stopped = "its branch cannot be read: " + err.Error()
+			continue
 		}
 		if s.stage.Commit != "" {
 			wanted[s.stage.Commit] = true
 		}
 	}
-	line, err := base.Repo.FirstParents(base.Head, maxLine, func(commit string) bool {
-		delete(wanted, commit)
-		return len(wanted) == 0
-	})
+	line, err := m.promotable(base.Repo, base.Head, wanted)
 	return promote.NewHistory(line), err
 }
 
@@ -262,7 +293,7 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	outside := false
 	for i, s := range stages {
 		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.To, s.Next.Verdict.Reason)
-		outside = outside || all[i].err != nil || s.Next.State == promote.Waiting || s.Commit != "" && s.Proof.Status != gate.Pass
+		outside = outside || all[i].err != nil || all[i].unmerged || s.Next.State == promote.Waiting || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
 			if w := v.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
 				at = w
@@ -280,8 +311,12 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	m.next = at
 }
 
-// report says how far a stage has got.
+// report says how far a stage has got. What was decided and could not be done is waited
+// for.
 func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
+	if s.err != nil && d.State == promote.Moves {
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
+	}
 	r := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,
 		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,

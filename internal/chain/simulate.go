@@ -25,7 +25,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if base.Repo == nil {
 		return nil, fmt.Errorf("the base is a folder, and has no commits")
 	}
-	commit, err := base.Repo.Resolve(revision)
+	commit, err := Promotable(base.Repo, revision)
 	if err != nil {
 		return nil, err
 	}

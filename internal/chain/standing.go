@@ -34,6 +34,9 @@ type standing struct {
 	output place      // of the GitOps repository
 	mu     sync.Mutex
 	err    error // why something could not be found out
+	// moved says that we have given it another commit, and unmerged that we could not
+	// merge the pull request for that yet.
+	moved, unmerged bool
 
 	enterGates, running, soaking gate.Set
 }
@@ -256,11 +259,32 @@ func baseOf(r status.Environment) string {
 	return ""
 }
 
-// statements gives what was said of a commit; none where the forge does not tell.
+// hearing is what was said of a commit, once somebody has asked.
+type hearing struct {
+	once sync.Once
+	said []gate.Statement
+	err  error
+}
+
+// statements gives what was said of a commit; none where the forge does not tell. In one
+// look it is asked once: several environments may have the same commit.
 func (m *Mover) statements(ctx context.Context, r *remotes.Remote, commit string) ([]gate.Statement, error) {
 	if r == nil {
 		return nil, nil
 	}
+	key := place{remote: r, head: commit}
+	m.mu.Lock()
+	h := m.heard[key]
+	if h == nil {
+		h = &hearing{}
+		m.heard[key] = h
+	}
+	m.mu.Unlock()
+	h.once.Do(func() { h.said, h.err = hear(ctx, r, commit) })
+	return slices.Clone(h.said), h.err
+}
+
+func hear(ctx context.Context, r *remotes.Remote, commit string) ([]gate.Statement, error) {
 	f, err := r.Forge()
 	if err != nil {
 		return nil, err

@@ -51,12 +51,25 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 	if err := m.sayOnce(ctx, s, said); err != nil {
 		return err
 	}
-	if s.stage.Proof.Status != gate.Pass {
-		return nil
-	}
-	return m.sayOnce(ctx, s, forge.Status{
-		Context: proofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name,
+	return m.tellProof(ctx, s)
+}
+
+// tellProof remembers a proof on the commit of the base, and that it is one no more: the
+// last word counts when the environment has another commit.
+func (m *Mover) tellProof(ctx context.Context, s *standing) error {
+	said := forge.Status{Context: proofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
+	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.Statement) bool {
+		return st.Context == said.Context && st.Outcome == string(forge.Success)
 	})
+	switch status := s.stage.Proof.Status; {
+	case status != gate.Pass && !remembered:
+		return nil
+	case status == gate.Fail:
+		said.Outcome, said.Description = forge.Failure, "It has failed in "+s.spec.Name+" since"
+	case status != gate.Pass:
+		said.Outcome, said.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
+	}
+	return m.sayOnce(ctx, s, said)
 }
 
 // sayOnce sets a status of the commit that an environment has, if it is not so. One
@@ -65,11 +78,24 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 	i := slices.IndexFunc(s.facts.Base, func(st gate.Statement) bool { return st.Context == want.Context })
 	if i >= 0 {
 		is := s.facts.Base[i]
-		if is.Outcome == string(want.Outcome) && is.Description == want.Description && !is.When.Before(s.stage.Since) {
+		same := is.Outcome == string(want.Outcome) && is.Description == want.Description
+		if same && !is.When.Before(s.stage.Since) {
 			return nil
 		}
 		s.said.Forget(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
+			begun := saysPromoted
+			begun.Context = want.Context
+			if err := m.setStatus(ctx, s, begun); err != nil {
+				return err
+			}
+		}
 	}
+	return m.setStatus(ctx, s, want)
+}
+
+// setStatus sets a status of the commit that an environment has.
+func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
 	return m.Remotes.SetStatus(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
 }
 
@@ -100,6 +126,7 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 
 // moved notes that an environment was given another commit.
 func (m *Mover) moved(s *standing, d promote.Decision) {
+	s.moved = true
 	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "dropped", len(d.Drops))
 	m.Metrics.Promoted(s.spec.Name)
 	m.Moved(git.Normalize(m.Remotes.Place(s.branch.URL)))
@@ -123,7 +150,9 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	return o, e, nil
 }
 
-// recordMessage says what a commit of a record means. Its trailers are for machines.
+// recordMessage says what a commit of a record means. Its trailers are for machines. What
+// is proposed does not say why: that changes while people look at it, and their approvals
+// are of one commit.
 func recordMessage(s *standing, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.Short(d.To), s.spec.Name)
@@ -131,6 +160,17 @@ func recordMessage(s *standing, d promote.Decision) string {
 		subject, _, _ := strings.Cut(strings.TrimSpace(info.Message), "\n")
 		fmt.Fprintf(&b, "%s\n\n", subject)
 	}
+	if s.spec.Record != byPull {
+		b.WriteString(reasons(d) + "\n")
+	}
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", d.To, s.spec.Name)
+	return b.String()
+}
+
+// reasons says why an environment gets a commit, and which others it does not get for
+// that, a line each.
+func reasons(d promote.Decision) string {
+	var b strings.Builder
 	for _, part := range d.Verdict.Parts {
 		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
 	}
@@ -141,7 +181,6 @@ func recordMessage(s *standing, d promote.Decision) string {
 		}
 		fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
 	}
-	fmt.Fprintf(&b, "\nFairlead-Promoted: %s\nFairlead-Promotion: %s\n", d.To, s.spec.Name)
 	return b.String()
 }
 
@@ -153,11 +192,22 @@ func (m *Mover) recordBranch(s *standing) string {
 // recordMark is the mark of its pull request.
 func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
 
-// recordPull gives the open pull request of a record; nil if there is none.
-func (m *Mover) recordPull(ctx context.Context, s *standing) (*gate.Pull, error) {
+// recordPull gives the open pull request that proposes a commit; nil if there is none.
+// One that proposes another commit still has the approvals of that.
+func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.Pull, error) {
 	remote := m.Remotes.Of(s.branch.URL)
-	if remote == nil {
+	if remote == nil || remote.Mirror() == nil {
 		return nil, nil
+	}
+	head, err := remote.Mirror().Branch(m.recordBranch(s))
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if has, err := s.branch.CommitAt(head); err != nil || has != to {
+		return nil, err
 	}
 	f, err := remote.Forge()
 	if err != nil {
@@ -168,7 +218,7 @@ func (m *Mover) recordPull(ctx context.Context, s *standing) (*gate.Pull, error)
 		return nil, err
 	}
 	for _, p := range pulls {
-		if p.State == forge.Open {
+		if p.State == forge.Open && p.Commit == head {
 			return &gate.Pull{Number: p.Number, URL: p.URL}, nil
 		}
 	}
@@ -216,6 +266,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	m.Step("merge the pull request of the record")
 	switch err := merger.Merge(ctx, pull.Number, pull.Commit); {
 	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotYet):
+		s.unmerged = true
 		return nil
 	case err != nil:
 		return err

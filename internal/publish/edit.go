@@ -11,14 +11,19 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// Edit is a change of single files of a branch that people write in; all else stays.
+// Edit is a change of single files, or whole folders, of a branch that people write in;
+// all else stays.
 type Edit struct {
 	Branch string
 	Head   string // the commit that it is made on
 	// Files are what they are to hold, by path; nil removes one.
 	Files map[string][]byte
+	// Folders are what they are to hold, by path; "" is the root. Content that the branch
+	// has at the same path may be missing.
+	Folders map[string]tree.Tree
 	// Message is that of the commit. [Propose] finds its own commits by its last
 	// line, which is a trailer.
 	Message string
@@ -32,6 +37,9 @@ func (e Edit) commit(o Options) (*git.Commit, error) {
 		return nil, err
 	}
 	t := view.Tree
+	for _, folder := range slices.Sorted(maps.Keys(e.Folders)) {
+		t = replaceFolder(t, folder, e.Folders[folder])
+	}
 	for _, file := range slices.Sorted(maps.Keys(e.Files)) {
 		t = put(t, file, e.Files[file])
 	}

@@ -120,7 +120,11 @@ func (s *Source) Branch(ctx context.Context, env string) (Branch, error) {
 			return s.branch(ctx, e)
 		}
 	}
-	return Branch{Progress: &model.Progress{}}, nil
+	e, err := s.ephemeral(ctx, env)
+	if err != nil || e == nil || !e.Settled() {
+		return Branch{Progress: &model.Progress{}}, err
+	}
+	return s.branch(ctx, e.environment())
 }
 
 func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, error) {
@@ -148,10 +152,48 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	}
 	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
 	b.Progress = s.options.Parser.Progress(e.Name, layer)
+	if own, err := ignoredOwn(b, files); err != nil {
+		return b, err
+	} else if !own.IsEmpty() {
+		more := s.options.Parser.Progress(e.Name, model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: path.Join(b.Folder, OwnFolder)})
+		b.Progress = b.Progress.With(more)
+	}
 	if main := mainOf(s.options.Parser.Scan(e.Name, layer).BaseRepos); main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
 	return b, nil
+}
+
+// ignoredOwn gives what our commands have written into a branch and Flux is told to
+// ignore; files is what Flux would load.
+func ignoredOwn(b Branch, files tree.Tree) (tree.Tree, error) {
+	if !files.Sub(OwnFolder).IsEmpty() {
+		return tree.Tree{}, nil
+	}
+	view, err := b.Repo.View(b.Head)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	own := tree.FromEntries(view.Tree.Sub(path.Join(b.Folder, OwnFolder)).Entries())
+	return own, view.Err()
+}
+
+// CommitAt gives the commit that the record names at another head of the branch, as it is
+// written; "" if it names none.
+func (b Branch) CommitAt(head string) (string, error) {
+	view, err := b.Repo.View(head)
+	if err != nil {
+		return "", err
+	}
+	e, _ := view.Tree.Lookup(b.Record)
+	if err := view.Err(); err != nil {
+		return "", err
+	}
+	commit, err := promote.Commit(e.Data)
+	if err != nil { // it is none that we have written
+		return "", nil
+	}
+	return commit, nil
 }
 
 // WithCommit gives the text of the record with another commit of the base, which is in

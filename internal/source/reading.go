@@ -43,15 +43,16 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 // reading is one call of ReadAt.
 type reading struct {
 	*Source
-	env      string
-	at       Revisions
-	layers   []model.Layer
-	commits  []Commit
-	problems problem.List
+	env       string
+	at        Revisions
+	ephemeral *Ephemeral // nil if the environment is there to stay
+	layers    []model.Layer
+	commits   []Commit
+	problems  problem.List
 }
 
 func (r *reading) input() Input {
-	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits}
+	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits, Ephemeral: r.ephemeral}
 }
 
 // environment reads the environment's own branch.
@@ -65,6 +66,18 @@ func (r *reading) environment(ctx context.Context) error {
 		return err
 	}
 	r.problems = append(r.problems, problems...)
+	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
+		if r.ephemeral, err = r.Source.ephemeral(ctx, r.env); err != nil {
+			return err
+		}
+	}
+	if e := r.ephemeral; e != nil {
+		r.problems = append(r.problems, e.Problems...)
+		if !e.Settled() {
+			return nil
+		}
+		all = []*model.Environment{e.environment()}
+	}
 	var names []string
 	for _, e := range all {
 		names = append(names, e.Name)
@@ -73,7 +86,11 @@ func (r *reading) environment(ctx context.Context) error {
 		}
 		ref := e.ControlPlane
 		ref.Commit = r.at.Environment
-		return r.repository(ctx, layer, ref, &e.Object, r.at.Environment != "")
+		err := r.repository(ctx, layer, ref, &e.Object, r.at.Environment != "")
+		if r.ephemeral == nil && r.layers != nil {
+			r.astray(r.layers[0])
+		}
+		return err
 	}
 	hint := problem.DidYouMean(r.env, names)
 	if hint == "" && names != nil {
@@ -143,7 +160,7 @@ func (r *reading) unpromoted() error {
 func (r *reading) found() model.Found {
 	var all model.Found
 	for _, l := range r.layers {
-		f := r.options.Parser.Scan(r.env, l)
+		f := r.options.Parser.Scan(r.input().parsedAs(), l)
 		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)
 		all.Registrations = append(all.Registrations, f.Registrations...)
 	}
@@ -159,7 +176,7 @@ func (r *reading) workloads(ctx context.Context) error {
 	var wait sync.WaitGroup
 	room := make(chan struct{}, maxParallel)
 	for i, registration := range registrations {
-		parts[i] = reading{Source: r.Source, env: r.env}
+		parts[i] = reading{Source: r.Source, env: r.env, at: r.at}
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
@@ -189,7 +206,9 @@ func (r *reading) registration(ctx context.Context, registration *model.Registra
 			"its workloads are left out: there is no folder for them")
 		return nil
 	}
-	return r.repository(ctx, layer, registration.Workload, &registration.Object, false)
+	ref := registration.Workload
+	ref.Commit = r.at.Workloads[registration.Name]
+	return r.repository(ctx, layer, ref, &registration.Object, ref.Commit != "")
 }
 
 // unknownFolders reports --workload folders for registrations that do not exist.

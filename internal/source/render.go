@@ -29,17 +29,21 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 		return Rendered{}, fmt.Errorf("read environment %s: %w", env, err)
 	}
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
-	m, more := s.options.Parser.Parse(env, append(read.Layers, builtIn)...)
+	m, more := s.options.Parser.Parse(read.parsedAs(), append(read.Layers, builtIn)...)
 	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
 	if !hasLayers(read.Layers) {
 		for _, l := range read.Layers {
-			problems = append(problems, s.options.Parser.Scan(env, l).Problems...)
+			problems = append(problems, s.options.Parser.Scan(read.parsedAs(), l).Problems...)
 		}
 		r.Problems = problems.Sorted()
 		return r, ctx.Err()
 	}
 	stopped := problems.Stops() // something could not be read
 	problems = append(problems, more...)
+	if read.Ephemeral != nil {
+		m, more = read.Ephemeral.narrow(m)
+		r.Model, problems = m, append(problems, more...)
+	}
 	files, more := output.Environment(m, cache)
 	if stopped { // what is not there cannot be warned of: some of the model is missing
 		more = slices.DeleteFunc(more, func(p problem.Problem) bool { return p.Warning })

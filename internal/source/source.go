@@ -60,13 +60,18 @@ type Options struct {
 
 // Revisions are other commits than the control plane names; "" for those that it
 // names.
-type Revisions struct{ Base, Environment string }
+type Revisions struct {
+	Base, Environment string
+	// Workloads are those of registrations, by name.
+	Workloads map[string]string
+}
 
 // Input is what an environment is rendered from.
 type Input struct {
 	Environment string
 	Layers      []model.Layer
 	Commits     []Commit
+	Ephemeral   *Ephemeral // nil if the environment is there to stay
 }
 
 // Commit is where a layer came from: its repository and commit, or its folder.
@@ -87,6 +92,7 @@ type Source struct {
 
 	mu           sync.Mutex
 	environments *environments
+	ephemerals   *ephemerals
 	base         *Base
 	folders      map[commitFolder]tree.Tree
 	before       map[commitFolder]tree.Tree // those of the reading before the last Refresh
@@ -121,7 +127,7 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 // if it was used since the last Refresh.
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
-	s.environments, s.base, s.before, s.folders = nil, nil, s.folders, map[commitFolder]tree.Tree{}
+	s.environments, s.ephemerals, s.base, s.before, s.folders = nil, nil, nil, s.folders, map[commitFolder]tree.Tree{}
 	s.mu.Unlock()
 	s.repositories.reset(s.options)
 	if s.options.ControlPlane == "" {

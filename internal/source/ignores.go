@@ -1,0 +1,9 @@
+package source
+
+// Ignores reads patterns in the syntax of .gitignore, and gives what reports whether the
+// last one that matches a file, or a folder that it is in, is for it. Files are named
+// from the folder that the patterns are of.
+func Ignores(patterns string) func(file string) bool {
+	read := appendPatterns(nil, patterns, "")
+	return func(file string) bool { return ignored(file, read) }
+}
