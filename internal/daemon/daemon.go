@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
 	"github.com/fairlead-io/fairlead/internal/web"
 	"github.com/fairlead-io/fairlead/internal/webhook"
@@ -52,7 +54,12 @@ func Logger(s config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// Once runs one cycle, and gives what came of it.
+// maxSteps bounds how many cycles a run of [Once] has: each takes a commit one
+// environment further.
+const maxSteps = 20
+
+// Once runs one cycle, and another for each time that a commit got further, and gives
+// what came of it.
 func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
 	loop, err := newLoop(ctx, o, store, nil, inbox(o))
@@ -60,8 +67,17 @@ func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 		return status.Snapshot{}, err
 	}
 	defer loop.Close()
-	err = loop.Cycle(ctx)
+	for range maxSteps {
+		err = loop.Cycle(ctx)
+		if err != nil || !o.Settings.Write || !moves(store.Snapshot().Chain) {
+			break
+		}
+	}
 	return store.Snapshot(), err
+}
+
+func moves(c status.Chain) bool {
+	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Moves })
 }
 
 // inbox reads what clusters have reported to the last process.

@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/tree"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
@@ -55,6 +58,9 @@ func (r Repositories) Start(ctx context.Context) error {
 			return err
 		}
 		ready = append(ready, remote)
+	}
+	if controlPlane, err = r.promoted(controlPlane); err != nil {
+		return err
 	}
 	for i, branches := range [][]scaffold.Branch{controlPlane, gitOps} {
 		if err := r.fill(ctx, ready[i], branches); err != nil {
@@ -111,11 +117,42 @@ func makeBare(ctx context.Context, path string) error {
 	return nil
 }
 
+// promoted gives the environments that come after another the first commit of main, so
+// that what comes after it gets to them by promotion only. main is the first branch, and
+// the first environment the second.
+func (r Repositories) promoted(branches []scaffold.Branch) ([]scaffold.Branch, error) {
+	first, err := r.commit(branches[0]).ID()
+	if err != nil {
+		return nil, err
+	}
+	branches = slices.Clone(branches)
+	for i := 2; i < len(branches); i++ {
+		b := branches[i]
+		var files []tree.Entry
+		for _, e := range b.Files.Entries() {
+			if e.Name == promote.RecordFile {
+				text, err := promote.SetCommit(e.Data, first)
+				if err != nil {
+					return nil, fmt.Errorf("%s of %s: %w", e.Name, b.Name, err)
+				}
+				e = tree.File(e.Name, text)
+			}
+			files = append(files, e)
+		}
+		branches[i].Files = tree.FromEntries(files)
+	}
+	return branches, nil
+}
+
+func (r Repositories) commit(b scaffold.Branch) git.Commit {
+	return git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"}
+}
+
 // fill pushes all branches at once.
 func (r Repositories) fill(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
 	var commits []git.Commit
 	for _, b := range branches {
-		commits = append(commits, git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"})
+		commits = append(commits, r.commit(b))
 	}
 	pack, err := remote.Write(ctx, commits...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package levers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,20 +240,32 @@ func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look
 }
 
 // read understands what was said of a commit in the context that Kalypso's workflows
-// and ours use.
+// and ours use. An environment in which nothing reports has proven a commit without
+// having said that it is deployed.
 func read(all []forge.Statement, environment string) (state, reason string) {
-	i := slices.IndexFunc(all, func(s forge.Statement) bool { return s.Context == environment+" environment" })
-	if i < 0 {
+	is, found := said(all, environment+" environment")
+	proof, proven := said(all, "fairlead/"+environment+"/proof")
+	switch {
+	case !found:
 		return isWaiting, "it was not promoted to " + environment + " yet"
-	}
-	states := map[forge.Outcome]string{forge.Success: hasDeployed, forge.Failure: hasFailed}
-	if state = states[all[i].Outcome]; state == "" {
+	case is.Outcome == forge.Success:
+		state = hasDeployed
+	case is.Outcome == forge.Failure:
+		state = hasFailed
+	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // and not of an earlier time
+		state, is = hasDeployed, proof
+	default:
 		state = isWaiting
 	}
-	if reason = all[i].Description; reason == "" {
-		reason = "the status is " + string(all[i].Outcome)
+	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
+}
+
+func said(all []forge.Statement, context string) (forge.Statement, bool) {
+	i := slices.IndexFunc(all, func(s forge.Statement) bool { return s.Context == context })
+	if i < 0 {
+		return forge.Statement{}, false
 	}
-	return state, reason
+	return all[i], true
 }
 
 // errNoStage says that a daemon does not know the environment.

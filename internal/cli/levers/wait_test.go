@@ -89,6 +89,31 @@ func TestUntil(t *testing.T) {
 	}
 }
 
+// TestRead: what statuses of the commit say, of its environment and of no other.
+func TestRead(t *testing.T) {
+	say := func(context string, outcome forge.Outcome, text string, after int) forge.Statement {
+		return forge.Statement{Status: forge.Status{Context: context, Outcome: outcome, Description: text}, When: now.Add(time.Duration(after) * time.Minute)}
+	}
+	for _, test := range []struct {
+		name          string
+		said          []forge.Statement
+		state, reason string
+	}{
+		{"nothing", nil, isWaiting, "it was not promoted to stage yet"},
+		{"of another", []forge.Statement{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"on its way", []forge.Statement{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
+		{"there", []forge.Statement{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
+		{"failed", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
+		{"proven", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Proven in stage"},
+		{"proven before", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
+		{"proven alone", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
+	} {
+		if state, reason := read(test.said, "stage"); state != test.state || reason != test.reason {
+			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+}
+
 // TestReadStage: what a daemon knows of the commit that an environment has.
 func TestReadStage(t *testing.T) {
 	stage, _ := shown().Stage("stage")
