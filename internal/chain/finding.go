@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/observe"
-	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/rollout"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -413,107 +412,4 @@ func authors(repo *git.Repository, from, to string) ([]string, error) {
 	}
 	slices.Sort(all)
 	return all, err
-}
-
-// remember finds out which commits that an environment no longer has were proven in
-// it, as far as that matters to those after it.
-func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
-	m.eachStanding(all, func(s *standing) {
-		for _, commit := range m.matters(all, s, h) {
-			proven, err := m.wasProven(ctx, s, commit)
-			if err != nil {
-				s.fail(err)
-				s.stage.Partial = true
-				return
-			}
-			s.stage.Proven[commit] = proven
-		}
-	})
-}
-
-// maxRemembered bounds the commits of the past that are asked about in one look.
-const maxRemembered = 50
-
-// matters gives the commits that are older than what an environment has, and newer than
-// what one after it has.
-func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
-	var some []string
-	for _, after := range all {
-		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
-			continue
-		}
-		for _, commit := range h.Older(s.stage.Commit) {
-			if commit == after.stage.Commit || len(some) >= maxRemembered {
-				break
-			}
-			if !slices.Contains(some, commit) {
-				some = append(some, commit)
-			}
-		}
-	}
-	return some
-}
-
-// memory is which commits of the past were proven in an environment, as long as its
-// branch is where it was.
-type memory struct {
-	head   string
-	proven map[string]bool
-}
-
-// wasProven reports whether a commit was proven in an environment that has a newer one
-// now.
-func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool, error) {
-	m.mu.Lock()
-	if m.proven[s.spec.Name].head != s.branch.Head {
-		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
-	}
-	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at
-	m.mu.Unlock()
-	if known, ok := remembered[commit]; ok {
-		return known, nil
-	}
-	said, err := m.statements(ctx, m.Remotes.ControlPlane(), commit)
-	if err != nil {
-		return false, err
-	}
-	proven := slices.ContainsFunc(said, func(st gate.Statement) bool {
-		return st.Context == proofContext(s.spec.Name) && st.Outcome == string(forge.Success)
-	})
-	if proven {
-		if proven, err = m.stayed(s, commit); err != nil {
-			return false, err
-		}
-	}
-	remembered[commit] = proven
-	return proven, nil
-}
-
-// maxVersions bounds how many records of the past are looked at.
-const maxVersions = 50
-
-// stayed reports whether an environment that had a commit was never set back behind
-// it: that says that it was bad, whatever was proven.
-func (m *Mover) stayed(s *standing, commit string) (bool, error) {
-	versions, err := s.branch.Repo.Versions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
-	if err != nil {
-		return false, err
-	}
-	for _, text := range versions { // newest first
-		had, err := promote.Commit(text)
-		if err != nil || had == "" {
-			continue
-		}
-		if had == commit {
-			return true, nil
-		}
-		older, err := s.base.Repo.Contains(commit, had)
-		if err != nil {
-			return false, err
-		}
-		if older {
-			return false, nil
-		}
-	}
-	return false, nil // that is longer ago than what we look at
 }

@@ -125,6 +125,7 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	if err := m.factsOf(ctx, s); err != nil {
 		s.fail(err)
 		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
+		s.stage.Stopped = s.stage.Proof.Reason
 		return
 	}
 	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
