@@ -2,9 +2,7 @@ package drift
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -141,74 +139,4 @@ func (c *comparison) values(f *findings) {
 			f.add(change, pathOf(a))
 		}
 	})
-}
-
-// keys says which keys differ, and which configs set them.
-func (c *comparison) keys(from, to []values.Provenance) []Finding {
-	a, b := byKey(from), byKey(to)
-	var changes []Finding
-	for _, key := range keysOf(a, b) {
-		was, is := a[key].Value, b[key].Value
-		if reflect.DeepEqual(was, is) {
-			continue
-		}
-		one, two := shown(was), shown(is)
-		if one == two { // the number 1 is not the text 1
-			one, two = fmt.Sprintf("%s (%T)", one, was), fmt.Sprintf("%s (%T)", two, is)
-		}
-		changes = append(changes, Finding{
-			Change:  key + ": " + orNone(one) + " → " + orNone(two),
-			Because: c.from.name() + ": " + setBy(a[key]) + "; " + c.to.name() + ": " + setBy(b[key]),
-		})
-	}
-	return changes
-}
-
-func byKey(list []values.Provenance) map[string]values.Provenance {
-	all := make(map[string]values.Provenance, len(list))
-	for _, p := range list {
-		all[p.Key] = p
-	}
-	return all
-}
-
-// shown gives a value in one line; "" for none.
-func shown(v any) string {
-	var parts []string
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case []any:
-		for _, one := range v {
-			parts = append(parts, shown(one))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case map[any]any:
-		for key, one := range v {
-			parts = append(parts, shown(key)+": "+shown(one))
-		}
-		slices.Sort(parts)
-		return "{" + strings.Join(parts, ", ") + "}"
-	case string:
-		if strings.TrimSpace(v) == "" {
-			return strconv.Quote(v)
-		}
-	}
-	return fmt.Sprint(v)
-}
-
-// setBy names the configs that a value is of: the last one, or all that were joined.
-func setBy(p values.Provenance) string {
-	if len(p.By) == 0 {
-		return "no config sets it"
-	}
-	by := p.By
-	if _, text := p.Value.(string); text {
-		by = by[len(by)-1:]
-	}
-	names := make([]string, len(by))
-	for i, s := range by {
-		names[i] = s.Config.Name + " (" + s.Pos.String() + ")"
-	}
-	return strings.Join(names, " + ")
 }

@@ -127,7 +127,7 @@ type comparison struct{ from, to Side }
 // maxNames bounds the names of a finding.
 const maxNames = 20
 
-// findings are those of a topic, each with all its places.
+// findings are those of a topic.
 type findings struct {
 	list []*Finding
 	at   map[[3]string]*Finding // by all but the places
@@ -146,7 +146,7 @@ func (f *findings) add(what Finding, name string) {
 		f.list = append(f.list, known)
 	}
 	known.Count++
-	if name != "" {
+	if name != "" && len(known.Names) < maxNames {
 		known.Names = append(known.Names, name)
 	}
 }
@@ -155,7 +155,6 @@ func (f *findings) topic(name string, r Report) Topic {
 	t := Topic{Name: name}
 	for _, one := range f.list {
 		slices.Sort(one.Names)
-		one.Names = one.Names[:min(len(one.Names), maxNames)]
 		t.Count += one.Count
 		t.Findings = append(t.Findings, *one)
 	}

@@ -21,4 +21,3 @@ func Pairs(flag, form string, values []string) (map[string]string, error) {
 	}
 	return pairs, nil
 }
-

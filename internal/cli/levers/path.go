@@ -46,6 +46,11 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if p.path {
+			for _, flag := range []string{"force", "url"} {
+				if c.Flags().Changed(flag) {
+					return frame.Usagef("there is no environment whose gates would be asked", "--%s does not go with --path", flag)
+				}
+			}
 			return p.run(c.Context(), args)
 		}
 		for _, flag := range []string{"repo", "branch", "to-repo", "to-branch", "dry-run"} {

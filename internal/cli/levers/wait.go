@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/access"
+	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -243,8 +244,8 @@ func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look
 // and ours use. An environment in which nothing reports has proven a commit without
 // having said that it is deployed.
 func read(all []forge.Statement, environment string) (state, reason string) {
-	is, found := said(all, environment+" environment")
-	proof, proven := said(all, "fairlead/"+environment+"/proof")
+	is, found := said(all, chain.DeployContext(environment))
+	proof, proven := said(all, chain.ProofContext(environment))
 	switch {
 	case !found:
 		return isWaiting, "it was not promoted to " + environment + " yet"
