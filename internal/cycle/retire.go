@@ -4,61 +4,181 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/remotes"
+	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/status"
 )
 
-// retire withdraws what we said for environments that have left the control plane
-// while this process ran: nobody would update it any more. Their output stays. One
-// that fails is tried again.
-func (l *Loop) retire(ctx context.Context) {
-	var left []*environment
-	for _, e := range l.gone {
-		if err := l.withdraw(ctx, e); err != nil && ctx.Err() == nil {
-			l.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
-			left = append(left, e)
-		}
-	}
-	l.gone = left
-	l.undone = l.undone || len(left) > 0
+// leaving is an environment that has left the control plane, or whose time is over.
+type leaving struct {
+	name   string
+	output status.Output
+	// whole says that its output goes too: it was there for a time only.
+	whole bool
+	merge publish.Merge
+	// ended is the one whose branch is still in the control plane, and goes last; nil
+	// if it has gone.
+	ended *source.Ephemeral
 }
 
-func (l *Loop) withdraw(ctx context.Context, e *environment) error {
-	out := l.remotes.Known(l.place(e.report.Output.Repo))
-	if out == nil || out.Mirror() == nil || !l.Settings.Write {
-		return nil
+// leave remembers an environment that is gone.
+func (l *Loop) leave(e *environment) {
+	if e.report.Output.Repo == "" {
+		return
 	}
+	l.gone = append(l.gone, leaving{name: e.name, output: e.report.Output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
+}
+
+// retire withdraws what we said for environments that have left the control plane while
+// this process ran: nobody would update it any more. Their output stays, but for that of
+// ephemeral ones; of those whose time is over the branch goes too. One that fails is
+// tried again.
+func (l *Loop) retire(ctx context.Context) {
+	var left []leaving
+	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
+		if l.environments[e.name] != nil || e.ended == nil && l.isEnded(e.name) { // it is back
+			continue
+		}
+		done, err := l.withdraw(ctx, e)
+		if err != nil && ctx.Err() == nil {
+			l.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
+			l.undone = true
+			done = ephemeral.Cleared{Reason: err.Error()}
+		}
+		if done.Done {
+			continue
+		}
+		l.undone = l.undone || done.Again
+		if e.ended != nil {
+			l.Store.Set(status.Environment{
+				Name: e.name, State: status.Waiting, Reason: "its time is over: " + done.Reason, Output: e.output, Checked: l.Now(),
+			})
+		}
+		e.ended = nil // if somebody removes its branch meanwhile, the rest goes all the same
+		left = append(left, e)
+	}
+	l.gone = left
+}
+
+// withdraw takes back what we said for an environment, and what we have written for it
+// if it was there for a time only.
+func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, error) {
+	done := ephemeral.Cleared{Done: true}
+	if !l.Settings.Write {
+		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
+	}
+	if e.ended != nil {
+		if done, err := l.hasEnded(ctx, e.ended); err != nil || !done.Done {
+			return done, err
+		}
+	}
+	if e.output.Repo != "" {
+		out, err := l.outputOf(ctx, e)
+		if err != nil {
+			return ephemeral.Cleared{}, err
+		}
+		if out != nil {
+			if done, err = l.clear(ctx, e, out); err != nil || !done.Done {
+				return done, err
+			}
+		}
+	}
+	if e.ended != nil {
+		return done, l.removeBranch(ctx, e.ended)
+	}
+	return done, nil
+}
+
+// outputOf gives the repository of an environment's output; nil if it was never read.
+func (l *Loop) outputOf(ctx context.Context, e leaving) (*remotes.Remote, error) {
+	if e.ended != nil {
+		if _, err := l.remotes.Open(ctx, l.place(e.output.Repo)); err != nil {
+			return nil, fmt.Errorf("read the GitOps repository: %w", err)
+		}
+	}
+	out := l.remotes.Known(l.place(e.output.Repo))
+	if out == nil || out.Mirror() == nil {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// clear closes what is open, and removes our branch, and the output of what was there for
+// a time.
+func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephemeral.Cleared, error) {
+	done := ephemeral.Cleared{Done: true}
 	f, err := out.Forge()
 	if err != nil {
-		return err
+		return ephemeral.Cleared{}, err
 	}
-	ours := l.Settings.Output.BranchPrefix + e.name
-	pulls, err := f.Pulls(ctx, ours, e.report.Output.Branch)
+	if err := l.closePulls(ctx, f, e); err != nil {
+		return ephemeral.Cleared{}, err
+	}
+	if err := l.closeIssues(ctx, f, e.name); err != nil {
+		return ephemeral.Cleared{}, err
+	}
+	if err := l.removeOurs(ctx, e, out); err != nil || !e.whole {
+		return done, err
+	}
+	return ephemeral.Clear(ctx, publish.Options{
+		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step,
+	}, e.name, e.output.Branch, e.output.Folder, e.merge)
+}
+
+// closePulls closes the pull requests of an environment. Of one that was there for a time
+// the text goes, with the mark that has content declined: another one of its name is not
+// to find that somebody has said no to it.
+func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
+	pulls, err := f.Pulls(ctx, l.ours(e.name), e.output.Branch)
 	if err != nil {
 		return err
 	}
+	reason := fmt.Sprintf("The environment %s is no longer in the control plane.", e.name)
 	for _, p := range pulls {
 		if p.State != forge.Open {
 			continue
 		}
+		if e.whole {
+			l.Step("edit the pull request of an environment that is gone")
+			p.Body = reason + "\n"
+			if _, err := f.Edit(ctx, p.Number, p.Proposal); err != nil {
+				return err
+			}
+		}
 		l.Step("close the pull request of an environment that is gone")
-		if err := f.Close(ctx, p.Number, fmt.Sprintf("The environment %s is no longer in the control plane.", e.name)); err != nil {
+		if err := f.Close(ctx, p.Number, reason); err != nil {
 			return err
 		}
 	}
-	if err := l.closeIssues(ctx, f, e.name); err != nil {
-		return err
-	}
-	head, err := out.Mirror().Branch(ours)
-	if errors.Is(err, git.ErrNoRevision) || err == nil && head != e.report.Output.Commit { // it is gone, or not what we pushed
+	return nil
+}
+
+// ours gives the branch that the output of an environment is proposed from.
+func (l *Loop) ours(environment string) string { return l.Settings.Output.BranchPrefix + environment }
+
+// removeOurs removes the branch that the output was proposed from, if it is as we left it.
+func (l *Loop) removeOurs(ctx context.Context, e leaving, out *remotes.Remote) error {
+	head, err := out.Mirror().Branch(l.ours(e.name))
+	if errors.Is(err, git.ErrNoRevision) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if head != e.output.Commit {
+		known, err := ephemeral.Belongs(out.Mirror(), head, e.name)
+		if err != nil || !known || !e.whole {
+			return err
+		}
+	}
 	l.Step("remove the branch of an environment that is gone")
-	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + ours, Old: head})
+	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + l.ours(e.name), Old: head})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}

@@ -30,8 +30,8 @@ const LongestLife = 30 * 24 * time.Hour
 // rendered as the environment that it was made from.
 type Ephemeral struct {
 	Name, Branch string
-	Head         string // of the branch
-	Since        time.Time
+	Head         string    // of the branch
+	Since        time.Time // its end was written, or it was made
 	// From is the environment that it is a copy of, Spec what it says of itself; nil if
 	// the problems say why not.
 	From     *model.Environment

@@ -79,7 +79,9 @@ type pattern struct {
 	dir     string // the folder that it counts for, with a slash at the end; "" for all
 	include bool   // it begins with "!"
 	folders bool   // it ends in "/", and matches folders only
-	path    *regexp.Regexp
+	// Most patterns are a name, or end a name: for these, comparing texts does.
+	name, ending string
+	path         *regexp.Regexp // of all others
 }
 
 func parsePattern(line, dir string) (pattern, bool) {
@@ -100,6 +102,14 @@ func parsePattern(line, dir string) (pattern, bool) {
 	line = strings.TrimPrefix(line, "/")
 	if line == "" {
 		return pattern{}, false
+	}
+	if name := strings.TrimPrefix(line, "**/"); (!anchored || name != line) && !strings.ContainsAny(name, `/*?[\`) {
+		p.name = name
+		return p, name != ""
+	}
+	if ending, ok := strings.CutPrefix(line, "*"); ok && !anchored && !strings.ContainsAny(ending, `*?[\`) {
+		p.ending = ending
+		return p, true
 	}
 	expression := globExpression(line)
 	if !anchored {
@@ -163,9 +173,18 @@ func (p pattern) matches(file string) bool {
 		return false
 	}
 	for i := 0; i < len(rel); i++ {
-		if rel[i] == '/' && p.path.MatchString(rel[:i]) {
+		if rel[i] == '/' && p.is(rel[:i]) {
 			return true
 		}
 	}
-	return !p.folders && p.path.MatchString(rel)
+	return !p.folders && p.is(rel)
+}
+
+// is reports whether the pattern is for a path.
+func (p pattern) is(path string) bool {
+	if p.path != nil {
+		return p.path.MatchString(path)
+	}
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return base == p.name || p.name == "" && strings.HasSuffix(base, p.ending)
 }
