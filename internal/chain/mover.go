@@ -86,24 +86,46 @@ func New(o Options) *Mover {
 // maxLine bounds how far back the base's branch is looked at.
 const maxLine = 10_000
 
-// Merges says by environment who merges its output: what a Promotion says counts before
-// what the settings say.
-func (m *Mover) Merges(ctx context.Context, src *source.Source) (map[string]string, error) {
+// Orders are what a cycle is to do differently because of promotions.
+type Orders struct {
+	// Merge says by environment who merges its output: what a Promotion says counts
+	// before what the settings say.
+	Merge map[string]string
+	// Waits says by environment why its output is not proposed: what nobody has promoted
+	// to it was proven nowhere.
+	Waits map[string]string
+}
+
+// Orders gives them for what the base says now.
+func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
-		return nil, err
+		return Orders{}, err
 	}
-	merges := map[string]string{}
-	maps.Copy(merges, m.Settings.Merge)
+	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}}
+	maps.Copy(o.Merge, m.Settings.Merge)
 	for _, p := range base.Progress.Promotions {
 		for _, s := range p.Stages {
 			if s.Merge != "" {
-				merges[s.Name] = s.Merge
+				o.Merge[s.Name] = s.Merge
+			}
+			if len(s.After) == 0 || p.External || m.Settings.Promotion != managed {
+				continue
+			}
+			branch, err := src.Branch(ctx, s.Name)
+			if err != nil {
+				return Orders{}, err
+			}
+			if branch.Repo != nil && branch.Commit == "" {
+				o.Waits[s.Name] = "no commit was promoted to it yet; it comes after " + strings.Join(s.After, ", ")
 			}
 		}
 	}
-	return merges, nil
+	return o, nil
 }
+
+// Next gives when to look again though nothing moves; zero for never.
+func (m *Mover) Next() time.Time { return m.next }
 
 // Due reports whether to look though no reference has moved: it is time, or somebody has
 // told us something.

@@ -72,7 +72,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool
 		return false, err
 	}
 	proven := slices.ContainsFunc(said, func(st gate.Statement) bool {
-		return st.Context == proofContext(s.spec.Name) && st.Outcome == string(forge.Success)
+		return st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success)
 	})
 	if proven {
 		if proven, err = m.stayed(s, commit); err != nil {

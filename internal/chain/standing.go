@@ -164,7 +164,7 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 		return err
 	}
 	f.Base = said
-	f.Deployed = deployedSince(said, deployContext(s.spec.Name), s.stage.Since)
+	f.Deployed = deployedSince(said, DeployContext(s.spec.Name), s.stage.Since)
 	if err := m.findOutput(s); err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 // byPull is the policy of records that are written by pull request.
 const byPull = "pull-request"
 
-// deployContext is the context of the status by which Kalypso says how far a commit of
+// DeployContext is the context of the status by which Kalypso says how far a commit of
 // the base has got in an environment (specs: Kalypso, 14).
-func deployContext(environment string) string { return environment + " environment" }
+func DeployContext(environment string) string { return environment + " environment" }
 
-// proofContext is that of the status that remembers a proof when the environment has
+// ProofContext is that of the status that remembers a proof when the environment has
 // another commit.
-func proofContext(environment string) string { return "fairlead/" + environment + "/proof" }
+func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
 
 // What Kalypso's workflows say of a commit.
 var (
@@ -47,7 +47,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 	case s.stage.Merged:
 		said = saysDeploying
 	}
-	said.Context = deployContext(s.spec.Name)
+	said.Context = DeployContext(s.spec.Name)
 	if err := m.sayOnce(ctx, s, said); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 // tellProof remembers a proof on the commit of the base, and that it is one no more: the
 // last word counts when the environment has another commit.
 func (m *Mover) tellProof(ctx context.Context, s *standing) error {
-	said := forge.Status{Context: proofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
+	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
 	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.Statement) bool {
 		return st.Context == said.Context && st.Outcome == string(forge.Success)
 	})

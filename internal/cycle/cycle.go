@@ -87,10 +87,11 @@ type Loop struct {
 	undone       bool // something must be tried again though no reference moves
 	opened       bool
 	previews     previews
-	gone         []*environment // that have left the control plane
+	gone         []leaving // that have left the control plane
+	ephemerals   temporary
 	wakes        *wakes
 	chain        *chain.Mover
-	merges       map[string]string // by environment, who merges its output
+	orders       chain.Orders
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -192,7 +193,7 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if l.opened && !moved && !l.undone {
+	if up := l.timeIsUp(); l.opened && !moved && !l.undone && !up {
 		if l.chain.Due(asked != nil) {
 			l.undone = l.chain.Move(ctx, l.source, l.reports())
 		}
@@ -207,7 +208,10 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
-	if l.merges, err = l.chain.Merges(ctx, l.source); err != nil {
+	if l.orders, err = l.chain.Orders(ctx, l.source); err != nil {
+		return l.reportControlPlane(err)
+	}
+	if names, err = l.addEphemerals(ctx, names); err != nil {
 		return l.reportControlPlane(err)
 	}
 	l.forget(names)
@@ -303,9 +307,7 @@ func (l *Loop) names(ctx context.Context) ([]string, error) {
 func (l *Loop) forget(names []string) {
 	for name, e := range l.environments {
 		if !slices.Contains(names, name) {
-			if e.report.Output.Repo != "" {
-				l.gone = append(l.gone, e)
-			}
+			l.leave(e)
 			delete(l.environments, name)
 			l.Metrics.Forget(name)
 		}
@@ -314,6 +316,7 @@ func (l *Loop) forget(names []string) {
 		if l.environments[name] == nil {
 			l.environments[name] = &environment{name: name}
 		}
+		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}
 	l.Store.Forget(names)
 }

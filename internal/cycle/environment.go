@@ -36,6 +36,8 @@ type environment struct {
 	settled  bool // it has no open issue
 	again    bool // something waits for the forge
 	attempt  attempt
+	// ephemeral is nil if the environment is there to stay.
+	ephemeral *source.Ephemeral
 }
 
 // attempt is how far a round has got with an environment.
@@ -58,6 +60,9 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 		e.attempt.err = l.verify(ctx, e)
 	}
 	if e.attempt.err == nil {
+		e.attempt.err = l.checkEphemeral(ctx, e)
+	}
+	if e.attempt.err == nil {
 		e.place = ""
 		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
 			e.place = strings.Join([]string{git.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
@@ -77,12 +82,19 @@ func overlap(a, b string) bool {
 }
 
 // findRivals finds environments whose output goes to one place. All of them are
-// stopped: which of them is right, nobody but people can know.
+// stopped: which of them is right, nobody but people can know. Only, an ephemeral one
+// does not stop one that is there to stay.
 func findRivals(all []*environment) {
 	for i, e := range all {
 		for _, other := range all[:i] {
-			if overlap(e.place, other.place) {
-				e.attempt.rival, other.attempt.rival = other.name, e.name
+			if !overlap(e.place, other.place) {
+				continue
+			}
+			if e.ephemeral != nil || other.ephemeral == nil {
+				e.attempt.rival = other.name
+			}
+			if other.ephemeral != nil || e.ephemeral == nil {
+				other.attempt.rival = e.name
 			}
 		}
 	}
@@ -193,6 +205,8 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	if problems.Stops() {
 		n, _ := problems.Count()
 		report.State, report.Reason = status.Problems, stopped(n)
+	} else if why := l.orders.Waits[e.name]; why != "" {
+		report.State, report.Reason = status.Waiting, why
 	} else if err := l.propose(ctx, e, r, to, remote, &report); err != nil {
 		return err
 	}
@@ -262,10 +276,10 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	}
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f),
+		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f),
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
-		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.merges[e.name]),
+		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

@@ -22,7 +22,7 @@ func fleetOf(t *testing.T, layout scaffold.Layout, promotion string, environment
 	w := newWorld(t, layout, environments...)
 	w.more = "write: true\n"
 	w.people.Pull("main")
-	w.people.Write("promotion.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec:\n  environments:\n"+promotion)
+	w.people.Write(promotionFile, "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata: {name: fleet}\nspec:\n  environments:\n"+promotion)
 	w.people.Commit("say in which order commits go")
 	w.people.Push("main")
 	return w
@@ -73,7 +73,7 @@ func (w *world) told(commit string) string {
 // record gives the commit that an environment was given.
 func (w *world) record(environment string) string {
 	w.Helper()
-	commit, err := promote.Commit([]byte(gittest.Show(w, w.server.Dir("cp"), environment, "base-repo.yaml")))
+	commit, err := promote.Commit([]byte(gittest.Show(w, w.server.Dir(w.cp()), environment, "base-repo.yaml")))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -130,12 +130,14 @@ func TestPromotion(t *testing.T) {
 			d := w.begin(w.data)
 			d.cycle()
 			w.wantRecords(map[string]string{"dev": first, "stage": "", "prod": ""})
-			for _, environment := range []string{"dev", "stage", "prod"} {
-				d.cycle()
-				w.merge(environment)
-			}
 			d.cycle()
-			d.want(map[string]status.State{"dev": status.InSync, "stage": status.InSync, "prod": status.InSync})
+			w.merge("dev")
+			d.cycle()
+			// What nobody has promoted to an environment is not proposed to it.
+			d.want(map[string]status.State{"dev": status.InSync, "stage": status.Waiting, "prod": status.Waiting})
+			if got, want := d.state("prod").Reason, "no commit was promoted to it yet; it comes after stage"; got != want {
+				t.Errorf("of prod is said %q, want %q", got, want)
+			}
 			if got, want := w.told(first), "dev environment: pending Deploying"; got != want {
 				t.Fatalf("of the commit is said %q, want %q", got, want)
 			}
@@ -146,6 +148,7 @@ func TestPromotion(t *testing.T) {
 				t.Errorf("stage is said to be %s", got)
 			}
 			d.cycle()
+			w.merge("stage")
 			w.says(branch("stage"), "kustomization/stage-apps/2222", forge.Success, "reconciled")
 			d.cycle()
 			if got, want := w.told(first), "dev environment: success Deployed\nstage environment: success Deployed"; got != want {

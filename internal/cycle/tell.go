@@ -42,10 +42,10 @@ func describe(r *status.Environment) string {
 	case r.State == status.Problems && len(r.Problems) > 0:
 		n, _ := r.Problems.Count()
 		return fmt.Sprintf("%s: %s", counted(n, "problem"), firstProblem(r))
+	case r.State == status.InSync: // maybe by a pull request that we have merged just now
+		return "The output is up to date"
 	case r.Pull != nil:
 		return fmt.Sprintf("Pull request %d: %s", r.Pull.Number, r.Change)
-	case r.State == status.InSync:
-		return "The output is up to date"
 	}
 	return r.Reason
 }

@@ -71,18 +71,19 @@ func (l *Loop) Wake(repo string) {
 // what none of them would. Any goroutine may call it; it does not wait.
 func (l *Loop) Tell() { l.wakes.add("") }
 
-// Run runs cycles as the settings' schedule says, and when somebody wakes it, until
-// ctx ends. However often it is woken, all repositories are asked when the schedule
-// says so. What goes wrong is in the reports; after is called when a cycle is over.
+// Run runs cycles as the settings' schedule says, when the time of an ephemeral
+// environment is up or a gate may say something else, and when somebody wakes it, until
+// ctx ends. However often it is woken, all repositories are asked when the schedule says
+// so. What goes wrong is in the reports; after is called when a cycle is over.
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
 		asked := l.wakes.take()
-		if !l.Now().Before(l.next) {
+		if !l.Now().Before(l.due()) {
 			asked = nil
 		}
 		_ = l.cycle(ctx, asked) // it is in the report, and logged
 		after()
-		timer := time.NewTimer(l.next.Sub(l.Now()))
+		timer := time.NewTimer(l.pause())
 		select {
 		case <-ctx.Done():
 		case <-l.wakes.news:
@@ -90,4 +91,16 @@ func (l *Loop) Run(ctx context.Context, after func()) {
 		}
 		timer.Stop()
 	}
+}
+
+// shortestPause bounds how often we look because of the clock alone.
+const shortestPause = time.Second
+
+// pause is how long there is nothing to do if nobody wakes us.
+func (l *Loop) pause() time.Duration {
+	pause := l.due().Sub(l.Now())
+	if look := l.chain.Next(); !look.IsZero() {
+		pause = min(pause, max(look.Sub(l.Now()), shortestPause))
+	}
+	return pause
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/giteatest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 const (
@@ -96,46 +98,36 @@ func (f *flow) comments(repo string, number int) []string {
 // begin fills the repositories and starts the daemon.
 func begin(t *testing.T) *flow {
 	t.Helper()
+	f := newFlow(t, nil, "dev")
+	f.server.Protect(giteaOut, "dev", requiredJob)
+	f.serve("external")
+	return f
+}
+
+// newFlow fills the repositories, with more files in the base.
+func newFlow(t *testing.T, more map[string]string, environments ...string) *flow {
+	t.Helper()
 	s := giteatest.Start(t)
 	s.Create(giteaCP)
 	s.Create(giteaOut)
-	o := scaffold.Options{ControlPlane: s.URL + "/" + giteaCP + ".git", GitOps: s.URL + "/" + giteaOut + ".git", Environments: []string{"dev"}, Sample: true}
+	o := scaffold.Options{ControlPlane: s.URL + "/" + giteaCP + ".git", GitOps: s.URL + "/" + giteaOut + ".git", Environments: environments, Sample: true}
 	cp, err := scaffold.ControlPlane(o)
 	must(t, err)
 	out, err := scaffold.GitOps(o)
 	must(t, err)
+	files := map[string][]byte{}
+	for file, text := range cp[0].Files.All() {
+		files[file] = text
+	}
+	for file, text := range more {
+		files[file] = []byte(text)
+	}
+	cp[0].Files, err = tree.FromFiles(files)
+	must(t, err)
 	fillGitea(t, s, giteaCP, cp)
 	fillGitea(t, s, giteaOut, out)
-	s.Protect(giteaOut, "dev", requiredJob)
-	host := strings.TrimPrefix(s.URL, "http://")
-	text := fmt.Sprintf(`controlPlane: {repo: %q}
-dataDir: %q
-listen: 127.0.0.1:0
-write: true
-schedule: {interval: 1h}
-forges: [{host: %q, kind: gitea}]
-remotes: [{url: %q, token: {env: TOKEN}}]
-webhooks: {gitea: {secret: {env: HOOK}}}
-`, o.ControlPlane, t.TempDir(), host, s.URL+"/")
-	env := map[string]string{"TOKEN": s.Token, "HOOK": hookSecret}
-	settings, problems := config.Parse("fairlead.yaml", []byte(text), t.TempDir(), func(name string) string { return env[name] })
-	if problems.Stops() {
-		t.Fatal(problems)
-	}
-	f := &flow{T: t, server: s, log: &strings.Builder{}, cycles: make(chan status.Snapshot, 100)}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	address := make(chan string, 1)
-	go func() {
-		ended <- daemon.Serve(ctx, daemon.Options{
-			Settings: settings, Version: "test", Log: f.log, Ready: func(a string) { address <- a }, After: func(s status.Snapshot) { f.cycles <- s },
-		})
-	}()
+	f := &flow{T: t, server: s, log: &strings.Builder{}, cycles: make(chan status.Snapshot, 1000)}
 	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 		if strings.Contains(f.log.String(), s.Token) || strings.Contains(f.log.String(), hookSecret) {
 			t.Error("the log has a secret")
 		}
@@ -143,10 +135,46 @@ webhooks: {gitea: {secret: {env: HOOK}}}
 			t.Log(f.log.String())
 		}
 	})
-	hook := "http://" + <-address + "/webhooks/gitea"
-	s.Webhook(giteaCP, hook, hookSecret)
-	s.Webhook(giteaOut, hook, hookSecret)
 	return f
+}
+
+// serve starts a daemon that knows nothing yet, and gives what ends it, once or more.
+func (f *flow) serve(promotion string) (stop func()) {
+	f.Helper()
+	text := fmt.Sprintf(`controlPlane: {repo: %q}
+dataDir: %q
+listen: 127.0.0.1:0
+write: true
+promotion: %s
+schedule: {interval: 1h}
+forges: [{host: %q, kind: gitea}]
+remotes: [{url: %q, token: {env: TOKEN}}]
+webhooks: {gitea: {secret: {env: HOOK}}}
+`, f.server.URL+"/"+giteaCP+".git", f.TempDir(), promotion, strings.TrimPrefix(f.server.URL, "http://"), f.server.URL+"/")
+	env := map[string]string{"TOKEN": f.server.Token, "HOOK": hookSecret}
+	settings, problems := config.Parse("fairlead.yaml", []byte(text), f.TempDir(), func(name string) string { return env[name] })
+	if problems.Stops() {
+		f.Fatal(problems)
+	}
+	ctx, cancel := context.WithCancel(f.Context())
+	ended := make(chan error, 1)
+	address := make(chan string, 1)
+	go func() {
+		ended <- daemon.Serve(ctx, daemon.Options{
+			Settings: settings, Version: "test", Log: f.log, Ready: func(a string) { address <- a }, After: func(s status.Snapshot) { f.cycles <- s },
+		})
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			f.Error(err)
+		}
+	})
+	f.Cleanup(stop)
+	hook := "http://" + <-address + "/webhooks/gitea"
+	f.server.Webhook(giteaCP, hook, hookSecret)
+	f.server.Webhook(giteaOut, hook, hookSecret)
+	return stop
 }
 
 // TestGiteaFlow is the whole way on a real Gitea: a commit of the control plane, its
