@@ -110,19 +110,19 @@ func (d *diffCommand) summarize(r diffReport) error {
 }
 
 // markdown gives the report for a page of the forge.
-func (r diffReport) markdown() string {
+func (d diffReport) markdown() string {
 	var b strings.Builder
 	b.WriteString("## What changes\n")
-	if len(r.Environments) == 0 && r.Drift == nil {
+	if len(d.Environments) == 0 && d.Drift == nil {
 		b.WriteString("\nNothing.\n")
 	}
-	if r.Drift != nil {
+	if d.Drift != nil {
 		b.WriteString("\n")
-		for line := range strings.Lines(r.Drift.Text()) { // as code, in which nothing is followed
+		for line := range strings.Lines(d.Drift.Text()) { // as code, in which nothing is followed
 			b.WriteString("    " + display.Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}
-	for _, e := range r.Environments {
+	for _, e := range d.Environments {
 		fmt.Fprintf(&b, "\n### %s\n\n", e.Environment)
 		if e.Report == nil {
 			b.WriteString("Problems stop it; its output would stay as it is.\n")
