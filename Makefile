@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages with goroutines of their own (internal/archtest has the list): the race
 # detector has nothing to find in the others.
 RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/... ./internal/forge/... \
-	./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/...
+	./internal/observe/... ./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/...
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
@@ -29,10 +29,10 @@ build: ## make bin/fairlead
 	CGO_ENABLED=0 $(GO) build -trimpath $(if $(VERSION),-ldflags '-X github.com/fairlead-io/fairlead/internal/cli.stampedVersion=$(VERSION)') -o bin/fairlead ./cmd/fairlead
 
 test: ## run all tests
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 25m $(TESTFLAGS) ./...
 
 race: ## run the tests of what runs in parallel under the race detector
-	$(GO) test -race $(TESTFLAGS) $(RACE)
+	$(GO) test -race -timeout 25m $(TESTFLAGS) $(RACE)
 
 lint: ## look for what is badly formatted or probably wrong
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
