@@ -113,8 +113,8 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 				continue
 			}
 			branch, err := src.Branch(ctx, s.Name)
-			if err != nil {
-				return Orders{}, err
+			if err != nil { // reading the environment says so too, and stops it alone
+				continue
 			}
 			if branch.Repo != nil && branch.Commit == "" {
 				o.Waits[s.Name] = "no commit was promoted to it yet; it comes after " + strings.Join(s.After, ", ")

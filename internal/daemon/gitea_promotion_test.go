@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gitea"
 	"github.com/fairlead-io/fairlead/internal/giteatest"
+	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -114,8 +115,8 @@ func TestGiteaPromotion(t *testing.T) {
 	}
 	ready := func(environment string) {
 		t.Helper()
-		e, _ := last.Environment(environment)
-		f.server.SayStatus(giteaOut, "flux", e.Output.Head, giteatest.Status{Context: "kustomization/" + environment + "/1111", State: "success", Description: "ready"})
+		head, _, _ := strings.Cut(gittest.Git(t, t.TempDir(), "ls-remote", f.server.Remote(giteaOut), "refs/heads/"+environment), "\t")
+		f.server.SayStatus(giteaOut, "flux", head, giteatest.Status{Context: "kustomization/" + environment + "/1111", State: "success", Description: "ready"})
 		f.awaitAll(environment+" is ready", &last, proven(environment))
 	}
 	f.awaitAll("dev gets the commit", &last, has("dev", first))
