@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
@@ -187,14 +188,22 @@ func (m *Mover) reports(s *standing) []rollout.Report {
 		if e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
 		}
+		if _, err := s.output.remote.Mirror().Commit(e.Commit); err != nil { // it is of another repository
+			return false, false
+		}
 		same, known := holds[e.Commit]
 		if !known {
 			same = s.output.holds(e.Commit)
 			holds[e.Commit] = same
 		}
-		return same, true
+		return same, same || m.Now().Sub(e.When) < gone
 	})
 }
+
+// gone is after how long a cluster is not waited for that says nothing of this commit:
+// Flux tells of every commit that changes something, and of a cluster that is no more
+// nobody tells.
+const gone = 7 * 24 * time.Hour
 
 // others gives the environments that have their output on the same branch, so that a
 // report which does not say whose it is could be of any of them.
@@ -256,11 +265,23 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	if given == 0 { // nobody's login is looked at
 		return f, nil
 	}
-	author, err := m.authorOf(ctx, f.Commit)
-	if author != "" {
-		f.Authors = append(slices.Clone(f.Authors), author)
+	coming, err := s.base.Repo.Between(s.stage.Commit, f.Commit, maxAuthors+1)
+	if err != nil || len(coming) > maxAuthors { // without authors nobody is known to be another one
+		f.Authors = nil
+		return f, err
 	}
-	return f, err
+	f.Authors = slices.Clone(f.Authors)
+	for _, c := range coming {
+		author, err := m.authorOf(ctx, c.ID)
+		if err != nil {
+			f.Authors = nil
+			return f, err
+		}
+		if author != "" && !slices.Contains(f.Authors, author) {
+			f.Authors = append(f.Authors, author)
+		}
+	}
+	return f, nil
 }
 
 // authorOf gives the login of who wrote a commit of the base, where the forge knows. A
@@ -396,12 +417,15 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 }
 
 // maxAuthors bounds the commits whose authors are looked at.
-const maxAuthors = 500
+const maxAuthors = 100
 
 // authors gives the names and addresses of who wrote the commits that come with a
 // commit to an environment that has another.
 func authors(repo *git.Repository, from, to string) ([]string, error) {
-	infos, err := repo.Between(from, to, maxAuthors)
+	infos, err := repo.Between(from, to, maxAuthors+1)
+	if err != nil || len(infos) > maxAuthors { // unknown, so that nobody counts as another one
+		return nil, err
+	}
 	var all []string
 	for _, c := range infos {
 		for _, name := range []string{c.Author.Email, c.Author.Name} {

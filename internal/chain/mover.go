@@ -12,6 +12,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -96,7 +97,9 @@ type Orders struct {
 	Waits map[string]string
 }
 
-// Orders gives them for what the base says now.
+// Orders gives them for what the base says now. While a Promotion that somebody has
+// written cannot be understood, nobody merges but people, and what was not promoted
+// waits.
 func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
@@ -104,24 +107,36 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 	}
 	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}}
 	maps.Copy(o.Merge, m.Settings.Merge)
-	for _, p := range base.Progress.Promotions {
-		for _, s := range p.Stages {
-			if s.Merge != "" {
-				o.Merge[s.Name] = s.Merge
-			}
-			if len(s.After) == 0 || p.External || m.Settings.Promotion != managed {
-				continue
-			}
-			branch, err := src.Branch(ctx, s.Name)
-			if err != nil { // reading the environment says so too, and stops it alone
-				continue
-			}
-			if branch.Repo != nil && branch.Commit == "" {
-				o.Waits[s.Name] = "no commit was promoted to it yet; it comes after " + strings.Join(s.After, ", ")
-			}
+	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
+	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
+	if !written || chain.External || m.Settings.Promotion != managed {
+		return o, nil
+	}
+	if problems.Stops() || base.Progress.Problems.Stops() {
+		for _, e := range base.Environments {
+			o.Merge[e.Name] = "manual"
+			m.wait(ctx, src, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
+		}
+		return o, nil
+	}
+	for _, s := range chain.Stages {
+		if s.Merge != "" {
+			o.Merge[s.Name] = s.Merge
+		}
+		if len(s.After) > 0 {
+			m.wait(ctx, src, s.Name, "no commit was promoted to it yet; it comes after "+strings.Join(s.After, ", "), o)
 		}
 	}
 	return o, nil
+}
+
+// wait has an environment wait that has no record. One whose branch cannot be read is
+// stopped by reading it.
+func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why string, o Orders) {
+	branch, err := src.Branch(ctx, environment)
+	if err == nil && branch.Repo != nil && branch.Commit == "" {
+		o.Waits[environment] = why
+	}
 }
 
 // Next gives when to look again though nothing moves; zero for never.
@@ -144,6 +159,9 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 	m.source, m.environments, m.next = src, environments, time.Time{}
 	shown, moved, err := m.look(ctx)
 	if ctx.Err() != nil {
+		return true
+	}
+	if errors.Is(err, errMoved) {
 		return true
 	}
 	if err != nil {
@@ -191,6 +209,9 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	if err != nil {
 		return shown, false, err
 	}
+	if err := m.confirm(ctx, base, decisions); err != nil {
+		return shown, false, err
+	}
 	for i, s := range all {
 		if s.err == nil { // or else something that is to be remembered may not be written yet
 			if err := m.carry(ctx, s, decisions[i]); err != nil {
@@ -203,6 +224,27 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	}
 	m.plan(all, shown.Stages)
 	return shown, moved, nil
+}
+
+// errMoved says that the base is not what was read any more.
+var errMoved = errors.New("the base has moved meanwhile")
+
+// confirm asks the control plane once more before something moves: a freeze that is in
+// it already counts.
+func (m *Mover) confirm(ctx context.Context, base source.Base, decisions []promote.Decision) error {
+	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Moves })
+	remote := m.Remotes.ControlPlane()
+	if !moves || !m.Settings.Write || remote == nil {
+		return nil
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return fmt.Errorf("ask the control plane before a promotion: %w", err)
+	}
+	head, err := remote.Mirror().Branch(m.Settings.ControlPlane.Branch)
+	if err == nil && head != base.Head {
+		err = errMoved
+	}
+	return err
 }
 
 // standings makes the stages of a chain, of which nothing is found out yet.
@@ -315,7 +357,7 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	outside := false
 	for i, s := range stages {
 		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.To, s.Next.Verdict.Reason)
-		outside = outside || all[i].err != nil || all[i].unmerged || s.Next.State == promote.Waiting || s.Commit != "" && s.Proof.Status != gate.Pass
+		outside = outside || all[i].err != nil || all[i].unmerged || s.Next.State == promote.Waiting || s.Next.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
 			if w := v.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
 				at = w

@@ -14,7 +14,7 @@ import (
 func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
 	m.eachStanding(all, func(s *standing) {
 		for _, commit := range m.matters(all, s, h) {
-			proven, err := m.wasProven(ctx, s, commit)
+			proven, err := m.wasProven(ctx, s, commit, h)
 			if err != nil {
 				s.fail(err)
 				s.stage.Partial = true
@@ -57,7 +57,7 @@ type memory struct {
 
 // wasProven reports whether a commit was proven in an environment that has a newer one
 // now.
-func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool, error) {
+func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h promote.History) (bool, error) {
 	m.mu.Lock()
 	if m.proven[s.spec.Name].head != s.branch.Head {
 		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
@@ -75,11 +75,13 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string) (bool
 		return st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success)
 	})
 	if proven {
-		if proven, err = m.stayed(s, commit); err != nil {
+		if proven, err = stayed(s, commit, h); err != nil {
 			return false, err
 		}
 	}
-	remembered[commit] = proven
+	if proven { // a forge may be late to tell of what was said a moment ago
+		remembered[commit] = true
+	}
 	return proven, nil
 }
 
@@ -88,7 +90,7 @@ const maxVersions = 50
 
 // stayed reports whether an environment that had a commit was never set back behind
 // it: that says that it was bad, whatever was proven.
-func (m *Mover) stayed(s *standing, commit string) (bool, error) {
+func stayed(s *standing, commit string, h promote.History) (bool, error) {
 	versions, err := s.branch.Repo.Versions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
 	if err != nil {
 		return false, err
@@ -101,11 +103,7 @@ func (m *Mover) stayed(s *standing, commit string) (bool, error) {
 		if had == commit {
 			return true, nil
 		}
-		older, err := s.base.Repo.Contains(commit, had)
-		if err != nil {
-			return false, err
-		}
-		if older {
+		if !h.Newer(had, commit) { // or of another line: nobody knows
 			return false, nil
 		}
 	}

@@ -89,13 +89,18 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 		s.stage.Stopped = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
 		return nil
 	case s.branch.Progress.Problems.Stops():
-		s.stage.Stopped = s.branch.Progress.Problems[0].String()
+		s.stage.Commit, s.stage.Stopped = s.branch.Commit, firstOf(s.branch.Progress.Problems)
 		return nil
 	}
 	for _, hold := range s.branch.Progress.Holds {
 		s.stage.Hold = hold.Reason
 	}
 	if s.branch.Commit == "" {
+		return nil
+	}
+	if !source.IsCommit(s.branch.Commit) {
+		s.stage.Commit = s.branch.Commit
+		s.stage.Stopped = fmt.Sprintf("%s names %q, which is not the id of a commit", s.branch.Record, s.branch.Commit)
 		return nil
 	}
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
@@ -111,6 +116,12 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
 	s.stage.Since = brought.When
 	return err
+}
+
+// firstOf gives the first problem that stops.
+func firstOf(all problem.List) string {
+	i := slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })
+	return all[i].String()
 }
 
 // maxRecords bounds how far back a branch is looked at for who brought a file.
@@ -132,6 +143,9 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: report.Reason}
 	} else {
 		m.prove(ctx, s)
+	}
+	if s.err != nil { // what is not known takes nothing back
+		return
 	}
 	if err := m.tellPromotion(ctx, s); err != nil {
 		s.fail(err)
@@ -189,7 +203,7 @@ func (m *Mover) findOutput(s *standing) error {
 	if report.Output.Repo == "" {
 		return nil
 	}
-	s.output = place{remote: m.Remotes.Of(report.Output.Repo), branch: report.Output.Branch, folder: report.Output.Folder}
+	s.output = place{remote: m.Remotes.Known(m.Remotes.Place(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
 	if s.output.remote == nil || s.output.remote.Mirror() == nil {
 		return nil
 	}
@@ -211,7 +225,7 @@ func (m *Mover) findOutput(s *standing) error {
 		return err
 	}
 	inSync := report.State == status.InSync && baseOf(report) == s.stage.Commit
-	if !inSync && !holds && s.facts.Deployed.IsZero() {
+	if !inSync && !holds { // whatever was said of it once: somebody may have reverted it
 		return nil
 	}
 	brought, err := repo.Brought(head, record, maxRecords)

@@ -96,7 +96,7 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 
 // setStatus sets a status of the commit that an environment has.
 func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
-	return m.Remotes.SetStatus(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
+	return m.Remotes.Tell(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
 }
 
 // carry does what was decided for an environment.
@@ -229,10 +229,11 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 // approvals of it are there; where approvals are asked for we merge it once they are,
 // and elsewhere people do.
 func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
-	if d.State == promote.Current {
+	switch {
+	case d.State == promote.Moves || onlyApprovals(d.Verdict, s.approvals()):
+	case d.State != promote.Waiting || unwanted(d.Verdict):
 		return m.withdrawRecord(ctx, s)
-	}
-	if d.State != promote.Moves && !onlyApprovals(d.Verdict, s.approvals()) {
+	default: // it may be so again in a moment, and approvals would be lost
 		return nil
 	}
 	o, edit, err := m.recordEdit(s, d)
@@ -275,6 +276,16 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	return nil
 }
 
+// unwanted reports whether a commit must not be merged as things are: it is not proven
+// any more where it comes from, or everything is frozen.
+func unwanted(v gate.Verdict) bool {
+	name, _, _ := strings.Cut(v.Gate, " ")
+	if v.Status != gate.Pass && (name == "after" || name == "freeze") {
+		return true
+	}
+	return slices.ContainsFunc(v.Parts, unwanted)
+}
+
 // withdrawRecord takes back what was proposed, if it is wanted no more.
 func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
 	remote := m.Remotes.Of(s.branch.URL)
@@ -289,7 +300,7 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
 		return err
 	}
 	o := publish.Options{Remote: remote.Remote, Forge: f, Step: m.Step}
-	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, "There is nothing left to promote.")
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 }
 
 func recordBody(s *standing, d promote.Decision) string {

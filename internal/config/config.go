@@ -23,6 +23,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
@@ -40,6 +42,18 @@ func Schema() []byte { return []byte(schema) }
 // os.Getenv does. The Settings are nil if one of the problems stops; the error says
 // that the file cannot be read, or is over 1 MiB.
 func Load(path string, env func(string) string) (*Settings, problem.List, error) {
+	return load(path, env, func(problem.Problem) bool { return false })
+}
+
+// LoadForPeople is Load for the commands of people, who need not have what only the
+// daemon uses: the secrets of webhooks, of probes, and of signing.
+func LoadForPeople(path string, env func(string) string) (*Settings, problem.List, error) {
+	return load(path, env, func(p problem.Problem) bool {
+		return strings.HasPrefix(p.Subject, "webhooks.") || strings.HasPrefix(p.Subject, "probes[") || strings.HasPrefix(p.Subject, "signing.")
+	})
+}
+
+func load(path string, env func(string) string, leaveOut func(problem.Problem) bool) (*Settings, problem.List, error) {
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the settings: %w", err)
@@ -48,7 +62,11 @@ func Load(path string, env func(string) string) (*Settings, problem.List, error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the settings: %w", err)
 	}
-	settings, problems := Parse(path, data, dir, env)
+	settings, problems := parse(path, data, dir, env)
+	problems = slices.DeleteFunc(problems, leaveOut)
+	if problems.Stops() {
+		settings = nil
+	}
 	return settings, problems, nil
 }
 
@@ -56,6 +74,15 @@ func Load(path string, env func(string) string) (*Settings, problem.List, error)
 // paths count from the folder dir; env gives environment variables. It looks at the
 // files that the settings name. The Settings are nil if one of the problems stops.
 func Parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
+	s, problems := parse(name, data, dir, env)
+	if problems.Stops() {
+		return nil, problems
+	}
+	return s, problems
+}
+
+// parse gives what could be read, whatever the problems.
+func parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
 	s := defaults()
 	r := &reader{file: name, lines: map[string]int{}}
 	if root, ok := r.document(data); ok {
@@ -63,11 +90,7 @@ func Parse(name string, data []byte, dir string, env func(string) string) (*Sett
 		c := &checker{reader: r, dir: dir, env: env}
 		c.settings(s)
 	}
-	problems := r.problems.Sorted()
-	if problems.Stops() {
-		return nil, problems
-	}
-	return s, problems
+	return s, r.problems.Sorted()
 }
 
 // readBounded reads a file of at most maxSize bytes.

@@ -92,8 +92,9 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 	}
 	gone := leaving{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
 	to, err := l.source.Output(ctx, e.Name)
-	if err != nil {
-		return false, err
+	if err != nil { // its branch is broken; that must not keep anything else from going on
+		l.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
+		return false, nil
 	}
 	if to != nil {
 		gone.output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}

@@ -55,6 +55,7 @@ type Repository struct {
 	location string // for errors; without a password
 	mirror   string // its folder, if it is a mirror
 	folders  map[tree.ID]counted
+	tagged   bool // somebody has looked for a tag
 
 	damaged atomic.Bool // something that must be there could not be read
 }

@@ -127,6 +127,10 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 		if e.Mode == tree.ModeSubmodule {
 			continue
 		}
+		if known, ok := r.store.Known(e.ID); ok && want(prefix+e.Name, int64(len(known))) {
+			e.Data = known
+			continue
+		}
 		size, err := r.store.EncodedObjectSize(plumbing.Hash(e.ID))
 		if err != nil {
 			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, r.broken(err))
@@ -134,19 +138,21 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 		if !want(prefix+e.Name, size) {
 			continue
 		}
-		if e.Data, err = r.content(e.ID); err != nil {
+		if e.Data, err = r.content(e.ID, size); err != nil {
 			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, err)
 		}
+		r.store.Keep(e.ID, e.Data)
 	}
 	return tree.FromEntries(entries), nil
 }
 
-func (r *Repository) content(id tree.ID) ([]byte, error) {
-	data, err := r.store.Read(pack.Blob, id)
-	if err != nil {
-		return nil, r.broken(err)
+// content gives that of a file of at most so many bytes, or else [pack.ErrLarge].
+func (r *Repository) content(id tree.ID, limit int64) ([]byte, error) {
+	data, err := r.store.ReadSmall(pack.Blob, id, limit)
+	if err != nil && !errors.Is(err, pack.ErrLarge) {
+		err = r.broken(err)
 	}
-	return data, nil
+	return data, err
 }
 
 // View is a commit's tree of which each folder is read when it is looked into, so
@@ -157,16 +163,16 @@ type View struct {
 	repo *Repository
 	mu   sync.Mutex
 	err  error
-	// large has large folders that were looked into: their entries are made once.
-	large      map[tree.ID]tree.Tree
-	largeNames int
+	// known has folders that were looked into, and names and content say how much that is.
+	known          map[tree.ID]tree.Tree
+	names, content int
 }
 
+// maxNames and maxContent bound what a View keeps of what was looked into: the names in
+// folders, and the content of their files in bytes.
 const (
-	// minLarge is the entries of a folder that is kept while a View is used.
-	minLarge = 64
-	// maxLarge bounds the entries of all that are kept.
-	maxLarge = 200_000
+	maxNames   = 200_000
+	maxContent = 8 << 20
 )
 
 // maxViewed bounds the files whose content a View has, in bytes; larger ones have an
@@ -176,7 +182,7 @@ const maxViewed = 4 << 20
 // View gives the tree of a commit to look into; that of "" is empty. What could not
 // be read is missing in it: ask [View.Err] before what was found is believed.
 func (r *Repository) View(commit string) (*View, error) {
-	v := &View{repo: r, large: map[tree.ID]tree.Tree{}}
+	v := &View{repo: r, known: map[tree.ID]tree.Tree{}}
 	if commit == "" {
 		return v, nil
 	}
@@ -199,28 +205,28 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 	return tree.Lazy(id, 0, func() tree.Tree {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		if known, ok := v.large[id]; ok {
+		if known, ok := v.known[id]; ok {
 			return known
 		}
-		t, err := v.folder(id)
+		t, content, err := v.folder(id)
 		if err != nil {
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
 		}
-		if n := len(t.Entries()); n >= minLarge && v.largeNames+n <= maxLarge {
-			v.large[id], v.largeNames = t, v.largeNames+n
+		if n := len(t.Entries()); v.names+n <= maxNames && (content == 0 || v.content+content <= maxContent) {
+			v.known[id], v.names, v.content = t, v.names+n, v.content+content
 		}
 		return t
 	})
 }
 
-// folder gives a folder, with the content of its files.
-func (v *View) folder(id tree.ID) (tree.Tree, error) {
+// folder gives a folder, with the content of its files and the size of that in bytes.
+func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
 	f, err := v.repo.folder(id)
 	if err != nil {
-		return tree.Tree{}, err
+		return tree.Tree{}, 0, err
 	}
 	entries := f.Entries(func(e tree.Entry) tree.Tree { return v.lazy(e.ID) })
 	for i := range entries {
@@ -228,16 +234,14 @@ func (v *View) folder(id tree.ID) (tree.Tree, error) {
 		if e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 			continue
 		}
-		size, err := v.repo.store.EncodedObjectSize(plumbing.Hash(e.ID))
-		if err == nil && size <= maxViewed {
-			e.Data, err = v.repo.content(e.ID)
+		e.Data, err = v.repo.content(e.ID, maxViewed)
+		if err != nil && !errors.Is(err, pack.ErrLarge) {
+			return tree.Tree{}, 0, fmt.Errorf("%s: %w", e.Name, err)
 		}
-		if err != nil {
-			return tree.Tree{}, fmt.Errorf("%s: %w", e.Name, err)
-		}
+		content += len(e.Data)
 	}
 	if !f.Ordinary {
-		return tree.FromEntries(entries), nil
+		return tree.FromEntries(entries), content, nil
 	}
-	return tree.Stored(id, entries), nil
+	return tree.Stored(id, entries), content, nil
 }

@@ -93,6 +93,11 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
 		}
 	}
+	if pack != nil && adv.Capabilities.Supports(noThin) {
+		if err := pack.Complete(m.mirror.base); err != nil {
+			return fmt.Errorf("make the pack whole: %w", err)
+		}
+	}
 	req, err := request(adv.Capabilities, pack, open)
 	if err != nil {
 		return err
@@ -103,6 +108,10 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 	}
 	return err
 }
+
+// noThin is what a server says that takes only packs with all in them that others are
+// differences from.
+const noThin capability.Capability = "no-thin"
 
 func current(adv *packp.AdvRefs, ref string) string {
 	if id, ok := adv.References[ref]; ok {

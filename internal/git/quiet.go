@@ -3,33 +3,62 @@ package git
 import (
 	"context"
 	"errors"
+	"slices"
 
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
 
-// brief asks a server only for the references that a mirror has, which are few where pull
-// requests are many. refs is nil if it has to be asked in full: because somebody wants
-// to know of the others, because it does not speak version 2 of Git's protocol, or
+// quiet asks a server only for the references that somebody here looks at, and reports
+// whether they are as the mirror has them. It is false if the server has to be asked in
+// full: because one has moved, because it does not speak version 2 of Git's protocol, or
 // because nothing is known of it yet.
-func (m *Remote) brief(ctx context.Context) (refs *packp.AdvRefs, err error) {
-	if !m.options.Brief || m.others == "" || m.wantOthers || m.notBrief {
-		return nil, nil
+func (m *Remote) quiet(ctx context.Context) (bool, error) {
+	if !m.options.Brief || m.others == "" || m.notBrief {
+		return false, nil
 	}
 	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil || !isHTTP(endpoint) {
-		return nil, err
+		return false, err
 	}
 	who, _ := auth.(githttp.AuthMethod) // nil for nobody
-	refs, err = wire.References(ctx, wire.Client(m.options.Stall), endpoint.String(), who, append([]string{"HEAD"}, mirrored...))
+	asked := m.asked()
+	theirs, err := wire.References(ctx, wire.Client(m.options.Stall), endpoint.String(), who, append([]string{"HEAD"}, asked...))
 	if errors.Is(err, wire.ErrUnsupported) {
 		m.notBrief = true
-		return nil, nil
+		return false, nil
 	}
-	return refs, err
+	if err != nil {
+		return false, err
+	}
+	if err := m.open(); err != nil {
+		return false, err
+	}
+	if m.wantOthers {
+		m.others = others(theirs)
+	}
+	plan, err := m.mirror.compare(theirs, asked)
+	return err == nil && plan.nothing(), err
+}
+
+// asked gives what the names of references begin with that a server is asked for.
+func (m *Remote) asked() []string {
+	if m.mirror != nil {
+		m.wantTags = m.wantTags || m.mirror.looksForTags()
+	}
+	asked := slices.DeleteFunc(slices.Clone(mirrored), func(prefix string) bool { return prefix == tags && !m.wantTags })
+	if m.wantOthers {
+		asked = append(asked, proposed...)
+	}
+	return asked
+}
+
+func (r *Repository) looksForTags() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tagged
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }

@@ -2,7 +2,10 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -10,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/gittest"
 )
 
-// TestQuietPoll asks a server with many pull requests, of which a mirror has nothing: one
-// small request, until somebody wants to know of them.
+// TestQuietPoll asks a server with many pull requests and tags: one small request, until
+// somebody wants to know of them.
 func TestQuietPoll(t *testing.T) {
 	server := gittest.Serve(t)
 	url := server.Create("cp")
@@ -21,7 +24,7 @@ func TestQuietPoll(t *testing.T) {
 	head := work.Commit("base")
 	pulls := []string{"main"}
 	for n := range 300 {
-		pulls = append(pulls, fmt.Sprintf("main:refs/pull/%d/head", n))
+		pulls = append(pulls, fmt.Sprintf("main:refs/pull/%d/head", n), fmt.Sprintf("main:refs/tags/v0.%d", n))
 	}
 	work.Push(pulls...)
 	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.Brief = true })
@@ -55,11 +58,24 @@ func TestQuietPoll(t *testing.T) {
 		t.Errorf("main is %s (%v), want %s", id, err, next)
 	}
 	poll(false, "POST small")
+	if id, err := r.Mirror().Resolve("v1"); err != nil || id != next {
+		t.Errorf("v1 is %s (%v), want %s", id, err, next)
+	}
+	work.Push("+" + head + ":refs/tags/v1")
+	poll(true, "POST, GET") // it has the commit already
+	if id, err := r.Mirror().Resolve("v1"); err != nil || id != head {
+		t.Errorf("v1 is %s (%v), want %s", id, err, head)
+	}
 	others := r.Others()
 	work.Push(head + ":refs/pull/1000/merge")
-	poll(false, "GET")
+	poll(false, "POST")
 	if r.Others() == others {
 		t.Error("a new pull request is not seen")
+	}
+	work.Push(":refs/tags/v1")
+	poll(true, "POST, GET")
+	if _, err := r.Mirror().Resolve("v1"); !errors.Is(err, git.ErrNoRevision) {
+		t.Errorf("v1 was removed, and the error is %v", err)
 	}
 }
 
@@ -88,7 +104,11 @@ func TestThinPush(t *testing.T) {
 		next := commitOf(treeOf(t, files), id)
 		next.Known = append(next.Known, view.Tree)
 		if !thin {
-			next.Known = nil
+			t.Cleanup(server.Inject("out", gittest.Fault{
+				Service: "git-receive-pack", Method: http.MethodGet, Times: 1, Status: http.StatusOK,
+				Header: http.Header{"Content-Type": {"application/x-git-receive-pack-advertisement"}},
+				Body:   withCapability(t, server.URL("out")+"/info/refs?service=git-receive-pack", "no-thin"),
+			}))
 		}
 		before := len(server.Requests("out"))
 		id, err = push(t, r, "dev", id, next)
@@ -99,8 +119,8 @@ func TestThinPush(t *testing.T) {
 		for _, q := range server.Requests("out")[before:] {
 			sent += q.BytesIn
 		}
-		if thin && sent > 30_000 {
-			t.Errorf("%d bytes were sent", sent)
+		if thin != (sent < 30_000) {
+			t.Errorf("%d bytes were sent, thin is %v", sent, thin)
 		}
 		read, err := r.Mirror().View(id)
 		if err != nil {
@@ -111,4 +131,25 @@ func TestThinPush(t *testing.T) {
 		}
 		gittest.Git(t, server.Dir("out"), "fsck", "--full", "--strict")
 	}
+}
+
+// withCapability asks a server for its references, and has it say one thing more of itself.
+func withCapability(t *testing.T, url, capability string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, rest, _ := strings.Cut(string(data), "0000")
+	line, rest, found := strings.Cut(rest, "\n")
+	if !found || !strings.Contains(line, "\x00") {
+		t.Fatalf("the server answers %q", data)
+	}
+	line = line[4:] + " " + capability + "\n"
+	return fmt.Sprintf("%s0000%04x%s%s", service, len(line)+4, line, rest)
 }

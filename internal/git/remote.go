@@ -32,8 +32,9 @@ type RemoteOptions struct {
 	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
 	// minutes and half a minute.
 	Timeout, Stall time.Duration
-	// Brief has a server over HTTP be asked only for the references that a mirror has, by
-	// version 2 of Git's protocol, where it speaks that.
+	// Brief has a server over HTTP be asked only for the references that somebody here has
+	// looked at, by version 2 of Git's protocol, where it speaks that: always for branches,
+	// for tags once [Repository.Resolve] or [Repository.Refs] had to do with them.
 	Brief bool
 	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
 	// how long it took, and what went wrong; nil for nobody.
@@ -54,9 +55,9 @@ type Remote struct {
 	mu     sync.Mutex // one exchange with the remote at a time
 	mirror *Repository
 	others string
-	// wantOthers says that somebody has asked for Others, notBrief that the server does
-	// not speak version 2 of Git's protocol.
-	wantOthers, notBrief bool
+	// wantOthers says that somebody has asked for Others, wantTags that somebody has
+	// looked for a tag, notBrief that the server does not speak version 2 of Git's protocol.
+	wantOthers, wantTags, notBrief bool
 }
 
 // NewRemote makes a Remote; nothing is read yet.
@@ -93,10 +94,10 @@ func (m *Remote) Mirror() *Repository {
 	return m.mirror
 }
 
-// Others names what the remote's references were at the last Sync that the mirror does
-// not have: two equal names mean that none of them has moved. Forges keep the heads
-// of pull requests there. Once it was asked for, they are looked at whenever the remote
-// is; until then, they are not where the server lets us ask for less.
+// Others names what the references were at the last Sync in which forges keep the heads
+// of pull requests, and that the mirror does not have: two equal names mean that none of
+// them has moved. Once it was asked for, they are looked at whenever the remote is; until
+// then, they are not where the server lets us ask for less.
 func (m *Remote) Others() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,9 +157,7 @@ func (m *Remote) exchange(ctx context.Context, what string, do func(context.Cont
 	return nil
 }
 
-var (
-	errTimeout = errors.New("it took too long")
-)
+var errTimeout = errors.New("it took too long")
 
 // remove deletes the mirror.
 func (m *Remote) remove() error {
@@ -179,17 +178,8 @@ func (m *Remote) remove() error {
 
 // sync polls, and fetches if there is something to fetch.
 func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
-	some, err := m.brief(ctx)
-	if err != nil {
+	if quiet, err := m.quiet(ctx); err != nil || quiet {
 		return false, err
-	}
-	if some != nil {
-		if err := m.open(); err != nil {
-			return false, err
-		}
-		if plan, err := m.mirror.compare(some); err != nil || plan.nothing() {
-			return false, err
-		}
 	}
 	session, err := m.connect(ctx, transport.UploadPackServiceName)
 	if err != nil {
@@ -204,7 +194,7 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 		return false, err
 	}
 	m.others = others(theirs)
-	plan, err := m.mirror.compare(theirs)
+	plan, err := m.mirror.compare(theirs, mirrored)
 	if err != nil || plan.nothing() {
 		return false, err
 	}
@@ -216,11 +206,11 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	return true, m.mirror.apply(plan)
 }
 
-// others gives a digest of the references that a mirror does not have.
+// others gives a digest of the references in which forges keep pull requests.
 func others(theirs *packp.AdvRefs) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(theirs.References)) {
-		if !isMirrored(name) {
+		if isUnder(name, proposed) {
 			fmt.Fprintln(h, name, theirs.References[name])
 		}
 	}
@@ -312,7 +302,13 @@ func initMirror(dir, url string) error {
 
 // mirrored are the references that a mirror has: branches, tags, and those in which
 // a plain-Git forge keeps pull requests.
-var mirrored = []string{"refs/heads/", "refs/tags/", "refs/fairlead/"}
+var mirrored = []string{"refs/heads/", tags, "refs/fairlead/"}
+
+const tags = "refs/tags/"
+
+// proposed are the references in which forges keep pull requests: GitHub, Gitea and Azure,
+// GitLab, Bitbucket.
+var proposed = []string{"refs/pull/", "refs/merge-requests/", "refs/pull-requests/"}
 
 // update is what a mirror has to do to be like its remote.
 type update struct {
@@ -323,8 +319,9 @@ type update struct {
 
 func (u update) nothing() bool { return len(u.set) == 0 && len(u.remove) == 0 }
 
-// compare finds what differs between the mirror and the remote.
-func (r *Repository) compare(theirs *packp.AdvRefs) (update, error) {
+// compare finds what differs between the mirror and the remote, in the references that the
+// remote was asked for.
+func (r *Repository) compare(theirs *packp.AdvRefs, asked []string) (update, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var u update
@@ -334,7 +331,7 @@ func (r *Repository) compare(theirs *packp.AdvRefs) (update, error) {
 		return u, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	err = iter.ForEach(func(ref *plumbing.Reference) error {
-		if ref.Type() == plumbing.HashReference {
+		if ref.Type() == plumbing.HashReference && isUnder(ref.Name().String(), asked) {
 			ours[ref.Name()] = ref.Hash()
 		}
 		return nil
@@ -345,7 +342,7 @@ func (r *Repository) compare(theirs *packp.AdvRefs) (update, error) {
 	wanted := map[plumbing.Hash]bool{}
 	for text, id := range theirs.References {
 		name := plumbing.ReferenceName(text)
-		if !isMirrored(text) || ours[name] == id {
+		if !isMirrored(text) || !isUnder(text, asked) || ours[name] == id {
 			delete(ours, name)
 			continue
 		}
@@ -378,12 +375,11 @@ func (r *Repository) setHead(theirs *packp.AdvRefs) error {
 }
 
 func isMirrored(name string) bool {
-	for _, prefix := range mirrored {
-		if strings.HasPrefix(name, prefix) {
-			return plumbing.ReferenceName(name).Validate() == nil
-		}
-	}
-	return false
+	return isUnder(name, mirrored) && plumbing.ReferenceName(name).Validate() == nil
+}
+
+func isUnder(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // apply writes the references of an update: new ones first, so that nothing that is

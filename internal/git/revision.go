@@ -89,6 +89,7 @@ func (r *Repository) reference(name string, prefixes []string) (plumbing.Hash, e
 	}
 	for _, prefix := range prefixes {
 		full := plumbing.ReferenceName(prefix + name)
+		r.tagged = r.tagged || strings.HasPrefix(string(full), tags)
 		if prefix != "" && full.Validate() != nil || prefix == "" && name != "HEAD" && !strings.HasPrefix(name, "refs/") {
 			continue
 		}
@@ -202,6 +203,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == 
 func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tagged = r.tagged || strings.HasPrefix(prefix, tags)
 	iter, err := r.store.IterReferences()
 	if err != nil {
 		return nil, fmt.Errorf("read the references of %s: %w", r.location, err)

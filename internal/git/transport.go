@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -193,24 +192,9 @@ func answered(a *githttp.Err) error {
 	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), short(a.Reason))
 	switch a.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return &Busy{retryAfter(a.Response.Header), err}
+		return &Busy{wire.RetryAfter(a.Response.Header), err}
 	}
 	return err
-}
-
-// retryAfter reads how long a server wants to be left alone: in seconds, or until a
-// time that is compared with its own clock.
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return max(0, time.Duration(seconds)*time.Second)
-	}
-	until, err := http.ParseTime(value)
-	now, dateErr := http.ParseTime(h.Get("Date"))
-	if err != nil || dateErr != nil {
-		return 0
-	}
-	return max(0, until.Sub(now))
 }
 
 func short(text string) string {

@@ -10,7 +10,7 @@ import (
 // with Status, or by git; then the answer is cut. Stall and Reset come before both.
 type Fault struct {
 	Service string // "" any; "git-upload-pack", "git-receive-pack"
-	Method  string // "" any; GET asks for the refs (or the capabilities), POST does the rest
+	Method  string // "" any; GET asks for the refs, also by a POST of version 2, or the capabilities; POST does the rest
 	Times   int    // how many requests meet it; 0: all until it is removed
 
 	// Status, if not 0, is answered with Header and Body, and git is not asked.
@@ -59,8 +59,13 @@ func (s *Server) Inject(name string, f Fault) (remove func()) {
 	})
 }
 
-func (f *fault) meets(r *Request) bool {
-	return (f.Service == "" || f.Service == r.Service) && (f.Method == "" || f.Method == r.Method)
+// meets reports whether a request meets the fault; asks says that it is for the refs.
+func (f *fault) meets(r *Request, asks bool) bool {
+	method := r.Method
+	if asks {
+		method = http.MethodGet
+	}
+	return (f.Service == "" || f.Service == r.Service) && (f.Method == "" || f.Method == method)
 }
 
 // answer gives the answer to a request that meets the fault; pass asks git.

@@ -157,7 +157,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		return // the client has gone
 	}
 	r, name := requested(req, int64(len(body)))
-	fault, allowed := s.arrived(name, r)
+	fault, allowed := s.arrived(name, r, bytes.Contains(body, []byte("command=ls-refs\n")))
 	var a answer
 	switch {
 	case s.closed():
@@ -195,8 +195,9 @@ func requested(req *http.Request, size int64) (*Request, string) {
 	return &Request{Method: req.Method, Path: req.URL.Path, Service: service, Password: password, BytesIn: size}, name
 }
 
-// arrived notes a request down, and gives the fault that it meets, or nil.
-func (s *Server) arrived(name string, r *Request) (f *fault, allowed bool) {
+// arrived notes a request down, and gives the fault that it meets, or nil; asks says that
+// it is one of version 2 for the refs.
+func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	repo := s.repository(name)
@@ -204,7 +205,7 @@ func (s *Server) arrived(name string, r *Request) (f *fault, allowed bool) {
 	if repo.password != "" && r.Password != repo.password {
 		return nil, false
 	}
-	i := slices.IndexFunc(repo.faults, func(f *fault) bool { return f.meets(r) })
+	i := slices.IndexFunc(repo.faults, func(f *fault) bool { return f.meets(r, asks) })
 	if i < 0 {
 		return nil, true
 	}

@@ -171,16 +171,6 @@ func (p *Progress) add(o *Progress) {
 	p.Problems = append(p.Problems, o.Problems...)
 }
 
-// With gives what two layers say.
-func (p *Progress) With(o *Progress) *Progress {
-	both := Progress{
-		Promotions: slices.Clone(p.Promotions), Freezes: slices.Clone(p.Freezes), Holds: slices.Clone(p.Holds),
-		Approvals: slices.Clone(p.Approvals), Ephemerals: slices.Clone(p.Ephemerals), Problems: slices.Clone(p.Problems),
-	}
-	both.add(o)
-	return &both
-}
-
 // Progress reads what a layer says about promotion.
 func (p *Parser) Progress(env string, l Layer) *Progress { return &p.layer(env, l).progress }
 

@@ -125,6 +125,24 @@ func (s *script) insert(text []byte) {
 	}
 }
 
+// aligned makes a text from a base of which pieces are in the same places.
+func (s *script) aligned(base, text []byte) {
+	s.begin(len(base), len(text))
+	done := 0 // all before it is made
+	for i := 0; i < min(len(base), len(text)); {
+		n := common(base[i:], text[i:])
+		if n < deltaWord {
+			i += n + 1
+			continue
+		}
+		s.insert(text[done:i])
+		s.copy(i, n)
+		i += n
+		done = i
+	}
+	s.insert(text[done:])
+}
+
 // copy appends copies: a byte with a bit for each byte of offset and size that is not
 // zero, and these bytes.
 func (s *script) copy(from, n int) {

@@ -64,6 +64,11 @@ func checkDelta(t *testing.T, base, text []byte) int {
 	if err != nil || !bytes.Equal(got, text) {
 		t.Fatalf("from %q\nto   %q\ncame %q (%v)", base, text, got, err)
 	}
+	var aligned script
+	aligned.aligned(base, text)
+	if got, err := apply(base, aligned); err != nil || !bytes.Equal(got, text) {
+		t.Fatalf("from %q\nto   %q, in the same places,\ncame %q (%v)", base, text, got, err)
+	}
 	return len(made)
 }
 

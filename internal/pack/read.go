@@ -7,7 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/adler32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +18,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// ErrNotFound says that no pack has an object.
-var ErrNotFound = errors.New("no pack has this object")
+var (
+	// ErrNotFound says that no pack has an object.
+	ErrNotFound = errors.New("no pack has this object")
+	// ErrLarge says that an object is larger than was asked for.
+	ErrLarge = errors.New("the object is too large")
+)
 
 // Stored are the packs of a repository, to be read by one at a time. Their indexes are
 // in memory as they are on disk; one that is added later is read alone.
@@ -179,12 +185,19 @@ func (s *Stored) Prefixed(prefix []byte) []tree.ID {
 }
 
 // Object gives the kind of an object, and its content, which must not be changed.
-func (s *Stored) Object(id tree.ID) (Kind, []byte, error) {
+func (s *Stored) Object(id tree.ID) (Kind, []byte, error) { return s.Small(id, math.MaxInt64) }
+
+// Small gives the same of an object of at most so many bytes; the error is ErrLarge if it
+// has more.
+func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 	where, ok := s.find(id)
 	if !ok {
 		return 0, nil, ErrNotFound
 	}
-	o, err := s.read(where)
+	o, err := s.read(where, limit)
+	if errors.Is(err, ErrLarge) {
+		return 0, nil, err
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
 	}
@@ -202,10 +215,10 @@ func (s *Stored) Size(id tree.ID) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
 	}
-	if h.kind != offsetDelta && h.kind != refDelta {
+	if !h.isDelta() {
 		return int64(h.size), nil
 	}
-	made, err := s.inflate(where, h)
+	made, err := s.inflate(h)
 	if err != nil {
 		return 0, err
 	}
@@ -214,7 +227,7 @@ func (s *Stored) Size(id tree.ID) (int64, error) {
 }
 
 // read reads an object: the differences down to a whole one, and then what they make.
-func (s *Stored) read(where place) (object, error) {
+func (s *Stored) read(where place, limit int64) (object, error) {
 	var deltas [][]byte
 	var base object
 	for {
@@ -226,16 +239,26 @@ func (s *Stored) read(where place) (object, error) {
 		if err != nil {
 			return object{}, err
 		}
-		data, err := s.inflate(where, h)
+		if len(deltas) == 0 && !h.isDelta() && int64(h.size) > limit {
+			return object{}, ErrLarge
+		}
+		data, err := s.inflate(h)
 		if err != nil {
 			return object{}, err
 		}
-		if h.kind != offsetDelta && h.kind != refDelta {
+		if !h.isDelta() {
 			base = object{h.kind, data}
 			if len(deltas) > 0 {
 				s.keep(where, base)
 			}
 			break
+		}
+		_, size, _, err := deltaSizes(data)
+		if err != nil {
+			return object{}, err
+		}
+		if len(deltas) == 0 && int64(size) > limit {
+			return object{}, ErrLarge
 		}
 		if deltas = append(deltas, data); len(deltas) > maxChain {
 			return object{}, errors.New("it is made from too many others")
@@ -288,9 +311,12 @@ type header struct {
 	length   int     // of the header, in bytes
 }
 
+func (h header) isDelta() bool { return h.kind == offsetDelta || h.kind == refDelta }
+
 // maxHeader is the most bytes of a header.
 const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
 
+// header reads the header of an object; inflate may be called then.
 func (s *Stored) header(where place) (header, error) {
 	file, err := s.file(where.pack)
 	if err != nil {
@@ -299,12 +325,16 @@ func (s *Stored) header(where place) (header, error) {
 	if where.at < packHeader {
 		return header{}, errNoHeader
 	}
-	var room [maxHeader]byte
-	n, err := file.ReadAt(room[:], where.at)
+	s.in.Reset(io.NewSectionReader(file, where.at, 1<<62))
+	room, err := s.in.Peek(maxHeader)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return header{}, err
 	}
-	return parseHeader(room[:n])
+	h, err := parseHeader(room)
+	if err == nil {
+		_, err = s.in.Discard(h.length)
+	}
+	return h, err
 }
 
 // maxShift bounds the numbers that are read, so that there is room for seven bits more.
@@ -350,13 +380,11 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// inflate gives what follows a header.
-func (s *Stored) inflate(where place, h header) ([]byte, error) {
-	file, err := s.file(where.pack)
-	if err != nil {
-		return nil, err
+// inflate gives what follows the header that was read.
+func (s *Stored) inflate(h header) (data []byte, err error) {
+	if data, ok, err := readStored(s.in, h.size); ok || err != nil {
+		return data, err
 	}
-	s.in.Reset(io.NewSectionReader(file, where.at+int64(h.length), 1<<62))
 	if s.inflater == nil {
 		s.inflater, err = zlib.NewReader(s.in)
 	} else {
@@ -366,10 +394,30 @@ func (s *Stored) inflate(where place, h header) ([]byte, error) {
 		return nil, err
 	}
 	// A size that is damaged must not take all memory.
-	data := bytes.NewBuffer(make([]byte, 0, min(h.size, 1<<20)+bytes.MinRead))
-	n, err := data.ReadFrom(io.LimitReader(s.inflater, int64(h.size)+1))
+	room := bytes.NewBuffer(make([]byte, 0, min(h.size, 1<<20)+bytes.MinRead))
+	n, err := room.ReadFrom(io.LimitReader(s.inflater, int64(h.size)+1))
 	if err == nil && n != int64(h.size) {
 		err = fmt.Errorf("it has not the %d bytes that it should", h.size)
 	}
-	return data.Bytes(), err
+	return room.Bytes(), err
+}
+
+// readStored reads what [appendStored] wrote in one block: that is most of what we
+// write, and taking it as it is costs a tenth of inflating. ok is false, and nothing was
+// read, if it is something else.
+func readStored(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
+	head, _ := in.Peek(7) // what is too short is for the inflater to say
+	if len(head) < 7 || head[0] != 0x78 || head[1] != 0x01 || head[2] != 1 || int(binary.LittleEndian.Uint16(head[3:])) != size ||
+		binary.LittleEndian.Uint16(head[3:]) != ^binary.LittleEndian.Uint16(head[5:]) {
+		return nil, false, nil
+	}
+	data = make([]byte, len(head)+size+adler32.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return nil, false, err
+	}
+	data, sum := data[len(head):len(head)+size:len(head)+size], data[len(head)+size:]
+	if adler32.Checksum(data) != binary.BigEndian.Uint32(sum) {
+		return nil, false, zlib.ErrChecksum
+	}
+	return data, true, nil
 }

@@ -63,7 +63,7 @@ type Writer struct {
 	file    *os.File
 	out     *bufio.Writer
 	crc     hash.Hash32
-	deflate *zlib.Writer
+	deflate *zlib.Writer // nil until it is needed
 	offset  int64
 	written
 	models map[likeKey][]*likeModel
@@ -99,10 +99,7 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 			pack = nil
 		}
 	}()
-	w, err := newWriter(file)
-	if err != nil {
-		return pack, err
-	}
+	w := newWriter(file)
 	if _, err := w.append(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
 		return pack, err
 	}
@@ -118,12 +115,11 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 	return pack, w.finish(pack)
 }
 
-func newWriter(file *os.File) (*Writer, error) {
-	deflate, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+func newWriter(file *os.File) *Writer {
 	return &Writer{
-		file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), deflate: deflate,
+		file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(),
 		models: map[likeKey][]*likeModel{}, bases: map[tree.ID]struct{}{},
-	}, err
+	}
 }
 
 // temporaryPack is how the names of packs begin that are not yet part of a mirror.
@@ -193,79 +189,6 @@ func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before [][]tree.Entr
 
 var emptyBlob = tree.HashBlob(nil)
 
-// likeness tells trees that have the same names in them, such as the folders of
-// deployment targets.
-func likeness(entries []tree.Entry) string {
-	if len(entries) > maxAlike {
-		return ""
-	}
-	key := make([]byte, 0, 128)
-	for _, e := range entries {
-		key = append(append(key, '/'), e.Name...)
-	}
-	return string(key)
-}
-
-// maxAlike is the most entries of trees that are compared: in larger ones, what is
-// different outweighs what is not.
-const maxAlike = 16
-
-// similar appends an object that is likely to be much like the last one of its kind
-// and key, and then is a difference from that.
-func (w *Writer) similar(kind Kind, key string, id tree.ID, data []byte) error {
-	if w.has(id) {
-		return nil
-	}
-	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
-		return w.Object(kind, id, data)
-	}
-	k := likeKey{kind, key}
-	models := w.models[k]
-	limit := len(data) / 2
-	if kind == Tree { // half of it is ids, in which there is nothing to compress
-		limit = len(data) * 7 / 8
-	}
-	for i, model := range models {
-		if made, ok := model.of(data, limit); ok {
-			w.header = appendOffset(appendObjectHeader(w.header[:0], offsetDelta, len(made)), w.offset-model.at)
-			w.body = appendStored(w.body[:0], made)
-			copy(models[1:], models[:i])
-			models[0] = model
-			return w.raw(id, w.header, w.body)
-		}
-	}
-	at := w.offset
-	if err := w.Object(kind, id, data); err != nil {
-		return err
-	}
-	models = append(models, nil)
-	copy(models[1:], models)
-	models[0] = &likeModel{newDelta(bytes.Clone(data)), at}
-	w.models[k] = models[:min(len(models), maxModels)]
-	return nil
-}
-
-// maxModels is how many objects of a kind and key are kept to compare with, those
-// that were of use last first.
-const maxModels = 4
-
-const (
-	minSimilar = 64      // shorter texts are as short as a difference
-	maxSimilar = 1 << 20 // longer ones would keep too much in memory
-)
-
-// likeKey names objects that are likely to be alike.
-type likeKey struct {
-	kind Kind
-	key  string
-}
-
-// likeModel is the object that others are differences from, and where it is.
-type likeModel struct {
-	*delta
-	at int64
-}
-
 // appendOffset encodes the distance to a base: seven bits a byte, the highest first,
 // in which each byte that follows adds one.
 func appendOffset(dst []byte, distance int64) []byte {
@@ -289,6 +212,12 @@ func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	w.crc.Reset()
 	if _, err := w.append(appendObjectHeader(nil, kind, len(data))); err != nil {
 		return err
+	}
+	if w.deflate == nil {
+		var err error
+		if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
+			return err
+		}
 	}
 	w.deflate.Reset(sink{w})
 	if _, err := w.deflate.Write(data); err != nil {
@@ -375,10 +304,7 @@ func (p *Pack) Complete(content Content) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	w, err := newWriter(file)
-	if err != nil {
-		return err
-	}
+	w := newWriter(file)
 	w.entries = p.entries
 	if w.offset, err = file.Seek(-checksumSize, io.SeekEnd); err != nil {
 		return err

@@ -180,6 +180,7 @@ func (w *work) compose() (err error) {
 		}
 	}
 	if err = checkFolder(w.whole.Tree, folder); err == nil {
+		w.p.Rendered = opened(w.p.Rendered, w.whole.Tree.Sub(folder))
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
 		w.next, err = compose(w.whole.Tree.Sub(folder), written, w.p.Rendered)
 	}
@@ -194,6 +195,18 @@ func (w *work) compose() (err error) {
 		return fmt.Errorf("%s: %w", place, err)
 	}
 	return nil
+}
+
+// opened gives what was rendered with the entries of folders at hand that are not as they
+// were: what the change means and the pack both look at them.
+func opened(rendered, now tree.Tree) tree.Tree {
+	present, entries := byName(now), slices.Clone(rendered.Entries())
+	for i, e := range entries {
+		if old, ok := present[e.Name]; ok && e.IsDir() && old.IsDir() && old.ID != e.ID {
+			entries[i] = tree.Dir(e.Name, e.Tree().Opened())
+		}
+	}
+	return tree.FromEntries(entries)
 }
 
 // visible gives the folders of cluster types.

@@ -102,7 +102,7 @@ func (c *counting) Close(ctx context.Context, number int, reason string) error {
 
 func (w *world) publisher() *publisher {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL("out"), Dir: filepath.Join(w.TempDir(), "mirror")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL("out"), Dir: filepath.Join(w.TempDir(), "mirror"), Brief: true})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -99,9 +99,23 @@ func saidKey(repo, commit, context string) string { return repo + "@" + commit +
 // Forget has a status of a commit set again.
 func (s Said) Forget(repo, commit, context string) { delete(s, saidKey(repo, commit, context)) }
 
-// SetStatus sets the status of a commit of a repository that the control plane names,
-// if it was not set so before. Where we may not, that is logged, and is no error.
+// SetStatus is Tell where a status is for people only: that we may not set it is logged,
+// and is no error.
 func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
+	err := r.Tell(ctx, said, url, commit, s)
+	var refused *forge.Refusal
+	var unknown *access.UnknownForge
+	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
+		r.Logger.Warn("the status of a commit could not be set", "repo", git.Redact(url), "commit", commit, "error", err)
+		said.note(url, commit, s)
+		return nil
+	}
+	return err
+}
+
+// Tell sets the status of a commit of a repository that the control plane names, if it
+// was not set so before.
+func (r *Set) Tell(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
 	key := saidKey(url, commit, s.Context)
 	if (*said)[key] == s {
 		return nil
@@ -115,17 +129,17 @@ func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s f
 	if err == nil {
 		err = f.SetStatus(ctx, commit, s)
 	}
-	var refused *forge.Refusal
-	var unknown *access.UnknownForge
-	switch {
-	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrRefused), errors.Is(err, git.ErrNotFound), errors.As(err, &refused), errors.As(err, &unknown):
-		r.Logger.Warn("the status of a commit could not be set", "repo", repo.URL(), "commit", commit, "error", err)
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("set the status of commit %s: %w", commit, err)
 	}
-	if *said == nil || len(*said) > maxSaid {
-		*said = Said{}
-	}
-	(*said)[key] = s
+	said.note(url, commit, s)
 	return nil
+}
+
+// note remembers that a status was set.
+func (s *Said) note(repo, commit string, status forge.Status) {
+	if *s == nil || len(*s) > maxSaid {
+		*s = Said{}
+	}
+	(*s)[saidKey(repo, commit, status.Context)] = status
 }

@@ -168,7 +168,7 @@ func (r *Set) At(place string) (*Remote, error) {
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.keys.Git(place),
+		Credentials: r.keys.Git(place), Brief: true,
 		Observe: func(op string, took time.Duration, err error) {
 			r.Metrics.GitCall(op, git.Redact(place), took, err != nil)
 		},

@@ -64,6 +64,9 @@ type State struct {
 	Failed  int `json:"failed"`
 	Stale   int `json:"stale"`
 	Behind  int `json:"behind"` // that last reported another commit
+
+	// Late are the names of those.
+	Late []string `json:"late,omitempty"`
 }
 
 // source is what all reports of one say.
@@ -89,6 +92,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 			s.Stale++
 		case one.behind:
 			s.Behind++
+			s.Late = append(s.Late, cmp.Or(one.name, "a cluster"))
 		case one.phase == Ready:
 			ready = append(ready, one)
 		}
@@ -135,6 +139,11 @@ func endOf(sources []source, n int) time.Time {
 	return sources[n-1].end
 }
 
+// mostNamed is how many clusters are named that are waited for.
+const mostNamed = 3
+
+const onAnother = "on another commit"
+
 func progress(s State, wanted int) string {
 	if s.Sources == 0 {
 		return "no cluster has reported"
@@ -145,11 +154,14 @@ func progress(s State, wanted int) string {
 		n    int
 		what string
 	}{
-		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, "on another commit"}, {s.Failed, "failed"},
+		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, onAnother}, {s.Failed, "failed"},
 		{s.Stale, "not heard of lately"}, {wanted - s.Sources, "not heard of yet"},
 	} {
 		if part.n > 0 {
 			rest = append(rest, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+		if part.what == onAnother && part.n > 0 && part.n <= mostNamed {
+			rest[len(rest)-1] += " (" + strings.Join(s.Late, ", ") + ")"
 		}
 	}
 	if len(rest) > 0 {

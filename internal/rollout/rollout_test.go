@@ -42,8 +42,8 @@ func TestSummarize(t *testing.T) {
 	}{
 		{"nobody", nil, Rule{}, "progressing: no cluster has reported", time.Time{}},
 		{"one", []Report{on("oslo", Ready, 5)}, Rule{}, "ready: 1 of 1 cluster ready", time.Time{}},
-		{"one of another commit", []Report{on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit", time.Time{}},
-		{"failed on another commit", []Report{on("oslo", Failed, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit", time.Time{}},
+		{"one of another commit", []Report{on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
+		{"failed on another commit", []Report{on("oslo", Failed, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"at it", []Report{on("oslo", Progressing, 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"a phase that is not known", []Report{on("oslo", "", 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"failed", []Report{on("oslo", Failed, 5).says("health check\n failed"), on("riga", Ready, 5)}, Rule{},
@@ -65,11 +65,11 @@ func TestSummarize(t *testing.T) {
 		{"a share that is none", append(many(1, Ready), on("zzz", Progressing, 5)), Rule{Percent: -3}, "progressing: 1 of 2 clusters ready, 1 in progress", time.Time{}},
 
 		{"the latest counts", []Report{on("oslo", Failed, 9), on("oslo", Ready, 5), on("oslo", Progressing, 7)}, Rule{}, "ready: 1 of 1 cluster ready", time.Time{}},
-		{"has moved on", []Report{on("oslo", Ready, 9), on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit", time.Time{}},
+		{"has moved on", []Report{on("oslo", Ready, 9), on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"two revisions in one second", []Report{on("oslo", Ready, 5), on("oslo", Ready, 5).aboutAnother()}, Rule{}, "ready: 1 of 1 cluster ready", time.Time{}},
 		{"two words in one second", []Report{on("oslo", Failed, 5), on("oslo", Ready, 5)}, Rule{}, "failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
 
-		{"two objects, one behind", []Report{on("oslo", Ready, 5), on("oslo", Ready, 5).of("infra").aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit", time.Time{}},
+		{"two objects, one behind", []Report{on("oslo", Ready, 5), on("oslo", Ready, 5).of("infra").aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"two objects, one at it", []Report{on("oslo", Ready, 5), on("oslo", Progressing, 5).of("infra")}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"a failure beside one that is behind", []Report{on("oslo", Ready, 5).of("infra").aboutAnother(), on("oslo", Failed, 5)}, Rule{},
 			"failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,11 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	if err != nil {
 		return Base{}, fmt.Errorf("read the base: %w", err)
 	}
-	progress := s.options.Parser.Progress("", model.Layer{Kind: model.Base, Name: "promotion", Files: files})
-	b := Base{Repo: s.controlPlane, Environments: found, Progress: withProblems(progress, problems)}
+	layer := model.Layer{Kind: model.Base, Name: "promotion", Files: files}
+	progress := s.options.Parser.Progress("", layer)
+	// What cannot be read could have been a Promotion or a Freeze.
+	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
+	b := Base{Repo: s.controlPlane, Environments: found, Progress: withProblems(progress, unread)}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Head, err = s.baseCommit(s.options.Base)
 	}
@@ -84,7 +88,8 @@ func aboutPromotion(all tree.Tree) (tree.Tree, error) {
 	}{{"", Filter(all)}, {environmentsFolder, all.Sub(environmentsFolder)}, {OwnFolder, all.Sub(OwnFolder)}} {
 		for file, e := range part.files.Walk() {
 			again := part.folder == "" && (strings.HasPrefix(file, environmentsFolder+"/") || strings.HasPrefix(file, OwnFolder+"/"))
-			if again || e.Mode == tree.ModeSymlink || !bytes.Contains(e.Data, []byte(model.OwnAPIVersion)) {
+			ours := part.folder == OwnFolder || bytes.Contains(e.Data, []byte(model.OwnGroup+"/v"))
+			if again || e.Mode == tree.ModeSymlink || !ours {
 				continue
 			}
 			if err := b.AddEntry(path.Join(part.folder, file), e); err != nil {
@@ -151,31 +156,40 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 		return b, err
 	}
 	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
-	b.Progress = s.options.Parser.Progress(e.Name, layer)
-	if own, err := ignoredOwn(b, files); err != nil {
-		return b, err
-	} else if !own.IsEmpty() {
-		more := s.options.Parser.Progress(e.Name, model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: path.Join(b.Folder, OwnFolder)})
-		b.Progress = b.Progress.With(more)
-	}
-	if main := mainOf(s.options.Parser.Scan(e.Name, layer).BaseRepos); main != nil {
+	found := s.options.Parser.Scan(e.Name, layer)
+	if main := mainOf(found.BaseRepos); main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
+	}
+	own, err := ownFiles(b, files)
+	if err != nil {
+		return b, err
+	}
+	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
+	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
+	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
+		if p.Pos.File == b.Record && !p.Warning {
+			b.Progress = withProblems(b.Progress, problem.List{p})
+		}
 	}
 	return b, nil
 }
 
-// ignoredOwn gives what our commands have written into a branch and Flux is told to
-// ignore; files is what Flux would load.
-func ignoredOwn(b Branch, files tree.Tree) (tree.Tree, error) {
-	if !files.Sub(OwnFolder).IsEmpty() {
-		return tree.Tree{}, nil
-	}
+// ownFiles gives the files of a branch that have to do with promotion: also what our
+// commands have written and Flux is told to ignore. files is what Flux would load.
+func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 	view, err := b.Repo.View(b.Head)
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	own := tree.FromEntries(view.Tree.Sub(path.Join(b.Folder, OwnFolder)).Entries())
-	return own, view.Err()
+	written := tree.FromEntries(view.Tree.Sub(path.Join(b.Folder, OwnFolder)).Entries())
+	if err := view.Err(); err != nil {
+		return tree.Tree{}, err
+	}
+	entries := slices.DeleteFunc(slices.Clone(files.Entries()), func(e tree.Entry) bool { return e.Name == OwnFolder })
+	if !written.IsEmpty() {
+		entries = append(entries, tree.Dir(OwnFolder, written))
+	}
+	return aboutPromotion(tree.FromEntries(entries))
 }
 
 // CommitAt gives the commit that the record names at another head of the branch, as it is

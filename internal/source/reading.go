@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -236,6 +237,13 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 	return nil
 }
 
+// commitID is what Flux takes for a commit, or the beginning of it. A name would follow
+// a branch, whatever keeps the environment where it is.
+var commitID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+
+// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
+func IsCommit(text string) bool { return commitID.MatchString(text) }
+
 // repository adds a layer from what an object points to. asked says that the
 // revision is the caller's: one that is not there is an error then, and not a
 // mistake of the object.
@@ -256,6 +264,11 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 		return err
 	}
 	revision, resolve := ref.Commit, repo.Resolve
+	if revision != "" && !asked && !IsCommit(revision) {
+		r.problems.Addf(by.Pos, by.Subject(), "write the id of a commit, 40 hexadecimal digits or the beginning of them; a branch is spec.branch",
+			"spec.commit is %q, which is not the id of a commit", revision)
+		return nil
+	}
 	if revision == "" {
 		revision, resolve = ref.Branch, repo.Branch
 	}

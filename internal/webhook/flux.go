@@ -12,8 +12,8 @@ const (
 	// happen, and gives up after some minutes: what is older is an event that was
 	// recorded and sent again, to say that something is ready which is no longer.
 	oldest = 24 * time.Hour
-	// ahead is how far the clock of a cluster may be ahead of ours. An event from the
-	// future would be believed until then, whatever else the cluster says.
+	// ahead is how far the clock of a cluster may be ahead of ours. What it says then
+	// counts from now.
 	ahead = 10 * time.Minute
 )
 
@@ -30,6 +30,9 @@ func (p *post) report(body []byte) answer {
 		return notNow
 	case !p.memory.isNew(now, keys(flux.name, "", body)...):
 		return seen
+	}
+	if e.When.After(now) { // or else it would hide what the cluster says next
+		e.When = now
 	}
 	p.Report(e)
 	p.Wake(Event{Kind: Report, Action: wordOf(string(e.Phase))})

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
 // SettingsFile is where the settings are if nobody says otherwise.
@@ -26,8 +27,16 @@ func Elsewhere(err error, hint string) error {
 }
 
 // Settings reads a settings file, and says what is wrong with it.
-func (a *App) Settings(file string) (*config.Settings, error) {
-	settings, problems, err := config.Load(file, os.Getenv)
+func (a *App) Settings(file string) (*config.Settings, error) { return a.settings(file, config.Load) }
+
+// SettingsForPeople is Settings for commands that need not have the daemon's own
+// secrets.
+func (a *App) SettingsForPeople(file string) (*config.Settings, error) {
+	return a.settings(file, config.LoadForPeople)
+}
+
+func (a *App) settings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
+	settings, problems, err := load(file, os.Getenv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, Usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", file)

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/cycle"
+	"github.com/fairlead-io/fairlead/internal/observe"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -93,8 +95,14 @@ func (s *station) look(ctx context.Context) (observer, error) {
 		return observer{}, errUnknown
 	}
 	settings := *s.settings
-	settings.Write, settings.DataDir = false, mirrors(s.place)
-	loop, err := cycle.New(ctx, cycle.Options{Settings: &settings, Store: &status.Store{}, Now: s.now})
+	settings.Write, settings.DataDir, settings.Signing = false, mirrors(s.place), nil
+	// What clusters have told the daemon on this machine, if there is one. It is not
+	// written to.
+	inbox, err := observe.NewInbox(filepath.Join(s.settings.DataDir, "reports"))
+	if err != nil {
+		fmt.Fprintf(s.Err, "fairlead: warning: %v\n", err)
+	}
+	loop, err := cycle.New(ctx, cycle.Options{Settings: &settings, Store: &status.Store{}, Now: s.now, Inbox: inbox})
 	return observer{loop}, err
 }
 

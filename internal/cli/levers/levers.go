@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,7 +87,7 @@ func (s *station) addWriting(c *cobra.Command, why string) {
 
 // needs refuses a call without a reason.
 func (s *station) needs(what string) error {
-	if s.reason == "" {
+	if strings.TrimSpace(s.reason) == "" {
 		return frame.Usagef("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)
 	}
 	return nil
@@ -104,7 +105,7 @@ func (s *station) readSettings() error {
 		return nil
 	}
 	var err error
-	if s.settings, err = s.Settings(file); err == nil {
+	if s.settings, err = s.SettingsForPeople(file); err == nil {
 		s.place = s.settings.ControlPlane.Repo
 	}
 	return err

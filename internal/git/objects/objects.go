@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,8 @@ type Store struct {
 	// all.
 	folders     map[tree.ID]Folder
 	folderBytes int
+	texts       map[tree.ID][]byte // that are kept, and the size of that
+	textBytes   int
 }
 
 // IsMirror says that the store is that of the mirror in a folder: all that it has is in packs.
@@ -111,12 +114,18 @@ func (s *Store) looksAgain() bool {
 // Read gives the content of an object of some kind, which must not be changed. The error
 // is go-git's for an object that is not there.
 func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
+	return s.ReadSmall(kind, id, math.MaxInt64)
+}
+
+// ReadSmall gives the same of an object of at most so many bytes; the error is
+// [pack.ErrLarge] if it has more.
+func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
 	if s.packs == nil {
-		return s.readAny(kind, id)
+		return s.readAny(kind, id, limit)
 	}
-	found, data, err := s.packs.Object(id)
-	if err != nil && s.looksAgain() {
-		found, data, err = s.packs.Object(id)
+	found, data, err := s.packs.Small(id, limit)
+	if err != nil && !errors.Is(err, pack.ErrLarge) && s.looksAgain() {
+		found, data, err = s.packs.Small(id, limit)
 	}
 	if errors.Is(err, pack.ErrNotFound) || err == nil && found != kind {
 		return nil, plumbing.ErrObjectNotFound
@@ -125,7 +134,10 @@ func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
 }
 
 // readAny reads an object with go-git.
-func (s *Store) readAny(kind pack.Kind, id tree.ID) (data []byte, err error) {
+func (s *Store) readAny(kind pack.Kind, id tree.ID, limit int64) (data []byte, err error) {
+	if size, err := s.EncodedObjectSize(plumbing.Hash(id)); err == nil && size > limit {
+		return nil, pack.ErrLarge
+	}
 	o, err := s.Storage.EncodedObject(plumbing.ObjectType(kind), plumbing.Hash(id))
 	if err != nil {
 		return nil, err

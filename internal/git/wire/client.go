@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -66,4 +67,19 @@ func (w *watched) Close() error {
 	w.timer.Stop()
 	defer w.cancel(nil)
 	return w.ReadCloser.Close()
+}
+
+// RetryAfter reads how long a server wants to be left alone: in seconds, or until a
+// time that is compared with its own clock.
+func RetryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	until, err := http.ParseTime(value)
+	now, dateErr := http.ParseTime(h.Get("Date"))
+	if err != nil || dateErr != nil {
+		return 0
+	}
+	return max(0, until.Sub(now))
 }
