@@ -345,8 +345,9 @@ func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Fa
 
 // ask asks an HTTP server, unless its last answer is young enough.
 func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
+	asked := need.URL + " " + need.Secret
 	m.mu.Lock()
-	last, ok := m.answers[need.URL]
+	last, ok := m.answers[asked]
 	m.mu.Unlock()
 	if ok && m.Now().Before(last.At.Add(need.Every)) {
 		return last
@@ -358,7 +359,7 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	if len(m.answers) > maxAnswers {
 		clear(m.answers)
 	}
-	m.answers[need.URL] = a
+	m.answers[asked] = a
 	return a
 }
 

@@ -69,6 +69,7 @@ type Mover struct {
 	logins       map[string]string        // of authors, by commit
 	heard        map[place]*hearing       // in this look
 	next         time.Time                // when to look though nothing moves; zero for never
+	looked       time.Time                // last
 	idle         int                      // looks in a row that found the same
 	last         string                   // what the last look found
 	levers       map[string]bool          // by commit of the base, whether it is one of a lever
@@ -142,10 +143,25 @@ func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why s
 // Next gives when to look again though nothing moves; zero for never.
 func (m *Mover) Next() time.Time { return m.next }
 
+// betweenLooks is how long there is at least from one look to the next when it is only
+// that somebody has told us something: a rollout has hundreds of events, and our own
+// statuses come back as webhooks.
+const betweenLooks = 5 * time.Second
+
 // Due reports whether to look though no reference has moved: it is time, or somebody has
-// told us something.
+// told us something. What is told just after a look is looked at a little later.
 func (m *Mover) Due(woken bool) bool {
-	return woken || !m.next.IsZero() && !m.Now().Before(m.next)
+	if !m.next.IsZero() && !m.Now().Before(m.next) {
+		return true
+	}
+	soon := m.looked.Add(betweenLooks)
+	if woken && m.Now().Before(soon) {
+		if m.next.IsZero() || soon.Before(m.next) {
+			m.next = soon
+		}
+		return false
+	}
+	return woken
 }
 
 // Move finds out how far commits have got, and takes them further. It comes when a cycle
@@ -156,7 +172,7 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 		m.Store.SetChain(status.Chain{External: true, Checked: m.Now()})
 		return false
 	}
-	m.source, m.environments, m.next = src, environments, time.Time{}
+	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.Now()
 	shown, moved, err := m.look(ctx)
 	if ctx.Err() != nil {
 		return true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
+	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
@@ -36,10 +37,14 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
 			continue
 		}
-		for _, commit := range h.Older(s.stage.Commit) {
-			if commit == after.stage.Commit || len(some) >= maxRemembered {
-				break
-			}
+		between := h.Older(s.stage.Commit)
+		if i := slices.Index(between, after.stage.Commit); i >= 0 {
+			between = between[:i]
+		}
+		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.Each { // the oldest comes next
+			between = between[n-maxRemembered:]
+		}
+		for _, commit := range between[:min(maxRemembered, len(between))] {
 			if !slices.Contains(some, commit) {
 				some = append(some, commit)
 			}

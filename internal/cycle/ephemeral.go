@@ -3,6 +3,7 @@ package cycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -151,13 +152,47 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	right.Repo = from.Repo
 	right.Branch, right.Path = ephemeral.Where(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
 	if same(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
-		return nil
+		return l.checkFree(ctx, e, to)
 	}
 	r.Problems.Addf(to.Pos, to.Subject(), fmt.Sprintf("that is repo: %s, branch: %s, path: %s", git.Redact(right.Repo), right.Branch, cmp.Or(right.Path, ".")),
 		"the output of an ephemeral environment goes beside that of %s, and nowhere else", e.ephemeral.From.Name)
 	m := *r.Model
 	m.GitOpsRepos = []*model.GitOpsRepo{&right}
 	r.Model = &m
+	return nil
+}
+
+// checkFree stops an ephemeral environment where something is already that is not its
+// own: it would be replaced, and removed in the end.
+func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
+	repo, err := l.remotes.Open(ctx, l.place(to.Repo))
+	if err != nil { // publishing says so
+		return nil
+	}
+	head, err := repo.Branch(to.Branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	view, err := repo.View(head)
+	if err != nil {
+		return err
+	}
+	there := view.Tree.Sub(publish.CleanFolder(to.Path))
+	record, _ := there.Lookup(publish.RecordFile)
+	empty := there.IsEmpty()
+	if err := view.Err(); err != nil || empty {
+		return err
+	}
+	if written, err := publish.ReadRecord(record.Data); err == nil {
+		if slices.ContainsFunc(written.Environments, func(w publish.Written) bool { return w.Environment == e.name }) {
+			return nil
+		}
+	}
+	e.attempt.rendered.Problems.Addf(to.Pos, to.Subject(), "give the ephemeral environment another name",
+		"there is something in the place of its output already, which is not its own")
 	return nil
 }
 

@@ -351,3 +351,34 @@ func TestEphemeralUntouched(t *testing.T) {
 		t.Errorf("something was removed: %v", left)
 	}
 }
+
+// TestEphemeralBesideOthers: what is in the place of its output already is not replaced,
+// and not removed when its time is over.
+func TestEphemeralBesideOthers(t *testing.T) {
+	w := newWorld(t, scaffold.Folders, "dev")
+	team := w.server.Work(t, "out")
+	team.Pull("main")
+	team.Write("clusters/pr-7/edge/hand.yaml", "written: by hand\n")
+	team.Commit("a team's own")
+	team.Push("main")
+	d := w.begin(w.data)
+	d.cycle()
+	w.merge("dev")
+	w.clone("pr-7", 48*time.Hour)
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.InSync, "pr-7": status.Problems})
+	if got := fmt.Sprint(d.state("pr-7").Problems); !strings.Contains(got, "there is something in the place of its output already, which is not its own") {
+		t.Errorf("pr-7 has %s", got)
+	}
+	w.now = w.now.Add(50 * time.Hour)
+	for range 3 {
+		d.cycle()
+	}
+	want := map[string]string{"edge/hand.yaml": "written: by hand\n"}
+	if got := w.below("main", "clusters/pr-7"); !maps.Equal(got, want) {
+		t.Errorf("what was written by hand is %v", got)
+	}
+	if left := w.branches("cp"); left["ephemeral/pr-7"] != "" {
+		t.Errorf("the branches are %v", left)
+	}
+}

@@ -99,3 +99,30 @@ func TestBranchForACommit(t *testing.T) {
 		t.Errorf("stage is %s with %v", e.State, e.Problems)
 	}
 }
+
+// TestLooksInARow: of many events that come one after the other, each is not a look of
+// its own, and none is lost.
+func TestLooksInARow(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two(""), "dev", "stage")
+	w.changeNow(1)
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	looked := func(after time.Duration) time.Time {
+		t.Helper()
+		d.now = d.now.Add(after)
+		if err := d.CycleOf(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		return d.store.Snapshot().Chain.Checked
+	}
+	first := looked(time.Minute)
+	if again := looked(time.Second); !again.Equal(first) {
+		t.Errorf("a second later it was looked at again, at %s", again)
+	}
+	if again := looked(time.Second); !again.Equal(first) {
+		t.Errorf("two seconds later it was looked at again, at %s", again)
+	}
+	if again := looked(5 * time.Second); !again.After(first) {
+		t.Error("what was told meanwhile was not looked at")
+	}
+}
