@@ -8,16 +8,12 @@ import (
 
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
-	"internal/output/output.go: pass.rows":          "cluster types are rendered in parallel",
-	"internal/cycle/cycle.go: Loop.each":            "environments are worked on in parallel",
-	"internal/remotes/remotes.go: Set.Poll":         "remotes are asked in parallel",
-	"internal/chain/mover.go: Mover.eachStanding":   "stages of a chain are looked at in parallel",
-	"internal/daemon/daemon.go: together":           "the window is open while the loop runs",
-	"internal/web/serve.go: serve":                  "serves until it is told to end, and waits for that",
-	"internal/doctor/doctor.go: each":               "what is asked of repositories and forges does not depend on each other",
-	"internal/giteatest/process.go: Server.run":     "the server of a test, which the end of the test waits for",
-	"internal/gittest/ssh.go: SSHServer.start":      "connections and commands of a test's SSH server, which the end of the test waits for",
-	"internal/source/reading.go: reading.workloads": "workload repositories are read in parallel",
+	"internal/output/output.go: pass.rows":      "cluster types are rendered in parallel",
+	"internal/parallel/parallel.go: Each":       "environments, stages and repositories are worked on in parallel",
+	"internal/daemon/daemon.go: together":       "the window is open while the loop runs",
+	"internal/web/serve.go: serve":              "serves until it is told to end, and waits for that",
+	"internal/giteatest/process.go: Server.run": "the server of a test, which the end of the test waits for",
+	"internal/gittest/ssh.go: SSHServer.start":  "connections and commands of a test's SSH server, which the end of the test waits for",
 }
 
 // checkGoroutines reports goroutines, and calls of a method named Go (of a

@@ -34,7 +34,7 @@ var rows = []row{
 	{"progress", pure, "internal/rollout"},
 	{"progress", pure, "internal/gate"},
 	{"progress", pure, "internal/promote"},
-	{"world", impure, "internal/pack"},
+	{"world", impure, "internal/pack internal/parallel"},
 	{"world", impure, "internal/git/objects internal/git/wire"},
 	{"world", impure, "internal/git"},
 	{"world", impure, "internal/forge internal/config"},

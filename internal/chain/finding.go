@@ -390,7 +390,7 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 
 // enter says whether a commit may enter an environment.
 func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
-	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: to, Freezes: freezes(s.base.Progress)}
+	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: to, Freezes: gate.FreezesOf(s.base.Progress)}
 	err := m.factsOfCandidate(ctx, s, &f)
 	if err != nil {
 		s.fail(err)

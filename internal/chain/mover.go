@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/remotes"
@@ -219,7 +220,7 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	if err != nil {
 		return shown, false, err
 	}
-	m.eachStanding(all, func(s *standing) { m.stand(ctx, s, h) })
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.stand(ctx, s, h) })
 	m.remember(ctx, all, h)
 	decisions, err := m.decide(ctx, all, h)
 	if err != nil {
@@ -326,20 +327,6 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 	return promote.NewHistory(line), err
 }
 
-// eachStanding does something with all stages, as many at a time as the settings say.
-func (m *Mover) eachStanding(all []*standing, do func(*standing)) {
-	room := make(chan struct{}, max(m.Settings.Parallel, 1))
-	var wait sync.WaitGroup
-	for _, s := range all {
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			do(s)
-		})
-	}
-	wait.Wait()
-}
-
 // decide asks the gates of the commits that could go on, and decides.
 func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) ([]promote.Decision, error) {
 	stages := make([]promote.Stage, len(all))
@@ -349,7 +336,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	candidates := promote.Candidates(h, stages)
 	verdicts := map[string]gate.Verdict{}
 	var mu sync.Mutex
-	m.eachStanding(all, func(s *standing) {
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
 		to := candidates[s.spec.Name]
 		if to == "" {
 			return

@@ -7,13 +7,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
 // remember finds out which commits that an environment no longer has were proven in
 // it, as far as that matters to those after it.
 func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
-	m.eachStanding(all, func(s *standing) {
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
 		for _, commit := range m.matters(all, s, h) {
 			proven, err := m.wasProven(ctx, s, commit, h)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -41,7 +42,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if !h.Has(commit) {
 		return nil, fmt.Errorf("commit %s is not among the first parents of the base's branch", promote.Short(commit))
 	}
-	m.eachStanding(all, func(s *standing) { m.stand(ctx, s, h) })
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.stand(ctx, s, h) })
 	m.remember(ctx, all, h)
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {
@@ -69,7 +70,7 @@ func (e *Blocked) Error() string {
 }
 
 func (m *Mover) forecastEnter(ctx context.Context, s *standing, commit string, from time.Time) gate.Forecast {
-	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: commit, Freezes: freezes(s.base.Progress)}
+	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: commit, Freezes: gate.FreezesOf(s.base.Progress)}
 	if err := m.factsOfCandidate(ctx, s, &f); err != nil {
 		return gate.Forecast{Waits: err.Error()}
 	}

@@ -172,7 +172,7 @@ func (m *Mover) prove(ctx context.Context, s *standing) {
 // factsOf collects what is known of an environment and the commit that it has.
 func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	f := &s.facts
-	*f = gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: freezes(s.base.Progress)}
+	*f = gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: gate.FreezesOf(s.base.Progress)}
 	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
@@ -319,14 +319,6 @@ func hear(ctx context.Context, r *remotes.Remote, commit string) ([]gate.Stateme
 		})
 	}
 	return all, nil
-}
-
-func freezes(p *model.Progress) []gate.Freeze {
-	var all []gate.Freeze
-	for _, f := range p.Freezes {
-		all = append(all, gate.Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
-	}
-	return all
 }
 
 // approvals gives those of a commit that are files of the environment's branch. Whose

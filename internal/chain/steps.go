@@ -157,8 +157,7 @@ func recordMessage(s *standing, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.Short(d.To), s.spec.Name)
 	if info, err := s.base.Repo.Commit(d.To); err == nil {
-		subject, _, _ := strings.Cut(strings.TrimSpace(info.Message), "\n")
-		fmt.Fprintf(&b, "%s\n\n", subject)
+		fmt.Fprintf(&b, "%s\n\n", info.Subject())
 	}
 	if s.spec.Record != byPull {
 		b.WriteString(reasons(d) + "\n")
@@ -311,8 +310,7 @@ func recordBody(s *standing, d promote.Decision) string {
 	}
 	b.WriteString(".\n\n")
 	if info, err := s.base.Repo.Commit(d.To); err == nil {
-		subject, _, _ := strings.Cut(strings.TrimSpace(info.Message), "\n")
-		fmt.Fprintf(&b, "> %s\n", forge.Escape(subject))
+		fmt.Fprintf(&b, "> %s\n", forge.Escape(info.Subject()))
 	}
 	return b.String()
 }

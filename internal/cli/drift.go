@@ -80,7 +80,7 @@ func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
 			return err
 		}
 		for _, c := range commits {
-			title, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+			title := c.Subject()
 			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: title})
 		}
 	}

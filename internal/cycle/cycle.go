@@ -32,6 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -328,12 +329,12 @@ func (l *Loop) run(ctx context.Context, names []string) {
 	for _, name := range names {
 		all = append(all, l.environments[name])
 	}
-	l.each(all, func(e *environment) { l.render(ctx, e) })
+	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.render(ctx, e) })
 	findRivals(all)
 	l.Metrics.Queue(len(all))
 	left, retry := len(all), false
 	var mu sync.Mutex
-	l.each(all, func(e *environment) {
+	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) {
 		again := l.publish(ctx, e)
 		mu.Lock()
 		defer mu.Unlock()
@@ -342,18 +343,4 @@ func (l *Loop) run(ctx context.Context, names []string) {
 		retry = retry || again
 	})
 	l.undone = retry
-}
-
-// each does something with all environments, as many at a time as the settings say.
-func (l *Loop) each(all []*environment, do func(*environment)) {
-	room := make(chan struct{}, l.Settings.Parallel)
-	var wait sync.WaitGroup
-	for _, e := range all {
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			do(e)
-		})
-	}
-	wait.Wait()
 }

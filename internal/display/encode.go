@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/manifest"
 )
 
 // JSON writes a value as indented JSON.
@@ -29,13 +31,7 @@ func YAML(value any) ([]byte, error) {
 		return nil, err
 	}
 	plain(&node)
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(&node); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
+	return manifest.Encode(&node)
 }
 
 // plain takes the flow style and the quotes off that JSON has.

@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -86,11 +87,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 
 // each runs tasks at once, and waits for all of them.
 func each(tasks []func()) {
-	var wait sync.WaitGroup
-	for _, task := range tasks {
-		wait.Go(task)
-	}
-	wait.Wait()
+	parallel.Each(len(tasks), tasks, func(_ int, task func()) { task() })
 }
 
 // doctor is one examination.

@@ -23,12 +23,16 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // Refusal says why something was not done.
-type Refusal struct{ reason, hint string }
+type Refusal struct {
+	reason, hint string
+	misuse       bool
+}
 
 // Error gives the reason.
 func (r *Refusal) Error() string { return r.reason }
@@ -36,17 +40,26 @@ func (r *Refusal) Error() string { return r.reason }
 // Hint says what to do about it.
 func (r *Refusal) Hint() string { return r.hint }
 
+// Misuse reports whether it was asked for wrongly, or of what there is not: to ask again
+// comes to the same, whatever becomes of the control plane.
+func (r *Refusal) Misuse() bool { return r.misuse }
+
 func refuse(hint, format string, args ...any) error {
-	return &Refusal{fmt.Sprintf(format, args...), hint}
+	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// misused refuses what was asked for wrongly.
+func misused(hint, format string, args ...any) error {
+	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint, misuse: true}
 }
 
 // checkTime refuses a life that is none, or too long.
 func checkTime(ttl time.Duration, expires, now time.Time) error {
 	switch {
 	case ttl <= 0:
-		return refuse("as in --ttl 48h", "an environment cannot live for %s", ttl)
+		return misused("as in --ttl 48h", "an environment cannot live for %s", ttl)
 	case expires.Sub(now) > source.LongestLife:
-		return refuse("extend it when it is time; what is wanted for longer is an environment, with a place in the chain",
+		return misused("extend it when it is time; what is wanted for longer is an environment, with a place in the chain",
 			"it would live for %s from now, and %d days are the limit", days(expires.Sub(now)), int(source.LongestLife.Hours()/24))
 	}
 	return nil
@@ -125,19 +138,7 @@ func text(name, from string, expires time.Time, types model.Selector) ([]byte, e
 		}
 		o.Spec.ClusterTypes.MatchExpressions = append(o.Spec.ClusterTypes.MatchExpressions, expression{r.Key, string(r.Operator), r.Values})
 	}
-	return encode(o)
-}
-
-func encode(values ...any) ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	for _, v := range values {
-		if err := e.Encode(v); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), e.Close()
+	return manifest.Encode(o)
 }
 
 // withExpires gives the text of an Ephemeral with another end. Comments stay.
@@ -169,10 +170,13 @@ func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
 			return nil, err
 		}
 		documents = append(documents, &doc)
-		if len(doc.Content) == 0 || scalar(field(doc.Content[0], "kind")) != kind {
+		if len(doc.Content) == 0 {
 			continue
 		}
-		to := field(doc.Content[0], "spec")
+		if _, is := manifest.Pair(doc.Content[0], "kind"); scalar(is) != kind {
+			continue
+		}
+		_, to := manifest.Pair(doc.Content[0], "spec")
 		if to == nil || to.Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("spec of the %s is not a mapping", kind)
 		}
@@ -184,7 +188,7 @@ func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
 	if edited != 1 {
 		return nil, fmt.Errorf("there are %d objects of kind %s in the file, and not one", edited, kind)
 	}
-	return encode(documents...)
+	return manifest.Encode(documents...)
 }
 
 func scalar(n *yaml.Node) string {
@@ -194,19 +198,6 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// field gives the value of a key of a mapping; nil if there is none.
-func field(n *yaml.Node, key string) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
 // set makes a key of a mapping have a text.
 func set(n *yaml.Node, key, value string) {
 	fresh := &yaml.Node{}
@@ -214,7 +205,7 @@ func set(n *yaml.Node, key, value string) {
 	if key == "expires" {
 		fresh.Tag = "!!timestamp"
 	}
-	old := field(n, key)
+	_, old := manifest.Pair(n, key)
 	if old == nil {
 		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, fresh)
 		return

@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -116,11 +114,6 @@ func (s *records) again(ctx context.Context, do func() error) error {
 
 // encode gives the YAML of a document's head.
 func encode(v any) (string, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(v), e.Close()); err != nil {
-		return "", err
-	}
-	return b.String(), nil
+	text, err := manifest.Encode(v)
+	return string(text), err
 }

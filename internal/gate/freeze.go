@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/model"
 )
 
 // frozen is the name of the gate that every environment has.
@@ -78,4 +80,13 @@ func (z Freeze) exception(commit string) (string, bool) {
 		}
 	}
 	return z.Except[best], best != ""
+}
+
+// FreezesOf gives the freezes that people have written.
+func FreezesOf(p *model.Progress) []Freeze {
+	var all []Freeze
+	for _, f := range p.Freezes {
+		all = append(all, Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
+	}
+	return all
 }

@@ -228,6 +228,12 @@ type Info struct {
 	When    time.Time // it was committed, UTC
 }
 
+// Subject gives the first line of the message.
+func (i Info) Subject() string {
+	subject, _, _ := strings.Cut(strings.TrimSpace(i.Message), "\n")
+	return subject
+}
+
 // Signature is who wrote a commit.
 type Signature struct{ Name, Email string }
 

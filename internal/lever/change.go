@@ -1,15 +1,13 @@
 package lever
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -144,17 +142,7 @@ type except struct {
 
 // write gives the text of an object.
 func write(kind, name string, spec any) ([]byte, error) {
-	return encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
-}
-
-func encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
+	return manifest.Encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
 }
 
 // Where levers write, below the folder of an environment or of the base.

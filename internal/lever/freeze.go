@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/chain"
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
@@ -112,11 +113,11 @@ func withException(text []byte, e except) ([]byte, error) {
 	if decoder.Decode(&rest) == nil {
 		return nil, fmt.Errorf("the file has several objects")
 	}
-	spec := field(doc.Content[0], "spec")
+	_, spec := manifest.Pair(doc.Content[0], "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("spec is not a mapping")
 	}
-	list := field(spec, "except")
+	_, list := manifest.Pair(spec, "except")
 	if list == nil {
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		spec.Content = append(spec.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "except"}, list)
@@ -129,18 +130,5 @@ func withException(text []byte, e except) ([]byte, error) {
 		return nil, err
 	}
 	list.Content = append(list.Content, &item)
-	return encode(&doc)
-}
-
-// field gives the value of a key of a mapping; nil if there is none.
-func field(n *yaml.Node, key string) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
+	return manifest.Encode(&doc)
 }

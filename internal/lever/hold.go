@@ -57,6 +57,10 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		if !v.history.Has(commit) {
 			return change{}, refuse("", "commit %s is not on the base's branch", what)
 		}
+		present, err := v.present()
+		if err != nil {
+			return change{}, err
+		}
 		c := change{
 			lever: approving, environment: environment, to: commit, because: reason,
 			title: fmt.Sprintf("Approve %s for %s", what, environment),
@@ -68,10 +72,25 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 			c.says = fmt.Sprintf("%s has approved %s for %s already", d.Author.Email, what, environment)
 			return c, nil
 		}
+		switch {
+		case commit == present && !v.provenByApproval():
+			c.says = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
+			return c, nil
+		case commit == present:
+			c.says += ", which has it already: it counts for its proof"
+		case v.history.Newer(present, commit):
+			c.says += ", which has a newer one already, " + promote.Short(present)
+		}
 		text, err := write("Approval", name, approvalSpec{commit, reason})
 		c.files = map[string][]byte{file: text}
 		return c, err
 	})
+}
+
+// provenByApproval reports whether an approval of the commit that the environment has
+// may count for something: its proof asks for some, or nobody knows.
+func (v view) provenByApproval() bool {
+	return v.broken != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 }
 
 // given reports whether an approval of a commit is in a file already: if it were written

@@ -184,6 +184,36 @@ func (v view) present() (string, error) {
 	return commit, err
 }
 
+// Newer gives the commit that an environment has, if that is another one than a revision
+// of the base and comes after it; "" if it does not, or the base has no such revision.
+func (d *Desk) Newer(ctx context.Context, environment, revision string) (string, error) {
+	if d.old {
+		if err := d.source.Refresh(ctx); err != nil {
+			return "", err
+		}
+	}
+	d.old = true
+	v, err := d.look(ctx, environment)
+	if err != nil {
+		return "", err
+	}
+	has, err := v.present()
+	if err != nil || has == "" {
+		return "", err
+	}
+	commit, err := v.base.Repo.Resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		return "", nil
+	}
+	if err != nil || commit == has || !source.IsCommit(has) {
+		return "", err
+	}
+	if after, err := v.base.Repo.Contains(has, commit); err != nil || !after {
+		return "", err
+	}
+	return has, nil
+}
+
 // Result says what a lever has done.
 type Result struct {
 	Lever       string `json:"lever"`

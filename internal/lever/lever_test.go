@@ -368,6 +368,33 @@ spec:
 	}
 }
 
+// An approval of what is there already says so, and is written only if it counts for
+// something.
+func TestApprovePresent(t *testing.T) {
+	w := newWorld(t)
+	d := w.open(w.options())
+	before := gittest.Refs(t, w.server.Dir("plane"))
+	got, err := d.Approve(t.Context(), "stage", w.base[1], "", nil)
+	if err != nil || got.Changed || w.named(got.Says) != "stage has BASE1 already, and its proof asks for no approval" {
+		t.Errorf("it is there: %+v, %v", got, err)
+	}
+	if diff := cmp.Diff(before, gittest.Refs(t, w.server.Dir("plane"))); diff != "" {
+		t.Errorf("something was written:\n%s", diff)
+	}
+	got, err = d.Approve(t.Context(), "stage", w.base[0], "", nil)
+	if err != nil || !got.Changed || w.named(got.Says) != "alice@example.com approves BASE0 for stage, which has a newer one already, BASE1" {
+		t.Errorf("it has a newer one: %+v, %v", got, err)
+	}
+	w.work.Pull("main")
+	w.work.Write(".fairlead/promotion.yaml", strings.Replace(promotion, "after: [dev]\n", "after: [dev]\n    proof: [{approval: {count: 1}}]\n", 1))
+	w.work.Commit("ask for approvals")
+	w.work.Push()
+	got, err = w.open(w.options()).Approve(t.Context(), "stage", w.base[1], "", nil)
+	if err != nil || !got.Changed || w.named(got.Says) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
+		t.Errorf("its proof asks for it: %+v, %v", got, err)
+	}
+}
+
 func TestFreeze(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -82,7 +80,7 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 	if err != nil {
 		return c, err
 	}
-	c.subject, _, _ = strings.Cut(strings.TrimSpace(info.Message), "\n")
+	c.subject = info.Subject()
 	c.files = map[string][]byte{v.branch.Record: text}
 	return c, nil
 }
@@ -153,7 +151,7 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*Ref
 	for _, h := range v.branch.Progress.Holds {
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
 	}
-	if frozen := gate.Freezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: freezes(v.base.Progress)}); frozen.Status != gate.Pass {
+	if frozen := gate.Freezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.FreezesOf(v.base.Progress)}); frozen.Status != gate.Pass {
 		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waiting(frozen), what), frozen.Reason)
 	}
 	if why := v.unproven(p.Known, commit); why != "" {
@@ -168,14 +166,6 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*Ref
 func waiting(v gate.Verdict) string {
 	i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
 	return v.Parts[max(i, 0)].Gate
-}
-
-func freezes(p *model.Progress) []gate.Freeze {
-	var all []gate.Freeze
-	for _, f := range p.Freezes {
-		all = append(all, gate.Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
-	}
-	return all
 }
 
 // unproven says why a commit does not count as proven in what the environment comes

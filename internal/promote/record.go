@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
 )
 
@@ -108,34 +109,21 @@ func scalarOf(n *yaml.Node, key string) string {
 
 // valueOf gives the value of a key, or what it is an alias of; nil if there is none.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
-	_, value := field(n, key)
+	_, value := manifest.Pair(n, key)
 	if value != nil && value.Kind == yaml.AliasNode {
 		return value.Alias
 	}
 	return value
 }
 
-// field gives a key and its value; nil if there is none.
-func field(n *yaml.Node, name string) (key, value *yaml.Node) {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i], n.Content[i+1]
-		}
-	}
-	return nil, nil
-}
-
 func readRecord(object *yaml.Node) (string, record, error) {
 	var r record
-	r.key, r.spec = field(object, "spec")
+	r.key, r.spec = manifest.Pair(object, "spec")
 	if r.spec == nil || r.spec.Kind != yaml.MappingNode || len(r.spec.Content) == 0 {
 		return "", record{}, errors.New("spec of the BaseRepo main is not a mapping with fields")
 	}
 	var key *yaml.Node
-	key, r.commit = field(r.spec, "commit")
+	key, r.commit = manifest.Pair(r.spec, "commit")
 	switch {
 	case r.commit == nil:
 		return "", r, nil

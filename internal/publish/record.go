@@ -1,12 +1,11 @@
 package publish
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -55,12 +54,8 @@ func Inputs(commits []source.Commit) []Input {
 
 // Text gives the record as it is written; about is what its comment says.
 func (r Record) Text(about string) ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n", about)
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	err := errors.Join(e.Encode(r), e.Close())
-	return b.Bytes(), err
+	text, err := manifest.Encode(r)
+	return append([]byte("# "+about+"\n"), text...), err
 }
 
 // aboutOutput is what the comment of the record in an output says.

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -88,19 +89,11 @@ func New(o Options) *Set {
 // and the others not at all. It reports whether one has moved.
 func (r *Set) Poll(ctx context.Context, asked Scope) bool {
 	known := r.begin(asked)
-	var wait sync.WaitGroup
-	var mu sync.Mutex
-	some := false
-	for _, m := range known {
-		wait.Go(func() {
-			moved, _ := r.sync(ctx, m) // the error is kept with the remote
-			mu.Lock()
-			defer mu.Unlock()
-			some = some || moved
-		})
-	}
-	wait.Wait()
-	return some
+	moved := make([]bool, len(known))
+	parallel.Each(len(known), known, func(i int, m *Remote) {
+		moved[i], _ = r.sync(ctx, m) // the error is kept with the remote
+	})
+	return slices.Contains(moved, true)
 }
 
 // begin begins a round, and gives the remotes that are to be asked. One that never was

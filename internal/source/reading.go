@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -174,17 +174,10 @@ func (r *reading) workloads(ctx context.Context) error {
 	r.unknownFolders(registrations)
 	parts := make([]reading, len(registrations))
 	errs := make([]error, len(registrations))
-	var wait sync.WaitGroup
-	room := make(chan struct{}, maxParallel)
-	for i, registration := range registrations {
+	parallel.Each(maxParallel, registrations, func(i int, registration *model.Registration) {
 		parts[i] = reading{Source: r.Source, env: r.env, at: r.at}
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			errs[i] = parts[i].registration(ctx, registration)
-		})
-	}
-	wait.Wait()
+		errs[i] = parts[i].registration(ctx, registration)
+	})
 	for i := range parts {
 		r.layers = append(r.layers, parts[i].layers...)
 		r.commits = append(r.commits, parts[i].commits...)

@@ -1,0 +1,38 @@
+package parallel_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/parallel"
+)
+
+// TestEach: everything is done, and never more at a time than the limit.
+func TestEach(t *testing.T) {
+	for limit, most := range map[int]int{-1: 1, 0: 1, 1: 1, 3: 3, 100: 20} {
+		var mu sync.Mutex
+		var done []int
+		now, peak := 0, 0
+		all := make([]int, 20)
+		for i := range all {
+			all[i] = i * i
+		}
+		parallel.Each(limit, all, func(i, one int) {
+			if one != i*i {
+				t.Errorf("the %d-th is %d", i, one)
+			}
+			mu.Lock()
+			now++
+			peak = max(peak, now)
+			done = append(done, one)
+			mu.Unlock()
+			mu.Lock()
+			now--
+			mu.Unlock()
+		})
+		if slices.Sort(done); !slices.Equal(done, all) || peak > most {
+			t.Errorf("limit %d: %v, with %d at a time", limit, done, peak)
+		}
+	}
+}
