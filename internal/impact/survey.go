@@ -3,7 +3,6 @@ package impact
 import (
 	"bytes"
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ type survey struct {
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
 
 func (s *survey) root(old, new tree.Tree) {
-	for was, is := range pairs(old, new) {
+	for was, is := range tree.Pairs(old, new) {
 		name := cmp.Or(was.Name, is.Name)
 		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") {
 			s.clusterType(name, was.Tree(), is.Tree())
@@ -46,7 +45,7 @@ func (s *survey) clusterType(name string, old, new tree.Tree) {
 	case new.IsEmpty():
 		s.whole(ClusterType, "", ClusterTypeRemoved).add(name, name)
 	}
-	for was, is := range pairs(old, new) {
+	for was, is := range tree.Pairs(old, new) {
 		entry, isWhole := cmp.Or(was.Name, is.Name), old.IsEmpty() || new.IsEmpty()
 		if was.IsDir() || is.IsDir() {
 			s.assignment(place{name, entry}, was.Tree(), is.Tree(), isWhole)
@@ -154,48 +153,4 @@ func alone(e tree.Entry) tree.Tree {
 		return tree.Tree{}
 	}
 	return tree.FromEntries([]tree.Entry{e})
-}
-
-// pairs gives the entries that differ between two folders, in order. An entry
-// that is in one of them only, or a folder in one and not in the other, comes
-// with the zero Entry.
-func pairs(old, new tree.Tree) iter.Seq2[tree.Entry, tree.Entry] {
-	return func(yield func(was, is tree.Entry) bool) {
-		a, b := old.Entries(), new.Entries()
-		for len(a) > 0 || len(b) > 0 {
-			var was, is tree.Entry
-			c := compareFirst(a, b)
-			if c <= 0 {
-				was, a = a[0], a[1:]
-			}
-			if c >= 0 {
-				is, b = b[0], b[1:]
-			}
-			if was.ID == is.ID && was.Mode == is.Mode {
-				continue
-			}
-			if !yield(was, is) {
-				return
-			}
-		}
-	}
-}
-
-// compareFirst compares the first entries in Git's order; no entry comes last.
-func compareFirst(a, b []tree.Entry) int {
-	if len(a) == 0 || len(b) == 0 {
-		return cmp.Compare(len(b), len(a))
-	}
-	x, y := a[0], b[0]
-	if x.Name == y.Name && x.IsDir() == y.IsDir() {
-		return 0
-	}
-	return strings.Compare(sortKey(x), sortKey(y))
-}
-
-func sortKey(e tree.Entry) string {
-	if e.IsDir() {
-		return e.Name + "/"
-	}
-	return e.Name + "\x00"
 }

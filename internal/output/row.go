@@ -65,6 +65,7 @@ type worker struct {
 	pass    *pass
 	buffer  []byte
 	entries []tree.Entry
+	encoded []byte          // a folder
 	shapes  [3]render.Shape // of the texts that were rendered last
 }
 
@@ -99,8 +100,8 @@ func (w *worker) row(i int) *row {
 
 // folder gives the id of the folder that the cells of a row make.
 func (w *worker) folder(r *row) tree.ID {
-	w.entries = r.entries(w.entries[:0], nil)
-	return tree.HashTree(w.entries)
+	w.encoded = r.appendText(w.encoded[:0])
+	return tree.HashText(w.encoded)
 }
 
 // cells makes all cells of a row. Those that depend on the same as an old one are
@@ -155,33 +156,44 @@ func (r *row) sameFolders(o *row) bool {
 	return true
 }
 
-// entries appends what is in the folder of the cluster type, in Git's order; open
-// gives the folder of an assignment (nil: only the ids matter).
-func (r *row) entries(into []tree.Entry, open func(tree.Entry) tree.Tree) []tree.Entry {
+// appendText appends the text of the tree object of the cluster type's folder. Entries
+// are not made for it: a change that touches each folder of a fleet would make 100,000.
+func (r *row) appendText(text []byte) []byte {
 	written := false
 	for i, name := range r.members.names {
 		if !written && name > readmeName {
-			into, written = append(into, readme), true
+			text, written = tree.AppendTree(text, readme), true
 		}
-		into = append(into, tree.Unread(name, r.cells[i].id, open))
+		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells[i].id)
 	}
 	if !written {
-		into = append(into, readme)
+		text = tree.AppendTree(text, readme)
 	}
-	return into
+	return text
 }
 
-var readme = tree.File(readmeName, []byte(ReadmeText))
+var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 
 // clusterType gives the folder of cluster type i, whose files are rendered when
 // they are asked for.
 func (p *pass) clusterType(i int, r *row) tree.Tree {
-	entries := make([]tree.Entry, 0, len(r.cells)+1)
-	return tree.Stored(r.id, r.entries(entries, func(e tree.Entry) tree.Tree {
+	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
 		c := &r.cells[k]
 		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
-	}))
+	}
+	const overhead = len("100644 ") + len("\x00") + len(tree.ID{})
+	size := len(readmeName) + overhead
+	for _, name := range r.members.names {
+		size += len(name) + overhead
+	}
+	text := r.appendText(make([]byte, 0, size))
+	return tree.Encoded(r.id, string(text), func(e tree.Entry) tree.Entry {
+		if !e.IsDir() {
+			return readme[0]
+		}
+		return tree.Unread(e.Name, e.ID, open)
+	})
 }
 
 // usualTexts is a little more than the texts of an assignment commonly have, in bytes.

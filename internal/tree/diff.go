@@ -22,20 +22,7 @@ func Diff(a, b Tree) iter.Seq[Change] {
 }
 
 func diff(prefix string, a, b Tree, yield func(Change) bool) bool {
-	if Equal(a, b) {
-		return true
-	}
-	as, bs := a.Entries(), b.Entries()
-	for len(as) > 0 || len(bs) > 0 {
-		var x, y Entry
-		switch c := compareHeads(as, bs); {
-		case c < 0:
-			x, as = as[0], as[1:]
-		case c > 0:
-			y, bs = bs[0], bs[1:]
-		default:
-			x, y, as, bs = as[0], bs[0], as[1:], bs[1:]
-		}
+	for x, y := range Pairs(a, b) {
 		if !diffEntry(prefix, x, y, yield) {
 			return false
 		}
@@ -43,25 +30,53 @@ func diff(prefix string, a, b Tree, yield func(Change) bool) bool {
 	return true
 }
 
-func compareHeads(as, bs []Entry) int {
-	switch {
-	case len(as) == 0:
-		return 1
-	case len(bs) == 0:
-		return -1
-	}
-	return compareNames(as[0].Name, as[0].Mode, bs[0].Name, bs[0].Mode)
-}
-
 // diffEntry compares two entries of one name and kind; one of them may be the
 // zero Entry.
 func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
-	if x.ID == y.ID && x.Mode == y.Mode {
-		return true
-	}
 	name := max(x.Name, y.Name)
 	if x.IsDir() || y.IsDir() {
 		return diff(prefix+name+"/", x.Tree(), y.Tree(), yield)
 	}
 	return yield(Change{Path: prefix + name, Old: x, New: y})
+}
+
+// Pairs gives the entries that differ between two directories themselves, in Git's
+// order. One that is in one of them only, or a directory there and a file here, comes
+// with the zero Entry.
+func Pairs(a, b Tree) iter.Seq2[Entry, Entry] {
+	return func(yield func(Entry, Entry) bool) {
+		if Equal(a, b) {
+			return
+		}
+		for x, y := a.cursor(), b.cursor(); !x.done() || !y.done(); {
+			if x.skipSame(&y) {
+				continue
+			}
+			c := order(&x, &y)
+			var old, new Entry
+			if c <= 0 {
+				old = x.next()
+			}
+			if c >= 0 {
+				new = y.next()
+			}
+			if old.ID == new.ID && old.Mode == new.Mode {
+				continue
+			}
+			if !yield(x.complete(old), y.complete(new)) {
+				return
+			}
+		}
+	}
+}
+
+// order compares the next entries of two directories; none comes last.
+func order(x, y *cursor) int {
+	switch {
+	case x.done():
+		return 1
+	case y.done():
+		return -1
+	}
+	return Order(x.head(), y.head())
 }

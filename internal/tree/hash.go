@@ -46,3 +46,10 @@ func HashTree(entries []Entry) ID {
 	h.encoded = AppendTree(h.encoded[:0], entries)
 	return h.object("tree", h.encoded)
 }
+
+// HashText gives the Git id of the tree object with this content.
+func HashText(text []byte) ID {
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	return h.object("tree", text)
+}

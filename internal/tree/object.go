@@ -11,13 +11,22 @@ import (
 func AppendTree(dst []byte, entries []Entry) []byte {
 	for i := range entries {
 		e := &entries[i]
-		dst = strconv.AppendUint(dst, uint64(e.Mode), 8)
-		dst = append(dst, ' ')
-		dst = append(dst, e.Name...)
-		dst = append(dst, 0)
-		dst = append(dst, e.ID[:]...)
+		dst = AppendEntry(dst, e.Mode, e.Name, e.ID)
 	}
 	return dst
+}
+
+// AppendEntry appends one entry of the content of a Git tree object.
+func AppendEntry(dst []byte, mode Mode, name string, id ID) []byte {
+	if mode == ModeDir {
+		dst = append(dst, "40000"...)
+	} else {
+		dst = strconv.AppendUint(dst, uint64(mode), 8)
+	}
+	dst = append(dst, ' ')
+	dst = append(dst, name...)
+	dst = append(dst, 0)
+	return append(dst, id[:]...)
 }
 
 // ParseTree gives the entries of a Git tree object, as they are in it: whoever stored it

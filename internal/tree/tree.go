@@ -11,9 +11,10 @@
 // ([CheckPath]); [Tree.All] and [Diff] are the only ways out and give files
 // sorted by path.
 //
-// A directory may be [Lazy] or [Unread]: its id is known and its entries are made
-// when somebody asks. They are made anew each time, so that a tree of 400,000 files
-// costs the memory of the part that is being looked at.
+// A directory may be [Lazy], [Unread] or [Encoded]: its id is known and its entries are
+// made when somebody asks. They are made anew each time, so that a tree of 400,000 files
+// costs the memory of the part that is being looked at. Two that are encoded are compared
+// ([Pairs]) without making entries of what they have in common.
 package tree
 
 import (
@@ -65,6 +66,7 @@ type Tree struct{ d *dir }
 type dir struct {
 	id      ID
 	entries []Entry
+	encoded encoded     // instead of entries, if it has a text
 	load    func() Tree // not nil: the entries are made by it
 	files   int         // how many there are in it; 0 if that is not known
 }
@@ -150,8 +152,12 @@ func (t Tree) IsEmpty() bool { return t.d == nil }
 // Entries gives what is in the directory itself, in Git's order. The slice must
 // not be changed.
 func (t Tree) Entries() []Entry {
-	if t = t.Opened(); t.d == nil {
+	t = t.Opened()
+	switch {
+	case t.d == nil:
 		return nil
+	case t.d.encoded.text != "":
+		return t.d.encoded.entries()
 	}
 	return t.d.entries
 }
@@ -225,14 +231,15 @@ func (t Tree) Sub(path string) Tree {
 // Lookup finds the entry at path.
 func (t Tree) Lookup(path string) (Entry, bool) {
 	name, rest, deeper := strings.Cut(path, "/")
-	for _, e := range t.Entries() {
-		if e.Name != name {
+	for c := t.cursor(); !c.done(); {
+		e := c.next()
+		switch {
+		case e.Name != name:
 			continue
+		case deeper:
+			return c.complete(e).Tree().Lookup(rest)
 		}
-		if deeper {
-			return e.Tree().Lookup(rest)
-		}
-		return e, true
+		return c.complete(e), true
 	}
 	return Entry{}, false
 }

@@ -1,0 +1,115 @@
+package tree
+
+import "strings"
+
+// encoded is a directory as Git stores it: entries are cut from the text.
+type encoded struct {
+	text  string
+	whole func(Entry) Entry // completes an entry
+}
+
+// Encoded gives a directory of which the content of Git's object is known: text must be
+// what Git would write, and id its id. What is cut from it has a name, a mode and an id;
+// whole gives it what it lacks, [Unread] for a directory and the content for a file.
+// A large directory of which little is looked at costs no more than its text.
+func Encoded(id ID, text string, whole func(Entry) Entry) Tree {
+	if text == "" {
+		return Tree{}
+	}
+	return Tree{&dir{id: id, encoded: encoded{text, whole}}}
+}
+
+func (e encoded) entries() []Entry {
+	all, _ := ParseTree(e.text, nil) // what Git would write can be read
+	for i, one := range all {
+		all[i] = e.whole(one)
+	}
+	return all
+}
+
+// AppendText appends the content of the Git tree object of t.
+func (t Tree) AppendText(dst []byte) []byte {
+	if t = t.Opened(); t.d == nil {
+		return dst
+	}
+	if t.d.encoded.text != "" {
+		return append(dst, t.d.encoded.text...)
+	}
+	return AppendTree(dst, t.d.entries)
+}
+
+// Len gives the number of entries in the directory itself.
+func (t Tree) Len() int {
+	n := 0
+	for c := t.cursor(); !c.done(); n++ {
+		c.skip()
+	}
+	return n
+}
+
+// cursor goes through the entries of a directory.
+type cursor struct {
+	encoded
+	listed []Entry // if there is no text
+}
+
+func (t Tree) cursor() cursor {
+	if t = t.Opened(); t.d == nil {
+		return cursor{}
+	}
+	return cursor{t.d.encoded, t.d.entries}
+}
+
+func (c *cursor) done() bool { return c.text == "" && len(c.listed) == 0 }
+
+// head gives the next entry, which need not be complete.
+func (c *cursor) head() Entry {
+	if c.text == "" {
+		return c.listed[0]
+	}
+	e, _, _ := cutEntry(c.text)
+	return e
+}
+
+// next gives the same, and goes on.
+func (c *cursor) next() Entry {
+	if c.text == "" {
+		e := c.listed[0]
+		c.listed = c.listed[1:]
+		return e
+	}
+	e, rest, _ := cutEntry(c.text)
+	c.text = rest
+	return e
+}
+
+func (c *cursor) skip() {
+	if c.text == "" {
+		c.listed = c.listed[1:]
+		return
+	}
+	c.text = c.text[entryLen(c.text):]
+}
+
+// skipSame goes on in both directories if their next entries are the same text.
+func (c *cursor) skipSame(o *cursor) bool {
+	if c.text == "" || o.text == "" {
+		return false
+	}
+	n := entryLen(c.text)
+	if len(o.text) < n || c.text[:n] != o.text[:n] {
+		return false
+	}
+	c.text, o.text = c.text[n:], o.text[n:]
+	return true
+}
+
+func (c *cursor) complete(e Entry) Entry {
+	if c.whole == nil || e.Name == "" {
+		return e
+	}
+	return c.whole(e)
+}
+
+// entryLen is the length of the first entry of the text of a tree object.
+func entryLen(text string) int { return strings.IndexByte(text, 0) + 1 + len(ID{}) }
