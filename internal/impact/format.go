@@ -53,8 +53,13 @@ func (f format) tells(text []byte, lines [][]byte) bool {
 }
 
 func isFlowOrList(raw []byte) bool {
-	return bytes.IndexByte([]byte("{[\"'?%!"), raw[0]) >= 0 ||
-		bytes.HasPrefix(raw, []byte("kind:")) && bytes.HasSuffix(bytes.TrimRight(raw, " \"'\r\n"), []byte("List"))
+	switch raw[0] {
+	case '{', '[', '"', '\'', '?', '%', '!':
+		return true
+	case 'k':
+		return bytes.HasPrefix(raw, []byte("kind:")) && bytes.HasSuffix(bytes.TrimRight(raw, " \"'\r\n"), []byte("List"))
+	}
+	return false
 }
 
 func isProgram(raw []byte) bool {

@@ -57,20 +57,38 @@ func middle(a, b [][]byte) []block {
 		return nil
 	}
 	if len(a) > 0 && len(b) > 0 && len(a)+len(b) > 2 {
-		if trace, ok := search(a, b); ok {
-			return backtrack(trace, len(a), len(b))
+		if t, ok := search(a, b); ok {
+			return t.back(len(a), len(b))
 		}
 	}
 	return []block{{0, len(a), 0, len(b)}}
 }
 
-// search finds the smallest number of edits that turn a into b. trace[d] holds,
-// for the diagonals -d to d, how far into a one gets with d edits.
-func search(a, b [][]byte) (trace [][]int32, ok bool) {
+// trace holds for every number of edits d, one row after the other, how far into a one
+// gets with so many on the diagonals -d to d.
+type trace struct {
+	edits int
+	rows  []int32
+}
+
+// usualTrace is room for the edits of an ordinary file.
+const usualTrace = 1 << 10
+
+// row gives that of d edits.
+func (t *trace) row(d int) []int32 { return t.rows[d*d : (d+1)*(d+1)] }
+
+// search finds the smallest number of edits that turn a into b.
+func search(a, b [][]byte) (t trace, ok bool) {
 	limit := min(maxEdits, maxSteps/(len(a)+len(b)), len(a)+len(b))
+	t.rows = make([]int32, 0, min((limit+1)*(limit+1), usualTrace))
 	var last []int32
 	for d := 0; d <= limit; d++ {
-		reach := make([]int32, 2*d+1)
+		t.edits = d
+		t.rows = append(t.rows, make([]int32, 2*d+1)...)
+		reach := t.row(d)
+		if d > 0 {
+			last = t.row(d - 1)
+		}
 		for k := -d; k <= d; k += 2 {
 			x := step(last, d, k)
 			for x < len(a) && x-k < len(b) && bytes.Equal(a[x], b[x-k]) {
@@ -78,13 +96,11 @@ func search(a, b [][]byte) (trace [][]int32, ok bool) {
 			}
 			reach[k+d] = int32(x)
 			if x >= len(a) && x-k >= len(b) {
-				return append(trace, reach), true
+				return t, true
 			}
 		}
-		trace = append(trace, reach)
-		last = reach
 	}
-	return nil, false
+	return t, false
 }
 
 // step gives how far into a the d-th edit leads on diagonal k, where last is
@@ -106,10 +122,11 @@ func goesDown(last []int32, d, k int) bool {
 	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
 }
 
-func backtrack(trace [][]int32, x, y int) []block {
+// back gives the blocks of the edits that led to x and y.
+func (t *trace) back(x, y int) []block {
 	var reversed []block
-	for d := len(trace) - 1; d > 0; d-- {
-		last, k := trace[d-1], x-y
+	for d := t.edits; d > 0; d-- {
+		last, k := t.row(d-1), x-y
 		edit := block{}
 		if goesDown(last, d, k) {
 			px := int(last[k+1+d-1])

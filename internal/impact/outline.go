@@ -2,6 +2,7 @@ package impact
 
 import (
 	"bytes"
+	"math"
 	"slices"
 )
 
@@ -13,6 +14,7 @@ type outline struct {
 	at    int // the next line
 	start int // the first line of the document that it is in
 	stack []level
+	below []level // while seeking: what the lines below have opened, the last first
 	ident identity
 	known bool // ident is of this document
 }
@@ -32,18 +34,51 @@ type identity struct{ apiVersion, kind, namespace, name []byte }
 
 // reset starts over with another text, in the same memory.
 func (o *outline) reset(text []byte) {
-	*o = outline{lines: splitLines(o.lines[:0], text), stack: o.stack[:0]}
+	*o = outline{lines: splitLines(o.lines[:0], text), stack: o.stack[:0], below: o.below[:0]}
 }
 
-// seek reads on up to line i, and closes what that line closes: the stack is
-// then the keys around it.
+// seek goes on to line i: the stack is then the keys around it. The lines between are
+// read from the last to the first, because most of them are deeper than a line below
+// them, and need not be taken apart.
 func (o *outline) seek(i int) {
-	for ; o.at < i; o.at++ {
-		o.read(o.lines[o.at])
-	}
+	limit := math.MaxInt // what is as deep as that is closed again above line i
 	if l := parseLine(o.lines[i]); !l.blank {
-		o.closeTo(l)
+		limit = l.depth()
 	}
+	o.below = o.below[:0]
+	for k := i - 1; k >= o.at; k-- {
+		raw := o.lines[k]
+		if separates(raw) {
+			o.start, o.known, o.stack = k+1, false, o.stack[:0]
+			break
+		}
+		if 2*indentOf(raw) >= limit {
+			continue
+		}
+		if l := parseLine(raw); !l.blank {
+			o.open(l, limit)
+			limit = min(limit, l.depth())
+		}
+	}
+	o.at = max(o.at, i)
+	o.closeTo(limit)
+	for _, l := range slices.Backward(o.below) {
+		o.stack = append(o.stack, l)
+	}
+}
+
+// open adds what a line opens to what the lines below it have opened: items and a key,
+// each deeper than the one before.
+func (o *outline) open(l line, limit int) {
+	from := len(o.below)
+	for l.dash && l.depth() < limit {
+		o.below = append(o.below, level{l.depth(), itemName(l.rest), nil})
+		l = parseText(l.rest, l.indent+l.skip)
+	}
+	if !l.dash && l.key != nil && l.depth() < limit {
+		o.below = append(o.below, level{l.depth(), l.key, l.rest[:min(1, len(l.rest))]})
+	}
+	slices.Reverse(o.below[from:])
 }
 
 // next gives the keys around the first line from i on that is not blank. A change
@@ -65,34 +100,8 @@ func sameKeys(a, b []level) bool {
 	})
 }
 
-func (o *outline) read(raw []byte) {
-	if separates(raw) {
-		o.start, o.known, o.stack = o.at+1, false, o.stack[:0]
-		return
-	}
-	l := parseLine(raw)
-	if l.blank {
-		return
-	}
-	o.closeTo(l)
-	for {
-		if l.dash {
-			o.stack = append(o.stack, level{2*l.indent + 1, itemName(l.rest), nil})
-			l = parseText(l.rest, l.indent+l.skip)
-			continue
-		}
-		if l.key != nil {
-			o.stack = append(o.stack, level{2 * l.indent, l.key, l.rest[:min(1, len(l.rest))]})
-		}
-		return
-	}
-}
-
-func (o *outline) closeTo(l line) {
-	depth := 2 * l.indent
-	if l.dash {
-		depth++
-	}
+// closeTo closes what is as deep as that, or deeper.
+func (o *outline) closeTo(depth int) {
 	n := len(o.stack)
 	for n > 0 && o.stack[n-1].depth >= depth {
 		n--
@@ -124,11 +133,11 @@ func (o *outline) identity() identity {
 	o.known, o.ident = true, identity{}
 	inMetadata := false
 	for _, raw := range o.lines[o.start:] {
-		if separates(raw) {
-			break
-		}
 		if raw[0] == ' ' && !inMetadata {
 			continue
+		}
+		if separates(raw) {
+			break
 		}
 		l := parseLine(raw)
 		if l.blank || l.key == nil {
@@ -166,15 +175,30 @@ type line struct {
 	rest   []byte // the text after the dash or the key
 }
 
+// depth is that of a level: of the first one that the line opens.
+func (l line) depth() int {
+	if l.dash {
+		return 2*l.indent + 1
+	}
+	return 2 * l.indent
+}
+
 func parseLine(raw []byte) line {
-	from, to := 0, len(raw)
+	to := len(raw)
 	for to > 0 && (raw[to-1] == ' ' || raw[to-1] == '\n' || raw[to-1] == '\r') {
 		to--
 	}
-	for from < to && raw[from] == ' ' {
-		from++
-	}
+	from := indentOf(raw[:to])
 	return parseText(raw[from:to], from)
+}
+
+// indentOf gives how many spaces a line begins with.
+func indentOf(raw []byte) int {
+	n := 0
+	for n < len(raw) && raw[n] == ' ' {
+		n++
+	}
+	return n
 }
 
 func parseText(text []byte, indent int) line {

@@ -80,13 +80,15 @@ func (s *signer) file(c tree.Change) {
 // that change.
 func (s *signer) surroundings(text []byte) {
 	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
-		if !bytes.Contains(text, mark) {
-			continue
-		}
-		for _, l := range s.is.lines {
-			if bytes.Contains(l, mark) {
-				s.plain(l)
+		for rest := text; ; {
+			at := bytes.Index(rest, mark)
+			if at < 0 {
+				break
 			}
+			line, after, _ := bytes.Cut(rest[at:], []byte("\n"))
+			s.plain(rest[bytes.LastIndexByte(rest[:at], '\n')+1 : at+len(line)])
+			s.add("\n")
+			rest = after
 		}
 	}
 }

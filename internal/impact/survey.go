@@ -20,6 +20,7 @@ type survey struct {
 	shapes    map[digest]*shape
 	looks     int // how many changes may still be decoded
 	signer    signer
+	changes   []tree.Change // of the unit at hand
 }
 
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
@@ -81,11 +82,11 @@ func (s *survey) assignment(at place, old, new tree.Tree, withClusterType bool) 
 		s.whole(Assignment, cause, classes...).add(at.clusterType, at.path())
 	default:
 		s.report.Assignments.Changed++
-		changes := slices.Collect(tree.Diff(old, new))
-		for _, c := range changes {
+		s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(old, new))
+		for _, c := range s.changes {
 			s.count(c)
 		}
-		s.change(at, Assignment, changes)
+		s.change(at, Assignment, s.changes)
 	}
 }
 
