@@ -145,9 +145,10 @@ func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (d
 	var models []*model.Model
 	var trees [2]tree.Tree
 	var problems [2]problem.List
+	var cache output.Cache // what both sides have is rendered once
 	for i, s := range sides {
 		var err error
-		if trees[i], problems[i], err = d.tree(ctx, env, s, &models); err != nil {
+		if trees[i], problems[i], err = d.tree(ctx, env, s, &cache, &models); err != nil {
 			return difference{}, err
 		}
 	}
@@ -189,7 +190,7 @@ func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem
 
 // tree gives one side of an environment, and adds the model that it was rendered from,
 // if there is one.
-func (d *diffCommand) tree(ctx context.Context, env string, s side, models *[]*model.Model) (tree.Tree, problem.List, error) {
+func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
 		files, err := source.Folder(s.arg)
 		return output.Owned(files), nil, err
@@ -197,7 +198,7 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, models *[]*m
 	if !s.has(env) { // there is nothing of it, unless there is and cannot be read
 		return tree.Tree{}, s.problems, nil
 	}
-	r, err := s.in.render(ctx, env, s.at)
+	r, err := s.in.source.Render(ctx, env, s.at, cache)
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}

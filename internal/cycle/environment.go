@@ -182,9 +182,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	var remote *remotes.Remote
 	var err error
 	if to != nil {
-		if _, err = l.remotes.Open(ctx, l.place(to.Repo)); err == nil {
-			remote, err = l.remotes.At(l.place(to.Repo))
-		}
+		remote, err = l.remotes.Output(ctx, l.place(to.Repo))
 	}
 	if err != nil && !problems.Stops() {
 		return fmt.Errorf("read the GitOps repository: %w", err)

@@ -165,10 +165,11 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 // checkFree stops an ephemeral environment where something is already that is not its
 // own: it would be replaced, and removed in the end.
 func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
-	repo, err := l.remotes.Open(ctx, l.place(to.Repo))
+	out, err := l.remotes.Output(ctx, l.place(to.Repo))
 	if err != nil { // publishing says so
 		return nil
 	}
+	repo := out.Mirror()
 	head, err := repo.Branch(to.Branch)
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil

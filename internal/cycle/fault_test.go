@@ -94,8 +94,8 @@ func TestFaults(t *testing.T) {
 		want  string // what is said
 	}{
 		{"reset", gittest.Fault{Reset: true}, "cannot be reached"},
-		{"reset in mid-pack", gittest.Fault{Method: "POST", Service: fetching, CutAfter: 200}, "cannot be reached"},
-		{"truncated pack", gittest.Fault{Method: "POST", Service: fetching, Truncate: 200}, "the pack that was sent is not whole"},
+		{"reset in mid-pack", gittest.Fault{Method: "POST", Service: fetching, CutAfter: 60}, "cannot be reached"},
+		{"truncated pack", gittest.Fault{Method: "POST", Service: fetching, Truncate: 60}, "the pack that was sent is not whole"},
 		{"truncated list", gittest.Fault{Method: "GET", Service: fetching, Truncate: 100}, "cannot be reached"},
 		{"401", gittest.Fault{Status: http.StatusUnauthorized}, "access was refused"},
 		{"403", gittest.Fault{Status: http.StatusForbidden}, "access was refused"},

@@ -39,6 +39,11 @@ func TestMergePolicies(t *testing.T) {
 // TestEnvironmentGone: the pull request, the branch and the issue of an environment
 // that is removed go too; its output stays.
 func TestEnvironmentGone(t *testing.T) {
+	t.Run("seen", func(t *testing.T) { environmentGone(t, false) })
+	t.Run("while nobody ran", func(t *testing.T) { environmentGone(t, true) })
+}
+
+func environmentGone(t *testing.T, restart bool) {
 	w := newWorld(t, scaffold.Branches, "dev", "prod")
 	d := w.begin(w.data)
 	d.cycle()
@@ -49,7 +54,15 @@ func TestEnvironmentGone(t *testing.T) {
 	w.people.Remove(".environments/prod.yaml")
 	w.people.Commit("prod is gone")
 	w.people.Push("main")
+	if restart { // with a branch that looks like one of ours, and is not
+		d.Close()
+		gittest.Git(t, w.server.Dir("out"), "update-ref", "refs/heads/fairlead/other", before)
+		d = w.begin(w.data)
+	}
 	d.cycle()
+	if refs := gittest.Refs(t, w.server.Dir("out")); restart && refs["refs/heads/fairlead/other"] != before {
+		t.Errorf("a branch that is not ours is gone: %v", refs)
+	}
 	refs := gittest.Refs(t, w.server.Dir("out"))
 	if refs["refs/heads/fairlead/prod"] != "" || refs["refs/heads/prod"] != before {
 		t.Errorf("the references are %v", refs)
@@ -62,5 +75,21 @@ func TestEnvironmentGone(t *testing.T) {
 		if p.Mark == "prod" && (p.State != "closed" || !strings.Contains(p.Reason, "no longer in the control plane")) {
 			t.Errorf("the pull request of prod is %s: %s", p.State, p.Reason)
 		}
+	}
+}
+
+// TestFolderLeft: where an environment has written before its place was changed, is said.
+func TestFolderLeft(t *testing.T) {
+	w := newWorld(t, scaffold.Folders, "dev")
+	d := w.begin(w.data)
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	d.Close()
+	w.edit("dev", "gitops-repo.yaml", "clusters/dev", "fleet/dev")
+	d = w.begin(w.data)
+	d.cycle()
+	if text := w.logs.String(); !strings.Contains(text, "does not write any more") || !strings.Contains(text, "folder=clusters/dev now=fleet/dev") {
+		t.Errorf("the log is\n%s", text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -249,11 +250,12 @@ func (b previewBranch) at(commit string) source.Revisions {
 
 func (l *Loop) previewEnvironment(ctx context.Context, name string, before, after source.Revisions) (previewed, error) {
 	p := previewed{environment: name}
-	old, err := l.previews.source.Render(ctx, name, before, nil)
+	var cache output.Cache // what both have is rendered once
+	old, err := l.previews.source.Render(ctx, name, before, &cache)
 	if err != nil {
 		return p, err
 	}
-	now, err := l.previews.source.Render(ctx, name, after, nil)
+	now, err := l.previews.source.Render(ctx, name, after, &cache)
 	if err != nil {
 		return p, err
 	}

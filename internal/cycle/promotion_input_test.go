@@ -171,6 +171,19 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestBrokenCommit: a commit that cannot be rendered says where it is wrong, and that is
+// nothing that failed on clusters.
+func TestBrokenCommit(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two(""), "dev", "stage")
+	w.commitNow("main", "break it", map[string]string{"workloads/bad.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: WorkloadRegistration\nmetadata: {name: bad}\nspec: {wokload: x}\n"})
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	s := d.stage("dev")
+	if !s.Broken() || !strings.HasPrefix(s.Proof.Reason, "base/workloads/bad.yaml:1: WorkloadRegistration/bad: ") {
+		t.Errorf("the proof of dev is %+v", s.Proof)
+	}
+}
+
 // TestExternal: who leaves the moving to others has nothing moved and nothing said.
 func TestExternal(t *testing.T) {
 	for name, test := range map[string]struct {

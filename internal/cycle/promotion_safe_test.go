@@ -55,6 +55,9 @@ func TestUnreadableFreeze(t *testing.T) {
 			d.settle("dev", "stage")
 			want := map[string]string{"freeze": "dev=1 stage=1", "hold": "dev=2 stage=1"}[name]
 			w.wantLine(names, want)
+			if name == "hold" {
+				d.wantNext("stage", promote.Stopped, "stage/.fairlead/hold.yaml:", "fairlead release removes it")
+			}
 		})
 	}
 }
@@ -93,7 +96,7 @@ func TestBranchForACommit(t *testing.T) {
 	w.commitNow("stage", "follow main", map[string]string{"base-repo.yaml": recordText(w, "main")})
 	names[w.changeNow(2)] = "2"
 	d.settle("dev")
-	d.wantNext("stage", promote.Stopped, `names "main", which is not the id of a commit`)
+	d.wantNext("stage", promote.Stopped, `names "main", which is not the id of a commit`, "fairlead rollback stage mends it")
 	e := d.state("stage")
 	if e.State != status.Problems || !strings.Contains(e.Problems[0].String(), `spec.commit is "main"`) {
 		t.Errorf("stage is %s with %v", e.State, e.Problems)

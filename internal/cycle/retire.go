@@ -35,12 +35,18 @@ func (l *Loop) leave(e *environment) {
 	l.gone = append(l.gone, leaving{name: e.name, output: e.report.Output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
 }
 
-// retire withdraws what we said for environments that have left the control plane while
-// this process ran: nobody would update it any more. Their output stays, but for that of
-// ephemeral ones; of those whose time is over the branch goes too. One that fails is
-// tried again.
+// retire withdraws what we said for environments that have left the control plane: nobody
+// would update it any more. Their output stays, but for that of ephemeral ones that went
+// while this process ran; of those whose time is over the branch goes too. One that fails
+// is tried again.
 func (l *Loop) retire(ctx context.Context) {
-	var left []leaving
+	if l.gone == nil { // nobody has looked for those that went before
+		if err := l.search(ctx); err != nil && ctx.Err() == nil {
+			l.Logger.Warn("environments that are gone could not be looked for", "error", err)
+			l.undone = true
+		}
+	}
+	left := l.gone[:0:0] // nil if they are still to be looked for
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
 		if l.environments[e.name] != nil || e.ended == nil && l.isEnded(e.name) { // it is back
 			continue
@@ -98,7 +104,7 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 // outputOf gives the repository of an environment's output; nil if it was never read.
 func (l *Loop) outputOf(ctx context.Context, e leaving) (*remotes.Remote, error) {
 	if e.ended != nil {
-		if _, err := l.remotes.Open(ctx, l.place(e.output.Repo)); err != nil {
+		if _, err := l.remotes.Output(ctx, l.place(e.output.Repo)); err != nil {
 			return nil, fmt.Errorf("read the GitOps repository: %w", err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/cycle"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/observe"
 	"github.com/fairlead-io/fairlead/internal/promote"
@@ -167,7 +167,7 @@ func checkGit(ctx context.Context, s *config.Settings) error {
 	if !access.Local(s) {
 		return nil
 	}
-	if _, err := git.Program(ctx); err != nil {
+	if _, err := program.Version(ctx); err != nil {
 		return fmt.Errorf("repositories on this machine are reached with Git: %w", err)
 	}
 	return nil

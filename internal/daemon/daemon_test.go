@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -187,7 +188,7 @@ func TestServeCannotBegin(t *testing.T) {
 	if err := daemon.Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("with a port that is taken it ended with %v", err)
 	}
-	unlock, err := git.Lock(t.Context(), filepath.Join(dir, "data", "lock"))
+	unlock, err := lock.Take(t.Context(), filepath.Join(dir, "data", "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

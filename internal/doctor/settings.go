@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -19,7 +20,7 @@ func (d *doctor) machine(ctx context.Context) {
 		return
 	}
 	const what = "git"
-	version, err := git.Program(ctx)
+	version, err := program.Version(ctx)
 	if err != nil {
 		d.fail(what, "install Git: repositories on this machine are reached with it", "%v", err)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 )
 
@@ -53,7 +54,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestProgram(t *testing.T) {
-	if version, err := git.Program(context.Background()); err != nil || !regexp.MustCompile(`^\d+\.\d+$`).MatchString(version) {
+	if version, err := program.Version(context.Background()); err != nil || !regexp.MustCompile(`^\d+\.\d+$`).MatchString(version) {
 		t.Errorf("Git here is of version %q (%v)", version, err)
 	}
 	for said, want := range map[string]string{
@@ -65,12 +66,12 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", dir)
-		if _, err := git.Program(context.Background()); err == nil || err.Error() != want {
+		if _, err := program.Version(context.Background()); err == nil || err.Error() != want {
 			t.Errorf("of a Git that says %q: %v", said, err)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := git.Program(context.Background()); err == nil {
+	if _, err := program.Version(context.Background()); err == nil {
 		t.Error("there is no Git, and it has a version")
 	}
 }

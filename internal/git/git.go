@@ -8,8 +8,8 @@
 //   - A [tree.Tree] that it gives has Git's own ids, and content only where it is
 //     asked for, so that a repository with large files costs what is read of it.
 //   - A remote is read through a bare mirror ([Remote]). A mirror appears complete
-//     or not at all, only one process writes into it at a time, and one that is
-//     damaged is made anew.
+//     or not at all, or says that it lacks what can be fetched when it is read; only one
+//     process writes into it at a time; one that is damaged is made anew.
 //   - The id of a commit is a function of what is written into it.
 //   - A push says what it replaces; a reference that somebody else moved is left
 //     alone ([ErrStale]).
@@ -19,7 +19,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,7 @@ import (
 
 var (
 	// ErrNotFound says that there is no repository, or none that may be read.
-	ErrNotFound = errors.New("no such repository")
+	ErrNotFound = objects.ErrNone
 	// ErrAccess says that a server wants other credentials, or any.
 	ErrAccess = errors.New("access was refused")
 	// ErrUnreachable says that a remote did not answer as it should.
@@ -55,7 +54,9 @@ type Repository struct {
 	location string // for errors; without a password
 	mirror   string // its folder, if it is a mirror
 	folders  map[tree.ID]counted
-	tagged   bool // somebody has looked for a tag
+	tagged   bool   // somebody has looked for a tag
+	filter   string // of a mirror that does not have all; see package partial
+	refused  bool   // the server does not let us ask so any more
 
 	damaged atomic.Bool // something that must be there could not be read
 }
@@ -70,6 +71,9 @@ func (r *Repository) close() error {
 // broken says that an object could not be read that must be there.
 // A mirror is marked on disk too, for a program that ends after each round.
 func (r *Repository) broken(err error) error {
+	if isOurs(err) { // it was to be fetched, and could not be
+		return err
+	}
 	if r.damaged.CompareAndSwap(false, true) && r.mirror != "" {
 		_ = os.WriteFile(filepath.Join(r.mirror, damagedFile), nil, 0o600) // on a disk that is that bad, the mark may be lost
 	}
@@ -85,7 +89,7 @@ func Open(path string) (*Repository, error) {
 	if strings.HasPrefix(path, "-") {
 		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
 	}
-	dir, err := gitDir(path)
+	dir, err := objects.Dir(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -119,45 +123,11 @@ func Find(path string) (*Repository, error) {
 	return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
 }
 
-// gitDir finds the folder that has a repository's data.
-func gitDir(path string) (string, error) {
-	dot := filepath.Join(path, ".git")
-	info, err := os.Stat(dot)
-	switch {
-	case err == nil && info.IsDir():
-		path = dot
-	case err == nil:
-		data, err := os.ReadFile(dot)
-		if err != nil {
-			return "", err
-		}
-		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
-		if !ok {
-			return "", ErrNotFound
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(path, target)
-		}
-		path = target
-	}
-	for _, part := range []string{"HEAD", "."} { // a file is not a repository, and neither is a folder without HEAD
-		if _, err := os.Stat(filepath.Join(path, part)); err != nil {
-			return "", ErrNotFound
-		}
-	}
-	return path, nil
-}
-
 // openDir opens the data folder of a repository.
 func openDir(dir string) (*Repository, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "commondir")); err != nil {
-		if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
-			return nil, ErrNotFound
-		}
 	}
 	store, err := objects.Open(dir)
 	if err != nil {

@@ -37,11 +37,19 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 		e, _ := v.Tree.Lookup(file)
 		return e.ID, v.Err()
 	}
+	if err := r.readAhead(commit, file); err != nil {
+		return Info{}, err
+	}
 	want, err := holds(commit)
 	if err != nil {
 		return Info{}, err
 	}
-	for {
+	for looked := 0; ; looked++ {
+		if looked%aheadBy == aheadBy-1 {
+			if err := r.readAhead(commit, file); err != nil {
+				return Info{}, err
+			}
+		}
 		info, err := r.Commit(commit)
 		if err != nil {
 			return Info{}, err
@@ -70,7 +78,12 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 	}
 	var all [][]byte
 	var last tree.ID
-	for _, at := range line {
+	for i, at := range line {
+		if i%aheadBy == 0 {
+			if err := r.readAhead(at, file); err != nil {
+				return nil, err
+			}
+		}
 		v, err := r.View(at)
 		if err != nil {
 			return nil, err

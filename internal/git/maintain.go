@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -52,6 +51,9 @@ func (r *Repository) repack(ctx context.Context, dir string) (err error) {
 	if err := packs.Merge(ctx, func(id tree.ID) bool { return used[plumbing.Hash(id)] }); err != nil {
 		return err
 	}
+	if err := r.promise(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.store.Refresh()
@@ -91,29 +93,11 @@ func (r *Repository) reachable(ctx context.Context) (map[plumbing.Hash]bool, err
 	return used, nil
 }
 
-// leadsTo gives what an object names: what is to be looked into, and files.
 func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o, err := object.GetObject(r.store, id)
-	if err != nil {
-		return nil, nil, r.broken(err)
+	if leads, blobs, err = r.store.LeadsTo(id); err != nil {
+		err = r.broken(err)
 	}
-	switch o := o.(type) {
-	case *object.Commit:
-		return append(o.ParentHashes, o.TreeHash), nil, nil
-	case *object.Tag:
-		return []plumbing.Hash{o.Target}, nil, nil
-	case *object.Tree:
-		for _, e := range o.Entries {
-			switch tree.Mode(e.Mode) {
-			case tree.ModeDir:
-				leads = append(leads, e.Hash)
-			case tree.ModeSubmodule:
-			default:
-				blobs = append(blobs, e.Hash)
-			}
-		}
-	}
-	return leads, blobs, nil
+	return leads, blobs, err
 }

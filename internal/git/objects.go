@@ -51,11 +51,11 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 	if known, ok := r.folders[tree.ID(id)]; ok {
 		return known.tree, known.files, nil
 	}
-	entries, err := r.entries(id)
+	f, err := r.folder(tree.ID(id))
 	if err != nil {
 		return tree.Tree{}, 0, err
 	}
-	files := 0
+	entries, files := f.Entries(nil), 0
 	for i, e := range entries {
 		n := 1
 		if e.IsDir() {
@@ -74,15 +74,7 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 	return read, files, nil
 }
 
-// entries reads the names of one folder. Folders in it have an id and no content.
-func (r *Repository) entries(id plumbing.Hash) ([]tree.Entry, error) {
-	f, err := r.folder(tree.ID(id))
-	if err != nil {
-		return nil, err
-	}
-	return f.Entries(nil), nil
-}
-
+// folder reads one folder.
 func (r *Repository) folder(id tree.ID) (objects.Folder, error) {
 	f, err := r.store.Folder(id)
 	var refused *objects.Refused
@@ -160,9 +152,10 @@ func (r *Repository) content(id tree.ID, limit int64) ([]byte, error) {
 type View struct {
 	Tree tree.Tree
 
-	repo *Repository
-	mu   sync.Mutex
-	err  error
+	repo  *Repository
+	local bool // what is not here is missing in it
+	mu    sync.Mutex
+	err   error
 	// known has folders that were looked into, and names and content say how much that is.
 	known          map[tree.ID]tree.Tree
 	names, content int
@@ -192,6 +185,19 @@ func (r *Repository) View(commit string) (*View, error) {
 	}
 	v.Tree = v.lazy(tree.ID(plumbing.NewHash(info.Tree)))
 	return v, v.Err()
+}
+
+// Local gives the tree of a commit as far as it is here, and nothing is fetched: a folder
+// that is not is empty, and of files there are ids only. It is for what need not be sent
+// to who has the commit.
+func (r *Repository) Local(commit string) (*View, error) {
+	info, err := r.Commit(commit)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{repo: r, local: true, known: map[tree.ID]tree.Tree{}}
+	v.Tree = v.lazy(tree.ID(plumbing.NewHash(info.Tree)))
+	return v, nil
 }
 
 // Err gives the first error of reading, if there was one.
@@ -224,14 +230,22 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
+	if v.local && len(v.repo.store.Lacks([]tree.ID{id})) > 0 {
+		return tree.Tree{}, 0, nil
+	}
 	f, err := v.repo.folder(id)
 	if err != nil {
 		return tree.Tree{}, 0, err
 	}
 	entries := f.Entries(func(e tree.Entry) tree.Tree { return v.lazy(e.ID) })
+	if !v.local {
+		if err := v.repo.bringFiles(entries); err != nil {
+			return tree.Tree{}, 0, err
+		}
+	}
 	for i := range entries {
 		e := &entries[i]
-		if e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
+		if e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule || v.local {
 			continue
 		}
 		e.Data, err = v.repo.content(e.ID, maxViewed)

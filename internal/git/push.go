@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
 
 // RefUpdate is one reference to be moved.
@@ -69,6 +67,9 @@ func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) erro
 		if err := pack.Keep(m.packDir(), m.mirror.base); err != nil {
 			return fmt.Errorf("%w: %w", errDisk, err)
 		}
+		if err := m.mirror.promise(); err != nil {
+			return err
+		}
 	}
 	return m.mirror.moved(updates)
 }
@@ -93,25 +94,29 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
 		}
 	}
-	if pack != nil && adv.Capabilities.Supports(noThin) {
+	if pack != nil && adv.Capabilities.Supports(wire.NoThin) {
 		if err := pack.Complete(m.mirror.base); err != nil {
 			return fmt.Errorf("make the pack whole: %w", err)
 		}
 	}
-	req, err := request(adv.Capabilities, pack, open)
+	var commands []*packp.Command
+	for _, u := range open {
+		commands = append(commands, &packp.Command{Name: plumbing.ReferenceName(u.Ref), Old: plumbing.NewHash(u.Old), New: plumbing.NewHash(u.New)})
+	}
+	file := ""
+	if pack != nil {
+		file = pack.Path
+	}
+	req, err := wire.Push(adv.Capabilities, file, commands)
 	if err != nil {
 		return err
 	}
 	report, err := s.push.ReceivePack(ctx, req)
 	if report != nil && report.Error() != nil {
-		return fmt.Errorf("%w: %s", ErrRefused, short(refusals(report)))
+		return fmt.Errorf("%w: %s", ErrRefused, wire.Short(wire.Refusals(report)))
 	}
 	return err
 }
-
-// noThin is what a server says that takes only packs with all in them that others are
-// differences from.
-const noThin capability.Capability = "no-thin"
 
 func current(adv *packp.AdvRefs, ref string) string {
 	if id, ok := adv.References[ref]; ok {
@@ -125,56 +130,6 @@ func shown(id string) string {
 		return "absent"
 	}
 	return id
-}
-
-// request encodes the updates.
-func request(server *capability.List, pack *Pack, updates []RefUpdate) (*packp.ReferenceUpdateRequest, error) {
-	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
-	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
-		if server.Supports(c) {
-			if err := req.Capabilities.Set(c); err != nil {
-				return nil, err
-			}
-		}
-	}
-	sends := false
-	for _, u := range updates {
-		name := plumbing.ReferenceName(u.Ref)
-		if err := name.Validate(); err != nil {
-			return nil, fmt.Errorf("%q: %w", u.Ref, err)
-		}
-		req.Commands = append(req.Commands, &packp.Command{Name: name, Old: plumbing.NewHash(u.Old), New: plumbing.NewHash(u.New)})
-		sends = sends || u.New != ""
-	}
-	if !sends {
-		return req, nil
-	}
-	if pack == nil {
-		req.Packfile = io.NopCloser(strings.NewReader(emptyPack))
-		return req, nil
-	}
-	file, err := os.Open(pack.Path)
-	req.Packfile = file
-	return req, err
-}
-
-// emptyPack is a pack without objects: what a server expects when a reference moves
-// to a commit that it has.
-const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
-	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
-
-// refusals gives what the server said of each reference that it did not move.
-func refusals(report *packp.ReportStatus) string {
-	var all []string
-	for _, s := range report.CommandStatuses {
-		if s.Error() != nil {
-			all = append(all, fmt.Sprintf("%s: %s", s.ReferenceName, s.Status))
-		}
-	}
-	if all == nil {
-		return report.UnpackStatus
-	}
-	return strings.Join(all, "; ")
 }
 
 // outcome looks at what has become of the references after a push that failed.

@@ -16,16 +16,15 @@ import (
 // full: because one has moved, because it does not speak version 2 of Git's protocol, or
 // because nothing is known of it yet.
 func (m *Remote) quiet(ctx context.Context) (bool, error) {
-	if !m.options.Brief || m.others == "" || m.notBrief {
+	if !m.options.Brief || m.others == "" || m.notBrief || m.becomesWhole() {
 		return false, nil
 	}
 	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil || !isHTTP(endpoint) {
 		return false, err
 	}
-	who, _ := auth.(githttp.AuthMethod) // nil for nobody
 	asked := m.asked()
-	theirs, err := wire.References(ctx, wire.Client(m.options.Stall), endpoint.String(), who, append([]string{"HEAD"}, asked...))
+	theirs, err := m.server(endpoint, auth).References(ctx, append([]string{"HEAD"}, asked...))
 	if errors.Is(err, wire.ErrUnsupported) {
 		m.notBrief = true
 		return false, nil
@@ -37,7 +36,7 @@ func (m *Remote) quiet(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if m.wantOthers {
-		m.others = others(theirs)
+		m.others = wire.Digest(theirs, proposed)
 	}
 	plan, err := m.mirror.compare(theirs, asked)
 	return err == nil && plan.nothing(), err
@@ -59,6 +58,12 @@ func (r *Repository) looksForTags() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tagged
+}
+
+// server gives the remote as one that is spoken to by version 2 of Git's protocol.
+func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) wire.Server {
+	who, _ := auth.(githttp.AuthMethod) // nil for nobody
+	return wire.Server{Client: wire.Client(m.options.Stall), URL: endpoint.String(), Auth: who}
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }

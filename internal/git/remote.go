@@ -2,12 +2,9 @@ package git
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
-	gogit "github.com/go-git/go-git/v5"
+	"github.com/fairlead-io/fairlead/internal/git/lock"
+	"github.com/fairlead-io/fairlead/internal/git/objects"
+	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
 
 // RemoteOptions say where a remote is and how to get at it.
@@ -36,6 +34,13 @@ type RemoteOptions struct {
 	// looked at, by version 2 of Git's protocol, where it speaks that: always for branches,
 	// for tags once [Repository.Resolve] or [Repository.Refs] had to do with them.
 	Brief bool
+	// Partial has a mirror over HTTP, where the server lets us, be made without what nobody
+	// has read yet: folders and the content of files are fetched when they are read. A
+	// mirror of another remote is whole, or becomes so.
+	Partial bool
+	// Filtered is told what of that which commits lead to is left at the server from now on:
+	// "tree:0", "blob:none", or "" for nothing. nil is nobody.
+	Filtered func(filter string)
 	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
 	// how long it took, and what went wrong; nil for nobody.
 	Observe func(op string, took time.Duration, err error)
@@ -58,6 +63,8 @@ type Remote struct {
 	// wantOthers says that somebody has asked for Others, wantTags that somebody has
 	// looked for a tag, notBrief that the server does not speak version 2 of Git's protocol.
 	wantOthers, wantTags, notBrief bool
+	// wantWhole says that the mirror must have all, whatever the options say.
+	wantWhole bool
 }
 
 // NewRemote makes a Remote; nothing is read yet.
@@ -89,6 +96,7 @@ func (m *Remote) Mirror() *Repository {
 	if m.mirror == nil {
 		if r, err := openMirror(m.options.Dir, m.shown); err == nil {
 			m.mirror = r
+			m.equip()
 		}
 	}
 	return m.mirror
@@ -141,7 +149,7 @@ func (m *Remote) exchange(ctx context.Context, what string, do func(context.Cont
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
 	}
-	unlock, err := Lock(ctx, m.options.Dir+".lock")
+	unlock, err := lock.Take(ctx, m.options.Dir+".lock")
 	if err != nil {
 		return fmt.Errorf("lock the mirror of %s: %w", m.shown, err)
 	}
@@ -193,28 +201,15 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	if err := m.open(); err != nil {
 		return false, err
 	}
-	m.others = others(theirs)
+	m.others = wire.Digest(theirs, proposed)
 	plan, err := m.mirror.compare(theirs, mirrored)
-	if err != nil || plan.nothing() {
+	if err != nil {
 		return false, err
 	}
-	if len(plan.want) > 0 {
-		if err := m.mirror.receive(ctx, session, plan); err != nil {
-			return false, err
-		}
+	if err := m.fetch(ctx, session, theirs, plan); err != nil || plan.nothing() {
+		return false, err
 	}
 	return true, m.mirror.apply(plan)
-}
-
-// others gives a digest of the references in which forges keep pull requests.
-func others(theirs *packp.AdvRefs) string {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(theirs.References)) {
-		if isUnder(name, proposed) {
-			fmt.Fprintln(h, name, theirs.References[name])
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Fetch brings commits that no branch or tag leads to, such as those of pull requests.
@@ -236,7 +231,11 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, session.close()) }()
-		if err := m.mirror.receive(ctx, session, plan); err != nil {
+		theirs, err := session.references(ctx)
+		if err != nil {
+			return err
+		}
+		if err := m.fetch(ctx, session, theirs, plan); err != nil {
 			return err
 		}
 		if left := m.mirror.missing(commits); len(left.want) > 0 {
@@ -265,13 +264,14 @@ func (m *Remote) open() error {
 		if _, err := os.Stat(filepath.Join(m.options.Dir, "HEAD")); err != nil || m.mirror.damaged.Load() {
 			return ErrDamaged
 		}
+		m.equip()
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(m.options.Dir, damagedFile)); err == nil {
 		return ErrDamaged
 	}
 	if _, err := os.Stat(m.options.Dir); errors.Is(err, fs.ErrNotExist) {
-		if err := initMirror(m.options.Dir, m.options.URL); err != nil {
+		if err := objects.InitMirror(m.options.Dir, m.options.URL); err != nil {
 			return fmt.Errorf("make the mirror: %w", err)
 		}
 	}
@@ -280,24 +280,8 @@ func (m *Remote) open() error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	m.mirror = r
+	m.equip()
 	return nil
-}
-
-func initMirror(dir, url string) error {
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(fresh)
-	r, err := gogit.PlainInit(fresh, true)
-	if err != nil {
-		return err
-	}
-	origin := &config.RemoteConfig{Name: "origin", URLs: []string{url}, Mirror: true, Fetch: []config.RefSpec{"+refs/heads/*:refs/heads/*"}}
-	if _, err := r.CreateRemote(origin); err != nil {
-		return err
-	}
-	return os.Rename(fresh, dir)
 }
 
 // mirrored are the references that a mirror has: branches, tags, and those in which

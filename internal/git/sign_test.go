@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 )
 
@@ -28,11 +29,11 @@ func TestSSHSigner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sign, err := git.SSHSigner(pem.EncodeToMemory(block), "")
+	made, err := sign.SSH(pem.EncodeToMemory(block), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, id := signedCommit(t, sign)
+	dir, id := signedCommit(t, made)
 	key, err := ssh.NewPublicKey(public)
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +61,11 @@ func TestGPGSigner(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	sign, err := git.GPGSigner(key.Bytes(), "")
+	made, err := sign.GPG(key.Bytes(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, id := signedCommit(t, sign)
+	dir, id := signedCommit(t, made)
 	object := gittest.Git(t, dir, "cat-file", "commit", id) + "\n"
 	head, rest, ok := strings.Cut(object, "gpgsig ")
 	signature, body, ok2 := strings.Cut(rest, "\n\nsubject")
@@ -79,12 +80,12 @@ func TestGPGSigner(t *testing.T) {
 }
 
 // signedCommit makes a commit twice, to see that it is the same, and pushes it.
-func signedCommit(t *testing.T, sign git.Signer) (dir, id string) {
+func signedCommit(t *testing.T, made git.Signer) (dir, id string) {
 	t.Helper()
 	server := gittest.Serve(t)
 	r := remoteOf(t, server.Create("out"))
 	c := commitOf(treeOf(t, map[string]string{"x": "1"}))
-	c.Sign = sign
+	c.Sign = made
 	first, err := c.ID()
 	if err != nil {
 		t.Fatal(err)
@@ -98,10 +99,10 @@ func signedCommit(t *testing.T, sign git.Signer) (dir, id string) {
 }
 
 func TestSignerRefused(t *testing.T) {
-	if _, err := git.SSHSigner([]byte("no key"), ""); err == nil {
+	if _, err := sign.SSH([]byte("no key"), ""); err == nil {
 		t.Error("text that is no SSH key is taken")
 	}
-	if _, err := git.GPGSigner([]byte("no key"), ""); err == nil {
+	if _, err := sign.GPG([]byte("no key"), ""); err == nil {
 		t.Error("text that is no OpenPGP key is taken")
 	}
 }

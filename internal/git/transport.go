@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
@@ -142,12 +141,9 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 	return nil, nil
 }
 
-// maxReason bounds what is shown of a server's answer: some answer with a page.
-const maxReason = 300
-
 // classify says in our words what a server or the network answered.
 func classify(err error) error {
-	err = bare(err)
+	err = wire.Bare(err)
 	var answer *githttp.Err
 	switch {
 	case isOurs(err):
@@ -155,26 +151,13 @@ func classify(err error) error {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNotFound
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
-		return fmt.Errorf("%w: %s", ErrAccess, short(err.Error()))
+		return fmt.Errorf("%w: %s", ErrAccess, wire.Short(err.Error()))
 	case errors.As(err, &answer):
 		return fmt.Errorf("%w: %w", ErrUnreachable, answered(answer))
 	case errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
-}
-
-// bare takes an error out of go-git's wrappers that hide what is in them.
-func bare(err error) error {
-	var unexpected *plumbing.UnexpectedError
-	var permanent *plumbing.PermanentError
-	switch {
-	case errors.As(err, &unexpected):
-		return bare(unexpected.Err)
-	case errors.As(err, &permanent):
-		return bare(permanent.Err)
-	}
-	return err
 }
 
 // isOurs reports whether an error says already what kind it is.
@@ -189,18 +172,10 @@ func isOurs(err error) bool {
 }
 
 func answered(a *githttp.Err) error {
-	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), short(a.Reason))
+	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), wire.Short(a.Reason))
 	switch a.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return &Busy{wire.RetryAfter(a.Response.Header), err}
 	}
 	return err
-}
-
-func short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxReason {
-		text = strings.ToValidUTF8(text[:maxReason], "") + "…"
-	}
-	return text
 }

@@ -35,7 +35,7 @@ func (s *Stored) Merge(ctx context.Context, used func(tree.ID) bool) error {
 		if p.name == merged.Name() {
 			continue
 		}
-		for _, ending := range []string{indexEnding, packEnding, ".rev"} { // without its index a pack does not exist
+		for _, ending := range []string{indexEnding, packEnding, ".rev", ".promisor"} { // without its index a pack does not exist
 			if err := os.Remove(filepath.Join(s.dir, p.name+ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

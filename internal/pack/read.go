@@ -37,6 +37,7 @@ type Stored struct {
 	// bases are objects that others were differences from, and basesSize is their size.
 	bases     map[place]object
 	basesSize int
+	named     map[tree.ID]int64 // where objects are, of a pack that has no index yet
 }
 
 // place is where an object is.
@@ -287,10 +288,19 @@ func (s *Stored) keep(where place, base object) {
 	s.bases[where] = base
 }
 
+// errNoBase says that an object is made from one of which it is not known yet where it is.
+var errNoBase = errors.New("it is made from an object that is not in the pack")
+
 // base gives where the object is that another one is a difference from.
 func (s *Stored) base(where place, h header) (place, error) {
 	if h.kind == offsetDelta {
 		return place{where.pack, where.at - h.distance}, nil
+	}
+	if s.named != nil {
+		if at, ok := s.named[h.base]; ok {
+			return place{where.pack, at}, nil
+		}
+		return place{}, errNoBase
 	}
 	if at, ok := where.pack.find(h.base); ok {
 		return place{where.pack, at}, nil

@@ -134,7 +134,7 @@ func declined(pull forge.Pull, p Proposal) bool {
 // push makes the commit and has our branch be at it.
 func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
-		view, err := w.repo.View(head)
+		view, err := w.repo.Local(head)
 		if err != nil {
 			return err
 		}

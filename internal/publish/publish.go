@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -157,11 +158,18 @@ func (w *work) run(ctx context.Context) (Result, error) {
 	if w.whole, err = w.repo.View(w.target); err != nil {
 		return Result{}, err
 	}
+	now := w.whole.Tree.Sub(CleanFolder(w.p.Folder))
+	if err := w.Remote.Prefetch(ctx, looked(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
+		return Result{}, err
+	}
 	if err := w.compose(); err != nil {
 		return Result{}, err
 	}
 	if w.next.same {
 		return w.settle(ctx)
+	}
+	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
+		return Result{}, err
 	}
 	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
 	commit := w.commit()
@@ -195,6 +203,15 @@ func (w *work) compose() (err error) {
 		return fmt.Errorf("%s: %w", place, err)
 	}
 	return nil
+}
+
+// looked gives what of a folder is looked into to see whether it is as it should be.
+func looked(now, rendered tree.Tree) tree.Tree {
+	wanted := byName(rendered)
+	return tree.FromEntries(slices.DeleteFunc(slices.Clone(now.Entries()), func(e tree.Entry) bool {
+		_, ours := wanted[e.Name]
+		return !ours && e.Name != path.Dir(RecordFile)
+	}))
 }
 
 // opened gives what was rendered with the entries of folders at hand that are not as they

@@ -7,6 +7,7 @@
 package remotes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,13 +124,40 @@ func (r *Set) Reading() {
 }
 
 // Open gives the repository at a place as this round has it. One that cannot be
-// reached is as it was when it last could.
+// reached is as it was when it last could. Its mirror has all, from now on.
 func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	m, err := r.At(place)
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.sync(ctx, m)
+	if m.KeepWhole() { // it was an output so far
+		m.again()
+	}
+	return r.open(ctx, m)
+}
+
+// Output gives the repository at a place, as Open does, for who writes into it: its
+// mirror need not have what nobody reads, unless somebody opens it otherwise.
+func (r *Set) Output(ctx context.Context, place string) (*Remote, error) {
+	m, err := r.At(place)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.open(ctx, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// again has a remote be asked though this round did already.
+func (m *Remote) again() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.round = 0
+}
+
+func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
+	_, err := r.sync(ctx, m)
 	mirror := m.Mirror()
 	if err == nil || mirror != nil && saysNothing(err) && isFilled(mirror) {
 		return mirror, nil
@@ -161,7 +189,10 @@ func (r *Set) At(place string) (*Remote, error) {
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.keys.Git(place), Brief: true,
+		Credentials: r.keys.Git(place), Brief: true, Partial: true,
+		Filtered: func(filter string) {
+			r.Logger.Debug("what a mirror leaves at its server", "repo", git.Redact(place), "filter", cmp.Or(filter, "nothing"))
+		},
 		Observe: func(op string, took time.Duration, err error) {
 			r.Metrics.GitCall(op, git.Redact(place), took, err != nil)
 		},

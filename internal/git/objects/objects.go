@@ -35,6 +35,9 @@ const (
 // go-git's own Open, which refuses extensions that do not matter to a reader, such as
 // that of sparse checkouts.
 func Open(dir string) (*Store, error) {
+	if err := isRepository(dir); err != nil {
+		return nil, err
+	}
 	files := osfs.New(dir)
 	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
 		shared := strings.TrimSpace(string(data))
@@ -71,6 +74,9 @@ func checkFormat(store *filesystem.Storage) error {
 type Store struct {
 	*filesystem.Storage
 	packs *pack.Stored // nil if it is not a mirror
+	// Bring has folders, or else the content of files, be stored that are not there: they
+	// were left at the server until somebody reads them. It is nil if all must be there.
+	Bring func(kind pack.Kind, ids []tree.ID) error
 	// folders has the tree objects that were looked into, and folderBytes is their size in
 	// all.
 	folders     map[tree.ID]Folder
@@ -107,6 +113,9 @@ func (s *Store) Close() error {
 // looksAgain reports whether another process has brought packs or tidied them, so that
 // what was not found may be there.
 func (s *Store) looksAgain() bool {
+	if s.packs == nil {
+		return false
+	}
 	changed, err := s.packs.Refresh()
 	return changed && err == nil
 }
@@ -125,6 +134,12 @@ func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, erro
 	}
 	found, data, err := s.packs.Small(id, limit)
 	if err != nil && !errors.Is(err, pack.ErrLarge) && s.looksAgain() {
+		found, data, err = s.packs.Small(id, limit)
+	}
+	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil {
+		if err := s.Bring(kind, []tree.ID{id}); err != nil {
+			return nil, err
+		}
 		found, data, err = s.packs.Small(id, limit)
 	}
 	if errors.Is(err, pack.ErrNotFound) || err == nil && found != kind {
@@ -191,11 +206,39 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	if err != nil && s.looksAgain() {
 		size, err = s.packs.Size(tree.ID(id))
 	}
+	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil { // of files alone somebody asks the size
+		if err := s.Bring(pack.Blob, []tree.ID{tree.ID(id)}); err != nil {
+			return 0, err
+		}
+		size, err = s.packs.Size(tree.ID(id))
+	}
 	if errors.Is(err, pack.ErrNotFound) {
 		err = plumbing.ErrObjectNotFound
 	}
 	return size, err
 }
+
+// Lacks gives those of some objects that are not there, each once.
+func (s *Store) Lacks(ids []tree.ID) []tree.ID {
+	find := func(ids []tree.ID) (lacking []tree.ID) {
+		seen := map[tree.ID]bool{}
+		for _, id := range ids {
+			if !seen[id] && !s.holds(id) {
+				lacking = append(lacking, id)
+			}
+			seen[id] = true
+		}
+		return lacking
+	}
+	lacking := find(ids)
+	if len(lacking) > 0 && s.looksAgain() {
+		lacking = find(lacking)
+	}
+	return lacking
+}
+
+// holds reports whether an object is there, as far as it is known which packs there are.
+func (s *Store) holds(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
 
 // HashesWithPrefix gives the objects whose ids begin so.
 func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {

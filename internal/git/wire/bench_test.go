@@ -27,7 +27,7 @@ func BenchmarkReferences(b *testing.B) {
 	}
 	client, before := Client(time.Minute), cpu()
 	for b.Loop() {
-		if _, err := References(b.Context(), client, s.URL+"/r.git", nil, []string{"HEAD", "refs/heads/"}); err != nil {
+		if _, err := (Server{Client: client, URL: s.URL + "/r.git"}).References(b.Context(), []string{"HEAD", "refs/heads/"}); err != nil {
 			b.Fatal(err)
 		}
 	}

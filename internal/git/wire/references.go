@@ -1,18 +1,24 @@
-// Package wire is what we say to servers over HTTP ourselves: it asks for some of their
-// references by version 2 of Git's protocol, with one small request and an answer that
-// has nothing else in it, and does not wait for a server that has stopped answering.
+// Package wire is what we say to servers over HTTP ourselves, in version 2 of Git's
+// protocol: it asks for some of their references, with one small request and an answer
+// that has nothing else in it; it fetches without what nobody reads yet; and it does not
+// wait for a server that has stopped answering.
 //
-// What the package keeps true: a server that does not know the version is told from one
-// that has an answer ([ErrUnsupported]), and then nothing is concluded.
+// What the package keeps true: a server that does not know the version, or what is asked
+// by it, is told from one that has an answer ([ErrUnsupported]), and then nothing is
+// concluded.
 package wire
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -29,46 +35,93 @@ var ErrUnsupported = errors.New("the server does not speak version 2 of Git's pr
 const maxAnswer = 64 << 20
 
 // References gives the references whose names begin with one of the prefixes, and where HEAD
-// points to. auth is nil for nobody.
-func References(ctx context.Context, client *http.Client, url string, auth githttp.AuthMethod, prefixes []string) (refs *packp.AdvRefs, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(url, "/")+"/git-upload-pack", bytes.NewReader(request(prefixes)))
+// points to.
+func (s Server) References(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
+	var b request
+	b.begin("ls-refs")
+	b.line("symrefs")
+	for _, p := range prefixes {
+		b.line("ref-prefix " + p)
+	}
+	err = s.post(ctx, b.end(), func(answer io.Reader) error {
+		refs, err = parse(io.LimitReader(answer, maxAnswer))
+		return err
+	})
+	return refs, err
+}
+
+// Digest names what the references are whose names begin with one of the prefixes.
+func Digest(refs *packp.AdvRefs, prefixes []string) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(refs.References)) {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			fmt.Fprintln(h, name, refs.References[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Server is one repository, over HTTP.
+type Server struct {
+	Client *http.Client
+	URL    string
+	Auth   githttp.AuthMethod // nil for nobody
+}
+
+// post sends a request of version 2, and has the answer read.
+func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/git-upload-pack", bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	req.Header.Set("Git-Protocol", "version=2")
 	req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
 	req.Header.Set("Accept", "application/x-git-upload-pack-result")
 	req.Header.Set("User-Agent", capability.DefaultAgent())
-	if auth != nil {
-		auth.SetAuth(req)
+	if s.Auth != nil {
+		s.Auth.SetAuth(req)
 	}
+	client := *s.Client
+	client.CheckRedirect = keepMethod
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	switch {
-	case res.StatusCode == http.StatusBadRequest, res.StatusCode == http.StatusMethodNotAllowed, res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable:
-		return nil, ErrUnsupported
+	case res.StatusCode/100 == 3, res.StatusCode == http.StatusBadRequest, res.StatusCode == http.StatusMethodNotAllowed, res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable:
+		return ErrUnsupported
 	case res.StatusCode != http.StatusOK:
-		return nil, githttp.NewErr(res)
+		return githttp.NewErr(res)
 	}
-	return parse(io.LimitReader(res.Body, maxAnswer))
+	return read(res.Body)
+}
+
+// maxRedirects bounds how often a server may send us elsewhere.
+const maxRedirects = 10
+
+// keepMethod does not go where a request would become another one, without what it says.
+func keepMethod(req *http.Request, via []*http.Request) error {
+	if req.Method != via[0].Method || len(via) >= maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // request is the command, a delimiter, its arguments, and the end.
-func request(prefixes []string) []byte {
-	var b bytes.Buffer
-	line := func(text string) { fmt.Fprintf(&b, "%04x%s\n", len(text)+len("0000\n"), text) }
-	line("command=ls-refs")
-	line("agent=" + capability.DefaultAgent())
-	b.WriteString("0001")
-	line("symrefs")
-	for _, p := range prefixes {
-		line("ref-prefix " + p)
-	}
-	b.WriteString("0000")
-	return b.Bytes()
+type request struct{ bytes.Buffer }
+
+func (r *request) line(text string) { fmt.Fprintf(r, "%04x%s\n", len(text)+len("0000\n"), text) }
+
+func (r *request) begin(command string) {
+	r.line("command=" + command)
+	r.line("agent=" + capability.DefaultAgent())
+	r.WriteString("0001")
+}
+
+func (r *request) end() []byte {
+	r.WriteString("0000")
+	return r.Bytes()
 }
 
 // parse reads lines of an id, a name, and what is to be said of it.

@@ -30,6 +30,7 @@ func TestReferences(t *testing.T) {
 		{name: "version 0", answer: packet("ERR upload-pack: protocol error\n"), err: ErrUnsupported.Error()},
 		{name: "a page", answer: "<html>", err: ErrUnsupported.Error()},
 		{name: "refused", status: http.StatusBadRequest, err: ErrUnsupported.Error()},
+		{name: "elsewhere", status: http.StatusMovedPermanently, err: ErrUnsupported.Error()},
 		{name: "nobody", status: http.StatusUnauthorized, err: "authentication required: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -37,11 +38,12 @@ func TestReferences(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				asked = fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Git-Protocol"), body)
+				w.Header().Set("Location", "/other.git")
 				w.WriteHeader(max(http.StatusOK, c.status))
 				_, _ = io.WriteString(w, c.answer)
 			}))
 			defer s.Close()
-			refs, err := References(t.Context(), s.Client(), s.URL+"/r.git", nil, []string{"HEAD", "refs/heads/"})
+			refs, err := Server{Client: s.Client(), URL: s.URL + "/r.git"}.References(t.Context(), []string{"HEAD", "refs/heads/"})
 			if c.err != "" {
 				if err == nil || err.Error() != c.err || c.err == ErrUnsupported.Error() && !errors.Is(err, ErrUnsupported) {
 					t.Fatalf("the error is %v, want %s", err, c.err)

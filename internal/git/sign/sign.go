@@ -1,4 +1,9 @@
-package git
+// Package sign makes the signatures of commits.
+//
+// What the package keeps true: the same text gives the same signature at the same time, so
+// that the id of a commit is a function of what is in it; a key that cannot do that is
+// refused.
+package sign
 
 import (
 	"bytes"
@@ -15,9 +20,12 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// SSHSigner signs with an SSH private key (PEM), as Git does with gpg.format = ssh.
+// Signer makes the signature of a commit's text.
+type Signer = func(text []byte, when time.Time) (string, error)
+
+// SSH signs with an SSH private key (PEM), as Git does with gpg.format = ssh.
 // Keys whose signatures are different each time are refused.
-func SSHSigner(key []byte, passphrase string) (Signer, error) {
+func SSH(key []byte, passphrase string) (Signer, error) {
 	signer, err := parseSSHKey(key, passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("read the SSH key: %w", err)
@@ -80,8 +88,8 @@ func armored(key ssh.PublicKey, signature *ssh.Signature) string {
 	return b.String() + "-----END SSH SIGNATURE-----\n"
 }
 
-// GPGSigner signs with the first private key of an armored OpenPGP key.
-func GPGSigner(key []byte, passphrase string) (Signer, error) {
+// GPG signs with the first private key of an armored OpenPGP key.
+func GPG(key []byte, passphrase string) (Signer, error) {
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(key))
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenPGP key: %w", err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package git
+package lock
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 // lockPause is how long we wait before we try to take a lock again.
 const lockPause = 50 * time.Millisecond
 
-// Lock waits until no other process, and no other caller in this one, holds the
+// Take waits until no other process, and no other caller in this one, holds the
 // lock on path, or ctx ends. The file stays: removing it would let two hold it.
-func Lock(ctx context.Context, path string) (unlock func(), err error) {
+func Take(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

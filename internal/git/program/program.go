@@ -1,4 +1,7 @@
-package git
+// Package program is the git command, which repositories on this machine are reached with.
+//
+// What the package keeps true: a version that is too old is told before it fails.
+package program
 
 import (
 	"context"
@@ -21,9 +24,9 @@ var programVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
 // programPatience bounds how long Git may take to say its version.
 const programPatience = 10 * time.Second
 
-// Program gives the version of the git command, "2.45". The error says that there is
+// Version gives the version of the git command, "2.45". The error says that there is
 // none, or that it is too old.
-func Program(ctx context.Context) (version string, err error) {
+func Version(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, programPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()

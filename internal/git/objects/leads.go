@@ -1,0 +1,87 @@
+package objects
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// maxHaves bounds the commits that Haves gives: the heads of branches, and some of what
+// led to them, for servers on which a branch went back.
+const (
+	maxHaves     = 256
+	havesPerHead = 8
+)
+
+// Haves gives commits that are there, for a server to know what it need not send.
+func (s *Store) Haves() ([]plumbing.Hash, error) {
+	var heads []plumbing.Hash
+	iter, err := s.IterReferences()
+	if err != nil {
+		return nil, err
+	}
+	err = iter.ForEach(func(ref *plumbing.Reference) error {
+		if ref.Type() == plumbing.HashReference {
+			heads = append(heads, ref.Hash())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(heads, func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
+	seen := map[plumbing.Hash]bool{}
+	var haves []plumbing.Hash
+	for depth := 0; depth < havesPerHead && len(heads) > 0; depth++ {
+		var parents []plumbing.Hash
+		for _, id := range heads {
+			if seen[id] || len(haves) >= maxHaves {
+				continue
+			}
+			seen[id] = true
+			c, err := object.GetCommit(s, id)
+			if err != nil { // a tag, or damage that reading will find
+				continue
+			}
+			haves = append(haves, id)
+			parents = append(parents, c.ParentHashes...)
+		}
+		heads = parents
+	}
+	return haves, nil
+}
+
+// LeadsTo gives what an object names: what is to be looked into, and files. Of a mirror
+// that is not whole, a folder that is not there leads to nothing.
+func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
+	o, err := object.GetObject(s, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch o := o.(type) {
+	case *object.Commit:
+		leads = o.ParentHashes
+		if s.Bring == nil || s.holds(tree.ID(o.TreeHash)) {
+			leads = append(leads, o.TreeHash)
+		}
+	case *object.Tag:
+		leads = []plumbing.Hash{o.Target}
+	case *object.Tree:
+		for _, e := range o.Entries {
+			switch tree.Mode(e.Mode) {
+			case tree.ModeDir:
+				if s.Bring == nil || s.holds(tree.ID(e.Hash)) {
+					leads = append(leads, e.Hash)
+				}
+			case tree.ModeSubmodule:
+			default:
+				blobs = append(blobs, e.Hash)
+			}
+		}
+	}
+	return leads, blobs, nil
+}

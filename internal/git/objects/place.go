@@ -1,0 +1,75 @@
+package objects
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+)
+
+// ErrNone says that there is no repository, or none that may be read.
+var ErrNone = errors.New("no such repository")
+
+// Dir finds the folder that has the data of the repository at path: path itself, .git in
+// it, or where that says.
+func Dir(path string) (string, error) {
+	dot := filepath.Join(path, ".git")
+	info, err := os.Stat(dot)
+	switch {
+	case err == nil && info.IsDir():
+		path = dot
+	case err == nil:
+		data, err := os.ReadFile(dot)
+		if err != nil {
+			return "", err
+		}
+		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+		if !ok {
+			return "", ErrNone
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(path, target)
+		}
+		path = target
+	}
+	for _, part := range []string{"HEAD", "."} { // a file is not a repository, and neither is a folder without HEAD
+		if _, err := os.Stat(filepath.Join(path, part)); err != nil {
+			return "", ErrNone
+		}
+	}
+	return path, nil
+}
+
+// isRepository reports ErrNone for a folder that has no objects, and does not share those
+// of another one.
+func isRepository(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "commondir")); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
+		return ErrNone
+	}
+	return nil
+}
+
+// InitMirror makes an empty mirror of a URL, beside its place, and renames it.
+func InitMirror(dir, url string) error {
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	r, err := gogit.PlainInit(fresh, true)
+	if err != nil {
+		return err
+	}
+	origin := &config.RemoteConfig{Name: "origin", URLs: []string{url}, Mirror: true, Fetch: []config.RefSpec{"+refs/heads/*:refs/heads/*"}}
+	if _, err := r.CreateRemote(origin); err != nil {
+		return err
+	}
+	return os.Rename(fresh, dir)
+}

@@ -1,0 +1,82 @@
+package partial
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Asker has a server send objects, and the pack taken that comes.
+type Asker func(ctx context.Context, w wire.Wanted, take func(io.Reader) error) error
+
+// Commits fetches commits without what a filter leaves out, but for some: those come with
+// all.
+func (ask Asker) Commits(ctx context.Context, w wire.Wanted, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
+	some, whole := w, w
+	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
+	whole.Wants = slices.DeleteFunc(slices.Clone(w.Wants), func(id plumbing.Hash) bool { return !all(id) })
+	whole.Filter = Whole
+	for _, w := range []wire.Wanted{some, whole} {
+		if len(w.Wants) == 0 {
+			continue
+		}
+		if err := ask(ctx, w, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxWants bounds the objects of one request, of 50 bytes each: servers bound its size.
+const maxWants = 4_000
+
+// Objects fetches the objects that are lacking, as long as some come: of a request for
+// folders a server leaves out those that are in another one of them. What it does not have
+// is [wire.ErrGone].
+func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
+	if kind == pack.Blob {
+		filter = Whole // nothing is below it; a filter could only be refused
+	}
+	for left := lacks(); len(left) > 0; {
+		for ids := range slices.Chunk(left, maxWants) {
+			if err := ask(ctx, wire.Wanted{Wants: hashes(ids), Filter: filter}, take); err != nil {
+				return err
+			}
+		}
+		before := len(left)
+		if left = lacks(); len(left) == before {
+			return fmt.Errorf("%s: %w", left[0], wire.ErrGone)
+		}
+	}
+	return nil
+}
+
+// Whole fetches folders with everything in them.
+func (ask Asker) Whole(ctx context.Context, folders []tree.ID, take func(io.Reader) error) error {
+	return ask(ctx, wire.Wanted{Wants: hashes(folders)}, take)
+}
+
+func hashes(ids []tree.ID) []plumbing.Hash {
+	all := make([]plumbing.Hash, len(ids))
+	for i, id := range ids {
+		all[i] = plumbing.Hash(id)
+	}
+	return all
+}
+
+// Distinct gives each object once.
+func Distinct(ids []plumbing.Hash) []plumbing.Hash {
+	seen := map[plumbing.Hash]bool{}
+	return slices.DeleteFunc(ids, func(id plumbing.Hash) bool {
+		twice := seen[id]
+		seen[id] = true
+		return twice
+	})
+}

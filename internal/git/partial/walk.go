@@ -1,0 +1,148 @@
+package partial
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
+
+// Walk brings what somebody is about to read, level by level: all folders of one level,
+// and then all files in them, are asked for together.
+type Walk struct {
+	Lacks  func(ids []tree.ID) []tree.ID
+	Folder func(id tree.ID) (text string, err error) // the tree object
+	Bring  func(kind pack.Kind, ids []tree.ID) error
+	// All brings folders with everything in them. It is called where single objects would
+	// be too many.
+	All func(folders []tree.ID) error
+	// Enter says which of the folders in a folder are looked into; nil for all.
+	Enter func(depth int, name string) bool
+	// Depth is how many levels are brought; 0 for all.
+	Depth int
+
+	first []tree.ID // folders, of the first level
+	asked int
+	done  bool // everything is there
+}
+
+// Pair is a folder, and one that it will be compared with: what is the same in both
+// will not be read.
+type Pair struct {
+	Folder tree.ID
+	With   tree.Tree
+}
+
+// maxAsked is the number of objects from which on folders are brought with everything in
+// them.
+const maxAsked = 30_000
+
+// Differing gives the folders of a tree that are not so in another one.
+func Differing(t, other tree.Tree) []Pair {
+	with := byName(other)
+	var all []Pair
+	for _, e := range t.Entries() {
+		if o := with[e.Name]; e.IsDir() && o.ID != e.ID {
+			all = append(all, Pair{e.ID, o.Tree()})
+		}
+	}
+	return all
+}
+
+// Do brings what differs.
+func (w *Walk) Do(level []Pair) error {
+	for depth := 0; len(level) > 0 && (w.Depth == 0 || depth < w.Depth); depth++ {
+		var folders []tree.ID
+		for _, p := range level {
+			folders = append(folders, p.Folder)
+		}
+		if depth == 0 {
+			w.first = folders
+		}
+		if err := w.bring(pack.Tree, folders); err != nil || w.done {
+			return err
+		}
+		var files []tree.ID
+		var next []Pair
+		for _, p := range level {
+			in, below, err := w.open(p, depth)
+			if err != nil {
+				return err
+			}
+			files, next = append(files, in...), append(next, below...)
+		}
+		if err := w.bring(pack.Blob, files); err != nil || w.done {
+			return err
+		}
+		level = next
+	}
+	return nil
+}
+
+// open gives the files in a folder, which are read with it, and the folders in it that
+// differ; of the last level none.
+func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
+	text, err := w.Folder(p.Folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	last := w.Depth > 0 && depth+1 == w.Depth
+	var with map[string]tree.Entry // nil until there is a folder: what is rendered is rendered again to be compared
+	for e := range entries(text) {
+		switch {
+		case e.Mode == tree.ModeSubmodule:
+		case !e.IsDir():
+			files = append(files, e.ID)
+		case last, w.Enter != nil && !w.Enter(depth, e.Name):
+		default:
+			if with == nil {
+				with = byName(p.With)
+			}
+			if other := with[e.Name]; other.ID != e.ID {
+				below = append(below, Pair{e.ID, other.Tree()})
+			}
+		}
+	}
+	return files, below, nil
+}
+
+func byName(t tree.Tree) map[string]tree.Entry {
+	names := map[string]tree.Entry{}
+	for _, e := range t.Entries() {
+		names[e.Name] = e
+	}
+	return names
+}
+
+// entries gives what is in a tree object that was checked: a fleet has 100,000, of which
+// nothing but names and ids is looked at here.
+func entries(text string) iter.Seq[tree.Entry] {
+	return func(yield func(tree.Entry) bool) {
+		for text != "" {
+			mode, rest, _ := strings.Cut(text, " ")
+			e := tree.Entry{Mode: modes[mode]}
+			e.Name, rest, _ = strings.Cut(rest, "\x00")
+			if n := copy(e.ID[:], rest); n < len(e.ID) || !yield(e) {
+				return
+			}
+			text = rest[len(e.ID):]
+		}
+	}
+}
+
+// modes are those that are not of files.
+var modes = map[string]tree.Mode{"40000": tree.ModeDir, "040000": tree.ModeDir, "160000": tree.ModeSubmodule}
+
+// bring has objects be there.
+func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
+	ids = w.Lacks(ids)
+	if w.asked += len(ids); w.asked > maxAsked {
+		w.done = true
+		return w.All(w.first)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return w.Bring(kind, ids)
+}
