@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/rollout"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -235,23 +236,29 @@ func (p place) holds(commit string) bool {
 	return ids[0] == ids[1]
 }
 
+// approver gives the forge of a repository as one that knows who people are; nil if it
+// does not, or the repository is not known.
+func approver(r *remotes.Remote) (forge.Approver, error) {
+	if r == nil {
+		return nil, nil
+	}
+	f, err := r.Forge()
+	if err != nil {
+		return nil, err
+	}
+	known, _ := f.(forge.Approver)
+	return known, nil
+}
+
 // approvalsOf adds what people have approved on the pull request.
 func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
-	remote := m.Remotes.Of(s.branch.URL)
-	if remote == nil {
-		return f, nil
-	}
-	found, err := remote.Forge()
-	if err != nil {
+	asked, err := approver(m.Remotes.Of(s.branch.URL))
+	if err != nil || asked == nil {
 		return f, err
-	}
-	approver, ok := found.(forge.Approver)
-	if !ok {
-		return f, nil
 	}
 	given := len(f.Approvals)
 	if f.Pull != nil {
-		all, err := approver.Approvals(ctx, f.Pull.Number)
+		all, err := asked.Approvals(ctx, f.Pull.Number)
 		if err != nil {
 			return f, err
 		}
@@ -265,8 +272,8 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	if given == 0 { // nobody's login is looked at
 		return f, nil
 	}
-	coming, err := s.base.Repo.Between(s.stage.Commit, f.Commit, maxAuthors+1)
-	if err != nil || len(coming) > maxAuthors { // without authors nobody is known to be another one
+	coming, err := s.coming(f.Commit)
+	if err != nil || coming == nil { // without authors nobody is known to be another one
 		f.Authors = nil
 		return f, err
 	}
@@ -290,19 +297,14 @@ func (m *Mover) authorOf(ctx context.Context, commit string) (string, error) {
 	m.mu.Lock()
 	known, ok := m.logins[commit]
 	m.mu.Unlock()
-	remote := m.Remotes.ControlPlane()
-	if ok || remote == nil {
+	if ok {
 		return known, nil
 	}
-	f, err := remote.Forge()
-	if err != nil {
+	asked, err := approver(m.Remotes.ControlPlane())
+	if err != nil || asked == nil {
 		return "", err
 	}
-	approver, ok := f.(forge.Approver)
-	if !ok {
-		return "", nil
-	}
-	login, err := approver.AuthorOf(ctx, commit)
+	login, err := asked.AuthorOf(ctx, commit)
 	if err != nil || login == "" { // somebody may still open an account with that address
 		return "", err
 	}
@@ -316,19 +318,11 @@ func (m *Mover) authorOf(ctx context.Context, commit string) (string, error) {
 }
 
 func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
-	remote := m.Remotes.ControlPlane()
-	if remote == nil {
-		return f, nil
-	}
-	found, err := remote.Forge()
-	if err != nil {
+	asked, err := approver(m.Remotes.ControlPlane())
+	if err != nil || asked == nil {
 		return f, err
 	}
-	approver, ok := found.(forge.Approver)
-	if !ok {
-		return f, nil
-	}
-	logins, err := approver.Members(ctx, team)
+	logins, err := asked.Members(ctx, team)
 	if errors.Is(err, forge.ErrNotFound) {
 		return f, fmt.Errorf("there is no team %s, or it may not be seen", team)
 	}
@@ -385,6 +379,9 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.When, By: st.By,
 		}
 	}
+	if witness, ok := found.(forge.Witness); ok { // another daemon may be faster than this look
+		runs.Statuses = witness.Statuses
+	}
 	return runs.Run(ctx, f.Commit, need, said, m.Now()), nil
 }
 
@@ -408,9 +405,11 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 	if f.Approvals, err = approvals(s.branch, f.Commit); err != nil {
 		return err
 	}
-	if f.Authors, err = authors(s.base.Repo, s.stage.Commit, f.Commit); err != nil {
+	coming, err := s.coming(f.Commit)
+	if err != nil {
 		return err
 	}
+	f.Authors = authors(coming)
 	if s.spec.Record == byPull {
 		f.Pull, err = m.recordPull(ctx, s, f.Commit)
 	}
@@ -420,15 +419,29 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 // maxAuthors bounds the commits whose authors are looked at.
 const maxAuthors = 100
 
-// authors gives the names and addresses of who wrote the commits that come with a
-// commit to an environment that has another.
-func authors(repo *git.Repository, from, to string) ([]string, error) {
-	infos, err := repo.Between(from, to, maxAuthors+1)
-	if err != nil || len(infos) > maxAuthors { // unknown, so that nobody counts as another one
+// coming gives the commits that come with a commit to the environment; nil, and so nobody
+// who has written them, if they are more than are looked at.
+func (s *standing) coming(commit string) ([]git.Info, error) {
+	if s.with.commit == commit {
+		return s.with.coming, nil
+	}
+	coming, err := s.base.Repo.Between(s.stage.Commit, commit, maxAuthors+1)
+	if err != nil {
 		return nil, err
 	}
+	if len(coming) > maxAuthors {
+		coming = nil
+	} else if coming == nil {
+		coming = []git.Info{}
+	}
+	s.with.commit, s.with.coming = commit, coming
+	return coming, nil
+}
+
+// authors gives the names and addresses of who wrote commits.
+func authors(commits []git.Info) []string {
 	var all []string
-	for _, c := range infos {
+	for _, c := range commits {
 		for _, name := range []string{c.Author.Email, c.Author.Name} {
 			if name != "" && !slices.Contains(all, name) {
 				all = append(all, name)
@@ -436,5 +449,5 @@ func authors(repo *git.Repository, from, to string) ([]string, error) {
 		}
 	}
 	slices.Sort(all)
-	return all, err
+	return all
 }

@@ -99,22 +99,32 @@ type Orders struct {
 	Waits map[string]string
 }
 
+// written gives the base, the order of promotion in it, and all that is wrong with what
+// it says about promotion.
+func (m *Mover) written(ctx context.Context, src *source.Source) (source.Base, model.Chain, problem.List, error) {
+	base, err := src.Base(ctx)
+	if err != nil {
+		return base, model.Chain{}, nil, err
+	}
+	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
+	return base, chain, append(problems, base.Progress.Problems...), nil
+}
+
 // Orders gives them for what the base says now. While a Promotion that somebody has
 // written cannot be understood, nobody merges but people, and what was not promoted
 // waits.
 func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
-	base, err := src.Base(ctx)
+	base, chain, problems, err := m.written(ctx, src)
 	if err != nil {
 		return Orders{}, err
 	}
 	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}}
 	maps.Copy(o.Merge, m.Settings.Merge)
-	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
 	if !written || chain.External || m.Settings.Promotion != managed {
 		return o, nil
 	}
-	if problems.Stops() || base.Progress.Problems.Stops() {
+	if problems.Stops() {
 		for _, e := range base.Environments {
 			o.Merge[e.Name] = "manual"
 			m.wait(ctx, src, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
@@ -198,13 +208,11 @@ const managed = "managed"
 // look looks at all environments once, and does what is to be done. moved says that one
 // was given another commit by a push of ours, of which its remote tells nothing new.
 func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err error) {
-	base, err := m.source.Base(ctx)
+	base, chain, problems, err := m.written(ctx, m.source)
 	if err != nil {
 		return status.Chain{}, false, err
 	}
-	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
 	shown = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
-	problems = append(problems, base.Progress.Problems...)
 	if chain.External || base.Repo == nil {
 		shown.Problems = problems.Sorted()
 		return shown, false, nil

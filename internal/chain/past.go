@@ -54,8 +54,9 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 	return some
 }
 
-// memory is which commits of the past were proven in an environment, as long as its
-// branch is where it was.
+// memory is the commits of the past that are known to be proven in an environment, as
+// long as its branch is where it was. Of the others nothing is remembered: a forge may be
+// late to tell of what was said a moment ago.
 type memory struct {
 	head   string
 	proven map[string]bool
@@ -70,8 +71,8 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 	}
 	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at
 	m.mu.Unlock()
-	if known, ok := remembered[commit]; ok {
-		return known, nil
+	if remembered[commit] {
+		return true, nil
 	}
 	said, err := m.statements(ctx, m.Remotes.ControlPlane(), commit)
 	if err != nil {
@@ -85,7 +86,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 			return false, err
 		}
 	}
-	if proven { // a forge may be late to tell of what was said a moment ago
+	if proven {
 		remembered[commit] = true
 	}
 	return proven, nil

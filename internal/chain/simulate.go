@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/gate"
-	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
@@ -19,7 +18,7 @@ import (
 // gates, from what a cycle has found. It changes nothing.
 func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments map[string]status.Environment, revision string) ([]promote.Arrival, error) {
 	m.source, m.environments = src, environments
-	base, err := m.source.Base(ctx)
+	base, chain, problems, err := m.written(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +29,6 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if err != nil {
 		return nil, err
 	}
-	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
 	all, more := m.standings(chain, base)
 	if problems = append(problems, more...); problems.Stops() {
 		return nil, &Blocked{problems.Sorted()}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,12 @@ type standing struct {
 	moved, unmerged bool
 
 	enterGates, running, soaking gate.Set
+
+	// with is what comes with a commit, when it was last asked.
+	with struct {
+		commit string
+		coming []git.Info
+	}
 }
 
 // place is a branch of a GitOps repository, and a folder in it.
@@ -77,19 +84,20 @@ func (s *standing) fail(err error) {
 // readBranch reads what the environment's branch says.
 func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
+	if s.env == nil {
+		s.stage.Others = leftOut
+	}
 	var err error
 	if s.branch, err = m.source.Branch(ctx, s.spec.Name); err != nil {
 		return err
 	}
 	switch {
-	case s.env == nil:
-		s.stage.Stopped = "the settings leave it out"
-		return nil
 	case s.branch.Repo == nil:
 		s.stage.Stopped = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
 		return nil
 	case s.branch.Progress.Problems.Stops():
-		s.stage.Commit, s.stage.Stopped = s.branch.Commit, firstOf(s.branch.Progress.Problems)
+		p := firstOf(s.branch.Progress.Problems)
+		s.stage.Commit, s.stage.Stopped = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
 		return nil
 	}
 	for _, hold := range s.branch.Progress.Holds {
@@ -100,13 +108,13 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	}
 	if !source.IsCommit(s.branch.Commit) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.Stopped = fmt.Sprintf("%s names %q, which is not the id of a commit", s.branch.Record, s.branch.Commit)
+		s.stage.Stopped = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.Stopped = fmt.Sprintf("%s names commit %s, which the base does not have", s.branch.Record, s.branch.Commit)
+		s.stage.Stopped = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	if err != nil {
@@ -118,10 +126,45 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	return err
 }
 
-// firstOf gives the first problem that stops.
-func firstOf(all problem.List) string {
-	i := slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })
-	return all[i].String()
+// leftOut is said of an environment that the settings leave out.
+const leftOut = "the settings leave it out, so that others decide about it"
+
+// standElsewhere finds out how the commit of an environment fares that is not ours, from
+// what those have written whose it is: its record, and the status of a proof.
+func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	s.stage.Merged = true // who has not merged it has not proven it
+	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", leftOut)
+	for _, st := range said {
+		if st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success) && !st.When.Before(s.stage.Since) {
+			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.Short(s.stage.Commit), st.Context)}
+		}
+	}
+	return nil
+}
+
+// firstOf gives the first problem that stops, of which there is one.
+func firstOf(all problem.List) problem.Problem {
+	return all[slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })]
+}
+
+// HoldFile is where fairlead hold writes, below the folder of an environment.
+func HoldFile(folder string) string { return path.Join(folder, source.OwnFolder, "hold.yaml") }
+
+// Mend says what to do about a file of an environment's branch that cannot be read: who
+// has broken it is not known without looking, but which commit was it.
+func Mend(b source.Branch, file string) string {
+	if file == HoldFile(b.Folder) {
+		return "fairlead release removes it"
+	}
+	brought, err := b.Repo.Brought(b.Head, file, maxRecords)
+	if err != nil || len(brought.Parents) == 0 {
+		return fmt.Sprintf("mend %s on branch %s, and push that", file, b.Name)
+	}
+	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.Short(brought.ID))
 }
 
 // maxRecords bounds how far back a branch is looked at for who brought a file.
@@ -133,14 +176,21 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	if s.stage.Commit == "" || s.stage.Stopped != "" || !h.Has(s.stage.Commit) {
 		return
 	}
-	if err := m.factsOf(ctx, s); err != nil {
+	find := m.factsOf
+	if s.env == nil {
+		find = m.standElsewhere
+	}
+	if err := find(ctx, s); err != nil {
 		s.fail(err)
 		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
 		s.stage.Stopped = s.stage.Proof.Reason
 		return
 	}
+	if s.env == nil {
+		return
+	}
 	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
-		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: report.Reason}
+		s.stage.Proof = gate.All("proof", []gate.Verdict{broken(report)})
 	} else {
 		m.prove(ctx, s)
 	}
@@ -150,6 +200,19 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	if err := m.tellPromotion(ctx, s); err != nil {
 		s.fail(err)
 	}
+}
+
+// broken is the verdict on a commit that cannot be rendered: with the place of the first
+// problem, for the others are told where the environment is.
+func broken(report status.Environment) gate.Verdict {
+	v := gate.Verdict{Gate: status.BrokenGate, Status: gate.Fail, Reason: report.Reason}
+	if report.Problems.Stops() {
+		v.Reason = firstOf(report.Problems).String()
+		if n, _ := report.Problems.Count(); n > 1 {
+			v.Reason += fmt.Sprintf(", and %d more", n-1)
+		}
+	}
+	return v
 }
 
 // prove asks the gates of the proof. What takes its time begins when all else is well.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -156,7 +157,8 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 	return nil, frame.Usagef(hint, "there is no environment %s", in.environment)
 }
 
-// known gives the names of all environments of the control plane, sorted.
+// known gives the names of all environments of the control plane, sorted; an ephemeral
+// one is among them only if it was asked for.
 func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 	found, problems, err := in.source.Environments(ctx)
 	if err != nil {
@@ -168,7 +170,14 @@ func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 			names = append(names, e.Name)
 		}
 	}
-	return names, problems, nil
+	if in.environment == "" || slices.Contains(names, in.environment) {
+		return names, problems, nil
+	}
+	temporary, _, err := in.source.Ephemerals(ctx)
+	if slices.ContainsFunc(temporary, func(e *source.Ephemeral) bool { return e.Name == in.environment }) {
+		names = append(names, in.environment)
+	}
+	return names, problems, err
 }
 
 // one gives the environment to work on, if there is no doubt about it.
@@ -225,5 +234,9 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	names, _, _ := in.known(c.Context())
+	temporary, _, _ := in.source.Ephemerals(c.Context())
+	for _, e := range temporary {
+		names = append(names, e.Name)
+	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

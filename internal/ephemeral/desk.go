@@ -146,7 +146,7 @@ func message(title string) string { return title + "\n\nFairlead-Lever: ephemera
 // check refuses what cannot be made, and gives the environment that it is made from.
 func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {
 	if !source.IsLabel(c.Name) {
-		return nil, refuse("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
+		return nil, misused("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
 	}
 	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 		if hint == "" && len(names) > 0 {
 			hint = "the environments are " + strings.Join(names, ", ")
 		}
-		return nil, refuse(hint, "there is no environment %s", c.From)
+		return nil, misused(hint, "there is no environment %s", c.From)
 	}
 	own, err := d.source.InControlPlane(ctx, lasting[i])
 	if err == nil && !own {
@@ -278,7 +278,7 @@ func readable(name string, data []byte) error {
 	only := tree.FromEntries([]tree.Entry{tree.File(path.Base(source.EphemeralFile), data)})
 	said := model.NewParser().Progress(name, model.Layer{Kind: model.Env, Name: name, Files: only, Prefix: source.OwnFolder})
 	if said.Problems.Stops() {
-		return refuse(said.Problems[0].Hint, "%s", said.Problems[0].Summary)
+		return misused(said.Problems[0].Hint, "%s", said.Problems[0].Summary)
 	}
 	return nil
 }
@@ -364,7 +364,7 @@ func (d *Desk) change(ctx context.Context, name string, decide func(*source.Ephe
 			return Result{}, err
 		}
 		if e == nil || e.Spec == nil {
-			return Result{}, refuse("fairlead ephemeral list names them", "there is no ephemeral environment %s", name)
+			return Result{}, misused("fairlead ephemeral list names them", "there is no ephemeral environment %s", name)
 		}
 		until, r, err := decide(e)
 		if err != nil {

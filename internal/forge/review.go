@@ -24,6 +24,23 @@ type Merger interface {
 	AutoMerge(ctx context.Context, number int, commit string) error
 }
 
+// mostSaid is how much is told of what a forge says, in characters.
+const mostSaid = 300
+
+// Mergeable refuses to merge a pull request that is closed, or is not at a commit. merged
+// says that there is nothing to do. what is what was to be done.
+func (p Pull) Mergeable(what, commit string) (merged bool, err error) {
+	switch {
+	case p.State == Merged:
+		return true, nil
+	case p.State != Open:
+		return false, &Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
+	case p.Commit != commit:
+		return false, &Refusal{What: what, Said: "it is at " + OneLine(p.Commit, mostSaid), Kind: ErrMoved, Advice: "it will be looked at again"}
+	}
+	return false, nil
+}
+
 // Reviewer is a forge on which people propose changes that we comment on.
 type Reviewer interface {
 	// Changes gives the open pull requests for a branch, or for any if it is "", by

@@ -75,6 +75,16 @@ func (g run) Check(f Facts) Verdict {
 	}
 }
 
+// behind is the verdict on a workflow that nobody has asked about, because a gate before
+// it is not passed: what it waits for is that one, be it that the workflow is not started
+// yet, or runs since a time when that gate was passed.
+func (g run) behind(f Facts, own, before Verdict) Verdict {
+	if _, asked := f.Answers[g.key(f)]; asked {
+		return own
+	}
+	return g.wait("%s has its turn after %s: %s", g.workflow, before.Gate, before.Reason).until(before.Until, f.Now)
+}
+
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -66,8 +66,15 @@ func (s Set) Split() (running, soaking Set) {
 // Check passes if all gates do.
 func (s Set) Check(f Facts) Verdict {
 	parts := make([]Verdict, len(s.Gates))
+	var first *Verdict // that is not passed
 	for i, g := range s.Gates {
 		parts[i] = g.Check(f)
+		if r, ok := g.(run); ok && first != nil {
+			parts[i] = r.behind(f, parts[i], *first)
+		}
+		if first == nil && parts[i].Status != Pass {
+			first = &parts[i]
+		}
 	}
 	return All(s.Name, parts)
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +97,24 @@ func TestSetCheck(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, v); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSetCheckBehind: a workflow behind a gate that is not passed says which one, also if
+// it was started before that; its own state is said when it is known.
+func TestSetCheckBehind(t *testing.T) {
+	s := setOf(t, "- window: {allow: [{cron: 0 9 * * *, duration: 2h}]}\n- {name: smoke, dispatch: {workflow: smoke.yaml}}")
+	closed := "the window is closed; it opens Tue 2026-11-24 09:00 UTC"
+	v := s.Check(facts())
+	if got := v.Parts[1]; got.Status != Wait || got.Reason != "smoke.yaml has its turn after window: "+closed || !got.Until.Equal(v.Parts[0].Until) {
+		t.Errorf("behind a window: %+v", got)
+	}
+	if !strings.Contains(v.Reason, closed) {
+		t.Errorf("the reason is %q", v.Reason)
+	}
+	v = s.Check(facts(func(f *Facts) { f.Answers = map[string]Answer{"dispatch stage smoke": {Outcome: "success"}} }))
+	if v.Parts[1].Status != Pass {
+		t.Errorf("what is known: %+v", v.Parts[1])
 	}
 }
 

@@ -39,14 +39,12 @@ func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.PullRequest, error) {
 	p, pull, _, err := g.find(ctx, number)
-	what := fmt.Sprintf("merge pull request %d of %s", number, g.repo())
-	switch {
-	case err != nil || pull.State == forge.Merged:
+	if err != nil {
 		return nil, err
-	case pull.State != forge.Open:
-		return nil, &forge.Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
-	case pull.Commit != commit:
-		return nil, &forge.Refusal{What: what, Said: "it is at " + oneLine(pull.Commit), Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	}
+	merged, err := pull.Mergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
+	if merged || err != nil {
+		return nil, err
 	}
 	return p, nil
 }

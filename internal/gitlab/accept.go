@@ -26,14 +26,12 @@ func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeRequest, error) {
 	m, pull, _, err := g.find(ctx, number)
-	what := fmt.Sprintf("merge merge request %d of %s", number, g.project)
-	switch {
-	case err != nil || pull.State == forge.Merged:
+	if err != nil {
 		return nil, err
-	case pull.State != forge.Open:
-		return nil, &forge.Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
-	case pull.Commit != commit:
-		return nil, &forge.Refusal{What: what, Said: "it is at " + oneLine(pull.Commit), Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	}
+	merged, err := pull.Mergeable(fmt.Sprintf("merge merge request %d of %s", number, g.project), commit)
+	if merged || err != nil {
+		return nil, err
 	}
 	return &m, nil
 }

@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"strings"
@@ -145,9 +146,8 @@ func write(kind, name string, spec any) ([]byte, error) {
 	return manifest.Encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
 }
 
-// Where levers write, below the folder of an environment or of the base.
-func holdFile(folder string) string { return path.Join(folder, source.OwnFolder, "hold.yaml") }
-
+// Where levers write, below the folder of an environment or of the base; holds are in
+// [chain.HoldFile].
 func approvalFile(folder, name string) string {
 	return path.Join(folder, source.OwnFolder, "approvals", name+".yaml")
 }
@@ -160,9 +160,14 @@ func approvalName(commit, address string) string {
 	return commit[:min(len(commit), 12)] + "-" + slug(address)
 }
 
-// slug makes a part of a name of a text.
+// slug makes a part of a name of a text. Where it is not the text itself, a digest tells
+// it from those of other texts.
 func slug(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	joined := strings.Join(words, "-")
-	return strings.Trim(joined[:min(len(joined), 100)], "-")
+	short := strings.Trim(joined[:min(len(joined), 100)], "-")
+	if short == text {
+		return short
+	}
+	return fmt.Sprintf("%s-%.4x", short, sha256.Sum256([]byte(text)))
 }

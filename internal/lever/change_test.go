@@ -11,11 +11,14 @@ import (
 
 func TestApprovalName(t *testing.T) {
 	for address, want := range map[string]string{
-		"alice@example.com":                         "0123456789ab-alice-example-com",
-		"Ali.Ce+x@Example.com":                      "0123456789ab-ali-ce-x-example-com",
-		"../../etc/passwd":                          "0123456789ab-etc-passwd",
-		"123+bob@users.noreply.github.com":          "0123456789ab-123-bob-users-noreply-github-com",
-		strings.Repeat("a", 99) + "-" + "@host.com": "0123456789ab-" + strings.Repeat("a", 99),
+		"alice@example.com":                         "0123456789ab-alice-example-com-ff8d9819",
+		"Ali.Ce+x@Example.com":                      "0123456789ab-ali-ce-x-example-com-5acb2d03",
+		"../../etc/passwd":                          "0123456789ab-etc-passwd-3754d6cb",
+		"123+bob@users.noreply.github.com":          "0123456789ab-123-bob-users-noreply-github-com-52f40d0e",
+		strings.Repeat("a", 99) + "-" + "@host.com": "0123456789ab-" + strings.Repeat("a", 99) + "-b77b5b0e",
+		"a.b@x": "0123456789ab-a-b-x-03f2cbdf",
+		"a-b@x": "0123456789ab-a-b-x-d73052b4",
+		"root":  "0123456789ab-root",
 	} {
 		if got := approvalName("0123456789abcdef", address); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -19,26 +20,35 @@ func (d *Desk) Hold(ctx context.Context, environment, reason string) (Result, er
 			title: "Hold " + environment, says: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
 		}
 		text, err := write("Hold", "hold", holdSpec{reason})
-		c.files = map[string][]byte{holdFile(v.branch.Folder): text}
+		c.files = map[string][]byte{chain.HoldFile(v.branch.Folder): text}
 		return c, err
 	})
 }
 
-// Release takes away the hold of an environment. One that was not written by a lever
-// has to be taken away by hand.
+// Release takes away the hold of an environment, also one that cannot be read any more.
+// One that was not written by a lever has to be taken away by hand.
 func (d *Desk) Release(ctx context.Context, environment, reason string) (Result, error) {
 	return d.pull(ctx, environment, func(v view) (change, error) {
 		c := change{lever: releasing, environment: environment, because: reason, title: "Release " + environment, says: environment + " is not held any more"}
-		holds := v.branch.Progress.Holds
-		if len(holds) == 0 {
-			c.says = environment + " is not held"
-			return c, nil
+		file := chain.HoldFile(v.branch.Folder)
+		broken := false
+		for _, p := range v.branch.Progress.Problems {
+			if !p.Warning && p.Pos.File != file && p.Pos.File != v.branch.Record {
+				return c, refuse(chain.Mend(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
+			}
+			broken = broken || !p.Warning && p.Pos.File == file
 		}
-		file := holdFile(v.branch.Folder)
-		for _, h := range holds {
+		for _, h := range v.branch.Progress.Holds {
 			if h.Pos.File != file {
 				return c, refuse("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
 			}
+		}
+		switch {
+		case broken:
+			c.says += ": " + file + ", which could not be read, is removed"
+		case len(v.branch.Progress.Holds) == 0:
+			c.says = environment + " is not held"
+			return c, nil
 		}
 		c.files = map[string][]byte{file: nil}
 		return c, nil
@@ -68,7 +78,9 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		}
 		name := approvalName(commit, d.Author.Email)
 		file := approvalFile(v.branch.Folder, name)
-		if given(v.branch.Progress.Approvals, file, commit) {
+		if given, err := v.given(commit, d.Author.Email); err != nil {
+			return c, err
+		} else if given {
 			c.says = fmt.Sprintf("%s has approved %s for %s already", d.Author.Email, what, environment)
 			return c, nil
 		}
@@ -93,10 +105,18 @@ func (v view) provenByApproval() bool {
 	return v.broken != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 }
 
-// given reports whether an approval of a commit is in a file already: if it were written
-// again with another reason, it would be newer and say no more.
-func given(all []*model.Approval, file, commit string) bool {
-	return slices.ContainsFunc(all, func(a *model.Approval) bool {
-		return a.Pos.File == file && a.Commit != "" && strings.HasPrefix(commit, a.Commit)
-	})
+// given reports whether somebody has approved a commit already, in whatever file: if it
+// were written again with another reason, it would be newer and say no more. Whose an
+// approval is, is who has brought it.
+func (v view) given(commit, address string) (bool, error) {
+	for _, a := range v.branch.Progress.Approvals {
+		if a.Commit == "" || !strings.HasPrefix(commit, a.Commit) {
+			continue
+		}
+		brought, err := v.branch.Repo.Brought(v.branch.Head, a.Pos.File, maxRecords)
+		if err != nil || brought.Author.Email == address {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

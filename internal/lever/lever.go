@@ -193,8 +193,12 @@ func (d *Desk) Newer(ctx context.Context, environment, revision string) (string,
 		}
 	}
 	d.old = true
-	v, err := d.look(ctx, environment)
-	if err != nil {
+	var v view
+	var err error
+	if v.base, err = d.source.Base(ctx); err != nil {
+		return "", err
+	}
+	if v.branch, err = d.source.Branch(ctx, environment); err != nil || v.branch.Repo == nil {
 		return "", err
 	}
 	has, err := v.present()

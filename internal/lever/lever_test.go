@@ -348,10 +348,10 @@ func TestApprove(t *testing.T) {
 	if err != nil || got.To != w.base[1] || !got.Changed {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	w.equal("the file", w.file("prod", ".fairlead/approvals/"+w.base[1][:12]+"-alice-example-com.yaml"), `apiVersion: fairlead.io/v1alpha1
+	w.equal("the file", w.file("prod", ".fairlead/approvals/"+w.base[1][:12]+"-alice-example-com-ff8d9819.yaml"), `apiVersion: fairlead.io/v1alpha1
 kind: Approval
 metadata:
-  name: BASE1-alice-example-com
+  name: BASE1-alice-example-com-ff8d9819
 spec:
   commit: BASE1
   reason: looks good`)
@@ -365,6 +365,67 @@ spec:
 	}
 	if _, err = d.Approve(t.Context(), "prod", "dev", "", nil); !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "not on the base's branch") {
 		t.Errorf("a commit of an environment: %v", err)
+	}
+}
+
+// Two people whose addresses look alike have a file each, and a file that an older version
+// has named counts as whose it is.
+func TestApproveAlike(t *testing.T) {
+	w := newWorld(t)
+	w.work.Pull("prod")
+	w.work.Write(".fairlead/approvals/"+w.base[1][:12]+"-a-b-example-com.yaml",
+		"apiVersion: fairlead.io/v1alpha1\nkind: Approval\nmetadata: {name: old}\nspec: {commit: "+w.base[1]+"}\n")
+	gittest.Git(t, w.work.Dir, "add", "-A")
+	gittest.Git(t, w.work.Dir, "-c", "user.name=A", "commit", "--quiet", "--author", "A <a.b@example.com>", "--message", "approve")
+	w.work.Push()
+	for _, test := range []struct {
+		address string
+		changed bool
+	}{{"a.b@example.com", false}, {"a-b@example.com", true}, {"a-b@example.com", false}} {
+		o := w.options()
+		o.Author.Email = test.address
+		if got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "", nil); err != nil || got.Changed != test.changed {
+			t.Errorf("%s: %+v, %v", test.address, got, err)
+		}
+	}
+	if files := gittest.Git(t, w.server.Dir("plane"), "ls-tree", "-r", "--name-only", "prod", ".fairlead/approvals"); strings.Count(files, "a-b-example-com") != 2 {
+		t.Errorf("the files are\n%s", files)
+	}
+}
+
+// What somebody has broken by hand is mended by a lever, or it is said how Git mends it.
+func TestBroken(t *testing.T) {
+	w := newWorld(t)
+	spoil := func(branch, file, text string) string {
+		w.work.Pull(branch)
+		w.work.Write(file, text)
+		id := w.work.Commit("spoil it")
+		w.work.Push()
+		return id[:7]
+	}
+	var refusal *lever.Refusal
+	d := w.open(w.options())
+	spoil("stage", ".fairlead/hold.yaml", "<<<<<<< HEAD\nkind: {Hold\n")
+	if _, err := d.Promote(t.Context(), lever.Promotion{Environment: "stage", From: "dev", Known: w.known()}); !errors.As(err, &refusal) ||
+		!strings.Contains(refusal.Reason, ".fairlead/hold.yaml:") || refusal.Hint() != "fairlead release removes it" {
+		t.Errorf("a promotion to what may be held: %v", err)
+	}
+	got, err := d.Release(t.Context(), "stage", "")
+	if err != nil || got.Says != "stage is not held any more: .fairlead/hold.yaml, which could not be read, is removed" {
+		t.Errorf("a hold that cannot be read: %+v, %v", got, err)
+	}
+	w.equal("the files", gittest.Git(t, w.server.Dir("plane"), "ls-tree", "-r", "--name-only", "stage"), "base-repo.yaml")
+
+	id := spoil("stage", "hold.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: hold}\nspec: {because: of me}\n")
+	if _, err := w.open(w.options()).Release(t.Context(), "stage", ""); !errors.As(err, &refusal) ||
+		!strings.Contains(refusal.Reason, "it is not known whether stage is held: stage/hold.yaml:") ||
+		refusal.Hint() != "mend hold.yaml on branch stage, and push that; git revert "+id+" there takes back the commit that it came with" {
+		t.Errorf("a hold of somebody else's that cannot be read: %v, %s", err, refusal.Hint())
+	}
+	id = spoil("dev", "base-repo.yaml", "{{{ <<<<<<< HEAD\n")
+	if _, err := w.open(w.options()).Rollback(t.Context(), lever.Rollback{Environment: "dev", To: w.base[2], Reason: "mend it"}); !errors.As(err, &refusal) ||
+		!strings.Contains(refusal.Hint(), "mend base-repo.yaml on branch dev, and push that; git revert "+id) {
+		t.Errorf("a record that cannot be read: %v", err)
 	}
 }
 
@@ -392,6 +453,36 @@ func TestApprovePresent(t *testing.T) {
 	got, err = w.open(w.options()).Approve(t.Context(), "stage", w.base[1], "", nil)
 	if err != nil || !got.Changed || w.named(got.Says) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
 		t.Errorf("its proof asks for it: %+v, %v", got, err)
+	}
+}
+
+// TestNewer: the commit that an environment has takes the place of those before it, and of
+// no others.
+func TestNewer(t *testing.T) {
+	w := newWorld(t)
+	w.work.Switch("side")
+	side := w.work.Commit("not merged")
+	w.work.Push()
+	d := w.open(w.options())
+	for _, test := range []struct{ name, environment, commit, want string }{
+		{"an older one", "stage", w.base[0], w.base[1]},
+		{"the same", "stage", w.base[1], ""},
+		{"a newer one", "stage", w.base[2], ""},
+		{"one of another branch", "stage", side, ""},
+		{"one that there is not", "stage", strings.Repeat("ab", 20), ""},
+		{"where there is none", "prod", w.base[0], ""},
+		{"where nothing is known", "nowhere", w.base[0], ""},
+	} {
+		if got, err := d.Newer(t.Context(), test.environment, test.commit); err != nil || got != test.want {
+			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
+		}
+	}
+	w.work.Pull("stage")
+	w.work.Write("base-repo.yaml", record(w.server.URL("plane"), w.base[2]))
+	w.work.Commit("promote")
+	w.work.Push()
+	if got, err := d.Newer(t.Context(), "stage", w.base[1]); err != nil || got != w.base[2] {
+		t.Errorf("promoted meanwhile: %q, %v", got, err)
 	}
 }
 

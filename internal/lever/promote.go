@@ -73,8 +73,8 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 		repo = v.branch.URL
 	}
 	text, err := v.branch.WithCommit(c.to, repo, d.baseBranch(v.base))
-	if err != nil {
-		return c, err
+	if err != nil { // it is not known what else the file should say
+		return c, refuse(chain.Mend(v.branch, v.branch.Record), "%v", err)
 	}
 	info, err := v.base.Repo.Commit(c.to)
 	if err != nil {
@@ -147,6 +147,11 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*Ref
 	say := func(hint, reason string) { all = append(all, &Refusal{forge.OneLine(reason, most), hint, true}) }
 	if v.broken != "" {
 		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.broken)
+	}
+	for _, p := range v.branch.Progress.Problems {
+		if !p.Warning {
+			say(chain.Mend(v.branch, p.Pos.File), "what is written on its branch cannot be understood: "+p.String())
+		}
 	}
 	for _, h := range v.branch.Progress.Holds {
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))

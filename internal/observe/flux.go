@@ -24,6 +24,9 @@ import (
 // ErrNoReport says that an event is one of Flux, and says nothing about a rollout.
 var ErrNoReport = errors.New("the event says nothing about a rollout")
 
+// ErrNoTime says that an event does not say when it was, in a way that can be read.
+var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
+
 // Unnamed is the cluster of events that do not name theirs. Clusters that nobody has
 // named count as one.
 const Unnamed = "unnamed"
@@ -60,21 +63,26 @@ type fluxEvent struct {
 		UID        string `json:"uid"`
 	} `json:"involvedObject"`
 	Severity  string            `json:"severity"`
-	Timestamp time.Time         `json:"timestamp"`
+	Timestamp json.RawMessage   `json:"timestamp"`
 	Message   string            `json:"message"`
 	Reason    string            `json:"reason"`
 	Metadata  map[string]string `json:"metadata"`
 }
 
 // ParseFlux reads an event of Flux, as its notification-controller posts it. The error
-// is ErrNoReport if it says nothing about a rollout, or else says that it is no event.
+// is ErrNoReport if it says nothing about a rollout, ErrNoTime if nobody knows when it
+// was, or else says that it is no event.
 func ParseFlux(body []byte) (Event, error) {
 	var f fluxEvent
 	if err := json.Unmarshal(body, &f); err != nil {
 		return Event{}, fmt.Errorf("read an event of Flux: %w", err)
 	}
-	if f.Object.Kind == "" || f.Object.Name == "" || f.Severity == "" || f.Timestamp.IsZero() {
-		return Event{}, errors.New("read an event of Flux: the object, the severity or the timestamp is missing")
+	if f.Object.Kind == "" || f.Object.Name == "" || f.Severity == "" {
+		return Event{}, errors.New("read an event of Flux: the object or the severity is missing")
+	}
+	var when time.Time
+	if err := json.Unmarshal(f.Timestamp, &when); err != nil || when.IsZero() {
+		return Event{}, ErrNoTime
 	}
 	cluster, environment := f.Metadata["cluster"], f.Metadata["environment"]
 	for _, name := range []string{f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, cluster, environment} {
@@ -89,7 +97,7 @@ func ParseFlux(body []byte) (Event, error) {
 	}
 	e := Event{
 		Cluster: cluster, Environment: environment, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
-		Branch: branch, Commit: commit, Phase: phase, Message: oneLine(f.Message), When: f.Timestamp.UTC(),
+		Branch: branch, Commit: commit, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
 	}
 	if cluster == "" {
 		e.Cluster = Unnamed

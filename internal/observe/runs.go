@@ -22,6 +22,9 @@ const lost = 2 * time.Minute
 // maxContext is the length of a status' context that all forges take, in bytes.
 const maxContext = 100
 
+// maxText is the length of a status' description that all forges take, in characters.
+const maxText = 140
+
 // Runs runs workflows in a control plane. What it has done is written in a commit status
 // of the base commit, before it is done: whoever comes next, in this process or in
 // another, goes on from there.
@@ -29,6 +32,8 @@ type Runs struct {
 	// Dispatcher is nil if the forge runs no workflows.
 	Dispatcher forge.Dispatcher
 	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
+	// Statuses gives what is said of a commit now; nil if the forge does not tell.
+	Statuses func(ctx context.Context, commit string) ([]forge.Statement, error)
 	// Branch is that of workflows which do not say theirs.
 	Branch string
 }
@@ -46,7 +51,7 @@ func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []for
 	case r.Dispatcher == nil:
 		return gate.Answer{At: now, Reason: "the forge of the control plane runs no workflows"}
 	case i < 0:
-		return s.dispatch(ctx, 1)
+		return s.dispatch(ctx, 1, forge.Statement{})
 	}
 	return s.follow(ctx, said[i], slices.Delete(slices.Clone(said), i, i+1))
 }
@@ -89,14 +94,25 @@ func (s step) failed() string { return s.workflow.Name + " failed" }
 
 const notStarted = "Not started: "
 
-// dispatch starts the workflow, for the nth time, and writes that down first.
-func (s step) dispatch(ctx context.Context, n int) gate.Answer {
+// dispatch starts the workflow, for the nth time, and writes that down first. Another
+// daemon may be about to do the same: what is said of the commit must still be what it
+// was when that was decided, and afterwards what we have written. A forge has no
+// compare-and-swap for statuses, so that two that write in the same moment may both find
+// themselves to be the last.
+func (s step) dispatch(ctx context.Context, n int, before forge.Statement) gate.Answer {
 	text := "Dispatched " + s.workflow.Name
 	if n > 1 {
 		text += fmt.Sprintf(" (%d)", n)
 	}
+	text = forge.OneLine(text, maxText-20) + ", claim " + s.claim()
+	if other, err := s.other(ctx, before.Description); err != nil || other {
+		return s.left(err)
+	}
 	if err := s.write(ctx, forge.Pending, text, ""); err != nil {
 		return gate.Answer{At: s.now, Reason: "it could not be written on the commit: " + err.Error()}
+	}
+	if other, err := s.other(ctx, before.Description, text); err != nil || other {
+		return s.left(err)
 	}
 	if err := s.Dispatcher.Dispatch(ctx, s.workflow); err != nil {
 		reason := oneLine(err.Error())
@@ -105,6 +121,33 @@ func (s step) dispatch(ctx context.Context, n int) gate.Answer {
 		return gate.Answer{At: s.now, Reason: reason}
 	}
 	return gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+}
+
+// claim is a word that no other daemon writes at this time.
+func (s step) claim() string {
+	return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())))
+}
+
+// other reports whether something else is said of the run by now than these: somebody
+// else has it started, or it has ended. What the forge does not tell yet is nothing else.
+func (s step) other(ctx context.Context, known ...string) (bool, error) {
+	if s.Statuses == nil {
+		return false, nil
+	}
+	said, err := s.Statuses(ctx, s.commit)
+	return slices.ContainsFunc(said, func(st forge.Statement) bool {
+		return st.Context == s.context && !slices.Contains(known, st.Description)
+	}), err
+}
+
+// left is the answer when the run is left to another daemon, or it is not known whether
+// it should be.
+func (s step) left(err error) gate.Answer {
+	a := gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+	if err != nil {
+		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
+	}
+	return a
 }
 
 // follow looks for the run that was dispatched, and how it went.
@@ -124,7 +167,7 @@ func (s step) follow(ctx context.Context, said forge.Statement, others []forge.S
 		pending.Reason = "its run is no longer there"
 		return pending
 	case !said.When.IsZero() && !s.now.Before(said.When.Add(lost)):
-		return s.dispatch(ctx, n+1)
+		return s.dispatch(ctx, n+1, said)
 	case failed != "":
 		return gate.Answer{At: said.When, Reason: failed}
 	default:
@@ -227,5 +270,5 @@ func (s step) report(ctx context.Context, said forge.Statement, run forge.Run) g
 }
 
 func (s step) write(ctx context.Context, o forge.Outcome, text, url string) error {
-	return s.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, 140), URL: url})
+	return s.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, maxText), URL: url})
 }

@@ -34,7 +34,8 @@ func (a *actions) SetStatus(_ context.Context, on string, s forge.Status) error 
 	if on != commit || len(s.Context) > 100 {
 		a.t.Errorf("the status %q is set on %s", s.Context, on)
 	}
-	a.log = append(a.log, strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, s.Description, s.URL)))
+	text, _, _ := strings.Cut(s.Description, ", claim ")
+	a.log = append(a.log, strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, text, s.URL)))
 	a.said = slices.DeleteFunc(a.said, func(o forge.Statement) bool { return o.Context == s.Context })
 	a.said = append(a.said, forge.Statement{Status: s, When: a.now})
 	return nil
@@ -248,5 +249,46 @@ func TestRunContext(t *testing.T) {
 		if got != want || len(got) > 100 {
 			t.Errorf("%s is remembered as %s (%d), want %s", key, got, len(got), want)
 		}
+	}
+}
+
+// TestTwoDaemons: a workflow is started once, though two daemons have found out at the same
+// time that it is to be.
+func TestTwoDaemons(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		between func(a *actions, claim int) // what the other one does before a question of the first
+		runs    int
+	}{
+		{"alone", func(*actions, int) {}, 1},
+		{"the other one was faster", func(a *actions, question int) {
+			if question == 1 {
+				other := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
+				other.Run(t.Context(), commit, need, nil, a.now.Add(time.Millisecond))
+			}
+		}, 1},
+		{"the other one writes after it", func(a *actions, question int) {
+			if question == 2 { // and goes on by itself, which is not of interest here
+				_ = a.SetStatus(t.Context(), commit, forge.Status{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Pending, Description: "Dispatched smoke.yaml, claim 1234"})
+			}
+		}, 0},
+	} {
+		a := newActions(t)
+		asked := 0
+		r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.Statement, error) {
+			asked++
+			test.between(a, asked)
+			return slices.Clone(a.said), a.broken["statuses"]
+		}}
+		if got := r.Run(t.Context(), commit, need, nil, a.now); got.Outcome != string(forge.Pending) || len(a.runs) != test.runs {
+			t.Errorf("%s: %+v, and %d runs, want %d; %q", test.name, got, len(a.runs), test.runs, a.log)
+		}
+	}
+	a := newActions(t)
+	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.Statement, error) {
+		return nil, errors.New("it is down")
+	}}
+	if got := r.Run(t.Context(), commit, need, nil, a.now); len(a.runs) != 0 || !strings.Contains(got.Reason, "it is down") {
+		t.Errorf("what is not known: %+v, and %d runs", got, len(a.runs))
 	}
 }

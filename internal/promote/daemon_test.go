@@ -96,8 +96,10 @@ func (w *world) tell(h promote.History, e *env, r reading) bool {
 	if s := r.stage; h.Has(s.Commit) && s.Stopped == "" {
 		e.statuses[s.Commit] = e.judged(w.now)
 	}
-	for _, c := range promote.Withdrawn(h, r.stage) {
-		e.statuses[c] = gate.Fail
+	for _, c := range h.Commits() { // what it went back behind
+		if h.Has(r.stage.Commit) && h.Newer(c, r.stage.Commit) && r.stage.Proven[c] {
+			e.statuses[c] = gate.Fail
+		}
 	}
 	e.touched = e.touched && r.stage.Partial
 	return true

@@ -11,9 +11,10 @@
 //     branch, stays as it is; no step goes back to an older commit.
 //   - A decision is a function of its arguments, and has a reason.
 //
-// Two things the caller owes, before an environment gets another commit: what was last
-// found of the one that it has is on record where [Stage].Proven is read from; and so
-// is that the commits of [Withdrawn] count no more.
+// Two things the caller owes. Before an environment gets another commit, what was last
+// found of the one that it has is on record where [Stage].Proven is read from. And
+// Proven leaves out what the environment has gone back behind, however long ago that
+// was: the versions of its record say so.
 package promote
 
 import (
@@ -47,6 +48,9 @@ type Stage struct {
 	Hold string
 	// Stopped says why nothing can be decided about it; "" if something can.
 	Stopped string
+	// Others says why others decide about it; "" if nobody does. What is written of it
+	// counts for those that come after it, and it gets nothing from here.
+	Others string
 }
 
 // State is one word for a decision.
@@ -93,26 +97,11 @@ func Candidates(h History, stages []Stage) map[string]string {
 	c := chain{h, stages}
 	asked := map[string]string{}
 	for _, s := range stages {
-		if c.stopped(s) == "" {
+		if c.stopped(s) == "" && s.Others == "" {
 			asked[s.Name], _ = c.candidate(s)
 		}
 	}
 	return asked
-}
-
-// Withdrawn gives the commits that count as proven in a stage although it went back
-// behind them, newest first.
-func Withdrawn(h History, s Stage) []string {
-	var gone []string
-	if !h.Has(s.Commit) {
-		return nil
-	}
-	for _, c := range h.after(s.Commit) {
-		if s.Proven[c] {
-			gone = append(gone, c)
-		}
-	}
-	return gone
 }
 
 // chain is all stages, and the commits that go through them.
@@ -125,6 +114,10 @@ func (c chain) decide(s Stage, enter Enter, now time.Time) Decision {
 	d := Decision{Environment: s.Name, From: s.Commit}
 	if why := c.stopped(s); why != "" {
 		d.State, d.Verdict = Stopped, gate.Verdict{Gate: s.Name, Status: gate.Fail, Reason: why}
+		return d
+	}
+	if s.Others != "" {
+		d.State, d.Verdict = Held, gate.Verdict{Gate: s.Name, Status: gate.Wait, Reason: s.Others}
 		return d
 	}
 	d.To, d.Drops = c.candidate(s)

@@ -245,16 +245,6 @@ pass b: a has an older commit, c1
 	}
 }
 
-func TestWithdrawn(t *testing.T) {
-	h := promote.NewHistory([]string{"c4", "c3", "c2", "c1"})
-	for commit, want := range map[string][]string{"c4": nil, "c2": {"c4", "c3"}, "": nil, "gone": nil} {
-		got := promote.Withdrawn(h, with(at("dev", commit), proven("c1", "c3", "c4", "other")))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("it has %q, -want +got:\n%s", commit, diff)
-		}
-	}
-}
-
 func TestEmptyBase(t *testing.T) {
 	d := promote.Next(promote.NewHistory(nil), []promote.Stage{at("dev", "")}, nil, noon)
 	if diff := cmp.Diff("current  -> \npass dev: the base has no commit\n", show(d[0])); diff != "" {

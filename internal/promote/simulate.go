@@ -143,6 +143,9 @@ func (f foresight) turn(s Stage, way *route) {
 	if why := f.stopped(s); why != "" {
 		way.wait(s.Name, "what stops it to be mended: "+why)
 	}
+	if s.Others != "" {
+		way.wait(s.Name, s.Others)
+	}
 	if s.Hold != "" {
 		way.wait(s.Name, "its hold to be released: "+s.Hold)
 	}

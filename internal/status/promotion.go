@@ -40,6 +40,15 @@ type Stage struct {
 	Next  promote.Decision `json:"next"`
 }
 
+// BrokenGate is the part of a proof that fails if the environment cannot be rendered.
+const BrokenGate = "problems"
+
+// Broken reports whether problems keep the commit of an environment from being rendered
+// there.
+func (s Stage) Broken() bool {
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == BrokenGate })
+}
+
 // SetChain replaces what is known of promotions.
 func (s *Store) SetChain(c Chain) {
 	c = c.clone()

@@ -35,8 +35,14 @@ var (
 		Error: "the payload cannot be read", Hint: "set the content type of the webhook to application/json"}}
 	notSetUp = answer{"not-set-up", http.StatusNotFound, said{
 		Error: "webhooks of this kind are not set up", Hint: "write where their secret is under webhooks in the settings"}}
-	notNow = answer{"malformed", http.StatusBadRequest, said{
-		Error: "the event is older than a day, or its time is still to come", Hint: "set the clock of the cluster, and that of fairlead"}}
+	tooOld = answer{"malformed", http.StatusBadRequest, said{
+		Error: "the event is older than a day", Hint: "it was kept and sent again, and counts no more; if it is new, set the clock of the cluster, and that of fairlead"}}
+	tooEarly = answer{"malformed", http.StatusBadRequest, said{
+		Error: "the time of the event is still to come", Hint: "set the clock of the cluster, and that of fairlead"}}
+	noTime = answer{"malformed", http.StatusBadRequest, said{
+		Error: "the timestamp of the event is missing, or is no time", Hint: "it is written as 2026-01-05T12:00:00Z; a Provider of type generic-hmac does so"}}
+	noEvent = answer{"malformed", http.StatusBadRequest, said{
+		Error: "that is no event of Flux", Hint: "let a Provider of type generic-hmac post here: docs/settings.md"}}
 	failed = answer{"failed", http.StatusServiceUnavailable, said{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
 	noForge = answer{code: http.StatusNotFound, said: said{

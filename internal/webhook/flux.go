@@ -24,10 +24,14 @@ func (p *post) report(body []byte) answer {
 	switch {
 	case errors.Is(err, observe.ErrNoReport):
 		return ignored
+	case errors.Is(err, observe.ErrNoTime):
+		return noTime
 	case err != nil:
-		return malformed
-	case now.Sub(e.When) > oldest || e.When.Sub(now) > ahead:
-		return notNow
+		return noEvent
+	case now.Sub(e.When) > oldest:
+		return tooOld
+	case e.When.Sub(now) > ahead:
+		return tooEarly
 	case !p.memory.isNew(now, keys(flux.name, "", body)...):
 		return seen
 	}

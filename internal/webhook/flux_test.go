@@ -126,6 +126,26 @@ func TestFluxSetUp(t *testing.T) {
 	}
 }
 
+// TestFluxRefused: what is wrong with an event is said, and nothing else.
+func TestFluxRefused(t *testing.T) {
+	b := fluxBox(nil, func(observe.Event) { t.Error("it is reported") })
+	stamp := noon.Add(-time.Minute).Format(time.RFC3339)
+	for body, want := range map[string]string{
+		happened(25 * time.Hour):                                         "the event is older than a day",
+		happened(-11 * time.Minute):                                      "the time of the event is still to come",
+		strings.Replace(happened(time.Minute), stamp, "yesterday", 1):    "the timestamp of the event is missing, or is no time",
+		strings.Replace(happened(time.Minute), `"`+stamp+`"`, "null", 1): "the timestamp of the event is missing, or is no time",
+		strings.Replace(happened(time.Minute), "timestamp", "time", 1):   "the timestamp of the event is missing, or is no time",
+		"{}": "that is no event of Flux",
+		"{":  "that is no event of Flux",
+	} {
+		w := b.deliver(fluxPost(body, "sha256="+mac(secret, body)))
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"error": "`+want+`"`) {
+			t.Errorf("%s\n%d: %s; want %s", body, w.Code, w.Body, want)
+		}
+	}
+}
+
 func TestFluxTooLarge(t *testing.T) {
 	b := fluxBox(nil, func(observe.Event) { t.Error("it is reported") })
 	r := fluxPost("{}", "sha256="+mac(secret, "{}"))

@@ -406,7 +406,7 @@ func TestAddresses(t *testing.T) {
 // TestCounted: metrics know every outcome, and answers are JSON that says what to do.
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
-	for _, a := range []answer{woken, seen, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, notNow, notSetUp, failed} {
+	for _, a := range []answer{woken, seen, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, tooOld, tooEarly, noTime, noEvent, notSetUp, failed} {
 		for _, f := range append(slices.Clone(forges), flux) {
 			m.Webhook(f.name, a.outcome)
 		}

@@ -3,9 +3,11 @@ package levers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +94,9 @@ func (s *station) temporary(use, short string, do func(context.Context, *ephemer
 				return err
 			}
 			r, err := do(c.Context(), d, args[0])
+			if refusal := (*ephemeral.Refusal)(nil); errors.As(err, &refusal) && refusal.Misuse() {
+				return frame.Usagef(refusal.Hint(), "%w", err)
+			}
 			if err != nil {
 				return err
 			}
@@ -148,7 +153,7 @@ func newEphemeralList(s *station) *cobra.Command {
 					return err
 				}
 			}
-			return s.Print(list, func() string { return temporaryText(list, s.now()) })
+			return s.Print(list, func() string { return temporaryText(list, s.now(), s.url != "") })
 		},
 	}
 	c.Flags().SortFlags = false
@@ -158,7 +163,8 @@ func newEphemeralList(s *station) *cobra.Command {
 	return c
 }
 
-func temporaryText(list temporaryList, now time.Time) string {
+// temporaryText shows the list as a table. asked says that a daemon was asked.
+func temporaryText(list temporaryList, now time.Time, asked bool) string {
 	var b strings.Builder
 	if len(list.Environments) == 0 {
 		b.WriteString("there are no ephemeral environments\n")
@@ -168,6 +174,11 @@ func temporaryText(list temporaryList, now time.Time) string {
 			rows = append(rows, temporaryRow(e, now))
 		}
 		b.WriteString(display.Table(rows))
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
+			b.WriteString(map[bool]string{
+				true: "state -: the daemon does not know of it yet\n", false: "state -: a daemon knows it; --url URL asks one\n",
+			}[asked])
+		}
 	}
 	for _, p := range list.Problems {
 		fmt.Fprintln(&b, display.Lines(p.String()))

@@ -72,6 +72,24 @@ func plain(r rune) rune {
 	return r
 }
 
+// TestChainTextOfProblems: what cannot be rendered has not failed on clusters, and a long
+// reason does not make the table as long.
+func TestChainTextOfProblems(t *testing.T) {
+	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
+	got := chainText(status.Chain{Stages: []status.Stage{{
+		Environment: "dev", Commit: newCommit,
+		Proof: gate.All("proof", []gate.Verdict{{Gate: status.BrokenGate, Status: gate.Fail, Reason: reason}}),
+		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
+	}}}, now)
+	_, line, _ := strings.Cut(got, "\n")
+	if want := "dev          2222222  -    problems  0       - it has the newest commit of the base; base/configs/level.yaml:3: ConfigMap/level: "; !strings.HasPrefix(line, want) {
+		t.Errorf("it says\n%s\nwant\n%s", got, want)
+	}
+	if n := len([]rune(line)); n > 180 {
+		t.Errorf("the line has %d characters:\n%s", n, line)
+	}
+}
+
 func TestStageText(t *testing.T) {
 	s, _ := shown().Stage("stage")
 	want := `stage, which comes after dev

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -40,7 +41,9 @@ and since when, how that fares, how many commits the base has had since, and wha
 next or why nothing does. It looks itself, with the settings, and changes nothing; or it
 asks a daemon.
 
-An environment's commit is unmerged, rolling-out, failed or proven.`,
+An environment's commit is unmerged, rolling-out, failed or proven; or it has problems, so
+that it is not rendered. Long sentences are cut: --output json, and fairlead explain
+promotion, have all of them.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
 		Args:              frame.Arguments(0, 0),
@@ -143,10 +146,17 @@ func chainText(c status.Chain, now time.Time) string {
 		if !s.Since.IsZero() {
 			age = display.Age(now.Sub(s.Since))
 		}
-		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), nextText(s.Next)})
+		next := nextText(s.Next)
+		if s.Broken() { // what is wrong with what it has says more than what comes next
+			next += "; " + s.Proof.Reason
+		}
+		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
 	}
 	return b.String() + display.Table(rows)
 }
+
+// widest is how many characters of what comes next are shown in a table.
+const widest = 120
 
 // word says in one word how the commit of an environment fares.
 func word(s status.Stage) string {
@@ -155,6 +165,8 @@ func word(s status.Stage) string {
 		return "empty"
 	case s.Next.State == promote.Stopped:
 		return "stopped"
+	case s.Broken():
+		return "problems"
 	case s.Proof.Status == gate.Fail:
 		return "failed"
 	case !s.Merged:

@@ -29,16 +29,18 @@ import (
 type arrival struct {
 	Environment string `json:"environment"`
 	Commit      string `json:"commit"`
-	// State is "deployed", "failed", or "waiting", which is "timed-out" in the end.
+	// State is "deployed", "failed", "superseded", or "waiting", which is "timed-out" in
+	// the end.
 	State  string `json:"state"`
 	Reason string `json:"reason"` // one sentence, without a full stop
 }
 
 const (
-	hasDeployed = "deployed"
-	hasFailed   = "failed"
-	isWaiting   = "waiting"
-	isTimedOut  = "timed-out"
+	hasDeployed  = "deployed"
+	hasFailed    = "failed"
+	isSuperseded = "superseded"
+	isWaiting    = "waiting"
+	isTimedOut   = "timed-out"
 )
 
 // wait is what `fairlead wait` was asked to do.
@@ -57,15 +59,16 @@ func newWait(a *frame.App) *cobra.Command {
 		Short:   "Wait until an environment has deployed a commit",
 		Long: `Wait looks at the commit status "ENVIRONMENT environment" of a commit of the base, which
 Fairlead and Kalypso's workflows set, until it says that the environment has deployed the
-commit. It exits with 1 if the status says that this has failed, or if the time is over.
+commit. It exits with 1 if the status says that this has failed, if the environment has a
+newer commit, so that this one will not come there any more, or if the time is over.
 
 In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
 job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
 settings. COMMIT is a full commit id. With --url it asks a daemon, which knows the commit
 that an environment has now, and no other.
 
-Where GITHUB_OUTPUT names a file, state (deployed, failed, timed-out), reason and commit
-are written to it.`,
+Where GITHUB_OUTPUT names a file, state (deployed, failed, superseded, timed-out), reason
+and commit are written to it.`,
 		Example: `  fairlead wait stage "$GITHUB_SHA"
   fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
 		Args:              frame.Arguments(2, 2),
@@ -179,18 +182,23 @@ func limited(err error) bool {
 // looker gives who knows: a daemon, or the forge of the control plane.
 func (w *wait) looker(environment, commit string) (look, error) {
 	if w.url != "" {
-		return w.ofDaemon(environment, commit), nil
+		ask := w.ofDaemon(environment, commit)
+		if err := w.locateOr(jobHere()); err != nil {
+			if w.config != "" || w.plane != "" {
+				return nil, err
+			}
+			return ask, nil // there is nothing but the daemon to ask
+		}
+		w.inJob()
+		return unlessOvertaken(environment, ask, w.newer(environment, commit)), nil
 	}
 	if !fullID.MatchString(commit) {
 		return nil, frame.Usagef("git rev-parse "+commit+" gives it", "%s is not a full commit id", commit)
 	}
-	here := jobHere()
-	if err := w.locateOr(here); err != nil {
+	if err := w.locateOr(jobHere()); err != nil {
 		return nil, err
 	}
-	if w.settings == nil {
-		w.settings = here.settings(w.place)
-	}
+	w.inJob()
 	keys, place := access.New(w.settings, w.now), access.Place(w.settings, w.place)
 	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", source.MirrorName(place)), Credentials: keys.Git(place)})
 	if err != nil {
@@ -203,7 +211,14 @@ func (w *wait) looker(environment, commit string) (look, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ofForge(f, remote, environment, commit), nil
+	return unlessOvertaken(environment, ofForge(f, remote, environment, commit), w.newer(environment, commit)), nil
+}
+
+// inJob takes what a job knows for settings, if there are none.
+func (s *station) inJob() {
+	if s.settings == nil {
+		s.settings = jobHere().settings(s.place)
+	}
 }
 
 var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)

@@ -114,6 +114,35 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestOvertaken: what has come to its end meanwhile counts, and a newer commit ends the
+// waiting only for what has not.
+func TestOvertaken(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		answers []string // of the looks
+		newer   string
+		state   string
+	}{
+		{"nothing newer", []string{isWaiting}, "", isWaiting},
+		{"deployed", []string{hasDeployed}, newCommit, hasDeployed},
+		{"deployed before the other one came", []string{isWaiting, hasDeployed}, newCommit, hasDeployed},
+		{"superseded", []string{isWaiting, isWaiting}, newCommit, isSuperseded},
+	} {
+		looks := 0
+		ask := func(context.Context) (string, string, error) {
+			looks++
+			return test.answers[looks-1], "Promoted", nil
+		}
+		state, reason, err := unlessOvertaken("stage", ask, func(context.Context) string { return test.newer })(t.Context())
+		if err != nil || state != test.state || looks != len(test.answers) {
+			t.Errorf("%s: %s after %d looks, %v", test.name, state, looks, err)
+		}
+		if want := "stage has a newer commit, 2222222, which took its place"; state == isSuperseded && reason != want {
+			t.Errorf("it says %q", reason)
+		}
+	}
+}
+
 // TestReadStage: what a daemon knows of the commit that an environment has.
 func TestReadStage(t *testing.T) {
 	stage, _ := shown().Stage("stage")
