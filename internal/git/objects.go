@@ -219,14 +219,15 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
 		}
-		if n := len(t.Entries()); v.names+n <= maxNames && (content == 0 || v.content+content <= maxContent) {
+		if n := t.Len(); v.names+n <= maxNames && (content == 0 || v.content+content <= maxContent) {
 			v.known[id], v.names, v.content = t, v.names+n, v.content+content
 		}
 		return t
 	})
 }
 
-// folder gives a folder, with the content of its files and the size of that in bytes.
+// folder gives a folder, with the content of its files and the size of that in bytes. The
+// few files of a large one are read when they are looked at.
 func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
@@ -237,7 +238,11 @@ func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 	if err != nil {
 		return tree.Tree{}, 0, err
 	}
-	entries := f.Entries(func(e tree.Entry) tree.Tree { return v.lazy(e.ID) })
+	open := func(e tree.Entry) tree.Tree { return v.lazy(e.ID) }
+	if f.Ordinary && f.Large {
+		return tree.Encoded(id, f.Text, func(e tree.Entry) tree.Entry { return v.whole(e, open) }), 0, nil
+	}
+	entries := f.Entries(open)
 	if !v.local {
 		if err := v.repo.bringFiles(entries); err != nil {
 			return tree.Tree{}, 0, err
@@ -245,12 +250,8 @@ func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 	}
 	for i := range entries {
 		e := &entries[i]
-		if e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule || v.local {
-			continue
-		}
-		e.Data, err = v.repo.content(e.ID, maxViewed)
-		if err != nil && !errors.Is(err, pack.ErrLarge) {
-			return tree.Tree{}, 0, fmt.Errorf("%s: %w", e.Name, err)
+		if e.Data, err = v.data(*e); err != nil {
+			return tree.Tree{}, 0, err
 		}
 		content += len(e.Data)
 	}
@@ -258,4 +259,32 @@ func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
 		return tree.FromEntries(entries), content, nil
 	}
 	return tree.Stored(id, entries), content, nil
+}
+
+// data gives the content of a file; nil for what is none, and where only what is here counts.
+func (v *View) data(e tree.Entry) ([]byte, error) {
+	if v.local || e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
+		return nil, nil
+	}
+	data, err := v.repo.content(e.ID, maxViewed)
+	if err != nil && !errors.Is(err, pack.ErrLarge) {
+		return nil, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	return data, nil
+}
+
+// whole completes an entry of a large folder.
+func (v *View) whole(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
+	if e.IsDir() {
+		return tree.Unread(e.Name, e.ID, open)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.repo.mu.Lock()
+	defer v.repo.mu.Unlock()
+	var err error
+	if e.Data, err = v.data(e); err != nil {
+		v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
+	}
+	return e
 }

@@ -82,7 +82,7 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	}
 	p := newPass(m, c)
 	p.checkUse()
-	rows := p.rows()
+	rows, texts := p.rows()
 	problems := p.problems()
 	if problems.Stops() {
 		return tree.Tree{}, problems
@@ -92,7 +92,7 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	for i, r := range rows {
 		name := m.ClusterTypes[i].Name
 		c.rows[name] = r
-		entries = append(entries, tree.Dir(name, tree.Lazy(r.id, 0, func() tree.Tree { return p.clusterType(i, r) })))
+		entries = append(entries, tree.Dir(name, p.clusterType(i, r, texts[i])))
 	}
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
@@ -243,19 +243,20 @@ func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigne
 }
 
 // rows renders all cluster types, as many at a time as there are processors. Each
-// is independent of the others, so that the order does not matter.
-func (p *pass) rows() []*row {
-	rows := make([]*row, len(p.model.ClusterTypes))
+// is independent of the others, so that the order does not matter. The texts are of those
+// that are not as they were in the last run.
+func (p *pass) rows() (rows []*row, texts []string) {
+	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(rows)) {
 		workers.Go(func() {
 			w := worker{pass: p}
 			for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
-				rows[i] = w.row(i)
+				rows[i], texts[i] = w.row(i)
 			}
 		})
 	}
 	workers.Wait()
-	return rows
+	return rows, texts
 }

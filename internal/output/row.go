@@ -17,7 +17,7 @@ import (
 type row struct {
 	context context  // all that the row was made from, but its targets
 	members *members // its targets; shared with other rows
-	cells   []cell   // one for each of them
+	cells   cells    // one for each of them
 	id      tree.ID
 }
 
@@ -42,6 +42,35 @@ type cell struct {
 	values digest  // and the schemas that check them
 	id     tree.ID // of the folder
 	texts  [3]tree.ID
+}
+
+// cells are those of a row. A row that was made is not changed any more, so that a change
+// copies the chunks that it is in.
+type cells []*[chunk]cell
+
+const chunk = 16
+
+func newCells(n int) cells {
+	all := make(cells, (n+chunk-1)/chunk)
+	for i := range all {
+		all[i] = new([chunk]cell)
+	}
+	return all
+}
+
+func (c cells) at(k int) *cell { return &c[k/chunk][k%chunk] }
+
+// with gives the same cells, of which these can be changed; they are in order.
+func (c cells) with(changed []int) cells {
+	c = slices.Clone(c)
+	last := -1
+	for _, k := range changed {
+		if i := k / chunk; i != last {
+			own := *c[i]
+			c[i], last = &own, i
+		}
+	}
+	return c
 }
 
 // The texts of an assignment, in Git's order of their files. A cell has their ids, so
@@ -69,46 +98,48 @@ type worker struct {
 	shapes  [3]render.Shape // of the texts that were rendered last
 }
 
-// row renders cluster type i, taking over what is known from the last run.
-func (w *worker) row(i int) *row {
+// row renders cluster type i, taking over what is known from the last run. The text of its
+// folder is given if it had to be made.
+func (w *worker) row(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
 	r := &row{context: p.context(i), members: &set.members}
 	old := p.cache.rows[p.model.ClusterTypes[i].Name]
 	if old == nil {
 		r.cells = w.cells(i, &row{members: &members{}})
-		r.id = w.folder(r)
-		return r
+		return r, w.folder(r)
 	}
 	if old.context == r.context && old.members.digest == set.digest {
-		return old
+		return old, ""
 	}
 	changed, same := p.changed(old.members, set)
 	if same && old.context == r.context {
-		r.cells = slices.Clone(old.cells)
+		r.cells = old.cells.with(changed)
 		for _, k := range changed {
-			r.cells[k] = w.cell(i, k)
+			*r.cells.at(k) = w.cell(i, k)
 		}
 	} else {
 		r.cells = w.cells(i, old)
 	}
-	if r.id = old.id; !same || !r.sameFolders(old) {
-		r.id = w.folder(r)
+	if same && r.sameFolders(old) {
+		r.id = old.id
+		return r, ""
 	}
-	return r
+	return r, w.folder(r)
 }
 
-// folder gives the id of the folder that the cells of a row make.
-func (w *worker) folder(r *row) tree.ID {
+// folder finds out the id of the folder that the cells of a row make, and gives its text.
+func (w *worker) folder(r *row) string {
 	w.encoded = r.appendText(w.encoded[:0])
-	return tree.HashText(w.encoded)
+	r.id = tree.HashText(w.encoded)
+	return string(w.encoded)
 }
 
 // cells makes all cells of a row. Those that depend on the same as an old one are
 // taken over.
-func (w *worker) cells(i int, old *row) []cell {
+func (w *worker) cells(i int, old *row) cells {
 	set := w.pass.sets[i]
-	cells := make([]cell, len(set.order))
+	all := newCells(len(set.order))
 	known := old.members.names
 	if old.context.templates != w.pass.context(i).templates {
 		known = nil
@@ -118,13 +149,13 @@ func (w *worker) cells(i int, old *row) []cell {
 		for next < len(known) && compareFolders(known[next], name) < 0 {
 			next++
 		}
-		if next < len(known) && known[next] == name && old.members.reads[next] == set.reads[k] && old.cells[next].values == w.pass.valuesDigest(i, k) {
-			cells[k] = old.cells[next]
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.reads[k] && old.cells.at(next).values == w.pass.valuesDigest(i, k) {
+			*all.at(k) = *old.cells.at(next)
 			continue
 		}
-		cells[k] = w.cell(i, k)
+		*all.at(k) = w.cell(i, k)
 	}
-	return cells
+	return all
 }
 
 func (p *pass) valuesDigest(i, k int) digest {
@@ -148,9 +179,14 @@ func compareFolders(a, b string) int {
 
 // sameFolders compares with a row of the same targets.
 func (r *row) sameFolders(o *row) bool {
-	for i := range r.cells {
-		if r.cells[i].id != o.cells[i].id {
-			return false
+	for i, c := range r.cells {
+		if c == o.cells[i] {
+			continue
+		}
+		for k := range c {
+			if c[k].id != o.cells[i][k].id {
+				return false
+			}
 		}
 	}
 	return true
@@ -164,7 +200,7 @@ func (r *row) appendText(text []byte) []byte {
 		if !written && name > readmeName {
 			text, written = tree.AppendTree(text, readme), true
 		}
-		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells[i].id)
+		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells.at(i).id)
 	}
 	if !written {
 		text = tree.AppendTree(text, readme)
@@ -175,25 +211,23 @@ func (r *row) appendText(text []byte) []byte {
 var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 
 // clusterType gives the folder of cluster type i, whose files are rendered when
-// they are asked for.
-func (p *pass) clusterType(i int, r *row) tree.Tree {
+// they are asked for. Its text is made again if it is not given.
+func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
-		c := &r.cells[k]
+		c := r.cells.at(k)
 		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
 	}
-	const overhead = len("100644 ") + len("\x00") + len(tree.ID{})
-	size := len(readmeName) + overhead
-	for _, name := range r.members.names {
-		size += len(name) + overhead
-	}
-	text := r.appendText(make([]byte, 0, size))
-	return tree.Encoded(r.id, string(text), func(e tree.Entry) tree.Entry {
+	whole := func(e tree.Entry) tree.Entry {
 		if !e.IsDir() {
 			return readme[0]
 		}
 		return tree.Unread(e.Name, e.ID, open)
-	})
+	}
+	if text != "" {
+		return tree.Encoded(r.id, text, whole)
+	}
+	return tree.Lazy(r.id, 0, func() tree.Tree { return tree.Encoded(r.id, string(r.appendText(nil)), whole) })
 }
 
 // usualTexts is a little more than the texts of an assignment commonly have, in bytes.

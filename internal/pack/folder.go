@@ -1,7 +1,7 @@
 package pack
 
 import (
-	"math/bits"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -10,20 +10,9 @@ import (
 // that of 500 deployment targets has 18 kB, and differs in 20 bytes. What it was is not
 // in the pack then; the server has it.
 
-// isNearly reports whether most of a large folder is in another one.
-func isNearly(entries, known []tree.Entry) bool {
-	if len(entries) <= maxAlike {
-		return false
-	}
-	fresh := 0
-	for _, e := range entries {
-		known = from(known, e)
-		if len(known) == 0 || known[0].ID != e.ID {
-			fresh++
-		}
-	}
-	return fresh <= len(entries)/maxAlike
-}
+// isNearly reports whether most of a large folder, of so many entries and so many that are
+// not in it, is in another one.
+func isNearly(entries, fresh int) bool { return entries > maxAlike && fresh <= entries/maxAlike }
 
 // from drops what comes before an entry.
 func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
@@ -33,14 +22,14 @@ func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
 	return entries
 }
 
-// breaksChain reports whether a folder is written whole: about each sixteenth is, chosen
+// breaksChain reports whether a folder is written whole: about one of 32 is, chosen
 // by its id, so that differences from differences come to an end.
-func breaksChain(id tree.ID) bool { return id[0] < 256/16 }
+func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
 // fromKnown writes a folder as a difference from a known one; ok is false if there is none
 // that it is much like.
-func (w *Writer) fromKnown(t tree.Tree, entries []tree.Entry, known []tree.Tree) (ok bool, err error) {
-	if _, needed := w.bases[t.ID()]; needed || len(entries) <= maxAlike || len(known) == 0 || breaksChain(t.ID()) {
+func (w *Writer) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
+	if _, needed := w.bases[t.ID()]; needed || len(known) == 0 || breaksChain(t.ID()) {
 		return false, nil // what others are made from is whole, so that no circle can come about
 	}
 	base := known[len(known)-1].Opened()
@@ -48,9 +37,9 @@ func (w *Writer) fromKnown(t tree.Tree, entries []tree.Entry, known []tree.Tree)
 	if w.has(id) || base.ID() != id || base.IsEmpty() {
 		return false, nil
 	}
-	w.script.folder(base.Entries(), entries)
-	if _, size, _, err := deltaSizes(w.script); err != nil || len(w.script) > size/2 {
-		return false, err
+	before, text := base.Text(), t.Text()
+	if len(text) < minFolder || !w.differs(before, text) {
+		return false, nil
 	}
 	w.bases[id] = struct{}{}
 	w.header = append(appendObjectHeader(w.header[:0], refDelta, len(w.script)), id[:]...)
@@ -58,46 +47,51 @@ func (w *Writer) fromKnown(t tree.Tree, entries []tree.Entry, known []tree.Tree)
 	return true, w.raw(t.ID(), w.header, w.body)
 }
 
-// folder makes the instructions that make one tree object from another. Entries that are
-// the same are copied, as many as follow each other at a time.
-func (s *script) folder(base, entries []tree.Entry) {
-	s.begin(encodedSize(base), encodedSize(entries))
-	var fresh []byte
-	at, from, n := 0, 0, 0 // where the first of base is, and what is to be copied
-	for i := range entries {
-		e := &entries[i]
-		for len(base) > 0 && tree.Order(base[0], *e) < 0 {
-			at += entrySize(&base[0])
-			base = base[1:]
+// minFolder is the shortest text of a folder, in bytes, for which that is worth it.
+const minFolder = 1 << 9
+
+// differs makes the instructions that make one folder from another, or reports that they
+// are not much shorter than its text. Where as many entries come as go, what did not change
+// is most often in its place.
+func (w *Writer) differs(base, text string) bool {
+	if len(base) == len(text) {
+		w.script.aligned([]byte(base), []byte(text))
+		if len(w.script) < len(text)/16 {
+			return true
 		}
-		if len(base) == 0 || base[0].ID != e.ID || base[0].Mode != e.Mode || base[0].Name != e.Name {
-			s.copy(from, n)
-			n = 0
-			fresh = tree.AppendTree(fresh, entries[i:i+1])
+	}
+	w.script.folder(base, text)
+	return len(w.script) <= len(text)/2
+}
+
+// folder makes the instructions that make the text of one tree object from that of another.
+// Entries that are the same are copied, as many as follow each other at a time.
+func (s *script) folder(base, text string) {
+	s.begin(len(base), len(text))
+	at, from, n, end := 0, 0, 0, 0 // end is where in text comes what is neither made nor about to be copied
+	for pos, size := 0, 0; pos < len(text); pos += size {
+		size = tree.EntryLen(text[pos:])
+		entry := text[pos : pos+size]
+		for at < len(base) && !strings.HasPrefix(base[at:], entry) && before(base[at:], entry) {
+			at += tree.EntryLen(base[at:])
+		}
+		if !strings.HasPrefix(base[at:], entry) {
 			continue
 		}
-		if n == 0 || from+n != at {
+		if pos != end || at != from+n {
 			s.copy(from, n)
-			s.insert(fresh)
-			fresh, from, n = fresh[:0], at, 0
+			s.insert([]byte(text[end:pos]))
+			from, n = at, 0
 		}
-		size := entrySize(e)
-		n, at, base = n+size, at+size, base[1:]
+		n, at, end = n+size, at+size, pos+size
 	}
 	s.copy(from, n)
-	s.insert(fresh)
+	s.insert([]byte(text[end:]))
 }
 
-func encodedSize(entries []tree.Entry) int {
-	size := 0
-	for i := range entries {
-		size += entrySize(&entries[i])
-	}
-	return size
-}
-
-// entrySize is the length of what [tree.AppendTree] makes of an entry.
-func entrySize(e *tree.Entry) int {
-	octal := max(1, (bits.Len32(uint32(e.Mode))+2)/3)
-	return octal + len(" ") + len(e.Name) + len("\x00") + len(e.ID)
+// before reports whether the first entry of a text comes before that of another.
+func before(a, b string) bool {
+	x, _, _ := tree.CutEntry(a)
+	y, _, _ := tree.CutEntry(b)
+	return tree.Order(x, y) < 0
 }

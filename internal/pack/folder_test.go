@@ -31,13 +31,14 @@ func entriesOf(data []byte) []tree.Entry {
 // checkFolder applies the difference between two folders, and compares ids.
 func checkFolder(t *testing.T, base, next []tree.Entry) {
 	t.Helper()
+	from, to := tree.AppendTree(nil, base), tree.AppendTree(nil, next)
 	var s script
-	s.folder(base, next)
-	got, err := applyDelta(tree.AppendTree(nil, base), s)
-	if err != nil || !bytes.Equal(got, tree.AppendTree(nil, next)) {
+	s.folder(string(from), string(to))
+	got, err := applyDelta(from, s)
+	if err != nil || !bytes.Equal(got, to) {
 		t.Fatalf("from %v\nto   %v\ncame %q (%v)", base, next, got, err)
 	}
-	again, err := apply(tree.AppendTree(nil, base), s)
+	again, err := apply(from, s)
 	if err != nil || !bytes.Equal(again, got) {
 		t.Fatalf("Git's way of applying it gives %q (%v)", again, err)
 	}

@@ -8,12 +8,12 @@ import (
 
 // likeness tells trees that have the same names in them, such as the folders of
 // deployment targets.
-func likeness(entries []tree.Entry) string {
-	if len(entries) > maxAlike {
+func likeness(t tree.Tree) string {
+	if t.Len() > maxAlike {
 		return ""
 	}
 	key := make([]byte, 0, 128)
-	for _, e := range entries {
+	for _, e := range t.Entries() {
 		key = append(append(key, '/'), e.Name...)
 	}
 	return string(key)

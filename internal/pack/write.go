@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -136,38 +137,59 @@ func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error
 	if w.has(t.ID()) || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
 		return nil
 	}
-	entries := t.Entries()
-	if len(known) > 1 && isNearly(entries, known[0].Entries()) {
-		known = known[:1] // what the others know besides is not worth looking into them
-	}
-	before := make([][]tree.Entry, len(known))
-	for i, k := range known {
-		before[i] = k.Entries()
-	}
-	for _, e := range entries {
-		for i := range before { // both are in the same order
-			before[i] = from(before[i], e)
-		}
-		if err := w.entryOf(ctx, e, before); err != nil {
-			return err
-		}
-	}
-	if ok, err := w.fromKnown(t, entries, known); ok || err != nil {
+	t = t.Opened()
+	known, err := w.within(ctx, t, known)
+	if err != nil {
 		return err
 	}
-	w.scratch = tree.AppendTree(w.scratch[:0], entries)
-	return w.similar(Tree, likeness(entries), t.ID(), w.scratch)
+	if ok, err := w.fromKnown(t, known); ok || err != nil {
+		return err
+	}
+	w.scratch = append(w.scratch[:0], t.Text()...)
+	return w.similar(Tree, likeness(t), t.ID(), w.scratch)
 }
 
-// entryOf writes what an entry names. The known entries of its name are the first of
-// before, if there are any.
-func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before [][]tree.Entry) error {
-	var known []tree.Tree
-	for _, entries := range before {
-		if len(entries) == 0 || entries[0].Name != e.Name {
-			continue
+// within writes what is in a tree and not in the known ones. It gives those of them that
+// were looked into.
+func (w *Writer) within(ctx context.Context, t tree.Tree, known []tree.Tree) ([]tree.Tree, error) {
+	if len(known) == 0 {
+		for _, e := range t.Entries() {
+			if err := w.entryOf(ctx, e, nil); err != nil {
+				return nil, err
+			}
 		}
-		old := entries[0]
+		return nil, nil
+	}
+	var pairs [][2]tree.Entry
+	for old, e := range tree.Fresh(known[0], t) {
+		pairs = append(pairs, [2]tree.Entry{old, e})
+	}
+	if len(known) > 1 && isNearly(t.Len(), len(pairs)) {
+		known = known[:1] // what the others know besides is not worth looking into them
+	}
+	others := make([][]tree.Entry, len(known)-1)
+	for i := range others {
+		others[i] = known[i+1].Entries()
+	}
+	for _, pair := range pairs {
+		old, e := pair[0], pair[1]
+		before := []tree.Entry{old}
+		for i := range others { // all are in the same order
+			if others[i] = from(others[i], e); len(others[i]) > 0 && others[i][0].Name == e.Name {
+				before = append(before, others[i][0])
+			}
+		}
+		if err := w.entryOf(ctx, e, before); err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+// entryOf writes what an entry names, unless it is one of those in its place that are known.
+func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []tree.Entry) error {
+	var known []tree.Tree
+	for _, old := range before {
 		if old.ID == e.ID && old.Mode == e.Mode {
 			return nil
 		}
@@ -214,10 +236,7 @@ func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 		return err
 	}
 	if w.deflate == nil {
-		var err error
-		if w.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
-			return err
-		}
+		w.deflate = compressors.Get().(*zlib.Writer)
 	}
 	w.deflate.Reset(sink{w})
 	if _, err := w.deflate.Write(data); err != nil {
@@ -229,6 +248,15 @@ func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	w.add(entry{id, w.crc.Sum32(), at})
 	return nil
 }
+
+// compressors are kept from one pack to the next: a new one takes a megabyte.
+var compressors = sync.Pool{New: func() any {
+	w, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+	if err != nil {
+		panic("pack: " + err.Error()) // the level is one that there is
+	}
+	return w
+}}
 
 // raw appends an object that is encoded already.
 func (w *Writer) raw(id tree.ID, header, body []byte) error {
@@ -269,6 +297,11 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 
 // finish writes the header and the checksum, and puts the file on disk.
 func (w *Writer) finish(p *Pack) error {
+	if w.deflate != nil {
+		w.deflate.Reset(io.Discard)
+		compressors.Put(w.deflate)
+		w.deflate = nil
+	}
 	if err := w.out.Flush(); err != nil {
 		return err
 	}

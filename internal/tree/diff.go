@@ -45,27 +45,46 @@ func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
 // with the zero Entry.
 func Pairs(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
-		if Equal(a, b) {
-			return
+		pairs(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.complete(old), y.complete(new)) })
+	}
+}
+
+// Fresh gives the entries of a directory that are not in a known one, each with the known
+// one of its name and kind, or else the zero Entry. Known files come without their content,
+// which is not read.
+func Fresh(known, t Tree) iter.Seq2[Entry, Entry] {
+	return func(yield func(Entry, Entry) bool) {
+		pairs(known, t, func(x, y *cursor, old, new Entry) bool {
+			if new.Name == "" {
+				return true
+			}
+			if old.IsDir() {
+				old = x.complete(old)
+			}
+			return yield(old, y.complete(new))
+		})
+	}
+}
+
+// pairs gives the entries that differ, as they are found.
+func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
+	if Equal(a, b) {
+		return
+	}
+	for x, y := a.cursor(), b.cursor(); !x.done() || !y.done(); {
+		if x.skipSame(&y) {
+			continue
 		}
-		for x, y := a.cursor(), b.cursor(); !x.done() || !y.done(); {
-			if x.skipSame(&y) {
-				continue
-			}
-			c := order(&x, &y)
-			var old, new Entry
-			if c <= 0 {
-				old = x.next()
-			}
-			if c >= 0 {
-				new = y.next()
-			}
-			if old.ID == new.ID && old.Mode == new.Mode {
-				continue
-			}
-			if !yield(x.complete(old), y.complete(new)) {
-				return
-			}
+		c := order(&x, &y)
+		var old, new Entry
+		if c <= 0 {
+			old = x.next()
+		}
+		if c >= 0 {
+			new = y.next()
+		}
+		if (old.ID != new.ID || old.Mode != new.Mode) && !yield(&x, &y, old, new) {
+			return
 		}
 	}
 }

@@ -27,15 +27,16 @@ func (e encoded) entries() []Entry {
 	return all
 }
 
-// AppendText appends the content of the Git tree object of t.
-func (t Tree) AppendText(dst []byte) []byte {
-	if t = t.Opened(); t.d == nil {
-		return dst
+// Text gives the content of the Git tree object of t.
+func (t Tree) Text() string {
+	t = t.Opened()
+	switch {
+	case t.d == nil:
+		return ""
+	case t.d.encoded.text != "":
+		return t.d.encoded.text
 	}
-	if t.d.encoded.text != "" {
-		return append(dst, t.d.encoded.text...)
-	}
-	return AppendTree(dst, t.d.entries)
+	return string(AppendTree(nil, t.d.entries))
 }
 
 // Len gives the number of entries in the directory itself.
@@ -67,7 +68,7 @@ func (c *cursor) head() Entry {
 	if c.text == "" {
 		return c.listed[0]
 	}
-	e, _, _ := cutEntry(c.text)
+	e, _, _ := CutEntry(c.text)
 	return e
 }
 
@@ -78,7 +79,7 @@ func (c *cursor) next() Entry {
 		c.listed = c.listed[1:]
 		return e
 	}
-	e, rest, _ := cutEntry(c.text)
+	e, rest, _ := CutEntry(c.text)
 	c.text = rest
 	return e
 }
@@ -88,7 +89,7 @@ func (c *cursor) skip() {
 		c.listed = c.listed[1:]
 		return
 	}
-	c.text = c.text[entryLen(c.text):]
+	c.text = c.text[EntryLen(c.text):]
 }
 
 // skipSame goes on in both directories if their next entries are the same text.
@@ -96,7 +97,7 @@ func (c *cursor) skipSame(o *cursor) bool {
 	if c.text == "" || o.text == "" {
 		return false
 	}
-	n := entryLen(c.text)
+	n := EntryLen(c.text)
 	if len(o.text) < n || c.text[:n] != o.text[:n] {
 		return false
 	}
@@ -111,5 +112,5 @@ func (c *cursor) complete(e Entry) Entry {
 	return c.whole(e)
 }
 
-// entryLen is the length of the first entry of the text of a tree object.
-func entryLen(text string) int { return strings.IndexByte(text, 0) + 1 + len(ID{}) }
+// EntryLen is the length of the first entry of the text of a tree object.
+func EntryLen(text string) int { return strings.IndexByte(text, 0) + 1 + len(ID{}) }

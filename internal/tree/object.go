@@ -35,7 +35,7 @@ func AppendEntry(dst []byte, mode Mode, name string, id ID) []byte {
 func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
 	entries := make([]Entry, 0, strings.Count(text, "\x00"))
 	for rest := text; rest != ""; {
-		e, more, ok := cutEntry(rest)
+		e, more, ok := CutEntry(rest)
 		if !ok {
 			return nil, fmt.Errorf("entry %d of a tree object cannot be read", len(entries)+1)
 		}
@@ -47,9 +47,9 @@ func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
 	return entries, nil
 }
 
-// cutEntry takes the first entry off the text of a tree object: its mode in octal
+// CutEntry takes the first entry off the text of a tree object: its mode in octal
 // digits, a space, its name, a zero byte, and its id.
-func cutEntry(text string) (e Entry, rest string, ok bool) {
+func CutEntry(text string) (e Entry, rest string, ok bool) {
 	mode, rest, ok := strings.Cut(text, " ")
 	if !ok {
 		return e, "", false

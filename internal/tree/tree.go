@@ -234,6 +234,8 @@ func (t Tree) Lookup(path string) (Entry, bool) {
 	for c := t.cursor(); !c.done(); {
 		e := c.next()
 		switch {
+		case e.Name != name && Order(e, Entry{Name: name, Mode: ModeDir}) > 0:
+			return Entry{}, false
 		case e.Name != name:
 			continue
 		case deeper:

@@ -14,6 +14,8 @@ type Folder struct {
 	Text string
 	// Ordinary says that Git would write it so: its entries, encoded, are this text.
 	Ordinary bool
+	// Large says that there are many entries, and that few of them are files.
+	Large bool
 }
 
 // Refused is the error for a tree object that can be read, and whose names cannot be
@@ -51,24 +53,34 @@ func (s *Store) Folder(id tree.ID) (Folder, error) {
 // check looks whether the text is that of a tree object, and whether its names can be
 // those of files.
 func (f *Folder) check() error {
-	entries, err := tree.ParseTree(f.Text, nil)
-	if err != nil {
-		return err
-	}
-	ordered, files := true, map[string]bool{}
-	for i, e := range entries {
+	var last tree.Entry
+	var encoded []byte
+	ordered, n, files := true, 0, 0
+	f.Ordinary = true
+	for rest := f.Text; rest != ""; n++ {
+		e, more, ok := tree.CutEntry(rest)
+		if !ok {
+			return fmt.Errorf("entry %d of a tree object cannot be read", n+1)
+		}
 		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
 		if err := checkName(e.Name); err != nil && strings.Trim(e.Name, `\`) != "" {
 			return &Refused{err.Error()}
 		}
-		ordered = ordered && (i == 0 || tree.Order(entries[i-1], e) < 0)
+		ordered = ordered && (n == 0 || tree.Order(last, e) < 0)
+		encoded = tree.AppendEntry(encoded[:0], e.Mode, e.Name, e.ID)
+		f.Ordinary = f.Ordinary && ordered && rest[:len(rest)-len(more)] == string(encoded)
 		if !e.IsDir() {
-			files[e.Name] = true
+			files++
 		}
+		last, rest = e, more
 	}
-	f.Ordinary = ordered && string(tree.AppendTree(nil, entries)) == f.Text
-	return checkTwice(entries, ordered, files)
+	f.Large = n > maxListed && files <= n/maxListed
+	return f.checkTwice(ordered)
 }
+
+// maxListed is the most names of a folder that is always cut into entries, and of those of a
+// large one, the part that may be files.
+const maxListed = 16
 
 // checkName says why a name cannot be that of a file.
 func checkName(name string) error {
@@ -85,17 +97,19 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkTwice reports a name that is there twice. In order, that can only be a file and a
-// folder.
-func checkTwice(entries []tree.Entry, ordered bool, files map[string]bool) error {
+// checkTwice reports a name that is there twice. In order, that can only be a file and,
+// after it, a folder.
+func (f *Folder) checkTwice(ordered bool) error {
 	seen := map[string]bool{}
-	for _, e := range entries {
-		if e.IsDir() && files[e.Name] || !ordered && seen[e.Name] {
+	for rest := f.Text; rest != ""; {
+		e, more, _ := tree.CutEntry(rest)
+		if seen[e.Name] {
 			return &Refused{fmt.Sprintf("a folder has two entries named %q", e.Name)}
 		}
-		if !ordered {
+		if !ordered || !e.IsDir() {
 			seen[e.Name] = true
 		}
+		rest = more
 	}
 	return nil
 }
