@@ -9,6 +9,7 @@ import (
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
 	"internal/output/output.go: pass.rows":      "cluster types are rendered in parallel",
+	"internal/parallel/parallel.go: InOrder":    "what is encoded for a pack is written in order",
 	"internal/parallel/parallel.go: Each":       "environments, stages and repositories are worked on in parallel",
 	"internal/daemon/daemon.go: together":       "the window is open while the loop runs",
 	"internal/web/serve.go: serve":              "serves until it is told to end, and waits for that",

@@ -26,25 +26,23 @@ func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
 // by its id, so that differences from differences come to an end.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
-// fromKnown writes a folder as a difference from a known one; ok is false if there is none
+// fromKnown encodes a folder as a difference from a known one; ok is false if there is none
 // that it is much like.
-func (w *Writer) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
-	if _, needed := w.bases[t.ID()]; needed || len(known) == 0 || breaksChain(t.ID()) {
-		return false, nil // what others are made from is whole, so that no circle can come about
+func (e *encoder) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
+	if len(known) == 0 || breaksChain(t.ID()) {
+		return false, nil
 	}
 	base := known[len(known)-1].Opened()
 	id := known[len(known)-1].ID()
-	if w.has(id) || base.ID() != id || base.IsEmpty() {
+	if base.ID() != id || base.IsEmpty() {
 		return false, nil
 	}
 	before, text := base.Text(), t.Text()
-	if len(text) < minFolder || !w.differs(before, text) {
+	if len(text) < minFolder || !e.differs(before, text) {
 		return false, nil
 	}
-	w.bases[id] = struct{}{}
-	w.header = append(appendObjectHeader(w.header[:0], refDelta, len(w.script)), id[:]...)
-	w.body = appendStored(w.body[:0], w.script)
-	return true, w.raw(t.ID(), w.header, w.body)
+	e.body = appendStored(e.body[:0], e.script)
+	return true, e.put(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
 }
 
 // minFolder is the shortest text of a folder, in bytes, for which that is worth it.
@@ -53,15 +51,15 @@ const minFolder = 1 << 9
 // differs makes the instructions that make one folder from another, or reports that they
 // are not much shorter than its text. Where as many entries come as go, what did not change
 // is most often in its place.
-func (w *Writer) differs(base, text string) bool {
+func (e *encoder) differs(base, text string) bool {
 	if len(base) == len(text) {
-		w.script.aligned([]byte(base), []byte(text))
-		if len(w.script) < len(text)/16 {
+		e.script.aligned([]byte(base), []byte(text))
+		if len(e.script) < len(text)/16 {
 			return true
 		}
 	}
-	w.script.folder(base, text)
-	return len(w.script) <= len(text)/2
+	e.script.folder(base, text)
+	return len(e.script) <= len(text)/2
 }
 
 // folder makes the instructions that make the text of one tree object from that of another.

@@ -23,49 +23,47 @@ func likeness(t tree.Tree) string {
 // different outweighs what is not.
 const maxAlike = 16
 
-// similar appends an object that is likely to be much like the last one of its kind
+// similar encodes an object that is likely to be much like the last one of its kind
 // and key, and then is a difference from that.
-func (w *Writer) similar(kind Kind, key string, id tree.ID, data []byte) error {
-	if w.has(id) {
+func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error {
+	if e.to.has(id) {
 		return nil
 	}
 	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
-		return w.Object(kind, id, data)
+		return e.whole(kind, id, data)
 	}
 	k := likeKey{kind, key}
-	models := w.models[k]
+	models := e.models[k]
 	limit := len(data) / 2
 	if kind == Tree { // half of it is ids, in which there is nothing to compress
 		limit = len(data) * 7 / 8
 	}
 	for i, model := range models {
 		if made, ok := model.of(data, limit); ok {
-			w.header = appendOffset(appendObjectHeader(w.header[:0], offsetDelta, len(made)), w.offset-model.at)
-			w.body = appendStored(w.body[:0], made)
 			copy(models[1:], models[:i])
 			models[0] = model
-			return w.raw(id, w.header, w.body)
+			e.body = appendStored(e.body[:0], made)
+			return e.put(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
 		}
 	}
-	at := w.offset
-	if err := w.whole(kind, id, data); err != nil {
+	if err := e.first(kind, id, data); err != nil {
 		return err
 	}
 	models = append(models, nil)
 	copy(models[1:], models)
-	models[0] = newLikeModel(kind, bytes.Clone(data), at)
-	w.models[k] = models[:min(len(models), maxModels)]
+	models[0] = newLikeModel(kind, id, bytes.Clone(data))
+	e.models[k] = models[:min(len(models), maxModels)]
 	return nil
 }
 
-// whole appends an object that is like no other. A small tree is not compressed: that
+// first encodes an object that is like no other. A small tree is not compressed: that
 // takes ten times as long as all else, and gains an eighth.
-func (w *Writer) whole(kind Kind, id tree.ID, data []byte) error {
+func (e *encoder) first(kind Kind, id tree.ID, data []byte) error {
 	if kind != Tree {
-		return w.Object(kind, id, data)
+		return e.whole(kind, id, data)
 	}
-	w.header, w.body = appendObjectHeader(w.header[:0], kind, len(data)), appendStored(w.body[:0], data)
-	return w.raw(id, w.header, w.body)
+	e.body = appendStored(e.body[:0], data)
+	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.body})
 }
 
 // maxModels is how many objects of a kind and key are kept to compare with, those
@@ -83,16 +81,16 @@ type likeKey struct {
 	key  string
 }
 
-// likeModel is the object that others are differences from, and where it is.
+// likeModel is an object that others are differences from.
 type likeModel struct {
 	data  []byte
 	texts *delta // nil for trees
-	at    int64
+	id    tree.ID
 	out   script
 }
 
-func newLikeModel(kind Kind, data []byte, at int64) *likeModel {
-	m := &likeModel{data: data, at: at}
+func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
+	m := &likeModel{data: data, id: id}
 	if kind != Tree {
 		m.texts = newDelta(data)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -37,11 +38,13 @@ func check(t *testing.T, err error) {
 }
 
 // fleet is folders of folders, of which one text in each is of a version.
-func fleet(version string) tree.Tree {
+func fleet(version string) tree.Tree { return fleetOf(40, 60, version) }
+
+func fleetOf(clusterTypes, perType int, version string) tree.Tree {
 	var types []tree.Entry
-	for i := range 40 {
-		var targets []tree.Entry
-		for j := range 60 {
+	for i := range clusterTypes {
+		targets := []tree.Entry{tree.File("README.md", []byte("Everywhere the same, and long enough to be worth a difference from another text.\n"))}
+		for j := range perType {
 			text := fmt.Sprintf("kind: Namespace\nmetadata:\n  name: dev-%d-%d\n  labels: {this: is, long: enough, to: differ}\n", i, j)
 			if j == 7 {
 				text += "version: " + version + "\n"
@@ -171,8 +174,9 @@ func TestSwapped(t *testing.T) {
 	dir := t.TempDir()
 	git(t, dir, nil, "init", "-q", "--bare")
 	random := rand.New(rand.NewPCG(1, 2))
-	folder := func() tree.Tree { return fleet(fmt.Sprint(random.IntN(5))) }
-	for range 20 {
+	// A folder of 200 has enough objects for those after it to be encoded at the same time.
+	folder := func() tree.Tree { return fleetOf(200, 20, fmt.Sprint(random.IntN(5))) }
+	for range 10 {
 		a, b := folder(), folder()
 		at := func(x, y tree.Tree) tree.Tree {
 			return tree.FromEntries([]tree.Entry{tree.Dir("x", x), tree.Dir("y", y), tree.Dir("z", folder())})
@@ -187,4 +191,37 @@ func TestSwapped(t *testing.T) {
 		p.Discard()
 	}
 	git(t, dir, nil, "fsck", "--full", "--strict")
+}
+
+// TestSpread: what is encoded at the same time comes to the same bytes with one processor and
+// with two, each object is written once, and a folder that is twice in the tree is as well.
+func TestSpread(t *testing.T) {
+	var packs []string
+	files := tree.FromEntries([]tree.Entry{
+		tree.Dir("a", fleetOf(8, 200, "1")), tree.Dir("b", fleetOf(8, 200, "2")), tree.Dir("c", fleetOf(8, 200, "1")), tree.File("README.md", nil),
+	})
+	for _, processors := range []int{1, 2, 8} {
+		before := runtime.GOMAXPROCS(processors)
+		dir := t.TempDir()
+		git(t, dir, nil, "init", "-q", "--bare")
+		p, id := put(t, dir, files, "")
+		runtime.GOMAXPROCS(before)
+		sent, err := os.ReadFile(p.Path)
+		check(t, err)
+		packs = append(packs, string(sent))
+		if packs[0] != packs[len(packs)-1] {
+			t.Fatalf("the pack is another one with %d processors", processors)
+		}
+		git(t, dir, sent, "index-pack", "--strict", "--stdin")
+		p.Discard()
+		git(t, dir, nil, "update-ref", "refs/heads/main", id)
+		git(t, dir, nil, "fsck", "--full", "--strict")
+		if got, want := git(t, dir, nil, "rev-parse", id+"^{tree}"), files.ID().String(); got != want {
+			t.Errorf("the tree is %s, not %s", got, want)
+		}
+		list := git(t, dir, nil, "rev-list", "--objects", id)
+		if n := strings.Count(list, "\n") + 1; n != p.Objects {
+			t.Errorf("there are %d objects in the pack, and %d in the commit", p.Objects, n)
+		}
+	}
 }

@@ -10,7 +10,6 @@ package pack
 import (
 	"bufio"
 	"bytes"
-	"compress/zlib"
 	"context"
 	"crypto/sha1"
 	"encoding/binary"
@@ -22,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -61,17 +59,14 @@ const (
 
 // Writer writes objects into a new pack file, each once.
 type Writer struct {
-	file    *os.File
-	out     *bufio.Writer
-	crc     hash.Hash32
-	deflate *zlib.Writer // nil until it is needed
-	offset  int64
+	file   *os.File
+	out    *bufio.Writer
+	crc    hash.Hash32
+	offset int64
 	written
-	models map[likeKey][]*likeModel
-	bases  map[tree.ID]struct{} // known folders that others are differences from
-
-	scratch, header, body []byte
-	script                script
+	bases   map[tree.ID]struct{} // known folders that others are differences from
+	encoder *encoder
+	header  []byte
 }
 
 const (
@@ -117,99 +112,15 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 }
 
 func newWriter(file *os.File) *Writer {
-	return &Writer{
-		file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(),
-		models: map[likeKey][]*likeModel{}, bases: map[tree.ID]struct{}{},
-	}
+	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), bases: map[tree.ID]struct{}{}}
+	w.encoder = newEncoder(w)
+	w.encoder.spread = w.spread
+	return w
 }
 
 // temporaryPack is how the names of packs begin that are not yet part of a mirror.
 // Git's own maintenance removes old files of such names.
 const temporaryPack = "tmp_pack_"
-
-// Tree writes a tree and what is in it, but for what the known trees have in the
-// same place. Whoever gets the pack has the known trees. Where the first of them has
-// nearly all of a large folder, the others are not looked into.
-func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if w.has(t.ID()) || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
-		return nil
-	}
-	t = t.Opened()
-	known, err := w.within(ctx, t, known)
-	if err != nil {
-		return err
-	}
-	if ok, err := w.fromKnown(t, known); ok || err != nil {
-		return err
-	}
-	w.scratch = append(w.scratch[:0], t.Text()...)
-	return w.similar(Tree, likeness(t), t.ID(), w.scratch)
-}
-
-// within writes what is in a tree and not in the known ones. It gives those of them that
-// were looked into.
-func (w *Writer) within(ctx context.Context, t tree.Tree, known []tree.Tree) ([]tree.Tree, error) {
-	if len(known) == 0 {
-		for _, e := range t.Entries() {
-			if err := w.entryOf(ctx, e, nil); err != nil {
-				return nil, err
-			}
-		}
-		return nil, nil
-	}
-	var pairs [][2]tree.Entry
-	for old, e := range tree.Fresh(known[0], t) {
-		pairs = append(pairs, [2]tree.Entry{old, e})
-	}
-	if len(known) > 1 && isNearly(t.Len(), len(pairs)) {
-		known = known[:1] // what the others know besides is not worth looking into them
-	}
-	others := make([][]tree.Entry, len(known)-1)
-	for i := range others {
-		others[i] = known[i+1].Entries()
-	}
-	for _, pair := range pairs {
-		old, e := pair[0], pair[1]
-		before := []tree.Entry{old}
-		for i := range others { // all are in the same order
-			if others[i] = from(others[i], e); len(others[i]) > 0 && others[i][0].Name == e.Name {
-				before = append(before, others[i][0])
-			}
-		}
-		if err := w.entryOf(ctx, e, before); err != nil {
-			return nil, err
-		}
-	}
-	return known, nil
-}
-
-// entryOf writes what an entry names, unless it is one of those in its place that are known.
-func (w *Writer) entryOf(ctx context.Context, e tree.Entry, before []tree.Entry) error {
-	var known []tree.Tree
-	for _, old := range before {
-		if old.ID == e.ID && old.Mode == e.Mode {
-			return nil
-		}
-		if old.IsDir() {
-			known = append(known, old.Tree())
-		}
-	}
-	switch e.Mode {
-	case tree.ModeDir:
-		return w.Tree(ctx, e.Tree(), known)
-	case tree.ModeSubmodule:
-		return nil
-	}
-	if e.Data == nil && e.ID != emptyBlob {
-		return fmt.Errorf("the content of %s (%s) is not at hand", e.Name, e.ID)
-	}
-	return w.similar(Blob, e.Name, e.ID, e.Data)
-}
-
-var emptyBlob = tree.HashBlob(nil)
 
 // appendOffset encodes the distance to a base: seven bits a byte, the highest first,
 // in which each byte that follows adds one.
@@ -225,38 +136,42 @@ func appendOffset(dst []byte, distance int64) []byte {
 	return append(dst, digits[i:]...)
 }
 
+// Tree writes a tree and what is in it, but for what the known trees have in the
+// same place. Whoever gets the pack has the known trees. Where the first of them has
+// nearly all of a large folder, the others are not looked into.
+func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+	return w.encoder.tree(ctx, t, known)
+}
+
 // Object appends one object if the pack does not have it yet.
 func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	if w.has(id) {
 		return nil
 	}
-	at := w.offset
-	w.crc.Reset()
-	if _, err := w.append(appendObjectHeader(nil, kind, len(data))); err != nil {
-		return err
-	}
-	if w.deflate == nil {
-		w.deflate = compressors.Get().(*zlib.Writer)
-	}
-	w.deflate.Reset(sink{w})
-	if _, err := w.deflate.Write(data); err != nil {
-		return err
-	}
-	if err := w.deflate.Close(); err != nil {
-		return err
-	}
-	w.add(entry{id, w.crc.Sum32(), at})
-	return nil
+	return w.encoder.whole(kind, id, data)
 }
 
-// compressors are kept from one pack to the next: a new one takes a megabyte.
-var compressors = sync.Pool{New: func() any {
-	w, err := zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
-	if err != nil {
-		panic("pack: " + err.Error()) // the level is one that there is
+// put appends an object that was encoded.
+func (w *Writer) put(o encoded) error {
+	switch o.kind {
+	case offsetDelta:
+		at := w.table[w.place(o.base)]
+		if at == 0 {
+			return fmt.Errorf("object %s is made from %s, which is not written", o.id, o.base)
+		}
+		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.entries[at-1].offset)
+	case refDelta:
+		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
+			// What others are made from is whole, so that no circle can come about.
+			return w.encoder.whole(Tree, o.id, []byte(o.folder.Text()))
+		}
+		w.bases[o.base] = struct{}{}
+		w.header = append(appendObjectHeader(w.header[:0], o.kind, o.size), o.base[:]...)
+	default:
+		w.header = appendObjectHeader(w.header[:0], o.kind, o.size)
 	}
-	return w
-}}
+	return w.raw(o.id, w.header, o.body)
+}
 
 // raw appends an object that is encoded already.
 func (w *Writer) raw(id tree.ID, header, body []byte) error {
@@ -270,12 +185,6 @@ func (w *Writer) raw(id tree.ID, header, body []byte) error {
 	w.add(entry{id, w.crc.Sum32(), at})
 	return nil
 }
-
-// sink is what the compressor writes to.
-type sink struct{ *Writer }
-
-// Write appends raw bytes of an object.
-func (s sink) Write(p []byte) (int, error) { return s.append(p) }
 
 func (w *Writer) append(p []byte) (int, error) {
 	n, err := w.out.Write(p)
@@ -297,11 +206,7 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 
 // finish writes the header and the checksum, and puts the file on disk.
 func (w *Writer) finish(p *Pack) error {
-	if w.deflate != nil {
-		w.deflate.Reset(io.Discard)
-		compressors.Put(w.deflate)
-		w.deflate = nil
-	}
+	w.encoder.close()
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
@@ -342,13 +247,14 @@ func (p *Pack) Complete(content Content) (err error) {
 	if w.offset, err = file.Seek(-checksumSize, io.SeekEnd); err != nil {
 		return err
 	}
+	var body []byte
 	for _, id := range p.bases {
 		kind, data, err := content(id)
 		if err != nil {
 			return fmt.Errorf("object %s: %w", id, err)
 		}
-		w.header, w.body = appendObjectHeader(w.header[:0], kind, len(data)), appendStored(w.body[:0], data)
-		if err := w.raw(id, w.header, w.body); err != nil {
+		body = appendStored(body[:0], data)
+		if err := w.put(encoded{id: id, kind: kind, size: len(data), body: body}); err != nil {
 			return err
 		}
 	}

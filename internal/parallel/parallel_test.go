@@ -1,6 +1,7 @@
 package parallel_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -33,6 +34,32 @@ func TestEach(t *testing.T) {
 		})
 		if slices.Sort(done); !slices.Equal(done, all) || peak > most {
 			t.Errorf("limit %d: %v, with %d at a time", limit, done, peak)
+		}
+	}
+}
+
+// TestInOrder: what comes of the numbers is used in their order, and nothing goes on after
+// an error.
+func TestInOrder(t *testing.T) {
+	for _, limit := range []int{0, 1, 3, 100} {
+		var used []int
+		err := parallel.InOrder(limit, 50, func(i int) int { return i * i }, func(square int) error {
+			used = append(used, square)
+			return nil
+		})
+		if len(used) != 50 || !slices.IsSorted(used) || err != nil {
+			t.Errorf("limit %d: used %v (%v)", limit, used, err)
+		}
+		failed := errors.New("no")
+		calls := 0
+		err = parallel.InOrder(limit, 50, func(i int) int { return i }, func(i int) error {
+			if calls++; i == 7 {
+				return failed
+			}
+			return nil
+		})
+		if !errors.Is(err, failed) || calls != 8 {
+			t.Errorf("limit %d: %v after %d", limit, err, calls)
 		}
 	}
 }
