@@ -142,10 +142,22 @@ type pass struct {
 
 	mu      sync.Mutex
 	changes map[[2]*members]memberChange
+	workers sync.Pool // that make texts again
 }
 
 // templates are the three of a cluster type; nil where one is missing.
 type templates struct{ reconciler, namespace, config *compiled }
+
+// of gives that of a text.
+func (t templates) of(which int) *compiled {
+	switch which {
+	case namespaceText:
+		return t.namespace
+	case configText:
+		return t.config
+	}
+	return t.reconciler
+}
 
 func newPass(m *model.Model, c *Cache) *pass {
 	p := &pass{model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}

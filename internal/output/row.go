@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -230,14 +231,42 @@ func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
 	return tree.Lazy(r.id, 0, func() tree.Tree { return tree.Encoded(r.id, string(r.appendText(nil)), whole) })
 }
 
-// usualTexts is a little more than the texts of an assignment commonly have, in bytes.
-const usualTexts = 4 << 10
-
-// folder renders the files of the cell at index k of the row of cluster type i.
+// folder gives the folder of the cell at index k of the row of cluster type i. A file is
+// rendered when it is looked at: of an assignment that changes, mostly one is.
 func (p *pass) folder(i, k int, c *cell) tree.Tree {
-	w, j := worker{pass: p, buffer: make([]byte, 0, usualTexts)}, p.sets[i].order[k]
-	files, _ := w.render(i, j, p.values.For(i, j), p.sets[i].waits[j])
-	return tree.Stored(c.id, files.appendTo(make([]tree.Entry, 0, len(c.texts)), &c.texts))
+	name := p.configFile(i)
+	text := make([]byte, 0, 256) // more than three entries take
+	for which, file := range [...]string{"namespace.yaml", name, "reconciler.yaml"} {
+		if c.texts[which] != (tree.ID{}) {
+			text = tree.AppendEntry(text, tree.ModeFile, file, c.texts[which])
+		}
+	}
+	return tree.Encoded(c.id, string(text), func(e tree.Entry) tree.Entry {
+		switch e.Name {
+		case name:
+			e.Data = p.text(i, k, configText)
+		case "namespace.yaml":
+			e.Data = p.text(i, k, namespaceText)
+		default:
+			e.Data = p.text(i, k, reconcilerText)
+		}
+		return e
+	})
+}
+
+// text renders one text of the cell at index k of the row of cluster type i, which was
+// rendered before and had no mistakes.
+func (p *pass) text(i, k, which int) []byte {
+	w, ok := p.workers.Get().(*worker)
+	if !ok {
+		w = &worker{pass: p}
+	}
+	defer p.workers.Put(w)
+	j := p.sets[i].order[k]
+	d, scope := p.data(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	text, _ := w.expand(w.buffer[:0], which, &d, scope, assignment{i, j})
+	w.buffer = text
+	return bytes.Clone(text)
 }
 
 // cell renders and checks the assignment of the target at index k of the row of
@@ -267,44 +296,54 @@ type files struct {
 // render expands the templates of an assignment. It reports the mistakes, all
 // that there are.
 func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool) {
-	p := w.pass
+	d, scope := w.pass.data(i, j, v, waits)
+	text, ends, ok := w.buffer[:0], [3]int{}, true
+	for which := range ends {
+		var fine bool
+		text, fine = w.expand(text, which, &d, scope, assignment{i, j})
+		ends[which], ok = len(text), ok && fine
+	}
+	w.buffer = text
+	a, b, c := ends[0], ends[1], ends[2]
+	return files{namespace: text[:a:a], config: text[a:b:b], reconciler: text[b:c:c], configName: w.pass.configFile(i)}, ok
+}
+
+// data gives what templates see of an assignment, and the scope of what they remember.
+func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
 	t, c := p.model.Targets[j], p.model.ClusterTypes[i]
-	d := render.Data{
+	return render.Data{
 		DeploymentTargetName: t.Name, Namespace: p.namespace(c, t), Environment: p.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
 		ClusterType: c.Name, ConfigData: v.Data, DependsOn: waits,
+	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest}
+}
+
+// expand appends one text of an assignment. It is not fine if there is no template, or one
+// with mistakes; those that came up are reported.
+func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
+	shape := &w.shapes[which]
+	shape.Reset()
+	c := w.pass.templates[at.clusterType].of(which)
+	if c == nil {
+		return text, false
 	}
-	scope := render.Scope{ClusterType: c, Target: t, Values: v.Digest}
-	ok := true
-	w.buffer = w.buffer[:0]
-	expand := func(c *compiled, shape *render.Shape) (from, to int) {
-		from = len(w.buffer)
-		shape.Reset()
-		if c == nil {
-			ok = false
-			return from, from
-		}
-		text, mistakes := c.template.Expand(&p.texts, w.buffer, &d, scope, shape)
-		for _, m := range mistakes {
-			p.inTemplate(c.template, &m, assignment{i, j})
-		}
-		if mistakes != nil {
-			ok = false
-			return from, from
-		}
-		ok = ok && len(c.problems) == 0
-		w.buffer = text
-		return from, len(text)
+	expanded, mistakes := c.template.Expand(&w.pass.texts, text, d, scope, shape)
+	for _, m := range mistakes {
+		w.pass.inTemplate(c.template, &m, at)
 	}
-	ts := p.templates[i]
-	r0, r1 := expand(ts.reconciler, &w.shapes[0])
-	n0, n1 := expand(ts.namespace, &w.shapes[1])
-	c0, c1 := expand(ts.config, &w.shapes[2])
-	f := files{reconciler: w.buffer[r0:r1:r1], namespace: w.buffer[n0:n1:n1], config: w.buffer[c0:c1:c1]}
-	if ts.config != nil {
-		f.configName = configName(ts.config.template.Model.ContentType)
+	if mistakes != nil {
+		return text, false
 	}
-	return f, ok
+	return expanded, len(c.problems) == 0
+}
+
+// configFile gives the name of the file with the values on cluster type i.
+func (p *pass) configFile(i int) string {
+	config := p.templates[i].config
+	if config == nil {
+		return ""
+	}
+	return configName(config.template.Model.ContentType)
 }
 
 // configName is the name of the file with the values. Kalypso knows "sh"; all
@@ -366,10 +405,10 @@ func (w *worker) check(i, j int, f files) {
 			c.fine.add(key)
 		}
 	}
-	inspect(ts.reconciler, "reconciler.yaml", f.reconciler, &w.shapes[0])
-	inspect(ts.namespace, "namespace.yaml", f.namespace, &w.shapes[1])
+	inspect(ts.reconciler, "reconciler.yaml", f.reconciler, &w.shapes[reconcilerText])
+	inspect(ts.namespace, "namespace.yaml", f.namespace, &w.shapes[namespaceText])
 	if isYAML(ts.config.template.Model.ContentType) {
-		inspect(ts.config, f.configName, f.config, &w.shapes[2])
+		inspect(ts.config, f.configName, f.config, &w.shapes[configText])
 	}
 	p.checkNamespace(i, j)
 }

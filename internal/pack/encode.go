@@ -91,8 +91,9 @@ func (e *encoder) tree(ctx context.Context, t tree.Tree, known []tree.Tree) erro
 	if ok, err := e.fromKnown(t, known); ok || err != nil {
 		return err
 	}
-	e.scratch = append(e.scratch[:0], t.Text()...)
-	return e.similar(Tree, likeness(t), t.ID(), e.scratch)
+	text := t.Text()
+	e.scratch = append(e.scratch[:0], text...)
+	return e.similar(Tree, likeness(text), t.ID(), e.scratch)
 }
 
 // freshEntry is one that is to be written.

@@ -7,14 +7,15 @@ import (
 )
 
 // likeness tells trees that have the same names in them, such as the folders of
-// deployment targets.
-func likeness(t tree.Tree) string {
-	if t.Len() > maxAlike {
-		return ""
-	}
-	key := make([]byte, 0, 128)
-	for _, e := range t.Entries() {
-		key = append(append(key, '/'), e.Name...)
+// deployment targets, by their text.
+func likeness(text string) string {
+	key, n := make([]byte, 0, 128), 0
+	for text != "" {
+		e, rest, _ := tree.CutEntry(text)
+		if n++; n > maxAlike {
+			return ""
+		}
+		key, text = append(append(key, '/'), e.Name...), rest
 	}
 	return string(key)
 }
