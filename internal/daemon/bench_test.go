@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/fleet"
+	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -31,13 +33,17 @@ func first(b *testing.B, size fleet.Size) {
 		b.ReportMetric(spent.self, "cpu-s/fairlead")
 		b.ReportMetric(spent.children, "cpu-s/git-receive-pack")
 		b.ReportMetric(peak(b), "MiB-peak")
+		b.ReportMetric(spent.packed.Seconds(), "wall-s/until-pack")
+		b.ReportMetric(r.largestPack(), "MiB-pack")
 		want := r.treeOf("fairlead/prod")
 		reference, got := r.fastImport()
 		if got != want {
 			b.Fatalf("git fast-import makes tree %s of the same files, not %s", got, want)
 		}
 		b.ReportMetric(reference.children, "cpu-s/fast-import")
+		b.ReportMetric(reference.packed.Seconds(), "wall-s/fast-import")
 		b.ReportMetric(spent.self/reference.children, "ratio")
+		b.ReportMetric(spent.packed.Seconds()/reference.packed.Seconds(), "ratio-wall")
 	}
 }
 
@@ -65,7 +71,7 @@ func change(b *testing.B, size fleet.Size) {
 	r.cycle(status.Proposed)
 	r.settle()
 	runtime.GC()
-	var self, children, pack float64
+	var self, children, pack, push float64
 	for b.Loop() {
 		b.StopTimer()
 		r.change()
@@ -74,6 +80,7 @@ func change(b *testing.B, size fleet.Size) {
 		self += spent.self
 		children += spent.children
 		pack += spent.pack
+		push += spent.push
 	}
 	b.ReportMetric(self/float64(b.N)*1e3, "cpu-ms/fairlead")
 	b.ReportMetric(pack/float64(b.N)*1e3, "cpu-ms/until-pack")
@@ -82,6 +89,65 @@ func change(b *testing.B, size fleet.Size) {
 	reference := r.commit()
 	b.ReportMetric(reference*1e3, "cpu-ms/git-add-commit")
 	b.ReportMetric(self/float64(b.N)/reference, "ratio")
+	b.ReportMetric(pack/float64(b.N)/reference, "ratio-until-pack")
+	goGit := r.goGitPush()
+	b.ReportMetric(push/float64(b.N)*1e3, "cpu-ms/push")
+	b.ReportMetric(goGit*1e3, "cpu-ms/go-git-push")
+	b.ReportMetric(push/float64(b.N)/goGit, "ratio-push")
+}
+
+// larger has ten times as many assignments as the fleet of the figures, in folders of the
+// same size, of which a change of one workload touches as many.
+var larger = fleet.Size{Workloads: 5000, ClusterTypes: 2000, Configs: 120, Reach: 200}
+
+// BenchmarkLarger changes one workload of a million assignments, and of 100,000: what it
+// costs must not grow with the fleet. It takes minutes and some GiB of disk.
+func BenchmarkLarger(b *testing.B) {
+	var until [2]float64
+	for i, size := range []fleet.Size{fleet.Large, larger} {
+		r := newRig(b, size, true)
+		r.cycle(status.Proposed)
+		r.merge()
+		r.cycle(status.InSync)
+		var all []float64
+		for range 9 {
+			r.change()
+			runtime.GC()
+			all = append(all, r.cycle(status.Proposed).pack)
+		}
+		slices.Sort(all)
+		until[i] = all[len(all)/2]
+	}
+	for b.Loop() { // once: the figures are of the loop above
+	}
+	b.ReportMetric(until[0]*1e3, "cpu-ms/until-pack-100000")
+	b.ReportMetric(until[1]*1e3, "cpu-ms/until-pack-1000000")
+	b.ReportMetric(until[1]/until[0], "ratio")
+}
+
+// BenchmarkNothing commits to the control plane what alters nothing that is rendered.
+func BenchmarkNothing(b *testing.B) { eachSize(b, nothing) }
+
+func nothing(b *testing.B, size fleet.Size) {
+	r := newRig(b, size, true)
+	r.cycle(status.Proposed)
+	r.merge()
+	r.cycle(status.InSync)
+	var self float64
+	runtime.GC()
+	for b.Loop() {
+		b.StopTimer()
+		r.idle()
+		refs := gittest.Git(b, r.server.Dir("out"), "for-each-ref")
+		b.StartTimer()
+		self += r.cycle(status.InSync).self
+		b.StopTimer()
+		if now := gittest.Git(b, r.server.Dir("out"), "for-each-ref"); now != refs {
+			b.Fatalf("something was written:\n%s\nwas\n%s", now, refs)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(self/float64(b.N)*1e3, "cpu-ms/fairlead")
 }
 
 // BenchmarkQuiet polls when nothing has happened.

@@ -4,12 +4,17 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	gogit "github.com/go-git/go-git/v5"
+	gogitconfig "github.com/go-git/go-git/v5/config"
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/cycle"
@@ -50,8 +55,8 @@ type rig struct {
 	crowded bool          // the repositories have many references
 	parser  *model.Parser // and cache: what is rendered beside the daemon
 	cache   output.Cache
-	// written is the CPU time at which the pack of the last cycle was written.
-	written used
+	// written and pushed are when the pack of the last cycle was written, and pushed.
+	written, pushed used
 }
 
 // newRig fills the repositories. The daemon reaches them over HTTP, or else as folders of
@@ -98,8 +103,11 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	r.loop, err = cycle.New(context.Background(), cycle.Options{
 		Settings: settings, Store: r.store, Now: func() time.Time { return r.now },
 		Step: func(what string) {
-			if what == "push our branch" {
+			switch what {
+			case "push our branch":
 				r.written = cpu(r.TB)
+			case "open the pull request", "edit the pull request":
+				r.pushed = cpu(r.TB)
 			}
 		},
 	})
@@ -141,7 +149,9 @@ func (r *rig) push(repo, branch string, files tree.Tree) {
 // waited for, in seconds.
 type used struct {
 	self, children float64
-	pack           float64 // of self, until the pack was written
+	pack, push     float64 // of self: until the pack was written, and the push of it
+	at             time.Time
+	packed         time.Duration // by the clock, until the pack was written
 }
 
 func cpu(t testing.TB) used {
@@ -153,7 +163,7 @@ func cpu(t testing.TB) used {
 		}
 		return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
 	}
-	return used{self: of(syscall.RUSAGE_SELF), children: of(syscall.RUSAGE_CHILDREN)}
+	return used{self: of(syscall.RUSAGE_SELF), children: of(syscall.RUSAGE_CHILDREN), at: time.Now()}
 }
 
 // cycle runs a cycle, which must leave the environment in this state.
@@ -167,7 +177,10 @@ func (r *rig) cycle(want status.State) used {
 	if e.State != want {
 		r.Fatalf("the environment is %s (%s), want %s: %v", e.State, e.Reason, want, e.Problems)
 	}
-	return used{after.self - before.self, after.children - before.children, r.written.self - before.self}
+	return used{
+		self: after.self - before.self, children: after.children - before.children,
+		pack: r.written.self - before.self, push: r.pushed.self - r.written.self, packed: r.written.at.Sub(before.at),
+	}
 }
 
 // treeOf gives the tree of a branch of the GitOps repository.
@@ -212,7 +225,7 @@ func (r *rig) fastImport() (used, string) {
 	r.must(command.Wait())
 	r.must(view.Err())
 	after := cpu(r.TB)
-	return used{self: after.self - before.self, children: after.children - before.children}, gittest.Git(r, dir, "rev-parse", "main^{tree}")
+	return used{self: after.self - before.self, children: after.children - before.children, packed: after.at.Sub(before.at)}, gittest.Git(r, dir, "rev-parse", "main^{tree}")
 }
 
 // change changes one workload.
@@ -245,4 +258,57 @@ func (r *rig) commit() float64 {
 		r.Fatalf("git makes tree %s of the same change, not %s", got, want)
 	}
 	return after.children - before.children
+}
+
+// idle commits a config to the environment that nothing reads. The daemon may have written
+// to its branch as well.
+func (r *rig) idle() {
+	r.Helper()
+	r.changes++
+	r.fleet.SetIdle(fmt.Sprintf("value-%d", r.changes))
+	const file = "configs/idle.yaml"
+	idle, _ := r.fleet.Layers()[1].Files.Lookup(file)
+	_, err := r.repos["cp"].Sync(context.Background())
+	r.must(err)
+	head, err := r.repos["cp"].Mirror().Branch("prod")
+	r.must(err)
+	view, err := r.repos["cp"].Mirror().View(head)
+	r.must(err)
+	files := maps.Collect(view.Tree.All())
+	r.must(view.Err())
+	files[file] = idle.Data
+	next, err := tree.FromFiles(files)
+	r.must(err)
+	r.push("cp", "prod", next)
+}
+
+// largestPack gives the size of the largest pack of the daemon's mirror of the GitOps
+// repository, in MiB.
+func (r *rig) largestPack() (size float64) {
+	r.Helper()
+	packs, err := filepath.Glob(filepath.Join(r.dir, "data", "git", source.MirrorName(r.out), "objects", "pack", "*.pack"))
+	r.must(err)
+	for _, pack := range packs {
+		info, err := os.Stat(pack)
+		r.must(err)
+		size = max(size, float64(info.Size())/(1<<20))
+	}
+	return size
+}
+
+// goGitPush has go-git push the last proposal to a copy of the repository that does not
+// have it yet. It gives the CPU time of this process in seconds.
+func (r *rig) goGitPush() float64 {
+	r.Helper()
+	target, work := filepath.Join(r.server.Root, "copy.git"), filepath.Join(r.dir, "push.git")
+	gittest.Git(r, r.dir, "clone", "-q", "--bare", "--single-branch", "-b", "prod", r.server.Dir("out"), target)
+	gittest.Git(r, target, "config", "http.receivepack", "true")
+	gittest.Git(r, r.dir, "clone", "-q", "--bare", r.server.Dir("out"), work)
+	repo, err := gogit.PlainOpen(work)
+	r.must(err)
+	remote, err := repo.CreateRemote(&gogitconfig.RemoteConfig{Name: "copy", URLs: []string{r.server.URL("copy")}})
+	r.must(err)
+	before := cpu(r.TB)
+	r.must(remote.Push(&gogit.PushOptions{RemoteName: "copy", RefSpecs: []gogitconfig.RefSpec{"refs/heads/fairlead/prod:refs/heads/fairlead/prod"}}))
+	return cpu(r.TB).self - before.self
 }
