@@ -71,7 +71,8 @@ func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	if Equal(a, b) {
 		return
 	}
-	for x, y := a.cursor(), b.cursor(); !x.done() || !y.done(); {
+	x, y := a.cursor(), b.cursor()
+	for !x.done() || !y.done() {
 		if x.skipSame(&y) {
 			continue
 		}
