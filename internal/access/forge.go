@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
 // UnknownForge says that nothing tells what answers at a host.
@@ -69,12 +69,12 @@ func newForge(kind, api, place string) Forge {
 // hostOf gives the host of an http URL, with its port, in lower case; for SSH only
 // that of forges that everybody knows; "" for all else.
 func hostOf(place string) string {
-	normal, _, _ := strings.Cut(git.Normalize(place), "/")
+	normal, _, _ := strings.Cut(giturl.Normalize(place), "/")
 	u, err := url.Parse(place)
 	switch {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https"):
 		return strings.ToLower(u.Host)
-	case git.IsRemote(place) && (normal == "github.com" || normal == "gitlab.com"):
+	case giturl.IsRemote(place) && (normal == "github.com" || normal == "gitlab.com"):
 		return normal
 	}
 	return ""
@@ -84,7 +84,7 @@ func hostOf(place string) string {
 func serverOf(place string) string {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		host, _, _ := strings.Cut(git.Normalize(place), "/")
+		host, _, _ := strings.Cut(giturl.Normalize(place), "/")
 		return "https://" + host
 	}
 	return u.Scheme + "://" + u.Host
@@ -92,6 +92,6 @@ func serverOf(place string) string {
 
 // pathOf gives the path of a repository on its host: "owner/name".
 func pathOf(place string) string {
-	_, p, _ := strings.Cut(git.Normalize(place), "/")
+	_, p, _ := strings.Cut(giturl.Normalize(place), "/")
 	return p
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/gitea"
 	"github.com/fairlead-io/fairlead/internal/github"
 	"github.com/fairlead-io/fairlead/internal/gitlab"
@@ -31,7 +31,7 @@ func (k *Keys) Open(place string, w Watch, plain func() forge.Forge) (forge.Forg
 	}
 	token, err := k.API(place)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", git.Redact(place), err)
+		return nil, fmt.Errorf("%s: %w", giturl.Redact(place), err)
 	}
 	limiter := k.Limiter(place)
 	if w.Left != nil {

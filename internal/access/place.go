@@ -2,13 +2,13 @@ package access
 
 import (
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
 // Place gives where a repository is read: elsewhere if the settings say so.
 func Place(settings *config.Settings, repo string) string {
 	for url, place := range settings.Map {
-		if git.Normalize(url) == git.Normalize(repo) {
+		if giturl.Normalize(url) == giturl.Normalize(repo) {
 			return place
 		}
 	}
@@ -18,9 +18,9 @@ func Place(settings *config.Settings, repo string) string {
 // Local reports whether the settings name a repository of this machine, which is
 // reached through the git command.
 func Local(settings *config.Settings) bool {
-	local := !git.IsRemote(settings.ControlPlane.Repo)
+	local := !giturl.IsRemote(settings.ControlPlane.Repo)
 	for _, place := range settings.Map {
-		local = local || !git.IsRemote(place)
+		local = local || !giturl.IsRemote(place)
 	}
 	return local
 }

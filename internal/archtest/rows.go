@@ -36,7 +36,7 @@ var rows = []row{
 	{"progress", pure, "internal/promote"},
 	{"world", impure, "internal/parallel"},
 	{"world", impure, "internal/pack"},
-	{"world", impure, "internal/git/objects internal/git/wire internal/git/sign internal/git/lock internal/git/program"},
+	{"world", impure, "internal/git/objects internal/git/wire internal/git/sign internal/git/lock internal/git/program internal/git/giturl"},
 	{"world", impure, "internal/git/partial"},
 	{"world", impure, "internal/git"},
 	{"world", impure, "internal/forge internal/config"},

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
 )
@@ -129,14 +130,14 @@ func (m *Mover) moved(s *standing, d promote.Decision) {
 	s.moved = true
 	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "dropped", len(d.Drops))
 	m.Metrics.Promoted(s.spec.Name)
-	m.Moved(git.Normalize(m.Remotes.Place(s.branch.URL)))
+	m.Moved(giturl.Normalize(m.Remotes.Place(s.branch.URL)))
 }
 
 // recordEdit makes the edit of a decision.
 func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
 	remote := m.Remotes.Of(s.branch.URL)
 	if remote == nil {
-		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", git.Redact(s.branch.URL))
+		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
 	text, err := s.branch.WithCommit(d.To, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 )
 
@@ -80,7 +81,7 @@ and the daemon's settings in %s
 Look at what the daemon would do, and then let it, with write: true in its settings:
 
   fairlead serve --once --config %[4]s
-`, git.Redact(i.options.ControlPlane), git.Redact(i.options.GitOps), settings, shellWord(settings))
+`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, shellWord(settings))
 	return nil
 }
 
@@ -104,8 +105,8 @@ func (i *initCommand) complete(folder string) error {
 		switch {
 		case *p.place == "":
 			*p.place = filepath.Join(folder, p.name)
-		case !git.IsRemote(*p.place):
-			full, err := filepath.Abs(git.LocalPath(*p.place))
+		case !giturl.IsRemote(*p.place):
+			full, err := filepath.Abs(giturl.LocalPath(*p.place))
 			if err != nil {
 				return err
 			}

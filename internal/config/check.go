@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -153,7 +153,7 @@ func (c *checker) repository(path string, value *string) {
 	case *value == "":
 	case strings.HasPrefix(*value, "-") || control.MatchString(*value) || transportProgram.MatchString(*value):
 		c.addf(path, "write a URL or a path", "is neither a URL nor a path")
-	case git.IsRemote(*value):
+	case giturl.IsRemote(*value):
 		c.remoteURL(path, *value)
 	case err == nil && u.Scheme == "file" && (u.Host != "" || u.Path == ""):
 		c.addf(path, "write file:///path or the path alone", "is a file URL without an absolute path")
@@ -193,15 +193,15 @@ func (c *checker) mapped(m map[string]string) {
 	same := map[string]string{}
 	for _, from := range slices.Sorted(maps.Keys(m)) {
 		path := join("map", from)
-		if git.IsRemote(from) {
+		if giturl.IsRemote(from) {
 			c.remoteURL(path, from)
 		} else {
 			c.addf(path, "write the URL that the control plane has", "is not a URL of a remote")
 		}
-		if first, twice := same[git.Normalize(from)]; twice {
-			c.addf(path, "remove one of them", "is the same repository as %s", git.Redact(first))
+		if first, twice := same[giturl.Normalize(from)]; twice {
+			c.addf(path, "remove one of them", "is the same repository as %s", giturl.Redact(first))
 		}
-		same[git.Normalize(from)] = from
+		same[giturl.Normalize(from)] = from
 		to := m[from]
 		c.repository(path, &to)
 		m[from] = to

@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -276,7 +276,7 @@ func keyHint(key string, known []string) string {
 // join names what a key of path has. A key may be a URL, with a password in it that
 // must not be shown.
 func join(path, key string) string {
-	key = git.Redact(key)
+	key = giturl.Redact(key)
 	switch {
 	case path == "":
 		return key

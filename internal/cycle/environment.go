@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -65,7 +66,7 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 	if e.attempt.err == nil {
 		e.place = ""
 		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
-			e.place = strings.Join([]string{git.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
+			e.place = strings.Join([]string{giturl.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
 		}
 	}
 	e.attempt.took = l.Now().Sub(started)
@@ -198,7 +199,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 	}
 	if to != nil {
-		report.Output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Wanted: r.Tree.ID().String()}
+		report.Output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Wanted: r.Tree.ID().String()}
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()

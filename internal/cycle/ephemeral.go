@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -98,7 +99,7 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 		return false, nil
 	}
 	if to != nil {
-		gone.output = status.Output{Repo: git.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
+		gone.output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
 	}
 	t.ended = append(t.ended, gone)
 	return true, nil
@@ -147,14 +148,14 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	if err != nil || to == nil || from == nil {
 		return err
 	}
-	same := func(a, b string) bool { return git.Normalize(l.place(a)) == git.Normalize(l.place(b)) }
+	same := func(a, b string) bool { return giturl.Normalize(l.place(a)) == giturl.Normalize(l.place(b)) }
 	right := *to
 	right.Repo = from.Repo
 	right.Branch, right.Path = ephemeral.Where(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
 	if same(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
 		return l.checkFree(ctx, e, to)
 	}
-	r.Problems.Addf(to.Pos, to.Subject(), fmt.Sprintf("that is repo: %s, branch: %s, path: %s", git.Redact(right.Repo), right.Branch, cmp.Or(right.Path, ".")),
+	r.Problems.Addf(to.Pos, to.Subject(), fmt.Sprintf("that is repo: %s, branch: %s, path: %s", giturl.Redact(right.Repo), right.Branch, cmp.Or(right.Path, ".")),
 		"the output of an ephemeral environment goes beside that of %s, and nowhere else", e.ephemeral.From.Name)
 	m := *r.Model
 	m.GitOpsRepos = []*model.GitOpsRepo{&right}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 )
 
@@ -51,7 +51,7 @@ func (w *wakes) take() remotes.Scope {
 }
 
 // Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. Of the
-// repositories only this one is asked, given as [git.Normalize] does; "" is all of
+// repositories only this one is asked, given as [giturl.Normalize] does; "" is all of
 // them, as in a scheduled cycle. Any goroutine may call it; it does not wait.
 func (l *Loop) Wake(repo string) {
 	if repo == "" {
@@ -60,8 +60,8 @@ func (l *Loop) Wake(repo string) {
 	}
 	concerned := []string{repo}
 	for url, place := range l.Settings.Map {
-		if strings.EqualFold(git.Normalize(url), repo) {
-			concerned = append(concerned, git.Normalize(place))
+		if strings.EqualFold(giturl.Normalize(url), repo) {
+			concerned = append(concerned, giturl.Normalize(place))
 		}
 	}
 	l.wakes.add(concerned...)

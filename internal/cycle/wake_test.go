@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/cycle"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 )
@@ -73,7 +73,7 @@ func (w *woken) note() {
 }
 
 // normal names a repository as webhooks do.
-func (w *woken) normal(name string) string { return git.Normalize(w.server.URL(name)) }
+func (w *woken) normal(name string) string { return giturl.Normalize(w.server.URL(name)) }
 
 var everything = []string{"cp", "out", "till"}
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -72,8 +73,8 @@ func (r Repositories) Start(ctx context.Context) error {
 
 // empty gives a repository that has no branches. One on this machine is made.
 func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Remote, error) {
-	if !git.IsRemote(place) {
-		if err := makeBare(ctx, git.LocalPath(place)); err != nil {
+	if !giturl.IsRemote(place) {
+		if err := makeBare(ctx, giturl.LocalPath(place)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +87,7 @@ func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Rem
 	}
 	branches, err := remote.Mirror().Refs("refs/heads/")
 	if err == nil && len(branches) > 0 {
-		err = fmt.Errorf("%s: %w", git.Redact(place), ErrNotEmpty)
+		err = fmt.Errorf("%s: %w", giturl.Redact(place), ErrNotEmpty)
 	}
 	return remote, err
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -115,13 +116,13 @@ type repository struct {
 // output is where the output of an environment goes.
 type output struct{ environment, branch string }
 
-func (r *repository) shown() string { return git.Redact(r.place) }
+func (r *repository) shown() string { return giturl.Redact(r.place) }
 
 // at gives the repository at a place. It is noted if it is new.
 func (d *doctor) at(place string) *repository {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := git.Normalize(place)
+	key := giturl.Normalize(place)
 	if d.repositories[key] == nil {
 		d.repositories[key] = &repository{place: place}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -59,14 +60,14 @@ func (d *doctor) settings() {
 func (d *doctor) controlPlane(ctx context.Context) {
 	place := access.Place(d.Settings, d.Settings.ControlPlane.Repo)
 	d.at(place).controlPlane = true
-	whole := map[string]bool{git.Normalize(place): true} // those of which more than the references is read
+	whole := map[string]bool{giturl.Normalize(place): true} // those of which more than the references is read
 	parser := model.NewParser()
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: d.Settings.ControlPlane.Repo, BaseBranch: d.Settings.ControlPlane.Branch, Map: d.Settings.Map, Parser: parser,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			d.at(place)
-			if !whole[git.Normalize(place)] {
-				return nil, fmt.Errorf("%s is not fetched: %w", git.Redact(place), git.ErrNotFound)
+			if !whole[giturl.Normalize(place)] {
+				return nil, fmt.Errorf("%s is not fetched: %w", giturl.Redact(place), git.ErrNotFound)
 			}
 			remote, err := d.remote(place)
 			if err != nil {
@@ -89,7 +90,7 @@ func (d *doctor) controlPlane(ctx context.Context) {
 	names := d.names(found)
 	for _, e := range found {
 		if slices.Contains(names, e.Name) {
-			whole[git.Normalize(access.Place(d.Settings, e.ControlPlane.Repo))] = true
+			whole[giturl.Normalize(access.Place(d.Settings, e.ControlPlane.Repo))] = true
 		}
 	}
 	for _, name := range names {
@@ -144,7 +145,7 @@ func (d *doctor) statuses(input source.Input, name string) {
 		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
 			continue
 		}
-		if r := d.repositories[git.Normalize(access.Place(d.Settings, c.Repo))]; r != nil {
+		if r := d.repositories[giturl.Normalize(access.Place(d.Settings, c.Repo))]; r != nil {
 			r.controlPlane = true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/publish"
@@ -217,7 +218,7 @@ func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (out
 	if err := view.Err(); err != nil {
 		return "", nil, err
 	}
-	place, folder := Where(c.Name, c.From, to.RepoRef, git.Normalize(d.at(to.Repo)) == git.Normalize(d.at(d.ControlPlane)))
+	place, folder := Where(c.Name, c.From, to.RepoRef, giturl.Normalize(d.at(to.Repo)) == giturl.Normalize(d.at(d.ControlPlane)))
 	files = map[string][]byte{}
 	if files[to.Pos.File], err = withPlace(e.Data, place, folder); err != nil {
 		return "", nil, refuse("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
@@ -259,7 +260,7 @@ func (d *Desk) record(ctx context.Context, revision string, branch source.Branch
 // at gives where a repository is read.
 func (d *Desk) at(url string) string {
 	for from, to := range d.Map {
-		if git.Normalize(from) == git.Normalize(url) {
+		if giturl.Normalize(from) == giturl.Normalize(url) {
 			return to
 		}
 	}

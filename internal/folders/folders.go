@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -130,7 +131,7 @@ func checked(folder string) (string, error) {
 
 // checkApart refuses folders of one branch of which one is in the other.
 func (c Copy) checkApart() error {
-	if git.Normalize(c.From.Remote.URL()) != git.Normalize(c.To.Remote.URL()) || c.From.Branch != c.To.Branch {
+	if giturl.Normalize(c.From.Remote.URL()) != giturl.Normalize(c.To.Remote.URL()) || c.From.Branch != c.To.Branch {
 		return nil
 	}
 	a, b := c.From.Folder+"/", c.To.Folder+"/"

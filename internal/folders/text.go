@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -24,7 +24,7 @@ type Result struct {
 // digest names the two places.
 func (c Copy) digest() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		git.Normalize(c.From.Remote.URL()), c.From.Branch, c.From.Folder, c.To.Branch, c.To.Folder,
+		giturl.Normalize(c.From.Remote.URL()), c.From.Branch, c.From.Folder, c.To.Branch, c.To.Folder,
 	}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }

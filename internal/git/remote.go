@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
 	"github.com/fairlead-io/fairlead/internal/git/wire"
@@ -69,7 +70,7 @@ type Remote struct {
 
 // NewRemote makes a Remote; nothing is read yet.
 func NewRemote(o RemoteOptions) (*Remote, error) {
-	m := &Remote{options: o, shown: Redact(o.URL)}
+	m := &Remote{options: o, shown: giturl.Redact(o.URL)}
 	if o.URL == "" || strings.HasPrefix(o.URL, "-") {
 		return nil, fmt.Errorf("%q cannot be the URL of a repository", m.shown)
 	}

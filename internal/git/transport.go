@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -178,4 +179,20 @@ func answered(a *githttp.Err) error {
 		return &Busy{wire.RetryAfter(a.Response.Header), err}
 	}
 	return err
+}
+
+// withoutUser takes the user and password off an http URL, which would be written
+// into a mirror's settings.
+func withoutUser(location string) (string, Credentials) {
+	u, err := url.Parse(location)
+	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
+		return location, Credentials{}
+	}
+	who := Credentials{Username: u.User.Username()}
+	who.Secret, _ = u.User.Password()
+	if who.Secret == "" { // https://TOKEN@host
+		who = Credentials{Username: "x-access-token", Secret: who.Username}
+	}
+	u.User = nil
+	return u.String(), who
 }

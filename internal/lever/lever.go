@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
@@ -60,7 +61,7 @@ type Desk struct {
 func Open(ctx context.Context, o Options) (*Desk, error) {
 	d := &Desk{Options: o, remotes: map[string]*git.Remote{}, places: map[string]string{}}
 	for url, place := range o.Map {
-		d.places[git.Normalize(url)] = place
+		d.places[giturl.Normalize(url)] = place
 	}
 	var err error
 	d.source, err = source.Open(ctx, source.Options{
@@ -94,7 +95,7 @@ func (d *Desk) open(ctx context.Context, place string) (*git.Repository, error) 
 func (d *Desk) remote(place string) (*git.Remote, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := git.Normalize(place)
+	key := giturl.Normalize(place)
 	if known := d.remotes[key]; known != nil {
 		return known, nil
 	}
@@ -116,10 +117,10 @@ func (d *Desk) remoteOf(url string) (*git.Remote, string) {
 	defer d.mu.Unlock()
 	for _, u := range []string{url, d.ControlPlane} {
 		place := u
-		if other, ok := d.places[git.Normalize(u)]; ok {
+		if other, ok := d.places[giturl.Normalize(u)]; ok {
 			place = other
 		}
-		if known := d.remotes[git.Normalize(place)]; known != nil {
+		if known := d.remotes[giturl.Normalize(place)]; known != nil {
 			return known, place
 		}
 	}
@@ -166,7 +167,7 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 		return v, err
 	}
 	if v.branch.Repo == nil {
-		return v, fmt.Errorf("branch %s of %s, which is that of environment %s, cannot be read", v.branch.Name, git.Redact(v.branch.URL), environment)
+		return v, fmt.Errorf("branch %s of %s, which is that of environment %s, cannot be read", v.branch.Name, giturl.Redact(v.branch.URL), environment)
 	}
 	return v, nil
 }
@@ -303,7 +304,7 @@ func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	}
 	remote, place := d.remoteOf(url)
 	if remote == nil {
-		return Result{}, fmt.Errorf("the repository %s was not read", git.Redact(url))
+		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
 	o := publish.Options{Remote: remote, Author: d.Author, Sign: d.Sign, Write: true, Step: d.Step}
 	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.message(), When: d.Now()}

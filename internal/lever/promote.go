@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -69,7 +69,7 @@ func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 // withRecord adds to a change the record with the commit that it is about.
 func (v view) withRecord(c change, d *Desk) (change, error) {
 	repo := d.ControlPlane
-	if !git.IsRemote(repo) { // what is on this machine only is nowhere to others
+	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
 		repo = v.branch.URL
 	}
 	text, err := v.branch.WithCommit(c.to, repo, d.baseBranch(v.base))

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
 // Scope is the repositories that a round asks, by their normalized URLs in lower case:
@@ -44,11 +45,11 @@ func (r *Set) Knows(normal string) bool {
 		}
 	}
 	for url := range r.Settings.Map {
-		if strings.EqualFold(git.Normalize(url), normal) {
+		if strings.EqualFold(giturl.Normalize(url), normal) {
 			return true
 		}
 	}
-	return strings.EqualFold(git.Normalize(r.Settings.ControlPlane.Repo), normal)
+	return strings.EqualFold(giturl.Normalize(r.Settings.ControlPlane.Repo), normal)
 }
 
 // Forge gives the forge of a remote. It is made once: some remember what they have
@@ -106,7 +107,7 @@ func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s f
 	var refused *forge.Refusal
 	var unknown *access.UnknownForge
 	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
-		r.Logger.Warn("the status of a commit could not be set", "repo", git.Redact(url), "commit", commit, "error", err)
+		r.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
 		said.note(url, commit, s)
 		return nil
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -180,7 +181,7 @@ func isFilled(mirror *git.Repository) bool {
 
 // At gives the remote at a place; it is made if it is new.
 func (r *Set) At(place string) (*Remote, error) {
-	key := git.Normalize(place)
+	key := giturl.Normalize(place)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m := r.all[key]; m != nil {
@@ -191,10 +192,10 @@ func (r *Set) At(place string) (*Remote, error) {
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
 		Credentials: r.keys.Git(place), Brief: true, Partial: true,
 		Filtered: func(filter string) {
-			r.Logger.Debug("what a mirror leaves at its server", "repo", git.Redact(place), "filter", cmp.Or(filter, "nothing"))
+			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},
 		Observe: func(op string, took time.Duration, err error) {
-			r.Metrics.GitCall(op, git.Redact(place), took, err != nil)
+			r.Metrics.GitCall(op, giturl.Redact(place), took, err != nil)
 		},
 	})
 	if err != nil {
@@ -268,7 +269,7 @@ func PauseAfter(failures int, random float64) time.Duration {
 func (r *Set) Known(place string) *Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.all[git.Normalize(place)]
+	return r.all[giturl.Normalize(place)]
 }
 
 // Failing gives why a repository cannot be reached; nil if it can.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -268,7 +269,7 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
 		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
-		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", git.Redact(ref.Repo), revision)
+		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", giturl.Redact(ref.Repo), revision)
 		return nil
 	}
 	if err != nil {
@@ -289,9 +290,9 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 	if err != nil {
 		return err
 	}
-	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: git.Redact(url), Commit: commit, When: info.When})
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: giturl.Redact(url), Commit: commit, When: info.When})
 	if files.IsEmpty() && clean != "" {
-		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", git.Redact(url), sub, commit)
+		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", giturl.Redact(url), sub, commit)
 		return nil
 	}
 	r.add(layer, files, clean)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
 // repositories opens each repository once, however many layers are in it.
@@ -44,8 +45,8 @@ func (r *repositories) reset(o Options) {
 	defer r.mu.Unlock()
 	r.cacheDir, r.credentials, r.maps = o.CacheDir, o.Credentials, normalized(o.Map)
 	r.opened, r.ownURLs, r.anyIsOwn = map[string]*opening{}, nil, nil
-	r.tokenHost = git.Host(o.ControlPlane)
-	r.remote = git.IsRemote(o.ControlPlane)
+	r.tokenHost = giturl.Host(o.ControlPlane)
+	r.remote = giturl.IsRemote(o.ControlPlane)
 	if r.place = o.Open; r.place == nil {
 		r.place = r.openPlace
 	}
@@ -54,7 +55,7 @@ func (r *repositories) reset(o Options) {
 func normalized(maps map[string]string) map[string]string {
 	out := make(map[string]string, len(maps))
 	for url, place := range maps {
-		out[git.Normalize(url)] = place
+		out[giturl.Normalize(url)] = place
 	}
 	return out
 }
@@ -65,13 +66,13 @@ func (r *repositories) openControlPlane(ctx context.Context, location string) (*
 	switch {
 	case r.mapped(location):
 		return r.open(ctx, location, false)
-	case git.IsRemote(location):
+	case giturl.IsRemote(location):
 		return r.place(ctx, location)
 	}
 	if repo, err := r.place(ctx, location); err == nil {
 		return repo, nil
 	}
-	return git.Find(git.LocalPath(location))
+	return git.Find(giturl.LocalPath(location))
 }
 
 // own says which URLs are the control plane's: its location and its remotes. A
@@ -80,15 +81,15 @@ func (r *repositories) openControlPlane(ctx context.Context, location string) (*
 func (r *repositories) own(location string, repo *git.Repository) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ownURLs = map[string]*git.Repository{git.Normalize(location): repo}
-	if git.IsRemote(location) {
+	r.ownURLs = map[string]*git.Repository{giturl.Normalize(location): repo}
+	if giturl.IsRemote(location) {
 		return
 	}
 	remote := false
 	for _, url := range repo.Remotes() {
-		remote = remote || git.IsRemote(url)
-		r.ownURLs[git.Normalize(url)] = repo
-		if host := git.Host(url); host != "" {
+		remote = remote || giturl.IsRemote(url)
+		r.ownURLs[giturl.Normalize(url)] = repo
+		if host := giturl.Host(url); host != "" {
 			r.tokenHost = host
 		}
 	}
@@ -99,27 +100,27 @@ func (r *repositories) own(location string, repo *git.Repository) {
 
 // mapped reports whether a repository is to be read elsewhere.
 func (r *repositories) mapped(url string) bool {
-	_, ok := r.maps[git.Normalize(url)]
+	_, ok := r.maps[giturl.Normalize(url)]
 	return ok
 }
 
 // shown names a repository in a problem, with the place that it is read at.
 func (r *repositories) shown(url string) string {
-	if place, ok := r.maps[git.Normalize(url)]; ok {
-		return fmt.Sprintf("%s, which stands for %s", git.Redact(place), git.Redact(url))
+	if place, ok := r.maps[giturl.Normalize(url)]; ok {
+		return fmt.Sprintf("%s, which stands for %s", giturl.Redact(place), giturl.Redact(url))
 	}
-	return git.Redact(url)
+	return giturl.Redact(url)
 }
 
 // open gives the repository at a URL or path. partOfControlPlane says that it is
 // one that an environment or a BaseRepo names.
 func (r *repositories) open(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
-	place, mapped := r.maps[git.Normalize(location)]
+	place, mapped := r.maps[giturl.Normalize(location)]
 	if !mapped {
 		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
 			return repo, nil
 		}
-		if place = location; r.remote && !git.IsRemote(place) {
+		if place = location; r.remote && !giturl.IsRemote(place) {
 			return nil, errLocal
 		}
 	}
@@ -138,7 +139,7 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 func (r *repositories) controlPlane(location string, partOfControlPlane bool) *git.Repository {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if repo := r.ownURLs[git.Normalize(location)]; repo != nil {
+	if repo := r.ownURLs[giturl.Normalize(location)]; repo != nil {
 		return repo
 	}
 	if partOfControlPlane {
@@ -148,13 +149,13 @@ func (r *repositories) controlPlane(location string, partOfControlPlane bool) *g
 }
 
 func (r *repositories) openPlace(ctx context.Context, place string) (*git.Repository, error) {
-	if !git.IsRemote(place) {
-		return git.Open(git.LocalPath(place))
+	if !giturl.IsRemote(place) {
+		return git.Open(giturl.LocalPath(place))
 	}
 	remote, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.cacheDir, MirrorName(place)),
 		Credentials: func(context.Context) (git.Credentials, error) {
-			if host := git.Host(place); host != "" && host == r.tokenHost {
+			if host := giturl.Host(place); host != "" && host == r.tokenHost {
 				return r.credentials, nil
 			}
 			return git.Credentials{}, nil
@@ -171,7 +172,7 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 
 // MirrorName is a folder name that tells people which repository it is of.
 func MirrorName(url string) string {
-	normal := git.Normalize(url)
+	normal := giturl.Normalize(url)
 	sum := sha256.Sum256([]byte(normal))
 	readable := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {

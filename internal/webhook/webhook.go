@@ -19,7 +19,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/observe"
 )
 
@@ -47,7 +47,7 @@ const (
 // Event is what a delivery says has happened. It is text from outside.
 type Event struct {
 	Kind Kind
-	// Repo is the repository, as [git.Normalize] gives it, and as Known knew it; "" for
+	// Repo is the repository, as [giturl.Normalize] gives it, and as Known knew it; "" for
 	// a Report.
 	Repo string
 	// Ref is the whole name of a reference, as in refs/heads/main: what was pushed,
@@ -69,7 +69,7 @@ type Options struct {
 	// this kind is not set up.
 	Secrets func(forge string) ([]string, error)
 	// Known reports whether the loop reads or writes a repository, given as
-	// [git.Normalize] does.
+	// [giturl.Normalize] does.
 	Known func(repo string) bool
 	// Wake is called at most once for a delivery. It must not wait.
 	Wake func(Event)
@@ -176,7 +176,7 @@ func (p *post) read(f forge, header http.Header, body []byte) answer {
 // repository by several URLs, of which the control plane may have any.
 func (p *post) known(places []string) string {
 	for _, place := range places {
-		if repo := git.Normalize(place); repo != "" && p.Known(repo) {
+		if repo := giturl.Normalize(place); repo != "" && p.Known(repo) {
 			return repo
 		}
 	}

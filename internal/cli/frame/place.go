@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -63,10 +64,10 @@ func Credentials() git.Credentials {
 // one here; of a clone, that is where it came from. what it is, is for hints.
 func Repository(flag, named, what string) (string, error) {
 	if named != "" {
-		if git.IsRemote(named) {
+		if giturl.IsRemote(named) {
 			return named, nil
 		}
-		return filepath.Abs(git.LocalPath(named))
+		return filepath.Abs(giturl.LocalPath(named))
 	}
 	root, here, err := repositoryHere()
 	if errors.Is(err, git.ErrNotFound) {
@@ -84,7 +85,7 @@ func Repository(flag, named, what string) (string, error) {
 	case from == "":
 		return "", Usagef("name one with "+flag, "the repository here has several remotes, and none is called origin")
 	}
-	if git.IsRemote(from) || filepath.IsAbs(git.LocalPath(from)) {
+	if giturl.IsRemote(from) || filepath.IsAbs(giturl.LocalPath(from)) {
 		return from, nil
 	}
 	return filepath.Join(root, from), nil

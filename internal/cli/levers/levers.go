@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/lever"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -142,7 +143,7 @@ func (s *station) desk(ctx context.Context, who git.Signature) (*lever.Desk, err
 	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
 	if s.settings == nil {
 		o.Credentials = func(place string) func(context.Context) (git.Credentials, error) {
-			if host := git.Host(place); host == "" || host != git.Host(s.place) {
+			if host := giturl.Host(place); host == "" || host != giturl.Host(s.place) {
 				return nil
 			}
 			return func(context.Context) (git.Credentials, error) { return frame.Credentials(), nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/folders"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/lever"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -161,7 +162,7 @@ func (p *pathCopy) places(ctx context.Context) (*access.Keys, placed, placed, er
 			return nil, from, to, err
 		}
 		target = named
-		if p.settings == nil && git.Normalize(target) != git.Normalize(p.place) {
+		if p.settings == nil && giturl.Normalize(target) != giturl.Normalize(p.place) {
 			settings.Remotes = append(settings.Remotes, here.settings(target).Remotes...)
 		}
 	}
@@ -170,7 +171,7 @@ func (p *pathCopy) places(ctx context.Context) (*access.Keys, placed, placed, er
 	if from, err = p.open(ctx, keys, settings, p.place, p.branch); err != nil {
 		return nil, from, to, err
 	}
-	if git.Normalize(target) == git.Normalize(p.place) {
+	if giturl.Normalize(target) == giturl.Normalize(p.place) {
 		to = from
 		if p.toBranch != "" {
 			to.Branch = p.toBranch

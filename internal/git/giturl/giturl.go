@@ -1,4 +1,8 @@
-package git
+// Package giturl reads the URLs and paths by which people name repositories.
+//
+// What the package keeps true: two that mean the same repository are the same once they
+// are normalized, and nothing that could be a credential is in what is shown.
+package giturl
 
 import (
 	"net/url"
@@ -62,20 +66,4 @@ func Redact(location string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-// withoutUser takes the user and password off an http URL, which would be written
-// into a mirror's settings.
-func withoutUser(location string) (string, Credentials) {
-	u, err := url.Parse(location)
-	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
-		return location, Credentials{}
-	}
-	who := Credentials{Username: u.User.Username()}
-	who.Secret, _ = u.User.Password()
-	if who.Secret == "" { // https://TOKEN@host
-		who = Credentials{Username: "x-access-token", Secret: who.Username}
-	}
-	u.User = nil
-	return u.String(), who
 }
