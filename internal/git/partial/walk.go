@@ -1,9 +1,6 @@
 package partial
 
 import (
-	"iter"
-	"strings"
-
 	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -40,11 +37,10 @@ const maxAsked = 30_000
 
 // Differing gives the folders of a tree that are not so in another one.
 func Differing(t, other tree.Tree) []Pair {
-	with := byName(other)
 	var all []Pair
-	for _, e := range t.Entries() {
-		if o := with[e.Name]; e.IsDir() && o.ID != e.ID {
-			all = append(all, Pair{e.ID, o.Tree()})
+	for with, e := range tree.Fresh(other, t) {
+		if e.IsDir() {
+			all = append(all, Pair{e.ID, with.Tree()})
 		}
 	}
 	return all
@@ -80,59 +76,44 @@ func (w *Walk) Do(level []Pair) error {
 	return nil
 }
 
+// small is the length of the text of a folder, in bytes, that is read with all its files.
+const small = 1 << 10
+
 // open gives the files in a folder, which are read with it, and the folders in it that
-// differ; of the last level none.
+// differ; of the last level none. Of a large folder that has few files, those that differ
+// are read.
 func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
 	text, err := w.Folder(p.Folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	last := w.Depth > 0 && depth+1 == w.Depth
-	var with map[string]tree.Entry // nil until there is a folder: what is rendered is rendered again to be compared
-	for e := range entries(text) {
+	folder, last := tree.Encoded(p.Folder, text, asItIs), w.Depth > 0 && depth+1 == w.Depth
+	whole, folders := len(text) < small, false
+	if whole {
+		for _, e := range folder.Entries() {
+			if folders = folders || e.IsDir(); e.Mode != tree.ModeSubmodule && !e.IsDir() {
+				files = append(files, e.ID)
+			}
+		}
+		if !folders { // what is rendered would be rendered again to be compared
+			return files, nil, nil
+		}
+	}
+	for with, e := range tree.Fresh(p.With, folder) {
 		switch {
 		case e.Mode == tree.ModeSubmodule:
 		case !e.IsDir():
-			files = append(files, e.ID)
-		case last, w.Enter != nil && !w.Enter(depth, e.Name):
-		default:
-			if with == nil {
-				with = byName(p.With)
+			if !whole {
+				files = append(files, e.ID)
 			}
-			if other := with[e.Name]; other.ID != e.ID {
-				below = append(below, Pair{e.ID, other.Tree()})
-			}
+		case !last && (w.Enter == nil || w.Enter(depth, e.Name)):
+			below = append(below, Pair{e.ID, with.Tree()})
 		}
 	}
 	return files, below, nil
 }
 
-func byName(t tree.Tree) map[string]tree.Entry {
-	names := map[string]tree.Entry{}
-	for _, e := range t.Entries() {
-		names[e.Name] = e
-	}
-	return names
-}
-
-// entries gives what is in a tree object that was checked: a fleet has 100,000, of which
-// nothing but names and ids is looked at here.
-func entries(text string) iter.Seq[tree.Entry] {
-	return func(yield func(tree.Entry) bool) {
-		for text != "" {
-			mode, rest, _ := strings.Cut(text, " ")
-			e := tree.Entry{Mode: modes[mode]}
-			e.Name, rest, _ = strings.Cut(rest, "\x00")
-			if n := copy(e.ID[:], rest); n < len(e.ID) || !yield(e) {
-				return
-			}
-			text = rest[len(e.ID):]
-		}
-	}
-}
-
-// modes are those that are not of files.
-var modes = map[string]tree.Mode{"40000": tree.ModeDir, "040000": tree.ModeDir, "160000": tree.ModeSubmodule}
+func asItIs(e tree.Entry) tree.Entry { return e }
 
 // bring has objects be there.
 func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
