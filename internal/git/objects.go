@@ -156,17 +156,11 @@ type View struct {
 	local bool // what is not here is missing in it
 	mu    sync.Mutex
 	err   error
-	// known has folders that were looked into, and names and content say how much that is.
-	known          map[tree.ID]tree.Tree
-	names, content int
+	known map[tree.ID]tree.Tree // folders that were looked into
 }
 
-// maxNames and maxContent bound what a View keeps of what was looked into: the names in
-// folders, and the content of their files in bytes.
-const (
-	maxNames   = 200_000
-	maxContent = 8 << 20
-)
+// maxKnown bounds what a View keeps of what was looked into.
+const maxKnown = 4_000
 
 // maxViewed bounds the files whose content a View has, in bytes; larger ones have an
 // id only.
@@ -214,51 +208,47 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 		if known, ok := v.known[id]; ok {
 			return known
 		}
-		t, content, err := v.folder(id)
+		t, err := v.folder(id)
 		if err != nil {
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
 		}
-		if n := t.Len(); v.names+n <= maxNames && (content == 0 || v.content+content <= maxContent) {
-			v.known[id], v.names, v.content = t, v.names+n, v.content+content
+		if len(v.known) < maxKnown {
+			v.known[id] = t
 		}
 		return t
 	})
 }
 
-// folder gives a folder, with the content of its files and the size of that in bytes. The
-// few files of a large one are read when they are looked at.
-func (v *View) folder(id tree.ID) (t tree.Tree, content int, err error) {
+// folder gives a folder. Its files are read when they are looked at; those of a small one
+// that are not here are fetched together.
+func (v *View) folder(id tree.ID) (tree.Tree, error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
 	if v.local && len(v.repo.store.Lacks([]tree.ID{id})) > 0 {
-		return tree.Tree{}, 0, nil
+		return tree.Tree{}, nil
 	}
 	f, err := v.repo.folder(id)
 	if err != nil {
-		return tree.Tree{}, 0, err
+		return tree.Tree{}, err
 	}
-	open := func(e tree.Entry) tree.Tree { return v.lazy(e.ID) }
-	if f.Ordinary && f.Large {
-		return tree.Encoded(id, f.Text, func(e tree.Entry) tree.Entry { return v.whole(e, open) }), 0, nil
-	}
-	entries := f.Entries(open)
-	if !v.local {
-		if err := v.repo.bringFiles(entries); err != nil {
-			return tree.Tree{}, 0, err
+	if !v.local && !f.Large {
+		if err := v.repo.bringFiles(f); err != nil {
+			return tree.Tree{}, err
 		}
 	}
+	open := func(e tree.Entry) tree.Tree { return v.lazy(e.ID) }
+	if f.Ordinary {
+		return tree.Encoded(id, f.Text, func(e tree.Entry) tree.Entry { return v.whole(e, open) }), nil
+	}
+	entries := f.Entries(open)
 	for i := range entries {
 		e := &entries[i]
 		if e.Data, err = v.data(*e); err != nil {
-			return tree.Tree{}, 0, err
+			return tree.Tree{}, err
 		}
-		content += len(e.Data)
 	}
-	if !f.Ordinary {
-		return tree.FromEntries(entries), content, nil
-	}
-	return tree.Stored(id, entries), content, nil
+	return tree.FromEntries(entries), nil
 }
 
 // data gives the content of a file; nil for what is none, and where only what is here counts.

@@ -207,12 +207,12 @@ func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 
 // bringFiles fetches the files in a folder that are not there, in one request. Its caller
 // has the lock.
-func (r *Repository) bringFiles(entries []tree.Entry) error {
+func (r *Repository) bringFiles(f objects.Folder) error {
 	if r.store.Bring == nil {
 		return nil
 	}
 	var files []tree.ID
-	for _, e := range entries {
+	for _, e := range f.Entries(nil) {
 		if !e.IsDir() && e.Mode != tree.ModeSubmodule {
 			files = append(files, e.ID)
 		}

@@ -28,9 +28,10 @@ var (
 // Stored are the packs of a repository, to be read by one at a time. Their indexes are
 // in memory as they are on disk; one that is added later is read alone.
 type Stored struct {
-	dir   string
-	packs []*storedPack // the newest first
-	open  []*storedPack // those whose files are open, the one that was read last at the end
+	dir    string
+	packs  []*storedPack // the newest first
+	bySize []*storedPack // the same, those with the most objects first
+	open   []*storedPack // those whose files are open, the one that was read last at the end
 
 	in       *bufio.Reader
 	inflater io.ReadCloser
@@ -105,7 +106,8 @@ func (s *Stored) Refresh() (changed bool, err error) {
 		}
 		return strings.Compare(a.name, b.name)
 	})
-	s.packs = kept
+	s.packs, s.bySize = kept, slices.Clone(kept)
+	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
 	return changed, err
 }
 
@@ -163,8 +165,10 @@ func (s *Stored) Has(id tree.ID) bool {
 	return ok
 }
 
+// find looks into the largest packs first: most of what a change is compared with is in the
+// one that the mirror began with.
 func (s *Stored) find(id tree.ID) (place, bool) {
-	for _, p := range s.packs {
+	for _, p := range s.bySize {
 		if at, ok := p.find(id); ok {
 			return place{p, at}, true
 		}
