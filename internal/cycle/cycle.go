@@ -207,6 +207,7 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 		return l.reportControlPlane(nil)
 	}
 	l.worked = true
+	l.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
 	err := l.refresh(ctx)
 	if err := l.reportControlPlane(err); err != nil {
 		return err

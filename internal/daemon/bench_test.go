@@ -71,7 +71,7 @@ func change(b *testing.B, size fleet.Size) {
 	r.cycle(status.Proposed)
 	r.settle()
 	runtime.GC()
-	var self, children, pack, push float64
+	var self, children, pack, push, decide float64
 	for b.Loop() {
 		b.StopTimer()
 		r.change()
@@ -81,15 +81,18 @@ func change(b *testing.B, size fleet.Size) {
 		children += spent.children
 		pack += spent.pack
 		push += spent.push
+		decide += spent.decide
 	}
 	b.ReportMetric(self/float64(b.N)*1e3, "cpu-ms/fairlead")
 	b.ReportMetric(pack/float64(b.N)*1e3, "cpu-ms/until-pack")
+	b.ReportMetric(decide/float64(b.N)*1e3, "cpu-ms/decide-render-pack")
 	b.ReportMetric(children/float64(b.N)*1e3, "cpu-ms/git-receive-pack")
 	b.StopTimer()
 	reference := r.commit()
 	b.ReportMetric(reference*1e3, "cpu-ms/git-add-commit")
 	b.ReportMetric(self/float64(b.N)/reference, "ratio")
 	b.ReportMetric(pack/float64(b.N)/reference, "ratio-until-pack")
+	b.ReportMetric(decide/float64(b.N)/reference, "ratio-decide-render-pack")
 	goGit := r.goGitPush()
 	b.ReportMetric(push/float64(b.N)*1e3, "cpu-ms/push")
 	b.ReportMetric(goGit*1e3, "cpu-ms/go-git-push")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -55,8 +56,9 @@ type rig struct {
 	crowded bool          // the repositories have many references
 	parser  *model.Parser // and cache: what is rendered beside the daemon
 	cache   output.Cache
-	// written and pushed are when the pack of the last cycle was written, and pushed.
-	written, pushed used
+	// fetched, written and pushed are when the last cycle had what has moved, and when its
+	// pack was written and pushed.
+	fetched, written, pushed used
 }
 
 // newRig fills the repositories. The daemon reaches them over HTTP, or else as folders of
@@ -101,7 +103,7 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 		t.Fatal(problems)
 	}
 	r.loop, err = cycle.New(context.Background(), cycle.Options{
-		Settings: settings, Store: r.store, Now: func() time.Time { return r.now },
+		Settings: settings, Store: r.store, Now: func() time.Time { return r.now }, Logger: slog.New(r),
 		Step: func(what string) {
 			switch what {
 			case "push our branch":
@@ -145,11 +147,29 @@ func (r *rig) push(repo, branch string, files tree.Tree) {
 	r.must(remote.Push(context.Background(), pack, git.RefUpdate{Ref: "refs/heads/" + branch, Old: old, New: pack.Commits[0]}))
 }
 
+// Enabled takes all messages.
+func (r *rig) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs is of no effect.
+func (r *rig) WithAttrs([]slog.Attr) slog.Handler { return r }
+
+// WithGroup is of no effect.
+func (r *rig) WithGroup(string) slog.Handler { return r }
+
+// Handle waits for the message that all is fetched.
+func (r *rig) Handle(_ context.Context, message slog.Record) error {
+	if message.Message == "there is something to do" {
+		r.fetched = cpu(r.TB)
+	}
+	return nil
+}
+
 // used is the CPU time of this process and of the processes that it started and
 // waited for, in seconds.
 type used struct {
 	self, children float64
 	pack, push     float64 // of self: until the pack was written, and the push of it
+	decide         float64 // of pack: what comes after fetching
 	at             time.Time
 	packed         time.Duration // by the clock, until the pack was written
 }
@@ -179,7 +199,7 @@ func (r *rig) cycle(want status.State) used {
 	}
 	return used{
 		self: after.self - before.self, children: after.children - before.children,
-		pack: r.written.self - before.self, push: r.pushed.self - r.written.self, packed: r.written.at.Sub(before.at),
+		pack: r.written.self - before.self, decide: r.written.self - r.fetched.self, push: r.pushed.self - r.written.self, packed: r.written.at.Sub(before.at),
 	}
 }
 

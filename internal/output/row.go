@@ -94,7 +94,6 @@ func (c *cell) files() int {
 type worker struct {
 	pass    *pass
 	buffer  []byte
-	entries []tree.Entry
 	encoded []byte          // a folder
 	shapes  [3]render.Shape // of the texts that were rendered last
 }
@@ -234,24 +233,27 @@ func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
 // folder gives the folder of the cell at index k of the row of cluster type i. A file is
 // rendered when it is looked at: of an assignment that changes, mostly one is.
 func (p *pass) folder(i, k int, c *cell) tree.Tree {
-	name := p.configFile(i)
-	text := make([]byte, 0, 256) // more than three entries take
-	for which, file := range [...]string{"namespace.yaml", name, "reconciler.yaml"} {
-		if c.texts[which] != (tree.ID{}) {
-			text = tree.AppendEntry(text, tree.ModeFile, file, c.texts[which])
-		}
-	}
-	return tree.Encoded(c.id, string(text), func(e tree.Entry) tree.Entry {
-		switch e.Name {
-		case name:
-			e.Data = p.text(i, k, configText)
-		case "namespace.yaml":
-			e.Data = p.text(i, k, namespaceText)
-		default:
-			e.Data = p.text(i, k, reconcilerText)
-		}
+	var room [256]byte // more than three entries take
+	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
+		names := p.fileNames(i)
+		e.Data = p.text(i, k, slices.Index(names[:], e.Name))
 		return e
 	})
+}
+
+// fileNames are the names of the texts of an assignment on cluster type i.
+func (p *pass) fileNames(i int) [3]string {
+	return [...]string{namespaceText: "namespace.yaml", configText: p.configFile(i), reconcilerText: "reconciler.yaml"}
+}
+
+// appendFolder appends the text of the tree object of a cell's folder.
+func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
+	for which, name := range p.fileNames(i) {
+		if c.texts[which] != (tree.ID{}) {
+			text = tree.AppendEntry(text, tree.ModeFile, name, c.texts[which])
+		}
+	}
+	return text
 }
 
 // text renders one text of the cell at index k of the row of cluster type i, which was
@@ -281,8 +283,8 @@ func (w *worker) cell(i, k int) cell {
 	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
 		w.check(i, j, files)
 		c.texts = files.ids()
-		w.entries = files.appendTo(w.entries[:0], &c.texts)
-		c.id = tree.HashTree(w.entries)
+		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
+		c.id = tree.HashText(w.encoded)
 	}
 	return c
 }
@@ -363,19 +365,6 @@ func (f *files) ids() (ids [3]tree.ID) {
 		ids[configText] = tree.HashBlob(f.config)
 	}
 	return ids
-}
-
-// appendTo appends the files of the folder, in Git's order. ids are those of the texts.
-func (f *files) appendTo(into []tree.Entry, ids *[3]tree.ID) []tree.Entry {
-	file := func(name string, i int, data []byte) {
-		into = append(into, tree.Entry{Name: name, Mode: tree.ModeFile, ID: ids[i], Data: data})
-	}
-	file("namespace.yaml", namespaceText, f.namespace)
-	if len(f.config) > 0 {
-		file(f.configName, configText, f.config)
-	}
-	file("reconciler.yaml", reconcilerText, f.reconciler)
-	return into
 }
 
 func (p *pass) namespace(c *model.ClusterType, t *model.Target) string {

@@ -72,10 +72,7 @@ func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 		return
 	}
 	x, y := a.cursor(), b.cursor()
-	for !x.done() || !y.done() {
-		if x.skipSame(&y) {
-			continue
-		}
+	for x.skipSame(&y); !x.done() || !y.done(); x.skipSame(&y) {
 		c := order(&x, &y)
 		var old, new Entry
 		if c <= 0 {

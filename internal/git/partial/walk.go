@@ -80,8 +80,7 @@ func (w *Walk) Do(level []Pair) error {
 const small = 1 << 10
 
 // open gives the files in a folder, which are read with it, and the folders in it that
-// differ; of the last level none. Of a large folder that has few files, those that differ
-// are read.
+// differ; of the last level none. Of a large folder those files are read that differ.
 func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
 	text, err := w.Folder(p.Folder)
 	if err != nil {
@@ -89,6 +88,9 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 	}
 	folder, last := tree.Encoded(p.Folder, text, asItIs), w.Depth > 0 && depth+1 == w.Depth
 	whole, folders := len(text) < small, false
+	if last && !whole {
+		return nil, nil, nil
+	}
 	if whole {
 		for _, e := range folder.Entries() {
 			if folders = folders || e.IsDir(); e.Mode != tree.ModeSubmodule && !e.IsDir() {
