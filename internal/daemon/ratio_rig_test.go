@@ -94,7 +94,7 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	r.push("cp", "prod", tree.FromEntries(settled))
 	r.push("apps", "main", layers[2].Files)
 	r.push("out", "prod", r.one("README.md", "Ours.\n"))
-	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %s/data\nwrite: true\ntimeout: 10m\n%smap:\n", place("cp"), r.dir, forges)
+	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %s/data\nwrite: true\nverify: 0%%\ntimeout: 10m\n%smap:\n", place("cp"), r.dir, forges)
 	for url, name := range map[string]string{"cp": "cp", "apps": "apps", "gitops": "out"} {
 		text += fmt.Sprintf("  https://git.example.com/%s: %q\n", url, place(name))
 	}

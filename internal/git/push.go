@@ -107,15 +107,33 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 	if pack != nil {
 		file = pack.Path
 	}
-	req, err := wire.Push(adv.Capabilities, file, commands)
+	req, err := wire.Request(adv.Capabilities, commands)
 	if err != nil {
 		return err
 	}
-	report, err := s.push.ReceivePack(ctx, req)
+	report, err := m.receivePack(ctx, s, req, file)
 	if report != nil && report.Error() != nil {
 		return fmt.Errorf("%w: %s", ErrRefused, wire.Short(wire.Refusals(report)))
 	}
 	return err
+}
+
+// receivePack sends a request, and the pack in a file.
+func (m *Remote) receivePack(ctx context.Context, s session, req *packp.ReferenceUpdateRequest, file string) (*packp.ReportStatus, error) {
+	endpoint, auth, err := m.endpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if isHTTP(endpoint) {
+		report, err := m.server(endpoint, auth).Push(ctx, req, file)
+		if !errors.Is(err, wire.ErrUnsupported) {
+			return report, err
+		}
+	}
+	if req.Packfile, _, err = wire.Pack(req, file); err != nil {
+		return nil, err
+	}
+	return s.push.ReceivePack(ctx, req)
 }
 
 func current(adv *packp.AdvRefs, ref string) string {

@@ -1,23 +1,29 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
 // NoThin is what a server says that takes only packs with all in them that others are
 // differences from.
 const NoThin capability.Capability = "no-thin"
 
-// Push makes the request for a server to move references, with the pack in a file; "" if
-// it needs nothing that it does not have.
-func Push(server *capability.List, pack string, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
+// Request makes the request for a server to move references. The pack follows it.
+func Request(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
 		if server.Supports(c) {
@@ -26,24 +32,89 @@ func Push(server *capability.List, pack string, commands []*packp.Command) (*pac
 			}
 		}
 	}
-	sends := false
 	for _, c := range commands {
 		if err := c.Name.Validate(); err != nil {
 			return nil, fmt.Errorf("%q: %w", c.Name, err)
 		}
-		sends = sends || c.New != plumbing.ZeroHash
 	}
 	req.Commands = commands
-	if !sends {
-		return req, nil
+	return req, nil
+}
+
+// Pack opens the pack that follows a request, and gives its size: that in a file, or an
+// empty one if file is "". There is none, and nil, if references are removed only.
+func Pack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
+	if !slices.ContainsFunc(req.Commands, func(c *packp.Command) bool { return c.New != plumbing.ZeroHash }) {
+		return nil, 0, nil
 	}
-	if pack == "" {
-		req.Packfile = io.NopCloser(strings.NewReader(emptyPack))
-		return req, nil
+	if file == "" {
+		return io.NopCloser(strings.NewReader(emptyPack)), int64(len(emptyPack)), nil
 	}
-	file, err := os.Open(pack)
-	req.Packfile = file
-	return req, err
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, in.Close())
+	}
+	return in, info.Size(), nil
+}
+
+// Push sends a request and the pack in a file. The pack is read as it goes out: go-git has
+// all of it in memory, twice while it grows. The error is [ErrUnsupported] if the server
+// sends us elsewhere, where a request would not be the same.
+func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, file string) (report *packp.ReportStatus, err error) {
+	var head bytes.Buffer
+	if err := update.Encode(&head); err != nil {
+		return nil, err
+	}
+	size := int64(head.Len())
+	open := func() (io.ReadCloser, error) {
+		pack, length, err := Pack(update, file)
+		if err != nil || pack == nil {
+			return io.NopCloser(bytes.NewReader(head.Bytes())), err
+		}
+		size = int64(head.Len()) + length
+		return &following{io.MultiReader(bytes.NewReader(head.Bytes()), pack), pack}, nil
+	}
+	body, err := open()
+	if err != nil {
+		return nil, err
+	}
+	req, err := s.request(ctx, "git-receive-pack", body)
+	if err != nil {
+		return nil, errors.Join(err, body.Close())
+	}
+	req.ContentLength, req.GetBody = size, open
+	client := *s.Client
+	client.CheckRedirect = keepMethod
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	switch {
+	case res.StatusCode/100 == 3:
+		return nil, ErrUnsupported
+	case res.StatusCode != http.StatusOK:
+		return nil, githttp.NewErr(res)
+	}
+	in := bufio.NewReader(res.Body)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+		return nil, nil // it was not asked for a report
+	}
+	report = packp.NewReportStatus()
+	if err := report.Decode(Demultiplexed(update.Capabilities, in)); err != nil {
+		return nil, err
+	}
+	return report, report.Error()
+}
+
+// following is a request and the pack that follows it.
+type following struct {
+	io.Reader
+	io.Closer
 }
 
 // emptyPack is a pack without objects: what a server expects when a reference moves

@@ -70,17 +70,11 @@ type Server struct {
 
 // post sends a request of version 2, and has the answer read.
 func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/git-upload-pack", bytes.NewReader(body))
+	req, err := s.request(ctx, "git-upload-pack", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Git-Protocol", "version=2")
-	req.Header.Set("Content-Type", "application/x-git-upload-pack-request")
-	req.Header.Set("Accept", "application/x-git-upload-pack-result")
-	req.Header.Set("User-Agent", capability.DefaultAgent())
-	if s.Auth != nil {
-		s.Auth.SetAuth(req)
-	}
 	client := *s.Client
 	client.CheckRedirect = keepMethod
 	res, err := client.Do(req)
@@ -95,6 +89,21 @@ func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) erro
 		return githttp.NewErr(res)
 	}
 	return read(res.Body)
+}
+
+// request makes one for a service of the repository.
+func (s Server) request(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/"+service, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-"+service+"-request")
+	req.Header.Set("Accept", "application/x-"+service+"-result")
+	req.Header.Set("User-Agent", capability.DefaultAgent())
+	if s.Auth != nil {
+		s.Auth.SetAuth(req)
+	}
+	return req, nil
 }
 
 // maxRedirects bounds how often a server may send us elsewhere.
