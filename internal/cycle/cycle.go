@@ -89,6 +89,7 @@ type Loop struct {
 	next         time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	undone       bool // something must be tried again though no reference moves
+	unclear      bool // a file of the list of environments cannot be read
 	worked       bool // since memory was last given back, something has moved
 	opened       bool
 	previews     previews
@@ -299,10 +300,11 @@ func (l *Loop) reportControlPlane(err error) error {
 // names gives the environments to work on. The problems of the files that they are
 // written in are reported with each of them.
 func (l *Loop) names(ctx context.Context) ([]string, error) {
-	found, _, err := l.source.Environments(ctx)
+	found, problems, err := l.source.Environments(ctx)
 	if err != nil {
 		return nil, err
 	}
+	l.unclear = problems.Stops()
 	var names []string
 	for _, e := range found {
 		if len(l.Settings.Environments) == 0 || slices.Contains(l.Settings.Environments, e.Name) {
@@ -322,11 +324,14 @@ func (l *Loop) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// forget drops what is known of environments that are gone.
+// forget drops what is known of environments that are gone. One whose file cannot be read
+// may only seem to be: what we said for it stays.
 func (l *Loop) forget(names []string) {
 	for name, e := range l.environments {
 		if !slices.Contains(names, name) {
-			l.leave(e)
+			if !l.unclear || e.ephemeral != nil {
+				l.leave(e)
+			}
 			delete(l.environments, name)
 			l.Metrics.Forget(name)
 		}

@@ -35,18 +35,12 @@ func (l *Loop) leave(e *environment) {
 	l.gone = append(l.gone, leaving{name: e.name, output: e.report.Output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
 }
 
-// retire withdraws what we said for environments that have left the control plane: nobody
-// would update it any more. Their output stays, but for that of ephemeral ones that went
-// while this process ran; of those whose time is over the branch goes too. One that fails
-// is tried again.
+// retire withdraws what we said for environments that have left the control plane while
+// this process ran: nobody would update it any more. Their output stays, but for that of
+// ephemeral ones; of those whose time is over the branch goes too. One that fails is
+// tried again.
 func (l *Loop) retire(ctx context.Context) {
-	if l.gone == nil { // nobody has looked for those that went before
-		if err := l.search(ctx); err != nil && ctx.Err() == nil {
-			l.Logger.Warn("environments that are gone could not be looked for", "error", err)
-			l.undone = true
-		}
-	}
-	left := l.gone[:0:0] // nil if they are still to be looked for
+	var left []leaving
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
 		if l.environments[e.name] != nil || e.ended == nil && l.isEnded(e.name) { // it is back
 			continue
@@ -137,8 +131,8 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
 }
 
-// closePulls closes the pull requests of an environment. Of one that was there for a time
-// the text goes, with the mark that has content declined: another one of its name is not
+// closePulls closes the pull requests of an environment. Their text goes, with the mark that
+// has content declined: an environment that comes back, or another one of its name, is not
 // to find that somebody has said no to it.
 func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 	pulls, err := f.Pulls(ctx, l.ours(e.name), e.output.Branch)
@@ -150,12 +144,10 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 		if p.State != forge.Open {
 			continue
 		}
-		if e.whole {
-			l.Step("edit the pull request of an environment that is gone")
-			p.Body = reason + "\n"
-			if _, err := f.Edit(ctx, p.Number, p.Proposal); err != nil {
-				return err
-			}
+		l.Step("edit the pull request of an environment that is gone")
+		p.Body = reason + "\n"
+		if _, err := f.Edit(ctx, p.Number, p.Proposal); err != nil {
+			return err
 		}
 		l.Step("close the pull request of an environment that is gone")
 		if err := f.Close(ctx, p.Number, reason); err != nil {

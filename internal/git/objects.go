@@ -208,6 +208,9 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 		if known, ok := v.known[id]; ok {
 			return known
 		}
+		if v.err != nil { // what is found is not believed, and each more would wait for the server again
+			return tree.Tree{}
+		}
 		t, err := v.folder(id)
 		if err != nil {
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
@@ -270,6 +273,9 @@ func (v *View) whole(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.err != nil {
+		return e
+	}
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
 	var err error

@@ -157,10 +157,19 @@ func (m *Remote) complete(ctx context.Context, s session, theirs *packp.AdvRefs,
 	}
 	if wants = partial.Distinct(wants); len(wants) > 0 {
 		if err := m.mirror.receive(ctx, s, wants, nil); err != nil {
+			m.mirror.reconsider()
 			return err
 		}
 	}
 	return m.mark(partial.Whole)
+}
+
+// reconsider has the server be asked for less than everything the next time: what it
+// refused may have been a mishap, and everything may be too much.
+func (r *Repository) reconsider() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused = false
 }
 
 // fetchFiltered fetches commits of an update without what a filter leaves out, and the

@@ -11,7 +11,6 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"slices"
 
@@ -140,9 +139,13 @@ func (r *receiver) add(e entry) {
 	r.pack.entries = append(r.pack.entries, e)
 }
 
+// maxMade bounds an object that is made from another one, in bytes: Git makes no differences
+// of larger ones, and a few bytes can say that there is no end of it.
+const maxMade = 512 << 20
+
 // hashed reads an object to its end, and gives its id; none for a difference.
 func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
-	var to io.Writer = io.Discard
+	to := io.Discard
 	if !h.isDelta() {
 		if kindNames[h.kind] == "" {
 			return tree.ID{}, fmt.Errorf("there are no objects of kind %d", h.kind)
@@ -169,7 +172,7 @@ func (r *receiver) resolve() error {
 	for len(r.waiting) > 0 {
 		var left []entry
 		for _, d := range r.waiting {
-			made, err := s.read(place{r.own, d.offset}, math.MaxInt64)
+			made, err := s.read(place{r.own, d.offset}, maxMade)
 			if errors.Is(err, errNoBase) {
 				left = append(left, d)
 				continue

@@ -48,6 +48,7 @@ func Differing(t, other tree.Tree) []Pair {
 
 // Do brings what differs.
 func (w *Walk) Do(level []Pair) error {
+	seen := map[[2]tree.ID]bool{} // a folder may be in many places, and in itself again and again
 	for depth := 0; len(level) > 0 && (w.Depth == 0 || depth < w.Depth); depth++ {
 		var folders []tree.ID
 		for _, p := range level {
@@ -62,6 +63,11 @@ func (w *Walk) Do(level []Pair) error {
 		var files []tree.ID
 		var next []Pair
 		for _, p := range level {
+			key := [2]tree.ID{p.Folder, p.With.ID()}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
 			in, below, err := w.open(p, depth)
 			if err != nil {
 				return err

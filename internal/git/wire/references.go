@@ -83,13 +83,17 @@ func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) erro
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	switch {
-	case res.StatusCode/100 == 3, res.StatusCode == http.StatusBadRequest, res.StatusCode == http.StatusMethodNotAllowed, res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable:
+	case res.StatusCode/100 == 3, slices.Contains(unsupported, res.StatusCode):
 		return ErrUnsupported
 	case res.StatusCode != http.StatusOK:
 		return githttp.NewErr(res)
 	}
 	return read(res.Body)
 }
+
+// unsupported are the answers of servers that do not know what they are asked. Others, such
+// as 502, say that something is broken, and may be well the next time.
+var unsupported = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
 
 // request makes one for a service of the repository.
 func (s Server) request(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
