@@ -53,7 +53,8 @@ const (
 )
 
 // Remote is a repository elsewhere, and the bare mirror of it here. It may be used
-// concurrently; one process at a time writes into the mirror.
+// concurrently; one process at a time fetches into the mirror, but for objects that are read
+// and not there: a pack that comes twice does no harm.
 type Remote struct {
 	options RemoteOptions
 	shown   string // the URL, without a password

@@ -74,13 +74,13 @@ func (f *Folder) check() error {
 		}
 		last, rest = e, more
 	}
-	f.Large = n > maxListed && files <= n/maxListed
+	f.Large = n > maxSmall && files <= n/maxSmall
 	return f.checkTwice(ordered)
 }
 
-// maxListed is the most names of a folder that is always cut into entries, and of those of a
-// large one, the part that may be files.
-const maxListed = 16
+// maxSmall is the most names of a folder that is not large, and the part of those of a large
+// one that may be files.
+const maxSmall = 16
 
 // checkName says why a name cannot be that of a file.
 func checkName(name string) error {
