@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
 
-// RefUpdate is one reference to be moved.
+// RefUpdate is one reference to be moved, or, if New is Old, not to have moved.
 type RefUpdate struct {
 	Ref string // in full: "refs/heads/main"
 	Old string // what it must be now; "" if it must not exist

@@ -131,7 +131,8 @@ func declined(pull forge.Pull, p Proposal) bool {
 	return digest == contentOf(p)
 }
 
-// push makes the commit and has our branch be at it.
+// push makes the commit and has our branch be at it, if the output branch still is what the
+// commit was made for: another process may have proposed and merged the same since we looked.
 func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
 		view, err := w.repo.Local(head)
@@ -149,7 +150,11 @@ func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 		return err
 	}
 	w.step("push our branch")
-	return w.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.ours, Old: head, New: pack.Commits[0]})
+	updates := []git.RefUpdate{{Ref: heads + w.ours, Old: head, New: pack.Commits[0]}}
+	if w.target != "" {
+		updates = append(updates, git.RefUpdate{Ref: heads + w.p.Branch, Old: w.target, New: w.target})
+	}
+	return w.Remote.Push(ctx, pack, updates...)
 }
 
 // promotedLabel marks a pull request that brings another commit of the base, as
