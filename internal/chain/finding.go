@@ -402,7 +402,7 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 	if len(s.enterGates.Gates) == 0 {
 		return nil
 	}
-	if f.Approvals, err = approvals(s.branch, f.Commit); err != nil {
+	if f.Approvals, err = Approvals(s.branch, f.Commit); err != nil {
 		return err
 	}
 	coming, err := s.coming(f.Commit)

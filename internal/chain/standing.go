@@ -245,7 +245,7 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	if err := m.findOutput(s); err != nil {
 		return err
 	}
-	f.Approvals, err = approvals(s.branch, s.stage.Commit)
+	f.Approvals, err = Approvals(s.branch, s.stage.Commit)
 	return err
 }
 
@@ -384,9 +384,9 @@ func hear(ctx context.Context, r *remotes.Remote, commit string) ([]gate.Stateme
 	return all, nil
 }
 
-// approvals gives those of a commit that are files of the environment's branch. Whose
+// Approvals gives those of a commit that are files of the environment's branch. Whose
 // they are, is who has brought them.
-func approvals(b source.Branch, commit string) ([]gate.Approval, error) {
+func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
 		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {

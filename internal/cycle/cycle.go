@@ -89,7 +89,6 @@ type Loop struct {
 	next         time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	undone       bool // something must be tried again though no reference moves
-	unclear      bool // a file of the list of environments cannot be read
 	worked       bool // since memory was last given back, something has moved
 	opened       bool
 	previews     previews
@@ -213,7 +212,7 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	if err := l.reportControlPlane(err); err != nil {
 		return err
 	}
-	names, err := l.names(ctx)
+	names, certain, err := l.names(ctx)
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
@@ -223,7 +222,7 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	if names, err = l.addEphemerals(ctx, names); err != nil {
 		return l.reportControlPlane(err)
 	}
-	l.forget(names)
+	l.forget(names, certain)
 	l.run(ctx, names)
 	if l.chain.Move(ctx, l.source, l.reports()) {
 		l.undone = true
@@ -297,15 +296,13 @@ func (l *Loop) reportControlPlane(err error) error {
 	return err
 }
 
-// names gives the environments to work on. The problems of the files that they are
-// written in are reported with each of them.
-func (l *Loop) names(ctx context.Context) ([]string, error) {
+// names gives the environments to work on, and whether it is certain that these are all.
+// The problems of the files that they are written in are reported with each of them.
+func (l *Loop) names(ctx context.Context) (names []string, certain bool, err error) {
 	found, problems, err := l.source.Environments(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	l.unclear = problems.Stops()
-	var names []string
 	for _, e := range found {
 		if len(l.Settings.Environments) == 0 || slices.Contains(l.Settings.Environments, e.Name) {
 			names = append(names, e.Name)
@@ -321,15 +318,15 @@ func (l *Loop) names(ctx context.Context) ([]string, error) {
 		hint := "an object of kind Environment in .environments/ of the base makes one"
 		l.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
-	return names, nil
+	return names, !problems.Stops(), nil
 }
 
-// forget drops what is known of environments that are gone. One whose file cannot be read
-// may only seem to be: what we said for it stays.
-func (l *Loop) forget(names []string) {
+// forget drops what is known of environments that are gone. If that is not certain, one may
+// only seem to be, because its file cannot be read: what we said for it stays.
+func (l *Loop) forget(names []string, certain bool) {
 	for name, e := range l.environments {
 		if !slices.Contains(names, name) {
-			if !l.unclear || e.ephemeral != nil {
+			if certain || e.ephemeral != nil {
 				l.leave(e)
 			}
 			delete(l.environments, name)

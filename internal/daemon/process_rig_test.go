@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -47,14 +46,7 @@ func environmentName(i int) string { return fmt.Sprintf("prod%d", i) }
 func newSite(t testing.TB, size fleet.Size, environments int) *site {
 	t.Helper()
 	s := &site{rig: &rig{TB: t, dir: t.TempDir(), server: gittest.Serve(t), repos: map[string]*git.Remote{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	for _, name := range []string{"cp", "apps", "out"} {
-		s.server.Create(name)
-		remote, err := git.NewRemote(git.RemoteOptions{URL: s.server.Dir(name), Dir: filepath.Join(s.dir, "fill-"+name)})
-		s.must(err)
-		_, err = remote.Sync(context.Background())
-		s.must(err)
-		s.repos[name] = remote
-	}
+	s.create()
 	base := map[string][]byte{}
 	for i := range environments {
 		s.fleets = append(s.fleets, fleet.New(size))
@@ -234,18 +226,10 @@ func (p *process) cpu() float64 {
 	return sum
 }
 
-// memory is a figure of the daemon's memory in MiB: VmRSS, what it has, or VmHWM, the most
-// that it had.
+// memory is a figure of the daemon's memory in MiB.
 func (p *process) memory(which string) float64 {
 	p.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	mib, err := memory(p.pid, which)
 	p.must(err)
-	for line := range strings.Lines(string(data)) {
-		var kib float64
-		if n, _ := fmt.Sscanf(line, which+": %f kB", &kib); n == 1 {
-			return kib / 1024
-		}
-	}
-	p.Fatalf("there is no %s of process %d", which, p.pid)
-	return 0
+	return mib
 }

@@ -73,14 +73,7 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 		forges = fmt.Sprintf("forges:\n- {host: %q, kind: git}\n", host)
 	}
 	r.out = place("out")
-	for _, name := range []string{"cp", "apps", "out"} {
-		r.server.Create(name)
-		remote, err := git.NewRemote(git.RemoteOptions{URL: r.server.Dir(name), Dir: filepath.Join(r.dir, "fill-"+name)})
-		r.must(err)
-		_, err = remote.Sync(context.Background())
-		r.must(err)
-		r.repos[name] = remote
-	}
+	r.create()
 	layers := r.fleet.Layers()
 	base, err := tree.Union(layers[0].Files, r.one(".environments/prod.yaml", environmentFile))
 	r.must(err)
@@ -116,6 +109,19 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	r.must(err)
 	t.Cleanup(r.loop.Close)
 	return r
+}
+
+// create makes the repositories.
+func (r *rig) create() {
+	r.Helper()
+	for _, name := range []string{"cp", "apps", "out"} {
+		r.server.Create(name)
+		remote, err := git.NewRemote(git.RemoteOptions{URL: r.server.Dir(name), Dir: filepath.Join(r.dir, "fill-"+name)})
+		r.must(err)
+		_, err = remote.Sync(context.Background())
+		r.must(err)
+		r.repos[name] = remote
+	}
 }
 
 func (r *rig) must(err error) {
@@ -331,4 +337,20 @@ func (r *rig) goGitPush() float64 {
 	before := cpu(r.TB)
 	r.must(remote.Push(&gogit.PushOptions{RemoteName: "copy", RefSpecs: []gogitconfig.RefSpec{"refs/heads/fairlead/prod:refs/heads/fairlead/prod"}}))
 	return cpu(r.TB).self - before.self
+}
+
+// memory is a figure of a process in MiB: VmRSS, the memory that it has, or VmHWM, the most
+// that it had.
+func memory(pid int, which string) (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib float64
+		if n, _ := fmt.Sscanf(line, which+": %f kB", &kib); n == 1 {
+			return kib / 1024, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no %s of process %d", which, pid)
 }

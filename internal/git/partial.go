@@ -200,15 +200,21 @@ func (m *Remote) ask(ctx context.Context, w wire.Wanted, take func(io.Reader) er
 	return m.server(endpoint, auth).Fetch(ctx, w, take)
 }
 
+// objects fetches what is lacking.
+func (m *Remote) objects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
+	started := time.Now()
+	err := partial.Asker(m.ask).Objects(ctx, kind, filter, lacks, take)
+	m.observe("fetch", started, err)
+	return err
+}
+
 // supply gives what fetches objects of a mirror that are read and not there. Its caller
 // has the lock of the repository.
 func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 	return func(kind pack.Kind, ids []tree.ID) error {
-		started := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), m.options.Timeout)
 		defer cancel()
-		err := partial.Asker(m.ask).Objects(ctx, kind, r.filter, func() []tree.ID { return r.store.Lacks(ids) }, r.add)
-		m.observe("fetch", started, err)
+		err := m.objects(ctx, kind, r.filter, func() []tree.ID { return r.store.Lacks(ids) }, r.add)
 		r.refused = r.refused || errors.Is(err, wire.ErrUnsupported)
 		return supplied(err)
 	}
@@ -260,16 +266,13 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	defer cancel()
-	ask := partial.Asker(m.ask)
 	lacks := func(ids []tree.ID) []tree.ID {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.store.Lacks(ids)
 	}
 	bring := func(kind pack.Kind, ids []tree.ID) error {
-		started := time.Now()
-		err := ask.Objects(ctx, kind, filter, func() []tree.ID { return lacks(ids) }, r.take)
-		m.observe("fetch", started, err)
+		err := m.objects(ctx, kind, filter, func() []tree.ID { return lacks(ids) }, r.take)
 		if errors.Is(err, wire.ErrUnsupported) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -279,13 +282,12 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	}
 	w := partial.Walk{
 		Lacks: lacks, Bring: bring, Depth: depth,
-		Folder: func(id tree.ID) (string, error) {
+		Folder: func(id tree.ID) (objects.Folder, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			f, err := r.folder(id)
-			return f.Text, err
+			return r.folder(id)
 		},
-		All: func(folders []tree.ID) error { return ask.Whole(ctx, folders, r.ingest) },
+		All: func(folders []tree.ID) error { return partial.Asker(m.ask).Whole(ctx, folders, r.ingest) },
 	}
 	if err := r.walked(w.Do(partial.Differing(t, with))); err != nil {
 		return fmt.Errorf("read %s: %w", m.shown, err)
@@ -335,7 +337,7 @@ func (r *Repository) readAhead(commit, file string) error {
 	}
 	w := partial.Walk{
 		Lacks: r.store.Lacks, Bring: r.store.Bring, Depth: len(names),
-		Folder: func(id tree.ID) (string, error) { f, err := r.folder(id); return f.Text, err },
+		Folder: r.folder,
 		All:    func([]tree.ID) error { return nil }, // reading asks for each
 		Enter:  func(depth int, name string) bool { return name == names[depth] },
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/chain"
+	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -106,17 +106,8 @@ func (v view) provenByApproval() bool {
 }
 
 // given reports whether somebody has approved a commit already, in whatever file: if it
-// were written again with another reason, it would be newer and say no more. Whose an
-// approval is, is who has brought it.
+// were written again with another reason, it would be newer and say no more.
 func (v view) given(commit, address string) (bool, error) {
-	for _, a := range v.branch.Progress.Approvals {
-		if a.Commit == "" || !strings.HasPrefix(commit, a.Commit) {
-			continue
-		}
-		brought, err := v.branch.Repo.Brought(v.branch.Head, a.Pos.File, maxRecords)
-		if err != nil || brought.Author.Email == address {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	all, err := chain.Approvals(v.branch, commit)
+	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.By == address }), err
 }

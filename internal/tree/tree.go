@@ -129,15 +129,6 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// Stored gives a tree of which the id is known: its entries, in Git's order, and its
-// id, which is not computed again.
-func Stored(id ID, entries []Entry) Tree {
-	if len(entries) == 0 {
-		return Tree{}
-	}
-	return Tree{&dir{id: id, entries: entries}}
-}
-
 // ID gives the id of the tree object that Git would make of t.
 func (t Tree) ID() ID {
 	if t.d == nil {

@@ -175,9 +175,11 @@ func temporaryText(list temporaryList, now time.Time, asked bool) string {
 		}
 		b.WriteString(display.Table(rows))
 		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
-			b.WriteString(map[bool]string{
-				true: "state -: the daemon does not know of it yet\n", false: "state -: a daemon knows it; --url URL asks one\n",
-			}[asked])
+			unknown := "a daemon knows it; --url URL asks one"
+			if asked {
+				unknown = "the daemon does not know of it yet"
+			}
+			b.WriteString("state -: " + unknown + "\n")
 		}
 	}
 	for _, p := range list.Problems {

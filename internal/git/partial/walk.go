@@ -1,6 +1,7 @@
 package partial
 
 import (
+	"github.com/fairlead-io/fairlead/internal/git/objects"
 	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -9,7 +10,7 @@ import (
 // and then all files in them, are asked for together.
 type Walk struct {
 	Lacks  func(ids []tree.ID) []tree.ID
-	Folder func(id tree.ID) (text string, err error) // the tree object
+	Folder func(id tree.ID) (objects.Folder, error)
 	Bring  func(kind pack.Kind, ids []tree.ID) error
 	// All brings folders with everything in them. It is called where single objects would
 	// be too many.
@@ -82,22 +83,19 @@ func (w *Walk) Do(level []Pair) error {
 	return nil
 }
 
-// small is the length of the text of a folder, in bytes, that is read with all its files.
-const small = 1 << 10
-
 // open gives the files in a folder, which are read with it, and the folders in it that
 // differ; of the last level none. Of a large folder those files are read that differ.
 func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
-	text, err := w.Folder(p.Folder)
+	read, err := w.Folder(p.Folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	folder, last := tree.Encoded(p.Folder, text, asItIs), w.Depth > 0 && depth+1 == w.Depth
-	whole, folders := len(text) < small, false
-	if last && !whole {
+	folder, last := tree.Encoded(p.Folder, read.Text, asItIs), w.Depth > 0 && depth+1 == w.Depth
+	if last && read.Large {
 		return nil, nil, nil
 	}
-	if whole {
+	if !read.Large {
+		folders := false
 		for _, e := range folder.Entries() {
 			if folders = folders || e.IsDir(); e.Mode != tree.ModeSubmodule && !e.IsDir() {
 				files = append(files, e.ID)
@@ -111,7 +109,7 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 		switch {
 		case e.Mode == tree.ModeSubmodule:
 		case !e.IsDir():
-			if !whole {
+			if read.Large {
 				files = append(files, e.ID)
 			}
 		case !last && (w.Enter == nil || w.Enter(depth, e.Name)):
