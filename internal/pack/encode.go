@@ -225,8 +225,9 @@ type batch struct {
 // reset empties the batch, so that it can be used again.
 func (b *batch) reset() {
 	clear(b.table)
+	b.entries.reset()
 	clear(b.objects)
-	b.entries, b.objects, b.bodies = b.entries[:0], b.objects[:0], b.bodies[:0]
+	b.objects, b.bodies = b.objects[:0], b.bodies[:0]
 }
 
 func (b *batch) put(o encoded) error {
@@ -247,10 +248,10 @@ func (b *batch) writeTo(w *Writer) error {
 			continue
 		}
 		end := int64(len(b.bodies))
-		if i+1 < len(b.entries) {
-			end = b.entries[i+1].offset
+		if i+1 < b.entries.len() {
+			end = b.entries.at(i + 1).offset
 		}
-		o.body = b.bodies[b.entries[i].offset:end]
+		o.body = b.bodies[b.entries.at(i).offset:end]
 		if err := w.put(o); err != nil {
 			return err
 		}

@@ -1,30 +1,95 @@
 package pack
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// written are the objects of a pack in the order in which they are in it, and a table to
-// find them by their ids. Ids are as good as chance, so that a piece of one is the place
-// in the table; it has a fifth of the size of a map.
+// entry says where an object is in the pack.
+type entry struct {
+	id     tree.ID
+	crc    uint32
+	offset int64
+}
+
+// entries are those of a pack, in the order in which they are in it. A large pack has
+// millions: they are kept in pieces, so that none is ever moved, or in memory twice.
+type entries struct {
+	pieces [][]entry // all but the last are full
+}
+
+const pieceSize = 1 << 12
+
+func (l *entries) add(e entry) {
+	last := len(l.pieces) - 1
+	if last < 0 || len(l.pieces[last]) == pieceSize {
+		var piece []entry // the first grows: most packs are small
+		if last >= 0 {
+			piece = make([]entry, 0, pieceSize)
+		}
+		l.pieces = append(l.pieces, piece)
+		last++
+	}
+	l.pieces[last] = append(l.pieces[last], e)
+}
+
+func (l *entries) len() int {
+	if len(l.pieces) == 0 {
+		return 0
+	}
+	last := len(l.pieces) - 1
+	return last*pieceSize + len(l.pieces[last])
+}
+
+func (l *entries) at(i int) *entry { return &l.pieces[i/pieceSize][i%pieceSize] }
+
+// reset empties the list, so that it can be used again.
+func (l *entries) reset() {
+	if len(l.pieces) > 0 {
+		l.pieces = l.pieces[:1]
+		l.pieces[0] = l.pieces[0][:0]
+	}
+}
+
+// byID gives the places of the entries in the order of their ids.
+func (l *entries) byID() []uint32 {
+	order := make([]uint32, l.len())
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		x, y := &l.at(int(a)).id, &l.at(int(b)).id
+		if c := cmp.Compare(binary.BigEndian.Uint64(x[:]), binary.BigEndian.Uint64(y[:])); c != 0 {
+			return c
+		}
+		return slices.Compare(x[8:], y[8:])
+	})
+	return order
+}
+
+// written are the objects of a pack, and a table to find them by their ids. Ids are as good
+// as chance, so that a piece of one is the place in the table; it has a fifth of the size of
+// a map.
 type written struct {
-	entries []entry
+	entries entries
 	table   []uint32 // 1 + the index of an entry; 0 for none
 }
 
 const firstTable = 1 << 10
 
 func (s *written) add(e entry) {
-	if 4*(len(s.entries)+1) > 3*len(s.table) {
+	n := s.entries.len()
+	if 4*(n+1) > 3*len(s.table) {
 		s.table = make([]uint32, max(firstTable, 2*len(s.table)))
-		for i := range s.entries {
-			s.table[s.place(s.entries[i].id)] = uint32(i + 1)
+		for i := range n {
+			s.table[s.place(s.entries.at(i).id)] = uint32(i + 1)
 		}
 	}
-	s.entries = append(s.entries, e)
-	s.table[s.place(e.id)] = uint32(len(s.entries))
+	s.entries.add(e)
+	s.table[s.place(e.id)] = uint32(n + 1)
 }
 
 func (s *written) has(id tree.ID) bool {
@@ -35,7 +100,7 @@ func (s *written) has(id tree.ID) bool {
 func (s *written) place(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {
-		if at := s.table[i]; at == 0 || s.entries[at-1].id == id {
+		if at := s.table[i]; at == 0 || s.entries.at(int(at-1)).id == id {
 			return i
 		}
 	}

@@ -40,7 +40,7 @@ func Receive(dir string, in io.Reader) (err error) {
 	if err := r.index(); err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	if len(p.entries) == 0 {
+	if p.entries.len() == 0 {
 		return nil
 	}
 	if err := file.Sync(); err != nil {
@@ -83,7 +83,7 @@ func (r *receiver) index() error {
 	if err := r.resolve(); err != nil {
 		return err
 	}
-	r.pack.Objects = len(r.pack.entries)
+	r.pack.Objects = r.pack.entries.len()
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (r *receiver) add(e entry) {
 		return
 	}
 	r.known[e.id] = e.offset
-	r.pack.entries = append(r.pack.entries, e)
+	r.pack.entries.add(e)
 }
 
 // maxMade bounds an object that is made from another one, in bytes: Git makes no differences

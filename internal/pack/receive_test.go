@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // sent gives a pack that Git makes of files that are much alike, and in which objects are
@@ -45,19 +46,50 @@ func TestReceive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data, dir := sent(t, options...), t.TempDir()
 			check(t, pack.Receive(dir, bytes.NewReader(data)))
-			index, err := filepath.Glob(filepath.Join(dir, "*"))
+			checkIndex(t, dir)
+		})
+	}
+}
+
+// checkIndex compares the index of the only pack in a folder with the one that Git makes.
+func checkIndex(t *testing.T, dir string) {
+	t.Helper()
+	index, err := filepath.Glob(filepath.Join(dir, "*"))
+	check(t, err)
+	if len(index) != 2 {
+		t.Fatalf("there are %v", index)
+	}
+	ours, err := os.ReadFile(index[0])
+	check(t, err)
+	git(t, dir, nil, "index-pack", "--strict", "-o", "theirs.idx", index[1])
+	theirs, err := os.ReadFile(filepath.Join(dir, "theirs.idx"))
+	check(t, err)
+	if !bytes.Equal(ours, theirs) {
+		t.Error("Git makes another index")
+	}
+}
+
+// TestIndex is about packs of our own, with as many objects as the pieces hold in which
+// they are remembered, and more.
+func TestIndex(t *testing.T) {
+	for _, objects := range []int{1, 4095, 4096, 4097, 12289} {
+		t.Run(fmt.Sprint(objects), func(t *testing.T) {
+			dir := t.TempDir()
+			p, err := pack.Write(dir, func(w *pack.Writer) error {
+				for i := range objects {
+					data := []byte(fmt.Sprint(i))
+					if err := w.Object(pack.Blob, tree.HashBlob(data), data); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 			check(t, err)
-			if len(index) != 2 {
-				t.Fatalf("there are %v", index)
+			if p.Objects != objects {
+				t.Errorf("it has %d objects", p.Objects)
 			}
-			ours, err := os.ReadFile(index[0])
-			check(t, err)
-			git(t, dir, nil, "index-pack", "-o", "theirs.idx", index[1])
-			theirs, err := os.ReadFile(filepath.Join(dir, "theirs.idx"))
-			check(t, err)
-			if !bytes.Equal(ours, theirs) {
-				t.Error("Git makes another index")
-			}
+			check(t, p.Keep(dir, nil))
+			checkIndex(t, dir)
 		})
 	}
 }

@@ -33,15 +33,8 @@ type Pack struct {
 	Path    string
 
 	checksum [checksumSize]byte
-	entries  []entry
+	entries  entries
 	bases    []tree.ID // that objects are differences from and that are not in it
-}
-
-// entry says where an object is in the pack.
-type entry struct {
-	id     tree.ID
-	crc    uint32
-	offset int64
 }
 
 // Discard removes the pack; of no effect once it is kept.
@@ -159,7 +152,7 @@ func (w *Writer) put(o encoded) error {
 		if at == 0 {
 			return fmt.Errorf("object %s is made from %s, which is not written", o.id, o.base)
 		}
-		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.entries[at-1].offset)
+		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.entries.at(int(at-1)).offset)
 	case refDelta:
 		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
 			// What others are made from is whole, so that no circle can come about.
@@ -211,7 +204,7 @@ func (w *Writer) finish(p *Pack) error {
 		return err
 	}
 	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
-	header = binary.BigEndian.AppendUint32(header, uint32(len(w.entries)))
+	header = binary.BigEndian.AppendUint32(header, uint32(w.entries.len()))
 	if _, err := w.file.WriteAt(header, 0); err != nil {
 		return err
 	}
@@ -224,7 +217,7 @@ func (w *Writer) finish(p *Pack) error {
 	if _, err := w.file.WriteAt(p.checksum[:], w.offset); err != nil {
 		return err
 	}
-	p.entries, p.Objects, p.Bytes = w.entries, len(w.entries), w.offset+checksumSize
+	p.entries, p.Objects, p.Bytes = w.entries, w.entries.len(), w.offset+checksumSize
 	return w.file.Sync()
 }
 
@@ -280,6 +273,7 @@ func (p *Pack) Keep(dir string, content Content) error {
 	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
 		return err
 	}
+	p.entries = entries{} // the index has them now
 	if err := os.Rename(p.Path, name+packEnding); err != nil {
 		return err
 	}
@@ -288,40 +282,43 @@ func (p *Pack) Keep(dir string, content Content) error {
 
 // writeIndex writes a pack index of version 2.
 func (p *Pack) writeIndex(file io.Writer) error {
-	slices.SortFunc(p.entries, func(a, b entry) int { return slices.Compare(a.id[:], b.id[:]) })
+	order := p.entries.byID()
 	sum := sha1.New()
-	buffered := bufio.NewWriterSize(file, packBuffer)
-	out := io.MultiWriter(buffered, sum)
-	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(nil, n)) } // a bufio.Writer keeps its error for Flush
-	_, _ = out.Write([]byte(indexMagic))
+	out := bufio.NewWriterSize(io.MultiWriter(file, sum), packBuffer)
+	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(out.AvailableBuffer(), n)) } // its error is kept for Flush
+	_, _ = out.WriteString(indexMagic)
 	word(packVersion)
 	next := 0
 	for first := range 256 {
-		for next < len(p.entries) && int(p.entries[next].id[0]) <= first {
+		for next < len(order) && int(p.entries.at(int(order[next])).id[0]) <= first {
 			next++
 		}
 		word(uint32(next))
 	}
-	for i := range p.entries {
-		_, _ = out.Write(p.entries[i].id[:])
+	for _, i := range order {
+		_, _ = out.Write(p.entries.at(int(i)).id[:])
 	}
-	for _, e := range p.entries {
-		word(e.crc)
+	for _, i := range order {
+		word(p.entries.at(int(i)).crc)
 	}
 	var large []int64
-	for _, e := range p.entries {
-		if e.offset < largeOffset {
-			word(uint32(e.offset))
+	for _, i := range order {
+		offset := p.entries.at(int(i)).offset
+		if offset < largeOffset {
+			word(uint32(offset))
 			continue
 		}
 		word(largeOffset | uint32(len(large)))
-		large = append(large, e.offset)
+		large = append(large, offset)
 	}
 	for _, offset := range large {
 		word(uint32(offset >> 32))
 		word(uint32(offset))
 	}
 	_, _ = out.Write(p.checksum[:])
-	_, _ = buffered.Write(sum.Sum(nil))
-	return buffered.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := file.Write(sum.Sum(nil))
+	return err
 }
