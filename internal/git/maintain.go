@@ -16,8 +16,8 @@ import (
 // push adds one, and each makes finding an object slower.
 const maxPacks = 50
 
-// Maintain puts the packs of the mirror together when there are many, and leaves out
-// what no reference leads to. The mirror can be read all the while; what is kept is
+// Maintain puts packs of the mirror together when there are many. When it comes to the
+// largest, what no reference leads to is left out. The mirror can be read all the while; what is kept is
 // copied as it is, without being unpacked.
 func (m *Remote) Maintain(ctx context.Context) error {
 	m.mu.Lock()
@@ -25,7 +25,7 @@ func (m *Remote) Maintain(ctx context.Context) error {
 	if m.mirror == nil || m.countPacks() < maxPacks {
 		return nil
 	}
-	err := m.exchange(ctx, "tidy the mirror of", func(ctx context.Context) error { return m.mirror.repack(ctx, m.packDir()) })
+	err := m.exchange(ctx, "tidy the mirror of", func(ctx context.Context) error { return m.mirror.repack(ctx) })
 	if errors.Is(err, ErrDamaged) {
 		m.mirror.damaged.Store(true)
 	}
@@ -37,18 +37,14 @@ func (m *Remote) countPacks() int {
 	return len(found)
 }
 
-// repack makes one pack of all that is in use, and removes the others.
-func (r *Repository) repack(ctx context.Context, dir string) (err error) {
-	packs, err := pack.Open(dir)
+// repack makes one pack of many, and removes those.
+func (r *Repository) repack(ctx context.Context) (err error) {
+	packs, err := r.beside()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	defer func() { err = errors.Join(err, packs.Close()) }()
-	used, err := r.reachable(ctx)
-	if err != nil {
-		return err
-	}
-	if err := packs.Merge(ctx, func(id tree.ID) bool { return used[plumbing.Hash(id)] }); err != nil {
+	if err := packs.Tidy(ctx, func(mark func(tree.ID) bool) error { return r.reachable(ctx, mark) }); err != nil {
 		return err
 	}
 	if err := r.promise(); err != nil {
@@ -59,38 +55,46 @@ func (r *Repository) repack(ctx context.Context, dir string) (err error) {
 	return r.store.Refresh()
 }
 
-// reachable gives everything that references lead to. It takes the lock for one
-// object at a time, so that others can read in between.
-func (r *Repository) reachable(ctx context.Context) (map[plumbing.Hash]bool, error) {
-	refs, err := r.Refs("")
-	if err != nil {
+// beside gives the packs as they are now, to be read beside r.
+func (r *Repository) beside() (*pack.Stored, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.store.Refresh(); err != nil {
 		return nil, err
 	}
-	used := map[plumbing.Hash]bool{}
+	return r.store.Packs(), nil
+}
+
+// reachable marks everything that references lead to. It takes the lock for one object at
+// a time, so that others can read in between.
+func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
+	refs, err := r.Refs("")
+	if err != nil {
+		return err
+	}
 	var next []plumbing.Hash
 	for _, id := range refs {
 		next = append(next, plumbing.NewHash(id))
 	}
 	for len(next) > 0 {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		id := next[len(next)-1]
 		next = next[:len(next)-1]
-		if used[id] {
+		if mark(tree.ID(id)) {
 			continue
 		}
-		used[id] = true
 		leads, blobs, err := r.leadsTo(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		next = append(next, leads...)
 		for _, blob := range blobs {
-			used[blob] = true
+			mark(tree.ID(blob))
 		}
 	}
-	return used, nil
+	return nil
 }
 
 func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {

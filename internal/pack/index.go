@@ -95,10 +95,16 @@ func (p *storedPack) search(id tree.ID) int {
 	return low
 }
 
-// find gives the offset of an object.
-func (p *storedPack) find(id tree.ID) (int64, bool) {
+// find gives the place of an object in the index.
+func (p *storedPack) find(id tree.ID) (int, bool) {
 	i := p.search(id)
-	if i == p.objects || tree.ID(p.id(i)) != id {
+	return i, i < p.objects && tree.ID(p.id(i)) == id
+}
+
+// at gives the offset of an object.
+func (p *storedPack) at(id tree.ID) (int64, bool) {
+	i, ok := p.find(id)
+	if !ok {
 		return 0, false
 	}
 	return p.offset(i), true

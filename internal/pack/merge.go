@@ -12,27 +12,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// Merge makes one pack of all that is used, and removes the others. Of an object that
-// is in several packs, the oldest copy is kept: newer ones are often there only so that
-// others can be differences from them.
-func (s *Stored) Merge(ctx context.Context, used func(tree.ID) bool) error {
-	merged, err := Write(s.dir, func(w *Writer) error {
-		for _, p := range slices.Backward(s.packs) {
-			if err := s.mergeOne(ctx, w, p, used); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
-		}
+// Tidy makes one pack of small ones, and removes those. What is merged are the packs up to
+// the largest that has less than twice what all smaller ones have together: each that is
+// left is more than twice as large as the next one, so that there are few, and an object is
+// copied a few times, however large the repository is.
+//
+// If that is all packs, what is not in use is left out: reachable marks what is. It marks an
+// object by its id, and hears whether it was marked before.
+func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
+	from := s.surplus()
+	if len(from) < 2 {
 		return nil
-	})
+	}
+	kept := &Stored{bySize: s.bySize[:len(s.bySize)-len(from)]}
+	wanted := func(p *storedPack, i int) bool { return !kept.Has(tree.ID(p.id(i))) }
+	if len(kept.bySize) == 0 {
+		used := marks{}
+		if err := reachable(func(id tree.ID) bool { return used.mark(s, id) }); err != nil {
+			return err
+		}
+		wanted = used.has
+	}
+	merged, err := s.merge(ctx, from, wanted)
 	if err != nil {
 		return err
 	}
-	defer merged.Discard()
-	if err := merged.Keep(s.dir, s.Object); err != nil {
-		return err
-	}
-	for _, p := range s.packs {
-		if p.name == merged.Name() {
+	for _, p := range from {
+		if p.name == merged {
 			continue
 		}
 		for _, ending := range []string{indexEnding, packEnding, ".rev", ".promisor"} { // without its index a pack does not exist
@@ -44,7 +50,68 @@ func (s *Stored) Merge(ctx context.Context, used func(tree.ID) bool) error {
 	return nil
 }
 
-func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, used func(tree.ID) bool) error {
+// surplus gives the packs that should be one, the newest first.
+func (s *Stored) surplus() []*storedPack {
+	smaller, until := 0, 0
+	for i, p := range slices.Backward(s.bySize) {
+		if p.objects < 2*smaller {
+			until = len(s.bySize) - i
+		}
+		smaller += p.objects
+	}
+	of := s.bySize[len(s.bySize)-until:]
+	return slices.DeleteFunc(slices.Clone(s.packs), func(p *storedPack) bool { return !slices.Contains(of, p) })
+}
+
+// merge writes what is wanted of some packs, by its place in the index of one, to a new one,
+// the oldest copy of each object, and gives its name.
+func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *storedPack, i int) bool) (name string, err error) {
+	merged, err := Write(s.dir, func(w *Writer) error {
+		for _, p := range slices.Backward(from) {
+			if err := s.mergeOne(ctx, w, p, wanted); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	defer merged.Discard() // of no effect once it is kept
+	return merged.Name(), merged.Keep(s.dir, s.Object)
+}
+
+// marks are objects that are marked: a bit for each that the index of a pack has. Of an
+// object that is in several, the oldest copy is marked: newer ones are often there only so
+// that others can be differences from them.
+type marks map[*storedPack][]uint64
+
+// mark marks an object, and reports whether it was marked before; false if no pack has it.
+func (m marks) mark(s *Stored, id tree.ID) bool {
+	for _, p := range slices.Backward(s.packs) {
+		i, ok := p.find(id)
+		if !ok {
+			continue
+		}
+		bits := m[p]
+		if bits == nil {
+			bits = make([]uint64, p.objects/64+1)
+			m[p] = bits
+		}
+		before := m.has(p, i)
+		bits[i/64] |= 1 << (i % 64)
+		return before
+	}
+	return false
+}
+
+// has reports whether an object is marked, by its place in the index of a pack.
+func (m marks) has(p *storedPack, i int) bool {
+	bits := m[p]
+	return bits != nil && bits[i/64]>>(i%64)&1 == 1
+}
+
+func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted func(p *storedPack, i int) bool) error {
 	file, err := s.file(p)
 	if err != nil {
 		return err
@@ -58,7 +125,7 @@ func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, used fu
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !used(tree.ID(p.id(int(c.ids[i])))) {
+		if !wanted(p, int(c.ids[i])) {
 			continue
 		}
 		if err := c.copy(at); err != nil {
@@ -113,7 +180,7 @@ func (c *copier) copy(at int64) error {
 		if h.kind != refDelta {
 			break
 		}
-		if at, ok = c.from.find(h.base); !ok {
+		if at, ok = c.from.at(h.base); !ok {
 			if !c.has(h.base) {
 				return fmt.Errorf("object %s is made from %s, which is not there", c.idOf(i), h.base)
 			}

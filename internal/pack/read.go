@@ -70,6 +70,18 @@ func Open(dir string) (*Stored, error) {
 	return s, err
 }
 
+// Beside gives the same packs, to be read beside s, with files of its own. It must be closed.
+func (s *Stored) Beside() *Stored {
+	other := &Stored{dir: s.dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+	for _, p := range s.packs {
+		same := *p
+		same.file = nil
+		other.packs = append(other.packs, &same)
+	}
+	other.sort()
+	return other
+}
+
 // Refresh looks again which packs there are, and reports whether that has changed.
 func (s *Stored) Refresh() (changed bool, err error) {
 	entries, err := os.ReadDir(s.dir)
@@ -106,9 +118,14 @@ func (s *Stored) Refresh() (changed bool, err error) {
 		}
 		return strings.Compare(a.name, b.name)
 	})
-	s.packs, s.bySize = kept, slices.Clone(kept)
-	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
+	s.packs = kept
+	s.sort()
 	return changed, err
+}
+
+func (s *Stored) sort() {
+	s.bySize = slices.Clone(s.packs)
+	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
 }
 
 // forget closes a pack that is gone.
@@ -169,7 +186,7 @@ func (s *Stored) Has(id tree.ID) bool {
 // one that the mirror began with.
 func (s *Stored) find(id tree.ID) (place, bool) {
 	for _, p := range s.bySize {
-		if at, ok := p.find(id); ok {
+		if at, ok := p.at(id); ok {
 			return place{p, at}, true
 		}
 	}
@@ -306,7 +323,7 @@ func (s *Stored) base(where place, h header) (place, error) {
 		}
 		return place{}, errNoBase
 	}
-	if at, ok := where.pack.find(h.base); ok {
+	if at, ok := where.pack.at(h.base); ok {
 		return place{where.pack, at}, nil
 	}
 	found, ok := s.find(h.base)

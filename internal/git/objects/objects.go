@@ -91,6 +91,9 @@ func (s *Store) IsMirror(dir string) (err error) {
 	return err
 }
 
+// Packs gives the packs of a mirror, to be read beside s. They must be closed.
+func (s *Store) Packs() *pack.Stored { return s.packs.Beside() }
+
 // Refresh has the list of packs read again.
 func (s *Store) Refresh() error {
 	if s.packs != nil {
