@@ -337,6 +337,7 @@ func TestDamagedMirror(t *testing.T) {
 		"no HEAD":        func(dir string) error { return os.Remove(filepath.Join(dir, "HEAD")) },
 		"no objects":     func(dir string) error { return os.RemoveAll(filepath.Join(dir, "objects")) },
 		"no references":  func(dir string) error { return os.RemoveAll(filepath.Join(dir, "refs")) },
+		"empty branches": func(dir string) error { return spoil("", nil)(filepath.Join(dir, "refs")) },
 		"empty packs":    spoil(".pack", nil),
 		"noise in packs": spoil(".pack", []byte(strings.Repeat("noise", 1000))),
 		"empty indexes":  spoil(".idx", nil),
@@ -377,7 +378,7 @@ func TestDamagedMirror(t *testing.T) {
 func spoil(ending string, data []byte) func(dir string) error {
 	return func(dir string) error {
 		return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ending {
+			if err != nil || e.IsDir() || filepath.Ext(path) != ending {
 				return err
 			}
 			return errors.Join(os.Remove(path), os.WriteFile(path, data, 0o600))

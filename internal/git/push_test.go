@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -288,6 +290,49 @@ func TestMaintain(t *testing.T) {
 	if _, err := r.Mirror().Tree(old); err != nil {
 		t.Errorf("the mirror is read after it was tidied: %v", err)
 	}
+}
+
+// TestReferences compares the references of a mirror with those that Git sees in it, where
+// Git has packed some of them, and with those of the remote.
+func TestReferences(t *testing.T) {
+	server := gittest.Serve(t)
+	url := server.Create("cp")
+	work := server.Work(t, "cp")
+	work.Switch("main")
+	dir := filepath.Join(t.TempDir(), "mirror")
+	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.Dir = dir })
+	same := func() {
+		t.Helper()
+		if _, err := r.Sync(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Mirror().Refs("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, dir := range map[string]string{"Git": dir, "the remote": server.Dir("cp")} {
+			if diff := cmp.Diff(gittest.Refs(t, dir), got); diff != "" {
+				t.Errorf("the references that %s sees (-) are not those of the mirror (+):\n%s", what, diff)
+			}
+		}
+	}
+	for i, name := range []string{"main", "team/a/one", "team/b"} {
+		work.Write("f", fmt.Sprint(i))
+		work.Commit(name)
+		work.Push("+HEAD:refs/heads/" + name)
+		gittest.Git(t, work.Dir, "tag", "-a", "-m", "m", fmt.Sprintf("v%d", i))
+		work.Push("--tags")
+		same()
+		gittest.Git(t, dir, "pack-refs", "--all")
+		same()
+	}
+	work.Write("f", "again")
+	work.Commit("again")
+	work.Push("+HEAD:refs/heads/main") // it is packed, and a file of its own
+	same()
+	work.Push("--delete", "team/a/one", "team/b")
+	work.Push("HEAD:refs/heads/team") // where a folder was
+	same()
 }
 
 func TestSSH(t *testing.T) {

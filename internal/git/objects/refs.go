@@ -1,0 +1,86 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// IterReferences gives the references; of a mirror not HEAD, nor others that point to
+// references. go-git needs some ten system calls for each, to follow links that a mirror
+// does not have.
+func (s *Store) IterReferences() (storer.ReferenceIter, error) {
+	if s.packs == nil {
+		return s.Storage.IterReferences()
+	}
+	dir := s.Filesystem().Root()
+	found, err := packedReferences(filepath.Join(dir, "packed-refs"))
+	if err != nil {
+		return nil, err
+	}
+	if err := looseReferences(dir, "refs", found); err != nil {
+		return nil, err
+	}
+	all := make([]*plumbing.Reference, 0, len(found))
+	for name, id := range found {
+		all = append(all, plumbing.NewHashReference(name, id))
+	}
+	return storer.NewReferenceSliceIter(all), nil
+}
+
+// packedReferences reads those that Git keeps in one file: an id and a name in a line.
+func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, error) {
+	found := map[plumbing.ReferenceName]plumbing.Hash{}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		id, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // what a tag is for
+			continue
+		}
+		if !ok || !plumbing.IsHash(id) {
+			return nil, fmt.Errorf("%s cannot be read", file)
+		}
+		found[plumbing.ReferenceName(name)] = plumbing.NewHash(id)
+	}
+	return found, nil
+}
+
+// looseReferences adds those that are files of their own, in a folder and below.
+func looseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbing.Hash) error {
+	entries, err := os.ReadDir(filepath.Join(dir, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		name := folder + "/" + e.Name()
+		if e.IsDir() {
+			if err := looseReferences(dir, name, found); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(name, ".lock") { // removed since, or being written
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		switch id := strings.TrimSpace(string(text)); {
+		case plumbing.IsHash(id):
+			found[plumbing.ReferenceName(name)] = plumbing.NewHash(id)
+		case !strings.HasPrefix(id, "ref:"):
+			return fmt.Errorf("the reference %s cannot be read", name)
+		}
+	}
+	return nil
+}
