@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/publish"
@@ -146,7 +147,7 @@ func message(title string) string { return title + "\n\nFairlead-Lever: ephemera
 
 // check refuses what cannot be made, and gives the environment that it is made from.
 func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {
-	if !source.IsLabel(c.Name) {
+	if !kubename.IsDNSLabel(c.Name) {
 		return nil, misused("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
 	}
 	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {

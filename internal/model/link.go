@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -26,7 +27,7 @@ func link(env string, all *content) *Model {
 	workloads := unique(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	m.Targets = m.targets(workloads, all.targets, problems)
 	m.checkGitOpsRepo(problems)
-	if err := checkName(env); err != nil {
+	if err := kubename.Check(env); err != nil {
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}
 	return m
@@ -158,20 +159,20 @@ func (w *workload) target(s *targetSpec, workspace string) *Target {
 }
 
 func checkTarget(t *Target, problems *problem.List) {
-	if err := checkName(t.Name); err != nil {
+	if err := kubename.Check(t.Name); err != nil {
 		problems.Addf(t.Pos, t.Subject(), "the name is the workload's, a dash, and the target's", "%v", err)
 	}
 	for _, name := range []string{t.Name, t.Workload} {
-		if len(name) > maxLabel {
+		if len(name) > kubename.MaxLabel {
 			problems.Addf(t.Pos, t.Subject(), "shorten the name of the workload or of the target", "the names of workloads and deployment targets become labels: %q is %d characters long, and %d is the limit",
-				name, len(name), maxLabel)
+				name, len(name), kubename.MaxLabel)
 		}
 	}
 	for _, key := range sortedKeys(t.Labels) {
 		if isTemplate(t.Labels[key]) {
 			continue
 		}
-		for _, err := range []error{checkLabelKey(key), checkLabelValue(t.Labels[key])} {
+		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(t.Labels[key])} {
 			if err != nil && key != workloadLabel {
 				problems.Addf(t.Pos, t.Subject(), labelHint, "%v", err)
 			}

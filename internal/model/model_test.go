@@ -199,6 +199,33 @@ func TestParserKeepsUp(t *testing.T) {
 	}
 }
 
+// TestParserRemembers parses layers of which none has changed, then one, and then those of
+// another environment in between.
+func TestParserRemembers(t *testing.T) {
+	parser := model.NewParser()
+	layers := func(region string) []model.Layer {
+		return []model.Layer{
+			{Kind: model.Base, Name: "main", Files: treeOf(t, map[string]string{"type.yaml": "apiVersion: scheduler.kalypso.io/v1alpha1\n" +
+				"kind: ClusterType\nmetadata: {name: summit, labels: {region: " + region + "}}\nspec: {reconciler: a, namespaceService: b, configType: c}\n"})},
+			{Kind: model.Env, Name: "dev", Files: treeOf(t, map[string]string{"broken.yaml": "kind: [\n"})},
+		}
+	}
+	first, problems := parser.Parse("dev", layers("north")...)
+	again, same := parser.Parse("dev", layers("north")...)
+	if first != again || len(problems) == 0 || !cmp.Equal(problems, same) {
+		t.Errorf("layers that have not changed give another model, or other problems: %v and then %v", problems, same)
+	}
+	for _, env := range []string{"dev", "prod", "dev"} {
+		for _, region := range []string{"south", "north"} {
+			wanted, wantedProblems := model.Parse(env, layers(region)...)
+			got, gotProblems := parser.Parse(env, layers(region)...)
+			if diff := cmp.Diff(textOf(wanted), textOf(got)) + cmp.Diff(wantedProblems, gotProblems); diff != "" {
+				t.Errorf("%s, %s: the parser remembers another model (-want +got):\n%s", env, region, diff)
+			}
+		}
+	}
+}
+
 func treeOf(t testing.TB, files map[string]string) tree.Tree {
 	t.Helper()
 	var b tree.Builder

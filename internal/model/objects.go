@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -73,7 +74,7 @@ func emptyName(n *yaml.Node) *yaml.Node {
 func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
 	o := Object{Kind: kind, Name: meta.Name, Pos: d.pos(n), Labels: map[string]string{}, Annotations: map[string]string{}}
 	if meta.Name != "" {
-		if err := checkName(meta.Name); err != nil {
+		if err := kubename.Check(meta.Name); err != nil {
 			d.addf(n, "", "%v", err)
 		}
 	} else if key := emptyName(n); key != nil {
@@ -85,7 +86,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 		if isTemplate(label.Text) {
 			continue
 		}
-		for _, err := range []error{checkLabelKey(key), checkLabelValue(label.Text)} {
+		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(label.Text)} {
 			if err != nil {
 				d.problems.Addf(r.at(label.Line), d.subject, labelHint, "%v", err)
 			}
@@ -145,7 +146,7 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 		c.policies = append(c.policies, r.policy(o, s, d, n))
 	case "WorkloadRegistration":
 		o, s, _ := read[workloadRegistrationSpec](r, n, kind, d)
-		if err := checkLabelValue(s.Workspace); err != nil {
+		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
 			d.addf(n, "", "spec.workspace becomes a label, and %v", err)
 		}
 		r.checkPath(o, s.Workload)
@@ -173,8 +174,8 @@ func (r *reader) checkPath(o Object, s repoSpec) {
 // checkLength reports a name that Kalypso, and so its users' templates, turn into
 // a label value.
 func (r *reader) checkLength(o Object, why, name string) {
-	if len(name) > maxLabel {
-		r.out.problems.Addf(o.Pos, o.Subject(), "", "%s: %q is %d characters long, and %d is the limit", why, name, len(name), maxLabel)
+	if len(name) > kubename.MaxLabel {
+		r.out.problems.Addf(o.Pos, o.Subject(), "", "%s: %q is %d characters long, and %d is the limit", why, name, len(name), kubename.MaxLabel)
 	}
 }
 
@@ -263,7 +264,7 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 	}
 	config := &Config{Object: o, Platform: platform, App: app}
 	for _, key := range sortedKeys(b.Data) {
-		if !isDataKey(key) {
+		if !kubename.IsDataKey(key) {
 			r.out.problems.Addf(r.at(b.Data[key].Line), o.Subject(), "",
 				"%q cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.'", key)
 		}

@@ -19,11 +19,20 @@ import (
 )
 
 // Parser reads layers and remembers what it read last of each: a file that has not
-// changed is parsed once, and a folder that has not changed is not looked into. It
+// changed is parsed once, a folder that has not changed is not looked into, and layers of
+// which none has changed give the model that they gave, which must not be changed. It
 // may be used concurrently.
 type Parser struct {
 	mu     sync.Mutex
 	layers map[layerKey]*layerMemory
+	models map[string]linked // by environment
+}
+
+// linked is a model, and what it was made of.
+type linked struct {
+	of       []*content
+	model    *Model
+	problems problem.List
 }
 
 // layerKey tells layers apart.
@@ -56,7 +65,9 @@ func (r *reading) still(id, root tree.ID) bool {
 }
 
 // NewParser gives a Parser that remembers nothing yet.
-func NewParser() *Parser { return &Parser{layers: map[layerKey]*layerMemory{}} }
+func NewParser() *Parser {
+	return &Parser{layers: map[layerKey]*layerMemory{}, models: map[string]linked{}}
+}
 
 // Found is what a layer says about where other layers are.
 type Found struct {
@@ -76,12 +87,25 @@ func (p *Parser) Scan(env string, l Layer) Found {
 
 // Parse gives the model of environment env; see the function [Parse].
 func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
-	all := &content{}
+	all, of := &content{}, make([]*content, 0, len(layers))
 	for _, l := range layers {
-		all.add(p.layer(env, l))
+		of = append(of, p.layer(env, l))
 	}
-	m := link(env, all)
-	return m, all.problems.Sorted()
+	p.mu.Lock()
+	last := p.models[env]
+	p.mu.Unlock()
+	if last.model != nil && slices.Equal(last.of, of) {
+		return last.model, last.problems
+	}
+	for _, c := range of {
+		all.add(c)
+	}
+	m := link(env, all) // it adds to the problems
+	problems := all.problems.Sorted()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.models[env] = linked{of, m, problems}
+	return m, problems
 }
 
 // content is what one or more files hold.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/kubename"
 )
 
 // Selector is a Kubernetes label selector. The zero Selector selects everything.
@@ -111,11 +113,11 @@ func (spec selectorSpec) selector() (Selector, []error) {
 	}
 	slices.SortFunc(s.Requirements, func(a, b Requirement) int { return strings.Compare(a.String(), b.String()) })
 	for _, r := range s.Requirements {
-		if err := checkLabelKey(r.Key); err != nil {
+		if err := kubename.CheckLabelKey(r.Key); err != nil {
 			errs = append(errs, err)
 		}
 		for _, v := range r.Values {
-			if err := checkLabelValue(v); err != nil {
+			if err := kubename.CheckLabelValue(v); err != nil {
 				errs = append(errs, err)
 			}
 		}

@@ -52,6 +52,14 @@ type Cache struct {
 	labels    digested[model.ClusterType]
 	rows      map[string]*row // by cluster type
 	rendered  atomic.Int64
+	last      rendering
+}
+
+// rendering is what came of a model.
+type rendering struct {
+	model    *model.Model
+	tree     tree.Tree
+	problems problem.List
 }
 
 // compiled is a template that is ready, with the problems found on the way.
@@ -80,7 +88,15 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
 	}
-	p := newPass(m, c)
+	if c.last.model != m {
+		t, problems := newPass(m, c).environment()
+		c.last = rendering{m, t, problems}
+	}
+	return c.last.tree, c.last.problems
+}
+
+func (p *pass) environment() (tree.Tree, problem.List) {
+	m, c := p.model, p.cache
 	p.checkUse()
 	rows, texts := p.rows()
 	problems := p.problems()

@@ -101,6 +101,11 @@ func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size) {
 			t.Fatalf("%+v, edit %d (%s): the cache gives %s, a full render %s", size, n, edit, cached.ID(), full.ID())
 		}
 		if n%contentsEach == 0 {
+			rendered := cache.Rendered()
+			cached, _ = output.Environment(m, cache) // nothing has changed
+			if cached.ID() != full.ID() || cache.Rendered() != rendered {
+				t.Fatalf("%+v, edit %d (%s): again it is %s, and not %s", size, n, edit, cached.ID(), full.ID())
+			}
 			checkContents(t, cached)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -92,7 +93,7 @@ func (s *Source) readEphemerals(ctx context.Context, lasting []*model.Environmen
 		name := strings.TrimPrefix(branch, EphemeralBranches)
 		pos := problem.Pos{Layer: branch, File: EphemeralFile}
 		taken := slices.IndexFunc(lasting, func(e *model.Environment) bool { return e.Name == name })
-		if !IsLabel(name) {
+		if !kubename.IsDNSLabel(name) {
 			all.problems.Addf(pos, "Ephemeral/"+name, "lower case letters, digits and hyphens, at most 63; rename the branch", "%q cannot be the name of an environment", name)
 			continue
 		}
@@ -262,11 +263,4 @@ func (r *reading) astray(layer model.Layer) {
 		r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
 			"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)
 	}
-}
-
-// IsLabel reports whether a text is a DNS label: it can be part of the names of
-// branches, folders and namespaces.
-func IsLabel(text string) bool {
-	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
-	return text != "" && len(text) <= 63 && !strings.ContainsFunc(text, other) && strings.Trim(text, "-") == text
 }

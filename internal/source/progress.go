@@ -151,7 +151,7 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 		return b, err
 	}
 	b.When = info.When
-	files, err := s.folderOf(commitFolder{repo, b.Head, b.Folder})
+	files, err := s.folderOf(repo, b.Head, b.Folder)
 	if err != nil {
 		return b, err
 	}
@@ -160,7 +160,7 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	if main := mainOf(found.BaseRepos); main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
-	own, err := ownFiles(b, files)
+	own, err := s.remembered(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
 	if err != nil {
 		return b, err
 	}

@@ -282,7 +282,7 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 // it is the root.
 func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.folderOf(commitFolder{repo, commit, clean})
+	files, err := r.folderOf(repo, commit, clean)
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,22 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 }
 
 // folderOf reads a folder of a commit as Flux would load it.
-func (s *Source) folderOf(f commitFolder) (tree.Tree, error) {
+func (s *Source) folderOf(repo *git.Repository, commit, sub string) (tree.Tree, error) {
+	return s.remembered(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
+		t, err := repo.Tree(commit)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		t, err = repo.Load(t, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		return repo.Load(Filter(t).Sub(sub), wanted)
+	})
+}
+
+// remembered gives what is known of a folder of a commit, or reads it.
+func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
 	s.mu.Lock()
 	known, ok := s.folders[f]
 	if !ok {
@@ -312,15 +327,7 @@ func (s *Source) folderOf(f commitFolder) (tree.Tree, error) {
 	if ok {
 		return known, nil
 	}
-	t, err := f.repo.Tree(f.commit)
-	if err != nil {
-		return tree.Tree{}, err
-	}
-	t, err = f.repo.Load(t, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
-	if err != nil {
-		return tree.Tree{}, err
-	}
-	t, err = f.repo.Load(Filter(t).Sub(f.sub), wanted)
+	t, err := read()
 	if err != nil {
 		return tree.Tree{}, err
 	}

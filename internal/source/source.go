@@ -108,6 +108,7 @@ type environments struct {
 type commitFolder struct {
 	repo        *git.Repository
 	commit, sub string
+	promotion   bool // what of it has to do with promotion, and not what Flux would load
 }
 
 // Open makes a Source. A remote control plane is fetched.

@@ -1,0 +1,102 @@
+// Package kubename is about what Kubernetes takes as names and labels.
+//
+// What the package keeps true: what it lets pass, an API server takes, as RFC 1123 and
+// apimachinery's validation have it. The checks are loops rather than regular expressions:
+// they run for every label of every target of every model.
+package kubename
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// MaxLabel is the longest label value, and the longest name of a namespace, in bytes.
+	MaxLabel = 63
+	// maxName is the longest name of most objects, and the longest key of a ConfigMap.
+	maxName = 253
+)
+
+// Check says why an object cannot have this name (DNS subdomain, RFC 1123).
+func Check(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("the name is %d characters long; %d is the limit", len(name), maxName)
+	}
+	if !isSubdomain(name) {
+		return fmt.Errorf("%q cannot be a name: lower case letters, digits, '-' and '.', with a letter or digit at both ends", name)
+	}
+	return nil
+}
+
+// CheckLabelKey says why a label cannot have this key.
+func CheckLabelKey(key string) error {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		prefix, name = "", key
+	}
+	if prefixed && (len(prefix) > maxName || !isSubdomain(prefix)) {
+		return fmt.Errorf("%q cannot be the key of a label: the part before '/' is not a DNS name", key)
+	}
+	if name == "" || CheckLabelValue(name) != nil {
+		return fmt.Errorf("%q cannot be the key of a label", key)
+	}
+	return nil
+}
+
+// CheckLabelValue says why a label cannot have this value.
+func CheckLabelValue(value string) error {
+	if len(value) > MaxLabel {
+		return fmt.Errorf("%q cannot be the value of a label: it is %d characters long, and %d is the limit", value, len(value), MaxLabel)
+	}
+	if !isWord(value, "-_.") {
+		return fmt.Errorf("%q cannot be the value of a label: letters, digits, '-', '_' and '.', with a letter or digit at both ends", value)
+	}
+	return nil
+}
+
+// IsDataKey reports whether a ConfigMap can have the key.
+func IsDataKey(key string) bool {
+	for i := range len(key) {
+		if !isAlphanumeric(key[i]) && strings.IndexByte("-._", key[i]) < 0 {
+			return false
+		}
+	}
+	return key != "" && key != "." && !strings.HasPrefix(key, "..") && len(key) <= maxName
+}
+
+// IsDNSLabel reports whether a text is a DNS label: it can be part of the names of
+// branches, folders and namespaces.
+func IsDNSLabel(text string) bool {
+	return len(text) <= MaxLabel && isLabel(text)
+}
+
+// isLabel is IsDNSLabel, however long the text is.
+func isLabel(text string) bool {
+	return text != "" && isWord(text, "-") && strings.ToLower(text) == text
+}
+
+// isSubdomain reports whether a name is DNS labels with dots between them.
+func isSubdomain(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
+		if !isLabel(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isWord reports whether a text is empty, or letters, digits and the others, with
+// a letter or digit at both ends.
+func isWord(text, others string) bool {
+	for i := range len(text) {
+		end := i == 0 || i == len(text)-1
+		if !isAlphanumeric(text[i]) && (end || strings.IndexByte(others, text[i]) < 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'
+}
