@@ -266,7 +266,7 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 	for _, key := range sortedKeys(b.Data) {
 		if !kubename.IsDataKey(key) {
 			r.out.problems.Addf(r.at(b.Data[key].Line), o.Subject(), "",
-				"%q cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.'", key)
+				"%q cannot be a key of a ConfigMap: at most 253 letters, digits, '-', '_' and '.', without '..' at the beginning", key)
 		}
 		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.at(b.Data[key].Line)})
 	}
