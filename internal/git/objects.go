@@ -69,7 +69,11 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 			return tree.Tree{}, 0, fmt.Errorf("there are more than %d files", maxFiles)
 		}
 	}
-	read := tree.FromEntries(entries)
+	var stored tree.Tree
+	if f.Ordinary {
+		stored = tree.Encoded(tree.ID(id), f.Text, func(e tree.Entry) tree.Entry { return e })
+	}
+	read := stored.With(entries)
 	r.folders[tree.ID(id)] = counted{read, files}
 	return read, files, nil
 }
@@ -119,8 +123,10 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 		if e.Mode == tree.ModeSubmodule {
 			continue
 		}
-		if known, ok := r.store.Known(e.ID); ok && want(prefix+e.Name, int64(len(known))) {
-			e.Data = known
+		if known, ok := r.store.Known(e.ID); ok {
+			if want(prefix+e.Name, int64(len(known))) {
+				e.Data = known
+			}
 			continue
 		}
 		size, err := r.store.EncodedObjectSize(plumbing.Hash(e.ID))
@@ -135,7 +141,7 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 		}
 		r.store.Keep(e.ID, e.Data)
 	}
-	return tree.FromEntries(entries), nil
+	return t.With(entries), nil
 }
 
 // content gives that of a file of at most so many bytes, or else [pack.ErrLarge].

@@ -45,7 +45,7 @@ type composed struct {
 // no longer rendered go, those that are rendered are exactly that, and everything
 // else stays byte for byte.
 func compose(now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
-	now = tree.FromEntries(now.Entries()) // read once
+	now = now.Opened() // read once
 	owned, adoption, err := ownedFolders(now, written.Environment, rendered)
 	if err != nil {
 		return composed{}, err
@@ -85,7 +85,25 @@ func compose(now tree.Tree, written Written, rendered tree.Tree) (composed, erro
 		return composed{}, err
 	}
 	whole := put(tree.FromEntries(entries), RecordFile, text)
-	return composed{whole, tree.Equal(bare(now), bare(whole)), promotes, tree.FromEntries(before), adoption}, nil
+	return composed{whole, sameBut("", now, whole, RecordFile, output.TrackingFile), promotes, tree.FromEntries(before), adoption}, nil
+}
+
+// sameBut reports whether two folders differ in nothing, or in some of these files. What is
+// in a folder is looked at only where one of them is.
+func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
+	for old, next := range tree.Pairs(a, b) {
+		path := prefix + max(old.Name, next.Name)
+		if slices.Contains(files, path) && !old.IsDir() && !next.IsDir() {
+			continue
+		}
+		path += "/"
+		holds := func(file string) bool { return strings.HasPrefix(file, path) }
+		folders := old.IsDir() || next.IsDir()
+		if !folders || !slices.ContainsFunc(files, holds) || !sameBut(path, old.Tree(), next.Tree(), files...) {
+			return false
+		}
+	}
+	return true
 }
 
 func byName(t tree.Tree) map[string]tree.Entry {

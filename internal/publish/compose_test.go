@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -157,4 +158,50 @@ func TestComposeIsBlockedByWhatIsNoFolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestSameBut compares two folders as they are with what is left of them without the files
+// that mean nothing.
+func TestSameBut(t *testing.T) {
+	paths := []string{RecordFile, output.TrackingFile, ".fairlead/other", ".github/tracking/other", ".github/w.yml", "east/a", "east"}
+	random := rand.New(rand.NewPCG(1, 2))
+	folder := func() tree.Tree {
+		files := map[string][]byte{}
+		for _, p := range paths {
+			if version := random.IntN(3); version > 0 && random.IntN(3) > 0 {
+				files[p] = fmt.Appendf(nil, "%d", version)
+			}
+		}
+		if random.IntN(2) > 0 {
+			delete(files, "east")
+		} else {
+			delete(files, "east/a")
+		}
+		all, err := tree.FromFiles(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	same := 0
+	for range 20_000 {
+		a, b := folder(), folder()
+		got, want := sameBut("", a, b, RecordFile, output.TrackingFile), tree.Equal(bare(a), bare(b))
+		if got != want {
+			t.Fatalf("it is %t that these are the same:\n%s\nand\n%s", got, listed(a), listed(b))
+		}
+		if got && !tree.Equal(a, b) {
+			same++
+		}
+	}
+	if same == 0 {
+		t.Error("no two folders were the same but for those files")
+	}
+}
+
+func listed(all tree.Tree) (text string) {
+	for path, data := range all.All() {
+		text += fmt.Sprintf("%s: %s\n", path, data)
+	}
+	return text
 }

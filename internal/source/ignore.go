@@ -29,10 +29,12 @@ func Filter(t tree.Tree) tree.Tree {
 		p, _ := parsePattern(line, "")
 		patterns = append(patterns, p)
 	}
-	return filter("", t, patterns)
+	return filter("", t, patterns, -1)
 }
 
-func filter(dir string, t tree.Tree, patterns []pattern) tree.Tree {
+// filter leaves files out below a folder. above is the place of the last pattern that
+// matches the folder, or one that it is in; -1 for none.
+func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 	entries := t.Entries()
 	for _, e := range entries {
 		if e.Name == ignoreFile && !e.IsDir() {
@@ -42,14 +44,15 @@ func filter(dir string, t tree.Tree, patterns []pattern) tree.Tree {
 	kept := make([]tree.Entry, 0, len(entries))
 	for _, e := range entries {
 		full := path.Join(dir, e.Name)
+		last := max(above, lastMatch(full, e.IsDir(), patterns))
 		switch {
 		case e.IsDir():
-			kept = append(kept, tree.Dir(e.Name, filter(full, e.Tree(), patterns)))
-		case !ignored(full, patterns):
+			kept = append(kept, tree.Dir(e.Name, filter(full, e.Tree(), patterns, last)))
+		case last < 0 || patterns[last].include:
 			kept = append(kept, e)
 		}
 	}
-	return tree.FromEntries(kept)
+	return t.With(kept)
 }
 
 // appendPatterns never changes the patterns of the folder above.
@@ -63,15 +66,17 @@ func appendPatterns(patterns []pattern, text, dir string) []pattern {
 	return patterns
 }
 
-// ignored reports whether the last pattern that matches a file, or a folder that
-// it is in, leaves it out.
-func ignored(file string, patterns []pattern) bool {
+// lastMatch gives the place of the last pattern that matches a file or folder itself; -1 for
+// none. All of them count for the folder that it is in.
+func lastMatch(full string, isFolder bool, patterns []pattern) int {
+	base := path.Base(full)
 	for i := len(patterns) - 1; i >= 0; i-- {
-		if patterns[i].matches(file) {
-			return !patterns[i].include
+		p := &patterns[i]
+		if (isFolder || !p.folders) && p.is(full[len(p.dir):], base) {
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // pattern is one line of a .sourceignore file.
@@ -166,25 +171,10 @@ func characterClass(glob string) (expression string, length int) {
 	return "[" + strings.ReplaceAll(class, `\`, `\\`) + "]", end + 2
 }
 
-// matches reports whether the pattern matches a file, or a folder above it.
-func (p pattern) matches(file string) bool {
-	rel, ok := strings.CutPrefix(file, p.dir)
-	if !ok {
-		return false
-	}
-	for i := 0; i < len(rel); i++ {
-		if rel[i] == '/' && p.is(rel[:i]) {
-			return true
-		}
-	}
-	return !p.folders && p.is(rel)
-}
-
-// is reports whether the pattern is for a path.
-func (p pattern) is(path string) bool {
+// is reports whether the pattern is for a path, which ends in base.
+func (p *pattern) is(path, base string) bool {
 	if p.path != nil {
 		return p.path.MatchString(path)
 	}
-	base := path[strings.LastIndexByte(path, '/')+1:]
 	return base == p.name || p.name == "" && strings.HasSuffix(base, p.ending)
 }

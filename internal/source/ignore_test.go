@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,4 +97,21 @@ func mustTree(t *testing.T, path string) tree.Tree {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// TestIgnores: what is said of single files is what is left out of a folder.
+func TestIgnores(t *testing.T) {
+	const patterns = "dir/\n!dir/keep\n*.tmp\n!a.tmp\n/top\nx/**/z\n[a-c]1\n"
+	paths := "dir/a dir/keep x/dir y/a.tmp b.tmp top x/top x/y/z/w x/z a1/b d1"
+	ignores := source.Ignores(patterns)
+	var left []string
+	for path := range strings.FieldsSeq(paths) {
+		if !ignores(path) {
+			left = append(left, path)
+		}
+	}
+	slices.Sort(left)
+	if got, want := strings.Join(left, " "), filtered(t, paths, map[string]string{".sourceignore": patterns}); got != want {
+		t.Errorf("left are %q, and of the folder %q", got, want)
+	}
 }

@@ -5,5 +5,13 @@ package source
 // from the folder that the patterns are of.
 func Ignores(patterns string) func(file string) bool {
 	read := appendPatterns(nil, patterns, "")
-	return func(file string) bool { return ignored(file, read) }
+	return func(file string) bool {
+		last := lastMatch(file, false, read)
+		for i, c := range file {
+			if c == '/' {
+				last = max(last, lastMatch(file[:i], true, read))
+			}
+		}
+		return last >= 0 && !read[last].include
+	}
 }

@@ -161,6 +161,35 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestWith gives a tree other entries: its own with more content, fewer, others, and its own
+// in another order.
+func TestWith(t *testing.T) {
+	whole := fromFiles(t, map[string]string{"a": "1", "b/c": "2", "d": "3"})
+	bare := slices.Clone(whole.Entries())
+	for i := range bare {
+		bare[i].Data = nil
+	}
+	without := tree.FromEntries(bare)
+	loaded := without.With(whole.Entries())
+	if e, _ := loaded.Lookup("a"); !tree.Equal(loaded, whole) || string(e.Data) != "1" {
+		t.Errorf("it is %s with %q in a, want %s", loaded.ID(), e.Data, whole.ID())
+	}
+	reversed := slices.Clone(whole.Entries())
+	slices.Reverse(reversed)
+	if again := whole.With(reversed); !tree.Equal(again, whole) || again.Entries()[0].Name != "a" {
+		t.Errorf("in another order it is %s, and begins with %s", again.ID(), again.Entries()[0].Name)
+	}
+	for name, entries := range map[string][]tree.Entry{
+		"fewer": whole.Entries()[:2], "none": nil, "another name": append(slices.Clone(whole.Entries()[:2]), tree.File("e", []byte("3"))),
+		"another content": append(slices.Clone(whole.Entries()[:2]), tree.File("d", []byte("4"))),
+		"another mode":    append(slices.Clone(whole.Entries()[:2]), tree.Link("d", "3")),
+	} {
+		if got, want := whole.With(entries), tree.FromEntries(slices.Clone(entries)); !tree.Equal(got, want) {
+			t.Errorf("%s: it is %s, want %s", name, got.ID(), want.ID())
+		}
+	}
+}
+
 // TestLazy checks that equal subtrees are never looked into.
 func TestLazy(t *testing.T) {
 	sub := fromFiles(t, map[string]string{"f": "text"})

@@ -75,6 +75,9 @@ func (f *Folder) check() error {
 		last, rest = e, more
 	}
 	f.Large = n > maxSmall && files <= n/maxSmall
+	if ordered && (files == 0 || files == n) {
+		return nil
+	}
 	return f.checkTwice(ordered)
 }
 

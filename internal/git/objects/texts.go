@@ -4,11 +4,11 @@ import "github.com/fairlead-io/fairlead/internal/tree"
 
 // maxTexts bounds the content of files that is kept from one look to the next, in bytes:
 // most files are the same.
-const maxTexts = 4 << 20
+const maxTexts = 16 << 20
 
 // Keep has the content of a file be known, unless it is large.
 func (s *Store) Keep(id tree.ID, data []byte) {
-	if len(data) > maxTexts/16 {
+	if len(data) > maxTexts/64 {
 		return
 	}
 	if s.textBytes += len(data); s.texts == nil || s.textBytes > maxTexts {
