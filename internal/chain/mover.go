@@ -30,12 +30,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
-// Options are what a Mover needs. All must be there but Metrics and Inbox.
+// Options are what a Mover needs. All must be there but Metrics, Records and Inbox.
 type Options struct {
 	Settings *config.Settings
 	Remotes  *remotes.Set
@@ -51,6 +52,8 @@ type Options struct {
 	// Moved is told the repository of an environment's branch that was given another
 	// commit, by its normalized URL.
 	Moved func(repo string)
+	// Records are those of outputs; nil to read each anew.
+	Records *publish.Records
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox *observe.Inbox
 }

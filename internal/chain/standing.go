@@ -283,7 +283,7 @@ func (m *Mover) findOutput(s *standing) error {
 		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
 	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
-	holds, err := outputNames(repo, head, record, s.spec.Name, s.stage.Commit)
+	holds, err := m.outputNames(repo, head, record, s.spec.Name, s.stage.Commit)
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (m *Mover) findOutput(s *standing) error {
 
 // outputNames reports whether the record in an output says that it was made from a
 // commit of the base.
-func outputNames(repo *git.Repository, head, record, environment, commit string) (bool, error) {
+func (m *Mover) outputNames(repo *git.Repository, head, record, environment, commit string) (bool, error) {
 	view, err := repo.View(head)
 	if err != nil {
 		return false, err
@@ -313,7 +313,7 @@ func outputNames(repo *git.Repository, head, record, environment, commit string)
 	if err := view.Err(); err != nil || !ok || e.IsDir() {
 		return false, err
 	}
-	r, err := publish.ReadRecord(e.Data)
+	r, err := m.Records.Read(e)
 	if err != nil { // somebody has edited it; publishing says so
 		return false, nil
 	}

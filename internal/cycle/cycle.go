@@ -37,6 +37,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/observe"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -88,6 +89,7 @@ type Loop struct {
 	number       int64
 	next         time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
+	records      publish.Records
 	undone       bool // something must be tried again though no reference moves
 	worked       bool // since memory was last given back, something has moved
 	opened       bool
@@ -129,7 +131,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	})
 	l.chain = chain.New(chain.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random,
-		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Inbox: o.Inbox,
+		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
 	})
 	return l, nil
 }

@@ -275,7 +275,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	}
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f),
+		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f), Records: &l.records,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]),

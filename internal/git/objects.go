@@ -96,8 +96,8 @@ func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
-// Load gives the same tree with the content of the files for which want says so;
-// size is in bytes.
+// Load gives the same tree with the content of the files for which want says so; size is in
+// bytes. A file that is not wanted if it is empty is not looked at.
 func (r *Repository) Load(t tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) b
 			*e = tree.Dir(e.Name, sub)
 			continue
 		}
-		if e.Mode == tree.ModeSubmodule {
+		if e.Mode == tree.ModeSubmodule || !want(prefix+e.Name, 0) {
 			continue
 		}
 		if known, ok := r.store.Known(e.ID); ok {

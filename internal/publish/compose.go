@@ -44,9 +44,9 @@ type composed struct {
 // compose puts what was rendered among what is there. Folders of our record that are
 // no longer rendered go, those that are rendered are exactly that, and everything
 // else stays byte for byte.
-func compose(now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
+func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
 	now = now.Opened() // read once
-	owned, adoption, err := ownedFolders(now, written.Environment, rendered)
+	owned, adoption, err := ownedFolders(records, now, written.Environment, rendered)
 	if err != nil {
 		return composed{}, err
 	}
@@ -84,7 +84,7 @@ func compose(now tree.Tree, written Written, rendered tree.Tree) (composed, erro
 	if err != nil {
 		return composed{}, err
 	}
-	whole := put(tree.FromEntries(entries), RecordFile, text)
+	whole := tree.FromEntries(with(entries, RecordFile, text))
 	return composed{whole, sameBut("", now, whole, RecordFile, output.TrackingFile), promotes, tree.FromEntries(before), adoption}, nil
 }
 
@@ -178,8 +178,8 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 }
 
 // ownedFolders gives the folders that are ours to replace or remove.
-func ownedFolders(now tree.Tree, environment string, rendered tree.Tree) (map[string]bool, Adoption, error) {
-	owned, err := recorded(now, environment)
+func ownedFolders(records *Records, now tree.Tree, environment string, rendered tree.Tree) (map[string]bool, Adoption, error) {
+	owned, err := recorded(records, now, environment)
 	if err != nil {
 		return nil, Adoption{}, err
 	}
@@ -201,13 +201,13 @@ func ownedFolders(now tree.Tree, environment string, rendered tree.Tree) (map[st
 }
 
 // recorded gives the folders that the record says are ours; none without one.
-func recorded(now tree.Tree, environment string) (map[string]bool, error) {
+func recorded(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
 	owned := map[string]bool{}
 	e, ok := now.Lookup(RecordFile)
 	if !ok || e.IsDir() {
 		return owned, nil
 	}
-	r, err := ReadRecord(e.Data)
+	r, err := records.Read(e)
 	if err != nil {
 		return nil, blocked("restore it from an older commit", "%s", err)
 	}
@@ -260,6 +260,18 @@ func put(t tree.Tree, file string, data []byte) tree.Tree {
 		entries = append(entries, tree.File(name, data))
 	}
 	return replaceFolder(t, folder, tree.FromEntries(entries))
+}
+
+// with gives the entries of a folder that has a file in a folder in it, in which there is
+// a folder or nothing.
+func with(entries []tree.Entry, file string, data []byte) []tree.Entry {
+	folder, below, _ := strings.Cut(file, "/")
+	i := slices.IndexFunc(entries, func(e tree.Entry) bool { return e.Name == folder })
+	if i < 0 {
+		return append(entries, tree.Dir(folder, put(tree.Tree{}, below, data)))
+	}
+	entries[i] = tree.Dir(folder, put(entries[i].Tree(), below, data))
+	return entries
 }
 
 func without(t tree.Tree, name string) []tree.Entry {

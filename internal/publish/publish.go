@@ -57,6 +57,8 @@ type Options struct {
 	Committer forge.Committer
 	Create    bool // a branch that does not exist
 	Write     bool // or else only say what would be done
+	// Records are those of outputs; nil to read each anew.
+	Records *Records
 	// Step is told before each thing that changes the world; nil for nobody. Tests
 	// end the process there.
 	Step func(what string)
@@ -190,7 +192,7 @@ func (w *work) compose() (err error) {
 	if err = checkFolder(w.whole.Tree, folder); err == nil {
 		w.p.Rendered = opened(w.p.Rendered, w.whole.Tree.Sub(folder))
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
-		w.next, err = compose(w.whole.Tree.Sub(folder), written, w.p.Rendered)
+		w.next, err = compose(w.Records, w.whole.Tree.Sub(folder), written, w.p.Rendered)
 	}
 	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
 		return failed

@@ -2,11 +2,13 @@ package publish
 
 import (
 	"fmt"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // RecordFile says, in a folder that Fairlead has written, what it owns there.
@@ -70,5 +72,37 @@ func ReadRecord(data []byte) (Record, error) {
 	if known := NewRecord(); r.APIVersion != known.APIVersion || r.Kind != known.Kind {
 		return Record{}, fmt.Errorf("read %s: it is not of apiVersion %s and kind %s", RecordFile, known.APIVersion, known.Kind)
 	}
+	return r, nil
+}
+
+// Records remembers the records that were read last: that of a large fleet takes
+// milliseconds. It may be used concurrently, and the zero value is ready to use; nil
+// remembers nothing.
+type Records struct {
+	mu    sync.Mutex
+	known map[tree.ID]Record
+}
+
+// maxRecords bounds what is remembered: a record has the names of all cluster types.
+const maxRecords = 32
+
+// Read reads the record in a file. It must not be changed.
+func (m *Records) Read(file tree.Entry) (Record, error) {
+	if m == nil {
+		return ReadRecord(file.Data)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, ok := m.known[file.ID]; ok {
+		return r, nil
+	}
+	r, err := ReadRecord(file.Data)
+	if err != nil {
+		return Record{}, err
+	}
+	if m.known == nil || len(m.known) >= maxRecords {
+		m.known = map[tree.ID]Record{}
+	}
+	m.known[file.ID] = r
 	return r, nil
 }

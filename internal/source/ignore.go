@@ -43,11 +43,10 @@ func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 	}
 	kept := make([]tree.Entry, 0, len(entries))
 	for _, e := range entries {
-		full := path.Join(dir, e.Name)
-		last := max(above, lastMatch(full, e.IsDir(), patterns))
+		last := max(above, lastMatch(dir, e.Name, e.IsDir(), patterns))
 		switch {
 		case e.IsDir():
-			kept = append(kept, tree.Dir(e.Name, filter(full, e.Tree(), patterns, last)))
+			kept = append(kept, tree.Dir(e.Name, filter(path.Join(dir, e.Name), e.Tree(), patterns, last)))
 		case last < 0 || patterns[last].include:
 			kept = append(kept, e)
 		}
@@ -66,13 +65,12 @@ func appendPatterns(patterns []pattern, text, dir string) []pattern {
 	return patterns
 }
 
-// lastMatch gives the place of the last pattern that matches a file or folder itself; -1 for
-// none. All of them count for the folder that it is in.
-func lastMatch(full string, isFolder bool, patterns []pattern) int {
-	base := path.Base(full)
+// lastMatch gives the place of the last pattern that matches a file or folder itself, by the
+// folder that it is in and its name; -1 for none. All of them count for that folder.
+func lastMatch(dir, name string, isFolder bool, patterns []pattern) int {
 	for i := len(patterns) - 1; i >= 0; i-- {
 		p := &patterns[i]
-		if (isFolder || !p.folders) && p.is(full[len(p.dir):], base) {
+		if (isFolder || !p.folders) && p.is(dir, name) {
 			return i
 		}
 	}
@@ -171,10 +169,10 @@ func characterClass(glob string) (expression string, length int) {
 	return "[" + strings.ReplaceAll(class, `\`, `\\`) + "]", end + 2
 }
 
-// is reports whether the pattern is for a path, which ends in base.
-func (p *pattern) is(path, base string) bool {
+// is reports whether the pattern is for a name in a folder, which it counts for.
+func (p *pattern) is(dir, name string) bool {
 	if p.path != nil {
-		return p.path.MatchString(path)
+		return p.path.MatchString(path.Join(dir, name)[len(p.dir):])
 	}
-	return base == p.name || p.name == "" && strings.HasSuffix(base, p.ending)
+	return name == p.name || p.name == "" && strings.HasSuffix(name, p.ending)
 }

@@ -1,17 +1,20 @@
 package source
 
+import "path"
+
 // Ignores reads patterns in the syntax of .gitignore, and gives what reports whether the
 // last one that matches a file, or a folder that it is in, is for it. Files are named
 // from the folder that the patterns are of.
 func Ignores(patterns string) func(file string) bool {
 	read := appendPatterns(nil, patterns, "")
 	return func(file string) bool {
-		last := lastMatch(file, false, read)
+		last := -1
 		for i, c := range file {
 			if c == '/' {
-				last = max(last, lastMatch(file[:i], true, read))
+				last = max(last, lastMatch(path.Dir(file[:i]), path.Base(file[:i]), true, read))
 			}
 		}
+		last = max(last, lastMatch(path.Dir(file), path.Base(file), false, read))
 		return last >= 0 && !read[last].include
 	}
 }
