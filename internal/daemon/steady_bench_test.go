@@ -88,7 +88,7 @@ func BenchmarkEightEnvironments(b *testing.B) {
 	}
 }
 
-// changes is how many are measured: the kernel counts CPU time in hundredths of a second.
+// changes is how many are measured.
 const changes = 11
 
 func median(all []float64) float64 {

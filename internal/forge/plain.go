@@ -33,7 +33,7 @@ type Plain struct {
 
 // NewPlain makes a Plain. The author is whose name the documents' commits have.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
-	return &Plain{records{remote, author, now}}
+	return &Plain{records{remote: remote, author: author, now: now}}
 }
 
 // Name is "git".

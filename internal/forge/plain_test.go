@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forgetest"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/parallel"
 )
 
 func TestPlain(t *testing.T) {
@@ -64,6 +65,26 @@ func TestPlainStatusTimes(t *testing.T) {
 	w.Commit("of before")
 	w.Push("+HEAD:refs/fairlead/statuses/" + commit)
 	wantTimes("that say no time", "old success 00:00 a")
+}
+
+// TestPlainTogether sets the statuses of many environments at one commit at the same time.
+func TestPlainTogether(t *testing.T) {
+	s := gittest.Serve(t)
+	s.Create("gitops")
+	commit := forgetest.Brancher(t, s, "gitops")("out/dev")
+	ours, remote := plain(t, s, "Fairlead")
+	fetch(t, remote)
+	const environments = 16
+	parallel.Each(environments, make([]error, environments), func(i int, _ error) {
+		if err := ours.SetStatus(t.Context(), commit, forge.Status{Context: fmt.Sprintf("fairlead/%d", i), Outcome: forge.Success}); err != nil {
+			t.Error(err)
+		}
+	})
+	all, err := ours.Statuses(t.Context(), commit)
+	check(t, err)
+	if len(all) != environments {
+		t.Errorf("there are %d statuses, want %d", len(all), environments)
+	}
 }
 
 func plainSubject(t *testing.T) forgetest.Subject {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -17,6 +18,7 @@ import (
 // has the files of the document, on top of the one before it, so that who changed
 // what and when is in Git too.
 type records struct {
+	mu     sync.Mutex // one is written at a time: those that we write are in no race
 	remote *git.Remote
 	author git.Signature
 	now    func() time.Time
@@ -98,8 +100,10 @@ func number(ref, prefix string) int {
 	return n
 }
 
-// again does something until nobody else is faster.
+// again does something until nobody else is faster. It must not be called by what it does.
 func (s *records) again(ctx context.Context, do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var err error
 	for range maxAttempts {
 		if err = do(); !errors.Is(err, git.ErrStale) {
