@@ -68,6 +68,13 @@ func (r *Repository) close() error {
 	return r.store.Close()
 }
 
+// look has the references be read again.
+func (r *Repository) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store.ForgetReferences()
+}
+
 // broken says that an object could not be read that must be there.
 // A mirror is marked on disk too, for a program that ends after each round.
 func (r *Repository) broken(err error) error {

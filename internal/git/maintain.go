@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/fairlead-io/fairlead/internal/git/objects"
 	"github.com/fairlead-io/fairlead/internal/pack"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -55,18 +56,19 @@ func (r *Repository) repack(ctx context.Context) (err error) {
 	return r.store.Refresh()
 }
 
-// beside gives the packs as they are now, to be read beside r.
+// beside gives the packs as they are now, to be read beside r. The references are read
+// again too: what another process has brought must not seem to be unused.
 func (r *Repository) beside() (*pack.Stored, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.store.ForgetReferences()
 	if err := r.store.Refresh(); err != nil {
 		return nil, err
 	}
 	return r.store.Packs(), nil
 }
 
-// reachable marks everything that references lead to. It takes the lock for one object at
-// a time, so that others can read in between.
+// reachable marks everything that references lead to.
 func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
 	refs, err := r.Refs("")
 	if err != nil {
@@ -76,27 +78,10 @@ func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before b
 	for _, id := range refs {
 		next = append(next, plumbing.NewHash(id))
 	}
-	for len(next) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		id := next[len(next)-1]
-		next = next[:len(next)-1]
-		if mark(tree.ID(id)) {
-			continue
-		}
-		leads, blobs, err := r.leadsTo(id)
-		if err != nil {
-			return err
-		}
-		next = append(next, leads...)
-		for _, blob := range blobs {
-			mark(tree.ID(blob))
-		}
-	}
-	return nil
+	return objects.Reach(ctx, next, r.leadsTo, mark)
 }
 
+// leadsTo takes the lock for one object, so that others can read in between.
 func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

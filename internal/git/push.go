@@ -25,6 +25,8 @@ type RefUpdate struct {
 // Write puts new commits, and what they hold and the remote has not, into a pack.
 // The mirror must have been synced.
 func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
+	m.writing.Lock()
+	defer m.writing.Unlock()
 	pack, err := writePack(ctx, m.packDir(), commits)
 	if err != nil {
 		return nil, fmt.Errorf("write commits for %s: %w", m.shown, err)

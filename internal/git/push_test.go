@@ -292,6 +292,37 @@ func TestMaintain(t *testing.T) {
 	}
 }
 
+// TestMaintainBeside: what another process has brought and pointed a branch to since this
+// one looked is kept.
+func TestMaintainBeside(t *testing.T) {
+	server := gittest.Serve(t)
+	url := server.Create("cp")
+	dir := filepath.Join(t.TempDir(), "mirror")
+	in := func(o *git.RemoteOptions) { o.Dir = dir }
+	ours, theirs := remoteOf(t, url, in), remoteOf(t, url, in)
+	old := ""
+	for i := range 60 {
+		var err error
+		if old, err = push(t, ours, "ours", old, commitOf(treeOf(t, map[string]string{"f": fmt.Sprint(i)}))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ours.Mirror().Refs(""); err != nil {
+		t.Fatal(err)
+	}
+	brought, err := push(t, theirs, "theirs", "", commitOf(treeOf(t, map[string]string{"g": "theirs"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Maintain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "fsck", "--full", "--strict")
+	if _, err := ours.Mirror().Tree(brought); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestReferences compares the references of a mirror with those that Git sees in it, where
 // Git has packed some of them, and with those of the remote.
 func TestReferences(t *testing.T) {

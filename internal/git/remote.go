@@ -59,6 +59,8 @@ type Remote struct {
 	options RemoteOptions
 	shown   string // the URL, without a password
 
+	writing sync.Mutex // one pack at a time: each takes all processors that there are
+
 	mu     sync.Mutex // one exchange with the remote at a time
 	mirror *Repository
 	others string
@@ -266,6 +268,7 @@ func (m *Remote) open() error {
 		if _, err := os.Stat(filepath.Join(m.options.Dir, "HEAD")); err != nil || m.mirror.damaged.Load() {
 			return ErrDamaged
 		}
+		m.mirror.look()
 		m.equip()
 		return nil
 	}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -84,4 +85,28 @@ func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err err
 		}
 	}
 	return leads, blobs, nil
+}
+
+// Reach marks objects and all that they lead to; leads is [Store.LeadsTo]. What was marked
+// before is not looked into.
+func Reach(ctx context.Context, next []plumbing.Hash, leads func(plumbing.Hash) (leads, blobs []plumbing.Hash, err error), mark func(tree.ID) (before bool)) error {
+	for len(next) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		id := next[len(next)-1]
+		next = next[:len(next)-1]
+		if mark(tree.ID(id)) {
+			continue
+		}
+		more, blobs, err := leads(id)
+		if err != nil {
+			return err
+		}
+		next = append(next, more...)
+		for _, blob := range blobs {
+			mark(tree.ID(blob))
+		}
+	}
+	return nil
 }

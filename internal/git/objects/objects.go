@@ -83,6 +83,7 @@ type Store struct {
 	folderBytes int
 	texts       map[tree.ID][]byte // that are kept, and the size of that
 	textBytes   int
+	references  []*plumbing.Reference // of a mirror; nil if they are to be read
 }
 
 // IsMirror says that the store is that of the mirror in a folder: all that it has is in packs.

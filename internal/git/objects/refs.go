@@ -13,12 +13,37 @@ import (
 )
 
 // IterReferences gives the references; of a mirror not HEAD, nor others that point to
-// references. go-git needs some ten system calls for each, to follow links that a mirror
-// does not have.
+// references, and as they were when they were last read or written. go-git needs some ten
+// system calls for each, to follow links that a mirror does not have.
 func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 	if s.packs == nil {
 		return s.Storage.IterReferences()
 	}
+	if s.references == nil {
+		var err error
+		if s.references, err = s.readReferences(); err != nil {
+			return nil, err
+		}
+	}
+	return storer.NewReferenceSliceIter(s.references), nil
+}
+
+// ForgetReferences has the references be read again: another process may have moved them.
+func (s *Store) ForgetReferences() { s.references = nil }
+
+// SetReference writes a reference.
+func (s *Store) SetReference(ref *plumbing.Reference) error {
+	s.ForgetReferences()
+	return s.Storage.SetReference(ref)
+}
+
+// RemoveReference removes a reference.
+func (s *Store) RemoveReference(name plumbing.ReferenceName) error {
+	s.ForgetReferences()
+	return s.Storage.RemoveReference(name)
+}
+
+func (s *Store) readReferences() ([]*plumbing.Reference, error) {
 	dir := s.Filesystem().Root()
 	found, err := packedReferences(filepath.Join(dir, "packed-refs"))
 	if err != nil {
@@ -31,7 +56,7 @@ func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 	for name, id := range found {
 		all = append(all, plumbing.NewHashReference(name, id))
 	}
-	return storer.NewReferenceSliceIter(all), nil
+	return all, nil
 }
 
 // packedReferences reads those that Git keeps in one file: an id and a name in a line.
