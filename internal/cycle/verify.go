@@ -35,6 +35,7 @@ func (l *Loop) verify(ctx context.Context, e *environment) error {
 		return nil
 	}
 	e.cache = output.Cache{}
+	l.source.Forget()
 	return fmt.Errorf("rendered from memory, the tree is %s, and rendered from nothing it is %s; please report this with the commits that it was made from", r.Tree.ID(), again.Tree.ID())
 }
 

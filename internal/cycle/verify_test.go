@@ -23,6 +23,7 @@ func TestVerify(t *testing.T) {
 	if err := d.VerifyLie("dev"); err == nil || !strings.Contains(err.Error(), "rendered from nothing it is") {
 		t.Errorf("of a memory that lies is said %v", err)
 	}
+	d.cycle() // from nothing
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{`fairlead_verifications_total{outcome="different"} 1`, `fairlead_verifications_total{outcome="same"} 2`} {

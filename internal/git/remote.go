@@ -217,7 +217,7 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 }
 
 // Fetch brings commits that no branch or tag leads to, such as those of pull requests.
-// The mirror keeps them until it is tidied. The error is ErrNoRevision if the remote
+// The mirror keeps them until all of it is tidied. The error is ErrNoRevision if the remote
 // does not give one of them.
 func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	m.mu.Lock()

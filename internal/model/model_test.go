@@ -215,6 +215,10 @@ func TestParserRemembers(t *testing.T) {
 	if first != again || len(problems) == 0 || !cmp.Equal(problems, same) {
 		t.Errorf("layers that have not changed give another model, or other problems: %v and then %v", problems, same)
 	}
+	parser.Forget()
+	if anew, _ := parser.Parse("dev", layers("north")...); anew == first || textOf(anew) != textOf(first) {
+		t.Error("a parser that was told to forget gives what it has known, or something else than before")
+	}
 	for _, env := range []string{"dev", "prod", "dev"} {
 		for _, region := range []string{"south", "north"} {
 			wanted, wantedProblems := model.Parse(env, layers(region)...)

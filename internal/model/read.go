@@ -69,6 +69,13 @@ func NewParser() *Parser {
 	return &Parser{layers: map[layerKey]*layerMemory{}, models: map[string]linked{}}
 }
 
+// Forget has everything be read anew.
+func (p *Parser) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layers, p.models = map[layerKey]*layerMemory{}, map[string]linked{}
+}
+
 // Found is what a layer says about where other layers are.
 type Found struct {
 	Environments  []*Environment

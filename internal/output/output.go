@@ -83,7 +83,8 @@ func (c *Cache) Assignments() int {
 }
 
 // Environment renders the environment that the model describes. The tree is empty
-// if a problem stops the environment.
+// if a problem stops the environment. The list of problems must not be changed: the cache
+// gives it again.
 func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}

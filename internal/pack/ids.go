@@ -83,7 +83,11 @@ const firstTable = 1 << 10
 func (s *written) add(e entry) {
 	n := s.entries.len()
 	if 4*(n+1) > 3*len(s.table) {
-		s.table = make([]uint32, max(firstTable, 2*len(s.table)))
+		size := max(firstTable, 2*len(s.table))
+		for 4*(n+1) > 3*size { // of a pack that is completed, all entries are new to the table
+			size *= 2
+		}
+		s.table = make([]uint32, size)
 		for i := range n {
 			s.table[s.place(s.entries.at(i).id)] = uint32(i + 1)
 		}

@@ -64,7 +64,7 @@ func (s *Stored) surplus() []*storedPack {
 }
 
 // merge writes what is wanted of some packs, by its place in the index of one, to a new one,
-// the oldest copy of each object, and gives its name.
+// the oldest copy of each object, and gives its name; "" if nothing is.
 func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *storedPack, i int) bool) (name string, err error) {
 	merged, err := Write(s.dir, func(w *Writer) error {
 		for _, p := range slices.Backward(from) {
@@ -77,7 +77,10 @@ func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *s
 	if err != nil {
 		return "", err
 	}
-	defer merged.Discard() // of no effect once it is kept
+	defer merged.Discard()   // of no effect once it is kept
+	if merged.Objects == 0 { // other packs have all of it
+		return "", nil
+	}
 	return merged.Name(), merged.Keep(s.dir, s.Object)
 }
 

@@ -41,12 +41,17 @@ func check(t *testing.T, err error) {
 func fleet(version string) tree.Tree { return fleetOf(40, 60, version) }
 
 func fleetOf(clusterTypes, perType int, version string) tree.Tree {
+	return fleetWith(clusterTypes, perType, version, func(target int) bool { return target == 7 })
+}
+
+// fleetWith has texts of a version in some targets of each cluster type.
+func fleetWith(clusterTypes, perType int, version string, differs func(target int) bool) tree.Tree {
 	var types []tree.Entry
 	for i := range clusterTypes {
 		targets := []tree.Entry{tree.File("README.md", []byte("Everywhere the same, and long enough to be worth a difference from another text.\n"))}
 		for j := range perType {
 			text := fmt.Sprintf("kind: Namespace\nmetadata:\n  name: dev-%d-%d\n  labels: {this: is, long: enough, to: differ}\n", i, j)
-			if j == 7 {
+			if differs(j) {
 				text += "version: " + version + "\n"
 			}
 			targets = append(targets, tree.Dir(fmt.Sprintf("t%02d", j), tree.FromEntries([]tree.Entry{tree.File("a.yaml", []byte(text)), tree.File("b.yaml", []byte(text+"b: b\n"))})))
@@ -130,6 +135,44 @@ func TestThin(t *testing.T) {
 	if after := size(t, packs); after > before/2 {
 		t.Errorf("tidied, the mirror has %d bytes of %d", after, before)
 	}
+}
+
+// TestThinLarge keeps thin packs with more objects than the table of a small one has room
+// for, and one that at first cannot be made whole.
+func TestThinLarge(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, nil, "init", "-q", "--bare")
+	packs := filepath.Join(dir, "objects", "pack")
+	stored, err := pack.Open(packs)
+	check(t, err)
+	defer func() { check(t, stored.Close()) }()
+	var head string
+	var known []tree.Tree
+	for n := range 2 {
+		next := fleetWith(40, 400, fmt.Sprint(n), func(target int) bool { return target%20 == 0 })
+		p, id := put(t, dir, next, head, known...)
+		whole := p.Objects
+		read := 0
+		failing := func(id tree.ID) (pack.Kind, []byte, error) {
+			if read++; read == 40 {
+				return 0, nil, errors.New("the server is away")
+			}
+			return stored.Object(id)
+		}
+		if err := p.Complete(failing); n > 0 && (err == nil || p.Objects != whole || whole < 1024) {
+			t.Fatalf("a pack of %d objects has %d when it could not be completed (%v)", whole, p.Objects, err)
+		}
+		check(t, p.Keep(packs, stored.Object))
+		_, err := stored.Refresh()
+		check(t, err)
+		head, known = id, []tree.Tree{next}
+	}
+	git(t, dir, nil, "update-ref", "refs/heads/main", head)
+	git(t, dir, nil, "fsck", "--full", "--strict")
+	for _, name := range names(t, packs) {
+		git(t, dir, nil, "index-pack", "--strict", "-o", filepath.Join(t.TempDir(), "theirs.idx"), filepath.Join(packs, name+".pack"))
+	}
+	compare(t, dir, stored)
 }
 
 // compare reads all objects of a repository with Git and with ours.

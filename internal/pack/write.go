@@ -217,6 +217,9 @@ func (w *Writer) finish(p *Pack) error {
 	if _, err := w.file.WriteAt(p.checksum[:], w.offset); err != nil {
 		return err
 	}
+	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // more was written if it failed before
+		return err
+	}
 	p.entries, p.Objects, p.Bytes = w.entries, w.entries.len(), w.offset+checksumSize
 	return w.file.Sync()
 }
@@ -225,7 +228,8 @@ func (w *Writer) finish(p *Pack) error {
 type Content func(tree.ID) (Kind, []byte, error)
 
 // Complete makes a thin pack whole: it appends the objects that others are differences
-// from. They are stored as they are: a mirror that is tidied drops them.
+// from. They are stored as they are: tidying drops them where it finds them in older packs.
+// If it fails, the pack is as thin as it was.
 func (p *Pack) Complete(content Content) (err error) {
 	if len(p.bases) == 0 {
 		return nil
@@ -236,8 +240,8 @@ func (p *Pack) Complete(content Content) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := newWriter(file)
-	w.entries = p.entries
-	if w.offset, err = file.Seek(-checksumSize, io.SeekEnd); err != nil {
+	w.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
+	if w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart); err != nil {
 		return err
 	}
 	var body []byte
@@ -273,11 +277,14 @@ func (p *Pack) Keep(dir string, content Content) error {
 	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
 		return err
 	}
-	p.entries = entries{} // the index has them now
 	if err := os.Rename(p.Path, name+packEnding); err != nil {
 		return err
 	}
-	return os.Rename(index.Name(), name+indexEnding)
+	if err := os.Rename(index.Name(), name+indexEnding); err != nil {
+		return err
+	}
+	p.entries = entries{} // the index has them now
+	return nil
 }
 
 // writeIndex writes a pack index of version 2.

@@ -99,6 +99,9 @@ func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
 		path += "/"
 		holds := func(file string) bool { return strings.HasPrefix(file, path) }
 		folders := old.IsDir() || next.IsDir()
+		if folders && old.Tree().IsEmpty() && next.Tree().IsEmpty() { // Git has stored what it would not write
+			continue
+		}
 		if !folders || !slices.ContainsFunc(files, holds) || !sameBut(path, old.Tree(), next.Tree(), files...) {
 			return false
 		}

@@ -46,7 +46,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	}
 	files, more := output.Environment(m, cache)
 	if stopped { // what is not there cannot be warned of: some of the model is missing
-		more = slices.DeleteFunc(more, func(p problem.Problem) bool { return p.Warning })
+		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning })
 	}
 	r.Problems = append(problems, more...).Sorted()
 	if !r.Problems.Stops() {

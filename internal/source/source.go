@@ -143,6 +143,14 @@ func (s *Source) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// Forget has folders of commits be read, and layers be parsed, anew.
+func (s *Source) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before, s.folders = nil, map[commitFolder]tree.Tree{}
+	s.options.Parser.Forget()
+}
+
 // environmentsFolder is where Kalypso has the environments. Flux reads it apart
 // from the rest of the base.
 const environmentsFolder = ".environments"

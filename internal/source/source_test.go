@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -248,5 +249,51 @@ func TestEnvironments(t *testing.T) {
 	again, _, _ := s.Environments(context.Background())
 	if &again[0] != &found[0] {
 		t.Error("the environments were read twice")
+	}
+}
+
+// TestRenderAgain renders an environment of which nothing changes, while something cannot be
+// read that is not of it, and after: what is wrong with it is said as before.
+func TestRenderAgain(t *testing.T) {
+	cp := t.TempDir()
+	base := branch(t, cp, "main", map[string]string{
+		".environments/dev.yaml": environment("dev", "dev"), "unused.yaml": object("Template", "t", "{type: config, manifests: []}"),
+	})
+	branch(t, cp, "dev", map[string]string{
+		"base-repo.yaml": object("BaseRepo", "main", "{repo: "+cpURL+", branch: main, path: ., commit: "+base+"}"),
+		"gitops.yaml":    object("GitOpsRepo", "dev", "{repo: https://git.example.com/gitops, branch: dev, path: .}"),
+	})
+	run(t, cp, "checkout", "-q", "main")
+	s, err := source.Open(context.Background(), source.Options{ControlPlane: cp, Map: map[string]string{cpURL: cp}, CacheDir: t.TempDir(), Parser: model.NewParser()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cache output.Cache
+	render := func() source.Rendered {
+		t.Helper()
+		if err := s.Refresh(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Render(context.Background(), "dev", source.Revisions{}, &cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	fine := render()
+	_, warnings := fine.Problems.Count()
+	if warnings == 0 {
+		t.Fatalf("there is no warning that could be lost: %v", fine.Problems)
+	}
+	writeAll(t, cp, map[string]string{".environments/broken.yaml": "kind: [\n"})
+	run(t, cp, "add", "-A")
+	run(t, cp, "commit", "-qm", "a typo")
+	if broken := render(); !broken.Problems.Stops() || broken.Model != fine.Model {
+		t.Errorf("with a typo elsewhere the problems are %v", broken.Problems)
+	}
+	run(t, cp, "rm", "-q", ".environments/broken.yaml")
+	run(t, cp, "commit", "-qm", "mended")
+	if diff := cmp.Diff(fine.Problems, render().Problems); diff != "" {
+		t.Errorf("afterwards the problems are others (-before +after):\n%s", diff)
 	}
 }

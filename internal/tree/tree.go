@@ -129,11 +129,13 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// With gives a tree of entries in any order, as [FromEntries] does. If they are those of t,
-// in its order, and differ in nothing but in the content that they have with them, the id is
-// known and not computed again.
+// With gives a tree of entries in any order, as [FromEntries] does, and may keep the slice.
+// If they are those of t, in its order, and differ in nothing but in the content that they
+// have with them, the id is known and not computed again.
 func (t Tree) With(entries []Entry) Tree {
-	same := func(a, b Entry) bool { return a.Name == b.Name && a.Mode == b.Mode && a.ID == b.ID }
+	same := func(a, b Entry) bool {
+		return a.Name == b.Name && a.Mode == b.Mode && a.ID == b.ID && (a.Mode != ModeDir || a.ID != EmptyID)
+	}
 	if t = t.Opened(); t.d == nil || !slices.EqualFunc(t.Entries(), entries, same) {
 		return FromEntries(entries)
 	}

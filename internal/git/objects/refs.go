@@ -3,6 +3,7 @@ package objects
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,6 +27,27 @@ func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 		}
 	}
 	return storer.NewReferenceSliceIter(s.references), nil
+}
+
+// Reference gives a reference: that of a mirror as IterReferences does.
+func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
+	if s.packs == nil || !strings.HasPrefix(name.String(), "refs/") {
+		return s.Storage.Reference(name)
+	}
+	all, err := s.IterReferences()
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	for {
+		ref, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, plumbing.ErrReferenceNotFound
+		}
+		if err != nil || ref.Name() == name {
+			return ref, err
+		}
+	}
 }
 
 // ForgetReferences has the references be read again: another process may have moved them.
