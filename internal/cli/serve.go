@@ -52,11 +52,6 @@ docs/settings.md describes the settings.`,
 	return c
 }
 
-// gcPercent is how much of what is in use may be added before the garbage collector runs: of
-// a first run of a large fleet it takes a tenth of the memory, for a hundredth or two of the
-// CPU time.
-const gcPercent = 75
-
 func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
 		return frame.Usagef("", "--check and --once exclude each other")
@@ -71,7 +66,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 	o := daemon.Options{Settings: settings, Version: s.Version, Log: s.Err}
 	if !s.once {
 		if os.Getenv("GOGC") == "" {
-			debug.SetGCPercent(gcPercent)
+			debug.SetGCPercent(daemon.GCPercent)
 		}
 		return daemon.Serve(ctx, o)
 	}

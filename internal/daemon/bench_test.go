@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/daemon"
 	"github.com/fairlead-io/fairlead/internal/fleet"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -26,6 +28,7 @@ func eachSize(b *testing.B, run func(*testing.B, fleet.Size)) {
 func BenchmarkFirst(b *testing.B) { eachSize(b, first) }
 
 func first(b *testing.B, size fleet.Size) {
+	defer debug.SetGCPercent(debug.SetGCPercent(daemon.GCPercent)) // as the program does
 	for b.Loop() {
 		r := newRig(b, size, false)
 		spent := r.cycle(status.Proposed)
