@@ -266,6 +266,10 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 	if revision == "" {
 		revision, resolve = ref.Branch, repo.Branch
 	}
+	if revision == "" {
+		r.problems.Addf(by.Pos, by.Subject(), "write the name of one", "it names no branch")
+		return nil
+	}
 	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
 		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"

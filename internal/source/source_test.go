@@ -297,3 +297,13 @@ func TestRenderAgain(t *testing.T) {
 		t.Errorf("afterwards the problems are others (-before +after):\n%s", diff)
 	}
 }
+
+// TestNoBranch has a misspelt field, so that nothing says where the environment is.
+func TestNoBranch(t *testing.T) {
+	cp := t.TempDir()
+	branch(t, cp, "main", map[string]string{".environments/dev.yaml": object("Environment", "dev", "{controlPlan: {repo: "+cpURL+", branch: dev, path: .}}")})
+	want(t, show(t, source.Options{ControlPlane: cp}, "dev", source.Revisions{}),
+		`base/.environments/dev.yaml:1: Environment/dev: it names no branch`,
+		`base/.environments/dev.yaml:4: Environment/dev: spec has no field "controlPlan"`,
+		`base/.environments/dev.yaml:4: Environment/dev: spec.controlPlane is required`)
+}
