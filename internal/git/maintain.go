@@ -18,8 +18,8 @@ import (
 const maxPacks = 50
 
 // Maintain puts packs of the mirror together when there are many. When it comes to the
-// largest, what no reference leads to is left out. The mirror can be read all the while; what is kept is
-// copied as it is, without being unpacked.
+// largest, what no reference leads to is left out. The mirror can be read all the while;
+// what is kept is copied as it is, without being unpacked.
 func (m *Remote) Maintain(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

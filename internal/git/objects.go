@@ -71,7 +71,7 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 	}
 	var stored tree.Tree
 	if f.Ordinary {
-		stored = tree.Encoded(tree.ID(id), f.Text, func(e tree.Entry) tree.Entry { return e })
+		stored = tree.Encoded(tree.ID(id), f.Text, nil)
 	}
 	read := stored.With(entries)
 	r.folders[tree.ID(id)] = counted{read, files}

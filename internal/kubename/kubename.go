@@ -67,18 +67,18 @@ func IsDataKey(key string) bool {
 // IsDNSLabel reports whether a text is a DNS label: it can be part of the names of
 // branches, folders and namespaces.
 func IsDNSLabel(text string) bool {
-	return len(text) <= MaxLabel && isLabel(text)
+	return len(text) <= MaxLabel && IsLongLabel(text)
 }
 
-// isLabel is IsDNSLabel, however long the text is.
-func isLabel(text string) bool {
+// IsLongLabel is [IsDNSLabel], however long the text is.
+func IsLongLabel(text string) bool {
 	return text != "" && isWord(text, "-") && strings.ToLower(text) == text
 }
 
 // isSubdomain reports whether a name is DNS labels with dots between them.
 func isSubdomain(name string) bool {
 	for part := range strings.SplitSeq(name, ".") {
-		if !isLabel(part) {
+		if !IsLongLabel(part) {
 			return false
 		}
 	}

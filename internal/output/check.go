@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -136,15 +137,12 @@ func (p *pass) validate(i, j int, v *values.Values) {
 	}
 }
 
-// maxNamespace is the longest name of a namespace that Kubernetes takes.
-const maxNamespace = 63
-
 // checkNamespace reports a namespace that Kubernetes would refuse, where a
 // template makes use of it.
 func (p *pass) checkNamespace(i, j int) {
 	t := p.model.Targets[j]
 	name := p.namespace(p.model.ClusterTypes[i], t)
-	if len(name) <= maxNamespace {
+	if len(name) <= kubename.MaxLabel {
 		return
 	}
 	ts := p.templates[i]
@@ -152,7 +150,7 @@ func (p *pass) checkNamespace(i, j int) {
 		if c.template.Reads("Namespace") {
 			p.found.at(assignment{i, j}, problem.Problem{
 				Pos: t.Pos, Subject: t.Subject(), Hint: "shorten the names of the environment, cluster type, workload or target",
-				Summary: fmt.Sprintf("the namespace <environment>-<cluster type>-<workload>-<target> would be over %d characters long", maxNamespace),
+				Summary: fmt.Sprintf("the namespace <environment>-<cluster type>-<workload>-<target> would be over %d characters long", kubename.MaxLabel),
 			})
 			return
 		}

@@ -216,9 +216,7 @@ func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []diges
 func (p *pass) compileTemplates() {
 	known := p.cache.templates
 	p.cache.templates = map[*model.Template]*compiled{}
-	named := make(map[string]*model.Template, len(p.model.Templates))
 	for _, t := range p.model.Templates {
-		named[t.Name] = t
 		if c := known[t]; c != nil {
 			p.cache.templates[t] = c
 		}
@@ -226,7 +224,7 @@ func (p *pass) compileTemplates() {
 	for i, c := range p.model.ClusterTypes {
 		assigned := !p.plan.Targets(i).Empty()
 		find := func(field, name string) *compiled {
-			t := named[name]
+			t := p.model.Template(name)
 			if t == nil {
 				p.missingTemplate(c, field, name, assigned)
 				return nil

@@ -54,20 +54,21 @@ func (l *entries) reset() {
 	}
 }
 
-// byID gives the places of the entries in the order of their ids.
-func (l *entries) byID() []uint32 {
-	order := make([]uint32, l.len())
-	for i := range order {
-		order[i] = uint32(i)
+// byID gives the entries in the order of their ids.
+func (l *entries) byID() []*entry {
+	all := make([]*entry, 0, l.len())
+	for _, piece := range l.pieces {
+		for i := range piece {
+			all = append(all, &piece[i])
+		}
 	}
-	slices.SortFunc(order, func(a, b uint32) int {
-		x, y := &l.at(int(a)).id, &l.at(int(b)).id
-		if c := cmp.Compare(binary.BigEndian.Uint64(x[:]), binary.BigEndian.Uint64(y[:])); c != 0 {
+	slices.SortFunc(all, func(a, b *entry) int {
+		if c := cmp.Compare(binary.BigEndian.Uint64(a.id[:]), binary.BigEndian.Uint64(b.id[:])); c != 0 {
 			return c
 		}
-		return slices.Compare(x[8:], y[8:])
+		return slices.Compare(a.id[8:], b.id[8:])
 	})
-	return order
+	return all
 }
 
 // written are the objects of a pack, and a table to find them by their ids. Ids are as good

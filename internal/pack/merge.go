@@ -77,9 +77,9 @@ func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *s
 	if err != nil {
 		return "", err
 	}
-	defer merged.Discard()   // of no effect once it is kept
-	if merged.Objects == 0 { // other packs have all of it
-		return "", nil
+	defer merged.Discard() // of no effect once it is kept
+	if merged.Objects == 0 {
+		return "", nil // other packs have all of it
 	}
 	return merged.Name(), merged.Keep(s.dir, s.Object)
 }

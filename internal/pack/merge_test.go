@@ -34,12 +34,7 @@ func numbered(i int) tree.ID { return tree.HashBlob([]byte(fmt.Sprint(i))) }
 // TestTidy: what is merged are small packs; a large one stays as it is until those beside it
 // have half as many objects, and only then somebody has to find out what is in use.
 func TestTidy(t *testing.T) {
-	dir := t.TempDir()
-	git(t, dir, nil, "init", "-q", "--bare")
-	packs := filepath.Join(dir, "objects", "pack")
-	stored, err := pack.Open(packs)
-	check(t, err)
-	defer func() { check(t, stored.Close()) }()
+	dir, packs, stored := repository(t)
 	tidy := func(reachable func(mark func(tree.ID) bool) error) {
 		t.Helper()
 		_, err := stored.Refresh()

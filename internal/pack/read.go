@@ -65,14 +65,18 @@ const (
 
 // Open finds the packs in dir that have an index. They must be closed.
 func Open(dir string) (*Stored, error) {
-	s := &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+	s := newStored(dir)
 	_, err := s.Refresh()
 	return s, err
 }
 
+func newStored(dir string) *Stored {
+	return &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+}
+
 // Beside gives the same packs, to be read beside s, with files of its own. It must be closed.
 func (s *Stored) Beside() *Stored {
-	other := &Stored{dir: s.dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+	other := newStored(s.dir)
 	for _, p := range s.packs {
 		same := *p
 		same.file = nil

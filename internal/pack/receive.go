@@ -167,7 +167,8 @@ func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 // resolve makes the objects that are differences, for their ids. One of an object that is
 // named by its id waits until that is known.
 func (r *receiver) resolve() error {
-	s := &Stored{bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096), named: r.known}
+	s := newStored("")
+	s.named = r.known
 	id := sha1cd.New()
 	for len(r.waiting) > 0 {
 		var left []entry

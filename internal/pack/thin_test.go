@@ -37,6 +37,18 @@ func check(t *testing.T, err error) {
 	}
 }
 
+// repository makes one, and opens its packs.
+func repository(t *testing.T) (dir, packs string, stored *pack.Stored) {
+	t.Helper()
+	dir = t.TempDir()
+	git(t, dir, nil, "init", "-q", "--bare")
+	packs = filepath.Join(dir, "objects", "pack")
+	stored, err := pack.Open(packs)
+	check(t, err)
+	t.Cleanup(func() { check(t, stored.Close()) })
+	return dir, packs, stored
+}
+
 // fleet is folders of folders, of which one text in each is of a version.
 func fleet(version string) tree.Tree { return fleetOf(40, 60, version) }
 
@@ -88,14 +100,8 @@ func idOf(t *testing.T, hex string) (id tree.ID) {
 // TestThin sends versions of a fleet to a server as thin packs, keeps them in a mirror,
 // and reads everything back, before and after the mirror was tidied. Git checks both.
 func TestThin(t *testing.T) {
-	mirror, server := t.TempDir(), t.TempDir()
-	for _, dir := range []string{mirror, server} {
-		git(t, dir, nil, "init", "-q", "--bare")
-	}
-	packs := filepath.Join(mirror, "objects", "pack")
-	stored, err := pack.Open(packs)
-	check(t, err)
-	defer func() { check(t, stored.Close()) }()
+	mirror, packs, stored := repository(t)
+	server, _, _ := repository(t)
 	var head string
 	var known []tree.Tree
 	for n := range 20 {
@@ -128,7 +134,7 @@ func TestThin(t *testing.T) {
 		}
 		return nil
 	}))
-	_, err = stored.Refresh()
+	_, err := stored.Refresh()
 	check(t, err)
 	git(t, mirror, nil, "fsck", "--full", "--strict")
 	compare(t, mirror, stored)
@@ -140,12 +146,7 @@ func TestThin(t *testing.T) {
 // TestThinLarge keeps thin packs with more objects than the table of a small one has room
 // for, and one that at first cannot be made whole.
 func TestThinLarge(t *testing.T) {
-	dir := t.TempDir()
-	git(t, dir, nil, "init", "-q", "--bare")
-	packs := filepath.Join(dir, "objects", "pack")
-	stored, err := pack.Open(packs)
-	check(t, err)
-	defer func() { check(t, stored.Close()) }()
+	dir, packs, stored := repository(t)
 	var head string
 	var known []tree.Tree
 	for n := range 2 {

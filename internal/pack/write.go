@@ -289,7 +289,7 @@ func (p *Pack) Keep(dir string, content Content) error {
 
 // writeIndex writes a pack index of version 2.
 func (p *Pack) writeIndex(file io.Writer) error {
-	order := p.entries.byID()
+	all := p.entries.byID()
 	sum := sha1.New()
 	out := bufio.NewWriterSize(io.MultiWriter(file, sum), packBuffer)
 	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(out.AvailableBuffer(), n)) } // its error is kept for Flush
@@ -297,26 +297,25 @@ func (p *Pack) writeIndex(file io.Writer) error {
 	word(packVersion)
 	next := 0
 	for first := range 256 {
-		for next < len(order) && int(p.entries.at(int(order[next])).id[0]) <= first {
+		for next < len(all) && int(all[next].id[0]) <= first {
 			next++
 		}
 		word(uint32(next))
 	}
-	for _, i := range order {
-		_, _ = out.Write(p.entries.at(int(i)).id[:])
+	for _, e := range all {
+		_, _ = out.Write(e.id[:])
 	}
-	for _, i := range order {
-		word(p.entries.at(int(i)).crc)
+	for _, e := range all {
+		word(e.crc)
 	}
 	var large []int64
-	for _, i := range order {
-		offset := p.entries.at(int(i)).offset
-		if offset < largeOffset {
-			word(uint32(offset))
+	for _, e := range all {
+		if e.offset < largeOffset {
+			word(uint32(e.offset))
 			continue
 		}
 		word(largeOffset | uint32(len(large)))
-		large = append(large, offset)
+		large = append(large, e.offset)
 	}
 	for _, offset := range large {
 		word(uint32(offset >> 32))

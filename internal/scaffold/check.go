@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -67,7 +68,7 @@ func hasCredentials(place string) bool {
 func checkEnvironment(l *problem.List, env string) {
 	subject := "Environment/" + env
 	switch {
-	case !isLabel(env):
+	case !kubename.IsLongLabel(env):
 		l.Addf(problem.Pos{}, subject, "use lower case letters, digits and '-', with a letter or digit at both ends",
 			"%q cannot be the name of an environment", env)
 	case len(env) > maxEnvironment:
@@ -80,17 +81,6 @@ func checkEnvironment(l *problem.List, env string) {
 		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
 			"Git cannot have a branch fairlead beside fairlead/<environment>, where pull requests come from")
 	}
-}
-
-// isLabel reports whether a name is a DNS label, whatever its length.
-func isLabel(name string) bool {
-	for i, c := range []byte(name) {
-		end := i == 0 || i == len(name)-1
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c != '-' || end) {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // unusable makes one error of problems; nil if there are none.

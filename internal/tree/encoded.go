@@ -10,7 +10,8 @@ type encoded struct {
 
 // Encoded gives a directory of which the content of Git's object is known: text must be
 // what Git would write, and id its id. What is cut from it has a name, a mode and an id;
-// whole gives it what it lacks, [Unread] for a directory and the content for a file.
+// whole gives it what it lacks, [Unread] for a directory and the content for a file; nil for
+// nothing.
 // A large directory of which little is looked at costs no more than its text.
 func Encoded(id ID, text string, whole func(Entry) Entry) Tree {
 	if text == "" {
@@ -22,7 +23,7 @@ func Encoded(id ID, text string, whole func(Entry) Entry) Tree {
 func (e encoded) entries() []Entry {
 	all, _ := ParseTree(e.text, nil) // what Git would write can be read
 	for i, one := range all {
-		all[i] = e.whole(one)
+		all[i] = e.complete(one)
 	}
 	return all
 }
@@ -118,11 +119,11 @@ func sameStart(a, b string) int {
 	return n
 }
 
-func (c *cursor) complete(e Entry) Entry {
-	if c.whole == nil || e.Name == "" {
-		return e
+func (e *encoded) complete(one Entry) Entry {
+	if e.whole == nil || one.Name == "" {
+		return one
 	}
-	return c.whole(e)
+	return e.whole(one)
 }
 
 // EntryLen is the length of the first entry of the text of a tree object.

@@ -1,12 +1,12 @@
 package levers
 
 import (
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/lever"
 )
 
@@ -68,7 +68,7 @@ func checkFreeze(s *station, f *lever.Freeze, from, to, except string, remove bo
 		return frame.Usagef("", "--remove and --except exclude each other")
 	case begins && (remove || except != ""):
 		return frame.Usagef("--from, --to and --environments are for a new one", "the freeze is there already")
-	case !isName(f.Name):
+	case !kubename.IsDNSLabel(f.Name):
 		return frame.Usagef("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
 	case except != "":
 		return s.needs("an exception")
@@ -104,10 +104,4 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 		return now.UTC().Add(d).Truncate(time.Second), nil
 	}
 	return time.Time{}, frame.Usagef("as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h", "%s %s is no time", flag, text)
-}
-
-// isName reports whether a text can be the name of an object, and of its file.
-func isName(text string) bool {
-	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
-	return text != "" && len(text) <= 63 && !strings.ContainsFunc(text, other) && strings.Trim(text, "-") == text
 }

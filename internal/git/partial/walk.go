@@ -90,7 +90,7 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	folder, last := tree.Encoded(p.Folder, read.Text, asItIs), w.Depth > 0 && depth+1 == w.Depth
+	folder, last := tree.Encoded(p.Folder, read.Text, nil), w.Depth > 0 && depth+1 == w.Depth
 	if last && read.Large {
 		return nil, nil, nil
 	}
@@ -118,8 +118,6 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 	}
 	return files, below, nil
 }
-
-func asItIs(e tree.Entry) tree.Entry { return e }
 
 // bring has objects be there.
 func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
