@@ -78,15 +78,26 @@ func (p *storedPack) large() int   { return p.offsets() + p.objects*4 }
 
 func (p *storedPack) id(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
 
-// search gives the place in the index of the first id that is not lower.
+// search gives the place in the index of the first id that is not lower. Ids are spread
+// evenly: it looks where the id should be, and then further and further from there, which
+// takes less of a large index into the processor's caches than halving all of it.
 func (p *storedPack) search(id tree.ID) int {
 	low, high := 0, p.upTo(id[0])
 	if id[0] > 0 {
 		low = p.upTo(id[0] - 1)
 	}
+	lower := func(i int) bool { return bytes.Compare(p.id(i), id[:]) < 0 }
+	guess := low + int(uint64(high-low)*uint64(binary.BigEndian.Uint32(id[1:]))>>32)
+	for reach := 16; high-low > reach; reach *= 4 { // so that the next guess is in between
+		if lower(guess) {
+			low, guess = guess+1, guess+reach
+		} else {
+			high, guess = guess, guess-reach
+		}
+	}
 	for low < high {
 		middle := (low + high) / 2
-		if bytes.Compare(p.id(middle), id[:]) < 0 {
+		if lower(middle) {
 			low = middle + 1
 		} else {
 			high = middle

@@ -360,7 +360,7 @@ func (s *Stored) header(where place) (header, error) {
 	if where.at < packHeader {
 		return header{}, errNoHeader
 	}
-	s.in.Reset(io.NewSectionReader(file, where.at, 1<<62))
+	s.in.Reset(&firstLittle{in: io.NewSectionReader(file, where.at, 1<<62)})
 	room, err := s.in.Peek(maxHeader)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return header{}, err
@@ -370,6 +370,20 @@ func (s *Stored) header(where place) (header, error) {
 		_, err = s.in.Discard(h.length)
 	}
 	return h, err
+}
+
+// firstLittle reads little at first, and then as much as it is asked for: most objects that are
+// read one by one are short, and what comes after them is in no cache.
+type firstLittle struct {
+	in    io.Reader
+	begun bool
+}
+
+func (r *firstLittle) Read(room []byte) (int, error) {
+	if !r.begun {
+		r.begun, room = true, room[:min(len(room), 512)]
+	}
+	return r.in.Read(room)
 }
 
 // maxShift bounds the numbers that are read, so that there is room for seven bits more.
