@@ -194,10 +194,10 @@ func (c *Copy) compose(fromHead string) error {
 		differs[change.Path] = true
 	}
 	want := func(file string, _ int64) bool { return differs[file] }
-	if c.Before, err = c.To.Remote.Mirror().Load(target, want); err != nil {
+	if c.Before, err = c.To.Remote.Mirror().Load(target, tree.Tree{}, want); err != nil {
 		return err
 	}
-	if source, err = c.From.Remote.Mirror().Load(source, want); err != nil {
+	if source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want); err != nil {
 		return err
 	}
 	c.After, err = c.merge(source, c.Before, kept)
@@ -211,7 +211,7 @@ func folderOf(p Place, commit string) (tree.Tree, error) {
 
 // keep gives what reports whether a file is left alone.
 func (c *Copy) keep(target tree.Tree) (func(string) bool, error) {
-	loaded, err := c.To.Remote.Mirror().Load(target, func(file string, _ int64) bool { return file == KeepFile })
+	loaded, err := c.To.Remote.Mirror().Load(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
 	if err != nil {
 		return nil, err
 	}

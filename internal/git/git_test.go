@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -85,7 +88,7 @@ func files(t *testing.T, r *git.Repository, revision string) tree.Tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := r.Load(listed, everything)
+	loaded, err := r.Load(listed, tree.Tree{}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +132,50 @@ func TestTree(t *testing.T) {
 				t.Errorf("%s: %s is %o %q, want %o %q", name, path, e.Mode, e.Data, want.Mode, want.Data)
 			}
 		}
+	}
+}
+
+// TestLoadBefore loads two commits, the second with the help of what was loaded of the first: it
+// has the same contents as without, and a folder that is as it was is the same.
+func TestLoadBefore(t *testing.T) {
+	dir, _, _ := example(t)
+	write := func(files map[string]string) {
+		for file, text := range files {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, dir, "add", "-A")
+		run(t, dir, "commit", "-qm", "edit")
+	}
+	write(map[string]string{"still/a.yaml": "one", "moves/b.yaml": "two", "moves/c.yaml": "", "turns": "a file"})
+	first := files(t, open(t, dir), "HEAD")
+	run(t, dir, "rm", "-q", "turns")
+	write(map[string]string{"moves/b.yaml": "three", "moves/d.yaml": "one", "turns/a.yaml": "two"})
+	repo := open(t, dir)
+	want := files(t, repo, "HEAD")
+	listed, err := repo.Tree(run(t, dir, "rev-parse", "HEAD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := repo.Load(listed, first, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(maps.Collect(want.All()), maps.Collect(got.All())); diff != "" || got.ID() != want.ID() {
+		t.Errorf("%s is %s (-without +with)\n%s", want.ID(), got.ID(), diff)
+	}
+	if got.Sub("still") != first.Sub("still") || got.Sub("moves") == first.Sub("moves") {
+		t.Error("a folder that is as it was is another, or one that is not is the same")
+	}
+	if same, err := repo.Load(listed, got, everything); err != nil || same != got {
+		t.Errorf("what was loaded before is loaded again (%v)", err)
+	}
+	if nothing, err := repo.Load(listed, tree.Tree{}, func(string, int64) bool { return false }); err != nil || nothing != listed {
+		t.Errorf("where nothing is wanted, the tree is another (%v)", err)
 	}
 }
 

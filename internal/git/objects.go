@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -97,49 +96,52 @@ func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 }
 
 // Load gives the same tree with the content of the files for which want says so; size is in
-// bytes. A file that is not wanted if it is empty is not looked at.
-func (r *Repository) Load(t tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
+// bytes. A file that is not wanted if it is empty is not looked at. What is in its place in a
+// tree that was loaded before, with the same want, is taken from there.
+func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	loaded, err := r.load("", t, want)
+	loaded, err := r.load("", t, before, want)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)
 	}
 	return loaded, nil
 }
 
-func (r *Repository) load(prefix string, t tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
-	entries := slices.Clone(t.Entries())
-	for i := range entries {
-		e := &entries[i]
-		if e.IsDir() {
-			sub, err := r.load(prefix+e.Name+"/", e.Tree(), want)
-			if err != nil {
-				return tree.Tree{}, err
+// load gives t itself if nothing in it is wanted.
+func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
+	if tree.Equal(t, before) {
+		return before, nil
+	}
+	entries := make([]tree.Entry, 0, t.Len())
+	same := true
+	for e, old := range tree.Beside(t, before) {
+		if e.Name == "" {
+			continue
+		}
+		var err error
+		path, sub := prefix+e.Name, e.Tree()
+		switch {
+		case e.IsDir():
+			sub, err = r.load(path+"/", sub, old.Tree(), want)
+			same = same && sub == e.Tree()
+			e = tree.Dir(e.Name, sub)
+		case e.Mode == tree.ModeSubmodule || !want(path, 0):
+		case old.Data != nil && old.ID == e.ID:
+			e.Data, same = old.Data, false
+		default:
+			if e.Data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) }); err != nil {
+				err = fmt.Errorf("%s: %w", path, r.broken(err))
 			}
-			*e = tree.Dir(e.Name, sub)
-			continue
+			same = same && e.Data == nil
 		}
-		if e.Mode == tree.ModeSubmodule || !want(prefix+e.Name, 0) {
-			continue
-		}
-		if known, ok := r.store.Known(e.ID); ok {
-			if want(prefix+e.Name, int64(len(known))) {
-				e.Data = known
-			}
-			continue
-		}
-		size, err := r.store.EncodedObjectSize(plumbing.Hash(e.ID))
 		if err != nil {
-			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, r.broken(err))
+			return tree.Tree{}, err
 		}
-		if !want(prefix+e.Name, size) {
-			continue
-		}
-		if e.Data, err = r.content(e.ID, size); err != nil {
-			return tree.Tree{}, fmt.Errorf("%s%s: %w", prefix, e.Name, err)
-		}
-		r.store.Keep(e.ID, e.Data)
+		entries = append(entries, e)
+	}
+	if same {
+		return t, nil
 	}
 	return t.With(entries), nil
 }

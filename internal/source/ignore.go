@@ -32,8 +32,9 @@ func Filter(t tree.Tree) tree.Tree {
 	return filter("", t, patterns, -1)
 }
 
-// filter leaves files out below a folder. above is the place of the last pattern that
-// matches the folder, or one that it is in; -1 for none.
+// filter leaves files out below a folder; a folder of which nothing is left out is given as
+// it is. above is the place of the last pattern that matches the folder, or one that it is
+// in; -1 for none.
 func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 	entries := t.Entries()
 	for _, e := range entries {
@@ -41,17 +42,25 @@ func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 			patterns = appendPatterns(patterns, string(e.Data), dir)
 		}
 	}
-	kept := make([]tree.Entry, 0, len(entries))
-	for _, e := range entries {
+	var kept []tree.Entry // once it is not all
+	for i, e := range entries {
 		last := max(above, lastMatch(dir, e.Name, e.IsDir(), patterns))
-		switch {
-		case e.IsDir():
-			kept = append(kept, tree.Dir(e.Name, filter(path.Join(dir, e.Name), e.Tree(), patterns, last)))
-		case last < 0 || patterns[last].include:
+		same, keep := !e.IsDir(), last < 0 || patterns[last].include
+		if e.IsDir() {
+			sub := filter(path.Join(dir, e.Name), e.Tree(), patterns, last)
+			same, keep, e = sub == e.Tree(), true, tree.Dir(e.Name, sub)
+		}
+		if kept == nil && (!same || !keep) {
+			kept = append(make([]tree.Entry, 0, len(entries)), entries[:i]...)
+		}
+		if kept != nil && keep {
 			kept = append(kept, e)
 		}
 	}
-	return t.With(kept)
+	if kept == nil {
+		return t
+	}
+	return tree.FromEntries(kept)
 }
 
 // appendPatterns never changes the patterns of the folder above.

@@ -305,17 +305,30 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 
 // folderOf reads a folder of a commit as Flux would load it.
 func (s *Source) folderOf(repo *git.Repository, commit, sub string) (tree.Tree, error) {
-	return s.remembered(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
+	folder := commitFolder{repo: repo, commit: commit, sub: sub}
+	return s.remembered(folder, func() (tree.Tree, error) {
 		t, err := repo.Tree(commit)
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		t, err = repo.Load(t, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+		t, err = repo.Load(t, tree.Tree{}, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		return repo.Load(Filter(t).Sub(sub), wanted)
+		return repo.Load(Filter(t).Sub(sub), s.another(folder), wanted)
 	})
+}
+
+// another gives the same folder of another commit, as it was read last; empty for none.
+func (s *Source) another(f commitFolder) tree.Tree {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for known, t := range s.before {
+		if f.commit = known.commit; known == f {
+			return t
+		}
+	}
+	return tree.Tree{}
 }
 
 // remembered gives what is known of a folder of a commit, or reads it.

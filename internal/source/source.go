@@ -200,7 +200,7 @@ func (s *Source) baseFiles() (tree.Tree, error) {
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	return s.controlPlane.Load(t, wanted)
+	return s.controlPlane.Load(t, tree.Tree{}, wanted)
 }
 
 // baseCommit resolves a revision of the base; "" is the branch main, or else the

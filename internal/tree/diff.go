@@ -73,18 +73,35 @@ func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	}
 	x, y := a.cursor(), b.cursor()
 	for x.skipSame(&y); !x.done() || !y.done(); x.skipSame(&y) {
-		c := order(&x, &y)
-		var old, new Entry
-		if c <= 0 {
-			old = x.next()
-		}
-		if c >= 0 {
-			new = y.next()
-		}
+		old, new := step(&x, &y)
 		if (old.ID != new.ID || old.Mode != new.Mode) && !yield(&x, &y, old, new) {
 			return
 		}
 	}
+}
+
+// Beside gives all entries of two directories themselves, as [Pairs] gives those that differ.
+func Beside(a, b Tree) iter.Seq2[Entry, Entry] {
+	return func(yield func(Entry, Entry) bool) {
+		x, y := a.cursor(), b.cursor()
+		for !x.done() || !y.done() {
+			old, new := step(&x, &y)
+			if !yield(x.complete(old), y.complete(new)) {
+				return
+			}
+		}
+	}
+}
+
+// step takes the next entry of two directories, of both if it is in both.
+func step(x, y *cursor) (old, new Entry) {
+	switch c := order(x, y); {
+	case c < 0:
+		return x.next(), Entry{}
+	case c > 0:
+		return Entry{}, y.next()
+	}
+	return x.next(), y.next()
 }
 
 // order compares the next entries of two directories; none comes last.
@@ -95,5 +112,9 @@ func order(x, y *cursor) int {
 	case y.done():
 		return -1
 	}
-	return Order(x.head(), y.head())
+	a, b := x.head(), y.head()
+	if a.Name == b.Name && a.Mode == b.Mode { // as in most of what is compared
+		return 0
+	}
+	return Order(a, b)
 }

@@ -93,6 +93,34 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
+// TestBeside: both folders come whole, side by side, and what differs is what Pairs gives.
+func TestBeside(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 500 {
+		a, b := shuffled(random), shuffled(random)
+		var left, right []tree.Entry
+		differing := func(yield func(tree.Entry, tree.Entry) bool) {
+			for old, fresh := range tree.Beside(asText(a), b) {
+				if old.Name != "" {
+					left = append(left, old)
+				}
+				if fresh.Name != "" {
+					right = append(right, fresh)
+				}
+				if (old.ID != fresh.ID || old.Mode != fresh.Mode) && !yield(old, fresh) {
+					return
+				}
+			}
+		}
+		if diff := cmp.Diff(pairsOf(tree.Pairs(a, b)), pairsOf(differing)); diff != "" {
+			t.Fatalf("what differs (-pairs +beside)\n%s", diff)
+		}
+		if tree.FromEntries(left).ID() != a.ID() || tree.FromEntries(right).ID() != b.ID() {
+			t.Fatalf("not all entries of %s and %s were given", a.ID(), b.ID())
+		}
+	}
+}
+
 // TestFresh: what a known folder has is not given, and the content of its files is not read.
 func TestFresh(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))

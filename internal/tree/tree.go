@@ -310,8 +310,8 @@ func CheckPath(path string) error {
 }
 
 func validName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.EqualFold(name, ".git") &&
-		!strings.ContainsAny(name, "/\x00")
+	return name != "" && name != "." && name != ".." && (len(name) != len(".git") || !strings.EqualFold(name, ".git")) &&
+		strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, 0) < 0
 }
 
 // Equal reports whether two trees hold the same files.

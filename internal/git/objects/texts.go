@@ -1,13 +1,37 @@
 package objects
 
-import "github.com/fairlead-io/fairlead/internal/tree"
+import (
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/tree"
+)
 
 // maxTexts bounds the content of files that is kept from one look to the next, in bytes:
 // most files are the same.
 const maxTexts = 16 << 20
 
-// Keep has the content of a file be known, unless it is large.
-func (s *Store) Keep(id tree.ID, data []byte) {
+// Text gives the content of a file, which must not be changed and is kept unless it is large;
+// nil if want says no to its size in bytes.
+func (s *Store) Text(id tree.ID, want func(size int64) bool) ([]byte, error) {
+	if known, ok := s.texts[id]; ok {
+		if !want(int64(len(known))) {
+			return nil, nil
+		}
+		return known, nil
+	}
+	size, err := s.EncodedObjectSize(plumbing.Hash(id))
+	if err != nil || !want(size) {
+		return nil, err
+	}
+	data, err := s.ReadSmall(pack.Blob, id, size)
+	if err == nil {
+		s.keep(id, data)
+	}
+	return data, err
+}
+
+func (s *Store) keep(id tree.ID, data []byte) {
 	if len(data) > maxTexts/64 {
 		return
 	}
@@ -15,10 +39,4 @@ func (s *Store) Keep(id tree.ID, data []byte) {
 		s.texts, s.textBytes = map[tree.ID][]byte{}, len(data)
 	}
 	s.texts[id] = data
-}
-
-// Known gives the content of a file that is kept, which must not be changed.
-func (s *Store) Known(id tree.ID) ([]byte, bool) {
-	data, ok := s.texts[id]
-	return data, ok
 }
