@@ -10,9 +10,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
+// lists are the long ones of a model, to be of use for the next.
+type lists struct {
+	workloads sorted[workload]
+	made      madeLists
+	targets   sorted[Target]
+}
+
 // link puts the objects of all layers together and checks them against each
 // other. Problems go to all.problems.
-func link(env string, all *content) *Model {
+func link(env string, all *content, last *lists) *Model {
 	m := &Model{Environment: env, Ignored: all.ignored}
 	problems := &all.problems
 	m.Environments = unique(all.environments, problems, func(e *Environment) *Object { return &e.Object })
@@ -24,13 +31,41 @@ func link(env string, all *content) *Model {
 	m.Registrations = unique(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
 	m.Configs = unique(all.configs, problems, func(c *Config) *Object { return &c.Object })
 	m.Schemas = unique(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
-	workloads := unique(all.workloads, problems, func(w *workload) *Object { return &w.Object })
-	m.Targets = m.targets(workloads, all.targets, problems)
+	last.workloads = last.workloads.next(all.workloads, problems, func(w *workload) *Object { return &w.Object })
+	last.made = last.made.next(m, last.workloads.kept)
+	targets := m.targets(last.made, all.targets, problems)
+	last.targets = last.targets.next(targets, problems, func(t *Target) *Object { return &t.Object })
+	m.Targets = last.targets.kept
 	m.checkGitOpsRepo(problems)
 	if err := kubename.Check(env); err != nil {
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}
 	return m
+}
+
+// sorted is a list of objects, and what unique has kept of it.
+type sorted[T any] struct{ given, kept []*T }
+
+// next gives the same for the next list. Where one has come for another of its name, it is
+// in its place, and the others are not looked at: of thousands, few are in the processor's
+// caches.
+func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *Object) sorted[T] {
+	kept := slices.Clone(s.kept)
+	same := len(objects) == len(s.given) && len(kept) == len(s.given) // all have different names
+	for i := 0; same && i < len(objects); i++ {
+		if objects[i] == s.given[i] {
+			continue
+		}
+		name := object(objects[i]).Name
+		at, _ := slices.BinarySearchFunc(kept, name, func(o *T, name string) int { return strings.Compare(object(o).Name, name) })
+		if same = object(s.given[i]).Name == name; same {
+			kept[at] = objects[i]
+		}
+	}
+	if !same {
+		kept = unique(objects, problems, object)
+	}
+	return sorted[T]{objects, kept}
 }
 
 // unique sorts objects of one kind by name and reports those with the same name:
@@ -88,26 +123,51 @@ func withoutOverridden(templates []*Template) []*Template {
 	return slices.DeleteFunc(slices.Clone(templates), func(t *Template) bool { return t.BuiltIn && written[t.Name] })
 }
 
-// targets are those that workloads ask for in this environment, and those that
-// were written as such.
-func (m *Model) targets(workloads []*workload, written []*Target, problems *problem.List) []*Target {
-	var all []*Target
-	workspaces := map[string]string{}
+// madeLists are the targets that workloads ask for in an environment.
+type madeLists struct {
+	of         []*workload
+	workspaces map[string]string // by registration
+	targets    []*Target
+	ends       []int // of each workload, where its targets end
+	problems   problem.List
+}
+
+// next gives the same for the next model. Workloads that are in their places still are not
+// looked at.
+func (l madeLists) next(m *Model, workloads []*workload) madeLists {
+	n := madeLists{of: workloads, workspaces: map[string]string{}}
 	for _, r := range m.Registrations {
-		workspaces[r.Name] = r.Workspace
+		n.workspaces[r.Name] = r.Workspace
 	}
-	for _, w := range workloads {
-		made := w.made(m.Environment, workspaces[w.registration])
-		all = append(all, made.targets...)
-		*problems = append(*problems, made.problems...)
+	known := len(l.of) == len(workloads) && l.problems == nil && maps.Equal(l.workspaces, n.workspaces)
+	begin := 0 // of the workload's targets before
+	for i, w := range workloads {
+		if known && l.of[i] == w {
+			n.targets = append(n.targets, l.targets[begin:l.ends[i]]...)
+		} else {
+			made := w.made(m.Environment, n.workspaces[w.registration])
+			n.targets, n.problems = append(n.targets, made.targets...), append(n.problems, made.problems...)
+		}
+		n.ends = append(n.ends, len(n.targets))
+		if known {
+			begin = l.ends[i]
+		}
 	}
+	return n
+}
+
+// targets are those that workloads ask for in this environment, and those that
+// were written as such, in any order.
+func (m *Model) targets(made madeLists, written []*Target, problems *problem.List) []*Target {
+	all := made.targets[:len(made.targets):len(made.targets)]
+	*problems = append(*problems, made.problems...)
 	for _, t := range written {
 		if t.Environment == m.Environment {
 			all = append(all, t)
 			checkTarget(t, problems)
 		}
 	}
-	return unique(all, problems, func(t *Target) *Object { return &t.Object })
+	return all
 }
 
 // made gives the targets of a workload in an environment. They are made once: a

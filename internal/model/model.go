@@ -201,13 +201,14 @@ func (m *Model) PromotedCommit() string {
 // names, to the workloads that they belong to: "" where none is known. In several
 // models, the last one counts.
 func WorkloadOf(models ...*Model) func(target string) string {
-	workloads := map[string]string{}
-	for _, m := range models {
-		for _, t := range m.Targets {
-			workloads[t.Name] = t.Workload
+	return func(target string) string {
+		for _, m := range slices.Backward(models) {
+			if t := find(m.Targets, target, func(t *Target) *Object { return &t.Object }); t != nil {
+				return t.Workload
+			}
 		}
+		return ""
 	}
-	return func(target string) string { return workloads[target] }
 }
 
 // Template finds a template by name; nil if there is none.

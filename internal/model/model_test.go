@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -227,6 +228,56 @@ func TestParserRemembers(t *testing.T) {
 				t.Errorf("%s, %s: the parser remembers another model (-want +got):\n%s", env, region, diff)
 			}
 		}
+	}
+}
+
+// TestParserKeepsLists edits workloads at random, with names that two of them have, targets that
+// come and go, labels that cannot be, and a team that moves to another workspace: a parser that
+// knows the lists of the last model gives the model and the problems of a new one.
+func TestParserKeepsLists(t *testing.T) {
+	const api = "apiVersion: scheduler.kalypso.io/v1alpha1\n"
+	random := rand.New(rand.NewPCG(11, 12))
+	files, workspace := map[string]string{}, "dock"
+	edit := func() {
+		n := random.IntN(6)
+		file := fmt.Sprintf("w%d.yaml", n)
+		if random.IntN(12) == 0 {
+			n = random.IntN(7)
+		}
+		text := api + fmt.Sprintf("kind: Workload\nmetadata: {name: app-%d}\nspec:\n  deploymentTargets:\n", n)
+		for i := range random.IntN(3) {
+			text += fmt.Sprintf("    - {name: t%d, environment: %s, labels: {tier: %q}, manifests: {branch: b%d}}\n",
+				i, []string{"dev", "dev", "prod"}[random.IntN(3)], []string{"gold", "tin", "iron", "clay", "a b"}[min(random.IntN(30), 28)/7], random.IntN(3))
+		}
+		switch files[file] = text; random.IntN(20) {
+		case 0:
+			delete(files, file)
+		case 1:
+			files[file] = api + fmt.Sprintf("kind: DeploymentTarget\nmetadata: {name: app-%d-t0, labels: {workload: x}}\nspec: {name: t0, environment: dev, manifests: {branch: b}}\n", random.IntN(7))
+		case 2:
+			workspace = []string{"dock", "yard"}[random.IntN(2)]
+		}
+	}
+	parser, refused := model.NewParser(), 0
+	for range 3000 {
+		edit()
+		registration := api + "kind: WorkloadRegistration\nmetadata: {name: team}\nspec: {workspace: " + workspace + ", workload: {repo: https://git.example.com/w, branch: main, path: .}}\n"
+		layers := []model.Layer{
+			{Kind: model.Base, Name: "main", Files: treeOf(t, map[string]string{"r.yaml": registration})},
+			{Kind: model.Env, Name: "dev", Files: treeOf(t, map[string]string{"g.yaml": gitOpsRepo})},
+			{Kind: model.Workloads, Name: "team", Files: treeOf(t, files)},
+		}
+		wanted, wantedProblems := model.Parse("dev", layers...)
+		got, gotProblems := parser.Parse("dev", layers...)
+		if diff := cmp.Diff(textOf(wanted), textOf(got)) + cmp.Diff(wantedProblems, gotProblems); diff != "" {
+			t.Fatalf("the parser keeps what is not so any more (-want +got):\n%s\nof %v", diff, files)
+		}
+		if wantedProblems.Stops() {
+			refused++
+		}
+	}
+	if refused < 300 || refused > 2700 {
+		t.Errorf("%d of 3000 models have problems; that tells little", refused)
 	}
 }
 

@@ -33,6 +33,7 @@ type linked struct {
 	of       []*content
 	model    *Model
 	problems problem.List
+	lists    lists
 }
 
 // layerKey tells layers apart.
@@ -107,11 +108,12 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	for _, c := range of {
 		all.add(c)
 	}
-	m := link(env, all) // it adds to the problems
+	lists := last.lists
+	m := link(env, all, &lists) // it adds to the problems
 	problems := all.problems.Sorted()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.models[env] = linked{of, m, problems}
+	p.models[env] = linked{of, m, problems, lists}
 	return m, problems
 }
 
