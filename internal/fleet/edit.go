@@ -37,7 +37,8 @@ func (f *Fleet) Edit(random *rand.Rand) string {
 		delete(f.env, "configs/extra.yaml")
 		return "config removed"
 	case 7:
-		f.env["cluster-types/extra.yaml"] = strings.ReplaceAll(clusterType(n%8, f.size), fmt.Sprintf("ct-%04d", n%8), "ct-extra")
+		name := []string{"ct-extra", "a-extra"}[random.IntN(2)] // the last, or the first
+		f.env["cluster-types/extra.yaml"] = strings.ReplaceAll(clusterType(n%8, f.size), fmt.Sprintf("ct-%04d", n%8), name)
 		return "cluster type"
 	case 8:
 		f.base["templates.yaml"] = strings.ReplaceAll(templates, "timeout: 5m", fmt.Sprintf("timeout: %dm", 1+n%4))

@@ -102,12 +102,14 @@ func (p *pass) checkUse() {
 		p.warn(&config.Object, "compare its labels with those of the cluster types and deployment targets",
 			"no assignment reads this config")
 	}
-	used := map[string]bool{}
-	for _, c := range p.model.ClusterTypes {
-		used[c.Reconciler], used[c.NamespaceService], used[c.ConfigType] = true, true, true
+	used := map[*compiled]bool{}
+	for i, t := range p.templates {
+		if i == 0 || t != p.templates[i-1] {
+			used[t.reconciler], used[t.namespace], used[t.config] = true, true, true
+		}
 	}
 	for _, t := range p.model.Templates {
-		if !t.BuiltIn && !used[t.Name] {
+		if c := p.cache.templates[t]; !t.BuiltIn && (c == nil || !used[c]) {
 			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
 			for _, found := range p.compiled(t).problems {
 				found.Warning = true // it is not in the way of anything

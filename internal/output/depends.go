@@ -26,24 +26,58 @@ type missing struct {
 	model.Dependency
 }
 
+// knownSets are the sets of the last run. One is the same in the next run if it has the
+// same places among as many targets, and none of those in them has changed: what a target
+// depends on is in its set, or nowhere.
+type knownSets struct {
+	targets []*model.Target
+	byKey   map[string]*targetSet
+}
+
+// unchanged gives a function that gives the set with a key, or nil if it may be another one now.
+func (k *knownSets) unchanged(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
+	if len(k.targets) != len(targets) {
+		return func(schedule.Set, string) *targetSet { return nil }
+	}
+	changed := schedule.NewSet(len(targets))
+	for j, t := range targets {
+		if k.targets[j] != t {
+			changed.Add(j)
+		}
+	}
+	return func(set schedule.Set, key string) *targetSet {
+		touched := slices.Clone(set)
+		if touched.Intersect(changed); !touched.Empty() {
+			return nil
+		}
+		return k.byKey[key]
+	}
+}
+
 // targetSets finds the sets of all cluster types. Those that have the same targets
 // share one.
 func (p *pass) targetSets() []*targetSet {
 	if len(p.model.Targets) == 0 {
 		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
 	}
-	bySet := map[*uint64]*targetSet{} // the plan shares sets, so that they are known by their place
+	known := p.cache.sets.unchanged(p.model.Targets)
+	now := knownSets{p.model.Targets, map[string]*targetSet{}}
+	byPlace := map[*uint64]*targetSet{} // the plan shares sets, so that they are known by their place
 	sets := make([]*targetSet, len(p.model.ClusterTypes))
 	for i := range sets {
 		members := p.plan.Targets(i)
-		s := bySet[&members[0]]
+		s := byPlace[&members[0]]
 		if s == nil {
-			s = p.newTargetSet(members)
-			bySet[&members[0]] = s
+			key := members.Key()
+			if s = known(members, key); s == nil {
+				s = p.newTargetSet(members)
+			}
+			byPlace[&members[0]], now.byKey[key] = s, s
 		}
 		sets[i] = s
 		p.reportDependencies(p.model.ClusterTypes[i], s)
 	}
+	p.cache.sets = now
 	return sets
 }
 

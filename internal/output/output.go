@@ -50,7 +50,8 @@ type Cache struct {
 	templates map[*model.Template]*compiled
 	targets   digested[model.Target]
 	labels    digested[model.ClusterType]
-	rows      map[string]*row // by cluster type
+	sets      knownSets
+	rows      knownRows
 	rendered  atomic.Int64
 	last      rendering
 }
@@ -104,12 +105,10 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	if problems.Stops() {
 		return tree.Tree{}, problems
 	}
-	c.rows = map[string]*row{}
+	c.rows = knownRows{m.ClusterTypes, rows}
 	entries := make([]tree.Entry, 0, len(rows)+1)
 	for i, r := range rows {
-		name := m.ClusterTypes[i].Name
-		c.rows[name] = r
-		entries = append(entries, tree.Dir(name, p.clusterType(i, r, texts[i])))
+		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.clusterType(i, r, texts[i])))
 	}
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
@@ -164,6 +163,9 @@ type pass struct {
 
 // templates are the three of a cluster type; nil where one is missing.
 type templates struct{ reconciler, namespace, config *compiled }
+
+// lacks reports whether one of them is missing.
+func (t templates) lacks() bool { return t.reconciler == nil || t.namespace == nil || t.config == nil }
 
 // of gives that of a text.
 func (t templates) of(which int) *compiled {
@@ -221,7 +223,12 @@ func (p *pass) compileTemplates() {
 			p.cache.templates[t] = c
 		}
 	}
+	var last *model.ClusterType // one that has all three
 	for i, c := range p.model.ClusterTypes {
+		if last != nil && c.Reconciler == last.Reconciler && c.NamespaceService == last.NamespaceService && c.ConfigType == last.ConfigType {
+			p.templates = append(p.templates, p.templates[i-1])
+			continue
+		}
 		assigned := !p.plan.Targets(i).Empty()
 		find := func(field, name string) *compiled {
 			t := p.model.Template(name)
@@ -234,6 +241,9 @@ func (p *pass) compileTemplates() {
 		p.templates = append(p.templates, templates{
 			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
 		})
+		if last = c; p.templates[i].lacks() {
+			last = nil
+		}
 	}
 }
 

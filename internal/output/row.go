@@ -22,6 +22,24 @@ type row struct {
 	id      tree.ID
 }
 
+// knownRows are the rows of the last run, those of its cluster types, which are sorted by name.
+type knownRows struct {
+	clusterTypes []*model.ClusterType
+	rows         []*row
+}
+
+// of gives the row of a cluster type, which is at index i now; nil if there was none.
+func (k *knownRows) of(c *model.ClusterType, i int) *row {
+	if i < len(k.rows) && k.clusterTypes[i].Name == c.Name {
+		return k.rows[i]
+	}
+	i, ok := slices.BinarySearchFunc(k.clusterTypes, c.Name, func(c *model.ClusterType, name string) int { return strings.Compare(c.Name, name) })
+	if !ok {
+		return nil
+	}
+	return k.rows[i]
+}
+
 // context is what the folder of a cluster type is made from beside its targets. The
 // labels and the configs together say which values a target has there.
 type context struct {
@@ -103,14 +121,14 @@ type worker struct {
 func (w *worker) row(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
-	r := &row{context: p.context(i), members: &set.members}
-	old := p.cache.rows[p.model.ClusterTypes[i].Name]
+	now, old := p.context(i), p.cache.rows.of(p.model.ClusterTypes[i], i)
+	if old != nil && old.context == now && old.members.digest == set.digest {
+		return old, ""
+	}
+	r := &row{context: now, members: &set.members}
 	if old == nil {
 		r.cells = w.cells(i, &row{members: &members{}})
 		return r, w.folder(r)
-	}
-	if old.context == r.context && old.members.digest == set.digest {
-		return old, ""
 	}
 	changed, same := p.changed(old.members, set)
 	if same && old.context == r.context {
@@ -213,21 +231,25 @@ var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 // clusterType gives the folder of cluster type i, whose files are rendered when
 // they are asked for. Its text is made again if it is not given.
 func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
+	if text != "" {
+		return p.opened(i, r, text)
+	}
+	return tree.Lazy(r.id, 0, func() tree.Tree { return p.opened(i, r, string(r.appendText(nil))) })
+}
+
+// opened gives the folder of cluster type i by its text.
+func (p *pass) opened(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
 		c := r.cells.at(k)
 		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
 	}
-	whole := func(e tree.Entry) tree.Entry {
+	return tree.Encoded(r.id, text, func(e tree.Entry) tree.Entry {
 		if !e.IsDir() {
 			return readme[0]
 		}
 		return tree.Unread(e.Name, e.ID, open)
-	}
-	if text != "" {
-		return tree.Encoded(r.id, text, whole)
-	}
-	return tree.Lazy(r.id, 0, func() tree.Tree { return tree.Encoded(r.id, string(r.appendText(nil)), whole) })
+	})
 }
 
 // folder gives the folder of the cell at index k of the row of cluster type i. A file is
