@@ -46,37 +46,20 @@ type composed struct {
 // else stays byte for byte.
 func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
 	now = now.Opened() // read once
-	owned, adoption, err := ownedFolders(records, now, written.Environment, rendered)
+	p, err := newPlacing(records, now, written.Environment)
 	if err != nil {
 		return composed{}, err
 	}
-	rendered, promotes := withTracking(now, rendered)
+	rendered, p.promotes = withTracking(now, rendered)
 	if err := checkFree(now, rendered); err != nil {
 		return composed{}, err
 	}
-	var entries, before []tree.Entry
-	present, wanted := byName(now), byName(rendered)
-	for _, e := range now.Entries() {
-		fresh, replaced := wanted[e.Name]
-		switch {
-		case isDot(e.Name) && replaced:
-			entries = append(entries, tree.Dir(e.Name, overlay(e.Tree(), fresh.Tree())))
-		case e.IsDir() && (replaced || owned[e.Name]):
-			if e.ID != fresh.ID && holdsRecord(e.Tree(), 0) {
-				return composed{}, blocked("give each environment its own branch, or its own path outside of the folders of cluster types",
-					"the folder %s is the output of another environment, and would be replaced", e.Name)
-			}
-			before = append(before, e)
-		default:
-			entries = append(entries, e)
+	for old, fresh := range tree.Beside(now, rendered) {
+		if err := p.place(old, fresh); err != nil {
+			return composed{}, err
 		}
-	}
-	for _, e := range rendered.Entries() {
-		if _, there := present[e.Name]; !isDot(e.Name) || !there {
-			entries = append(entries, e)
-		}
-		if !isDot(e.Name) {
-			written.Folders = append(written.Folders, e.Name)
+		if fresh.Name != "" && !isDot(fresh.Name) {
+			written.Folders = append(written.Folders, fresh.Name)
 		}
 	}
 	slices.Sort(written.Folders)
@@ -84,8 +67,63 @@ func compose(records *Records, now tree.Tree, written Written, rendered tree.Tre
 	if err != nil {
 		return composed{}, err
 	}
-	whole := tree.FromEntries(with(entries, RecordFile, text))
-	return composed{whole, sameBut("", now, whole, RecordFile, output.TrackingFile), promotes, tree.FromEntries(before), adoption}, nil
+	p.tree, p.before = tree.FromEntries(with(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
+	p.same = sameBut("", now, p.tree, RecordFile, output.TrackingFile)
+	return p.composed, nil
+}
+
+// placing is the work of compose: what was there and what was rendered, side by side.
+type placing struct {
+	composed
+	owned             map[string]bool // folders that the record says are ours
+	entries, replaced []tree.Entry
+}
+
+func newPlacing(records *Records, now tree.Tree, environment string) (*placing, error) {
+	p := &placing{}
+	var err error
+	if p.owned, err = recorded(records, now, environment); err != nil {
+		return nil, err
+	}
+	_, hasRecord := now.Lookup(RecordFile)
+	p.adoption.Kalypso = !hasRecord && isKalypso(now)
+	return p, nil
+}
+
+// place finds the place of what is there and of what was rendered under a name; one of them
+// may be the zero Entry.
+func (p *placing) place(old, fresh tree.Entry) error {
+	switch {
+	case isDot(old.Name) && fresh.Name != "":
+		p.entries = append(p.entries, tree.Dir(old.Name, overlay(old.Tree(), fresh.Tree())))
+		return nil
+	case !old.IsDir() || isDot(old.Name) || !p.replaces(old, fresh):
+		if old.Name != "" {
+			p.entries = append(p.entries, old)
+		}
+	case old.ID != fresh.ID && holdsRecord(old.Tree(), 0):
+		return blocked("give each environment its own branch, or its own path outside of the folders of cluster types",
+			"the folder %s is the output of another environment, and would be replaced", old.Name)
+	default:
+		p.replaced = append(p.replaced, old)
+	}
+	if fresh.Name != "" {
+		p.entries = append(p.entries, fresh)
+	}
+	return nil
+}
+
+// replaces reports whether a folder is ours to replace or remove.
+func (p *placing) replaces(old, fresh tree.Entry) bool {
+	if p.owned[old.Name] {
+		return true
+	}
+	// Kalypso's rule is of the time before other environments came into the branch.
+	if fresh.Name == "" && (!p.adoption.Kalypso || holdsRecord(old.Tree(), 1)) {
+		return false
+	}
+	p.adoption.Folders = append(p.adoption.Folders, old.Name)
+	return true
 }
 
 // sameBut reports whether two folders differ in nothing, or in some of these files. What is
@@ -109,15 +147,6 @@ func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
 	return true
 }
 
-func byName(t tree.Tree) map[string]tree.Entry {
-	entries := t.Entries()
-	names := make(map[string]tree.Entry, len(entries))
-	for _, e := range entries {
-		names[e.Name] = e
-	}
-	return names
-}
-
 func isDot(name string) bool { return strings.HasPrefix(name, ".") }
 
 // withTracking leaves the promoted commit out of what was rendered if it is there
@@ -136,12 +165,24 @@ func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
 
 // checkFree reports what is in the place of a folder or file of ours.
 func checkFree(now, rendered tree.Tree) error {
-	files, present := []string{RecordFile}, byName(now)
+	var fresh []string // folders that are not there yet
+	taken := map[string]bool{}
+	for old, next := range tree.Pairs(now, rendered) {
+		if next.IsDir() && !old.IsDir() && !isDot(next.Name) {
+			fresh = append(fresh, next.Name)
+		}
+		if old.Name != "" && !old.IsDir() {
+			taken[old.Name] = true
+		}
+	}
+	for _, name := range fresh {
+		if taken[name] {
+			return blocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", name)
+		}
+	}
+	files := []string{RecordFile}
 	for _, e := range rendered.Entries() {
 		if !isDot(e.Name) {
-			if old, ok := present[e.Name]; ok && !old.IsDir() {
-				return blocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", e.Name)
-			}
 			continue
 		}
 		for file := range e.Tree().Walk() {
@@ -178,29 +219,6 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 		return true
 	}
 	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
-}
-
-// ownedFolders gives the folders that are ours to replace or remove.
-func ownedFolders(records *Records, now tree.Tree, environment string, rendered tree.Tree) (map[string]bool, Adoption, error) {
-	owned, err := recorded(records, now, environment)
-	if err != nil {
-		return nil, Adoption{}, err
-	}
-	_, hasRecord := now.Lookup(RecordFile)
-	adoption := Adoption{Kalypso: !hasRecord && isKalypso(now)}
-	wanted := byName(rendered)
-	for _, e := range now.Entries() {
-		if !e.IsDir() || isDot(e.Name) || owned[e.Name] {
-			continue
-		}
-		_, replaced := wanted[e.Name]
-		// Kalypso's rule is of the time before other environments came into the branch.
-		if replaced || adoption.Kalypso && !holdsRecord(e.Tree(), 1) {
-			owned[e.Name] = true
-			adoption.Folders = append(adoption.Folders, e.Name)
-		}
-	}
-	return owned, adoption, nil
 }
 
 // recorded gives the folders that the record says are ours; none without one.

@@ -151,3 +151,12 @@ func isMix(merge, a, b tree.Tree) bool {
 	}
 	return true
 }
+
+func byName(t tree.Tree) map[string]tree.Entry {
+	entries := t.Entries()
+	names := make(map[string]tree.Entry, len(entries))
+	for _, e := range entries {
+		names[e.Name] = e
+	}
+	return names
+}

@@ -209,28 +209,38 @@ func (w *work) compose() (err error) {
 
 // looked gives what of a folder is looked into to see whether it is as it should be.
 func looked(now, rendered tree.Tree) tree.Tree {
-	wanted := byName(rendered)
-	return tree.FromEntries(slices.DeleteFunc(slices.Clone(now.Entries()), func(e tree.Entry) bool {
-		_, ours := wanted[e.Name]
-		return !ours && e.Name != path.Dir(RecordFile)
-	}))
-}
-
-// opened gives what was rendered with the entries of folders at hand that are not as they
-// were: what the change means and the pack both look at them.
-func opened(rendered, now tree.Tree) tree.Tree {
-	present, entries := byName(now), slices.Clone(rendered.Entries())
-	for i, e := range entries {
-		if old, ok := present[e.Name]; ok && e.IsDir() && old.IsDir() && old.ID != e.ID {
-			entries[i] = tree.Dir(e.Name, e.Tree().Opened())
+	var entries []tree.Entry
+	for old, fresh := range tree.Pairs(now, rendered) {
+		if old.Name != "" && (fresh.Name != "" || old.Name == path.Dir(RecordFile)) {
+			entries = append(entries, old)
 		}
 	}
 	return tree.FromEntries(entries)
 }
 
+// opened gives what was rendered with the entries of folders at hand that are not as they
+// were: what the change means and the pack both look at them.
+func opened(rendered, now tree.Tree) tree.Tree {
+	entries, next := slices.Clone(rendered.Entries()), 0
+	for old, fresh := range tree.Pairs(now, rendered) {
+		if !old.IsDir() || !fresh.IsDir() {
+			continue
+		}
+		for entries[next].Name != fresh.Name || !entries[next].IsDir() {
+			next++
+		}
+		entries[next] = tree.Dir(fresh.Name, fresh.Tree().Opened())
+	}
+	return rendered.With(entries)
+}
+
 // visible gives the folders of cluster types.
 func visible(t tree.Tree) tree.Tree {
-	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return isDot(e.Name) }))
+	hidden := func(e tree.Entry) bool { return isDot(e.Name) }
+	if !slices.ContainsFunc(t.Entries(), hidden) {
+		return t
+	}
+	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), hidden))
 }
 
 // findTarget finds the head of the output branch, or makes the branch.

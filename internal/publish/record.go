@@ -1,7 +1,10 @@
 package publish
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"gopkg.in/yaml.v3"
@@ -54,10 +57,45 @@ func Inputs(commits []source.Commit) []Input {
 	return inputs
 }
 
-// Text gives the record as it is written; about is what its comment says.
+// Text gives the record as it is written; about is what its comment says. Of a large fleet it
+// has thousands of folders: names that need no quotes are put in by us, after the first.
 func (r Record) Text(about string) ([]byte, error) {
-	text, err := manifest.Encode(r)
-	return append([]byte("# "+about+"\n"), text...), err
+	short := r
+	short.Environments = slices.Clone(r.Environments)
+	for i, w := range r.Environments {
+		if len(w.Folders) > 1 && !slices.ContainsFunc(w.Folders, needsQuotes) {
+			short.Environments[i].Folders = w.Folders[:1]
+		}
+	}
+	rest, err := manifest.Encode(short)
+	text := []byte("# " + about + "\n")
+	upTo := func(mark string) {
+		before, after, _ := bytes.Cut(rest, []byte(mark))
+		text, rest = append(append(text, before...), mark...), after
+	}
+	for i, w := range r.Environments {
+		if len(w.Folders) == 0 {
+			continue
+		}
+		upTo("    folders:\n")
+		if left := w.Folders[len(short.Environments[i].Folders):]; len(left) > 0 {
+			upTo("\n")
+			for _, name := range left {
+				text = append(append(append(text, "      - "...), name...), '\n')
+			}
+		}
+	}
+	return append(text, rest...), err
+}
+
+// needsQuotes reports whether a name may have to be quoted in YAML, or means something else.
+func needsQuotes(name string) bool {
+	switch name {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return true
+	}
+	plain := func(c rune) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' }
+	return name == "" || name[0] < 'a' || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) })
 }
 
 // aboutOutput is what the comment of the record in an output says.
