@@ -53,6 +53,7 @@ type rig struct {
 	store   *status.Store
 	now     time.Time
 	changes int           // made so far
+	changed int           // the workload that they are of
 	crowded bool          // the repositories have many references
 	parser  *model.Parser // and cache: what is rendered beside the daemon
 	cache   output.Cache
@@ -65,7 +66,10 @@ type rig struct {
 // this machine.
 func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	t.Helper()
-	r := &rig{TB: t, fleet: fleet.New(size), dir: t.TempDir(), server: gittest.Serve(t), repos: map[string]*git.Remote{}, store: &status.Store{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	r := &rig{
+		TB: t, fleet: fleet.New(size), dir: t.TempDir(), server: gittest.Serve(t), repos: map[string]*git.Remote{}, store: &status.Store{},
+		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), changed: 7,
+	}
 	place, forges := r.server.Dir, ""
 	if overHTTP {
 		place = r.server.URL
@@ -258,7 +262,7 @@ func (r *rig) fastImport() (used, string) {
 func (r *rig) change() {
 	r.Helper()
 	r.changes++
-	r.fleet.SetBranch(7, fmt.Sprintf("release-%d", r.changes))
+	r.fleet.SetBranch(r.changed, fmt.Sprintf("release-%d", r.changes))
 	r.push("apps", "main", r.fleet.Layers()[2].Files)
 }
 
