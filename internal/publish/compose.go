@@ -80,7 +80,7 @@ type placing struct {
 }
 
 func newPlacing(records *Records, now tree.Tree, environment string) (*placing, error) {
-	p := &placing{}
+	p := &placing{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
 	var err error
 	if p.owned, err = recorded(records, now, environment); err != nil {
 		return nil, err
