@@ -258,7 +258,9 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 	var base object
 	for {
 		if known, ok := s.bases[where]; ok {
-			base = known
+			if base = known; len(deltas) == 0 && int64(len(base.data)) > limit {
+				return object{}, ErrLarge
+			}
 			break
 		}
 		h, err := s.header(where)

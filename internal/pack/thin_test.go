@@ -193,6 +193,9 @@ func compare(t *testing.T, dir string, stored *pack.Stored) {
 		if gotKind != kinds[kind] || gotSize != size || int64(len(data)) != size || !stored.Has(id) {
 			t.Fatalf("%s is kind %d with %d bytes, and said to have %d, Git says %s", name, gotKind, len(data), gotSize, line)
 		}
+		if _, _, err := stored.Small(id, size-1); !errors.Is(err, pack.ErrLarge) {
+			t.Fatalf("%s has %d bytes, and is given though one less was asked for (%v)", name, size, err)
+		}
 		if gotKind == pack.Blob && tree.HashBlob(data) != id {
 			t.Fatalf("the content of %s is another", name)
 		}
