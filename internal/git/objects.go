@@ -108,7 +108,8 @@ func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64
 	return loaded, nil
 }
 
-// load gives t itself if nothing in it is wanted.
+// load gives the tree before if it is the same, and t itself if nothing in it has content that is
+// wanted.
 func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
 	if tree.Equal(t, before) {
 		return before, nil
@@ -130,10 +131,12 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 		case old.Data != nil && old.ID == e.ID:
 			e.Data, same = old.Data, false
 		default:
-			if e.Data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) }); err != nil {
+			var data []byte
+			if data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) }); err != nil {
 				err = fmt.Errorf("%s: %w", path, r.broken(err))
+			} else if data != nil {
+				e.Data, same = data, false
 			}
-			same = same && e.Data == nil
 		}
 		if err != nil {
 			return tree.Tree{}, err

@@ -151,7 +151,7 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 		return b, err
 	}
 	b.When = info.When
-	files, err := s.folderOf(repo, b.Head, b.Folder)
+	files, err := s.folderOf(e.Name, e.Name, repo, b.Head, b.Folder)
 	if err != nil {
 		return b, err
 	}

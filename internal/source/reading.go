@@ -286,7 +286,7 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 // it is the root.
 func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.folderOf(repo, commit, clean)
+	files, err := r.folderOf(r.env, layerName(layer), repo, commit, clean)
 	if err != nil {
 		return err
 	}
@@ -303,10 +303,14 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 	return nil
 }
 
-// folderOf reads a folder of a commit as Flux would load it.
-func (s *Source) folderOf(repo *git.Repository, commit, sub string) (tree.Tree, error) {
-	folder := commitFolder{repo: repo, commit: commit, sub: sub}
-	return s.remembered(folder, func() (tree.Tree, error) {
+// folderOf reads a folder of a commit as Flux would load it, for a layer of an environment: most
+// of it is as it was when the layer was read last.
+func (s *Source) folderOf(env, layer string, repo *git.Repository, commit, sub string) (tree.Tree, error) {
+	key := env + " " + layer
+	s.mu.Lock()
+	before := s.before.layers[key]
+	s.mu.Unlock()
+	t, err := s.remembered(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
 		t, err := repo.Tree(commit)
 		if err != nil {
 			return tree.Tree{}, err
@@ -315,29 +319,23 @@ func (s *Source) folderOf(repo *git.Repository, commit, sub string) (tree.Tree, 
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		return repo.Load(Filter(t).Sub(sub), s.another(folder), wanted)
+		return repo.Load(Filter(t).Sub(sub), before, wanted)
 	})
-}
-
-// another gives the same folder of another commit, as it was read last; empty for none.
-func (s *Source) another(f commitFolder) tree.Tree {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for known, t := range s.before {
-		if f.commit = known.commit; known == f {
-			return t
-		}
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.read.layers[key] = t
 	}
-	return tree.Tree{}
+	return t, err
 }
 
 // remembered gives what is known of a folder of a commit, or reads it.
 func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
 	s.mu.Lock()
-	known, ok := s.folders[f]
+	known, ok := s.read.folders[f]
 	if !ok {
-		if known, ok = s.before[f]; ok {
-			s.folders[f] = known
+		if known, ok = s.before.folders[f]; ok {
+			s.read.folders[f] = known
 		}
 	}
 	s.mu.Unlock()
@@ -350,7 +348,7 @@ func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tre
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.folders[f] = t
+	s.read.folders[f] = t
 	return t, nil
 }
 

@@ -94,9 +94,17 @@ type Source struct {
 	environments *environments
 	ephemerals   *ephemerals
 	base         *Base
-	folders      map[commitFolder]tree.Tree
-	before       map[commitFolder]tree.Tree // those of the reading before the last Refresh
+	read, before memory // since the last Refresh, and before it
 }
+
+// memory is the folders of commits that were read: by what they are, and the last one of each
+// layer of an environment.
+type memory struct {
+	folders map[commitFolder]tree.Tree
+	layers  map[string]tree.Tree
+}
+
+func newMemory() memory { return memory{map[commitFolder]tree.Tree{}, map[string]tree.Tree{}} }
 
 // environments are those of the base, once they were read.
 type environments struct {
@@ -128,7 +136,7 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 // if it was used since the last Refresh.
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
-	s.environments, s.ephemerals, s.base, s.before, s.folders = nil, nil, nil, s.folders, map[commitFolder]tree.Tree{}
+	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
 	s.mu.Unlock()
 	s.repositories.reset(s.options)
 	if s.options.ControlPlane == "" {
@@ -147,7 +155,7 @@ func (s *Source) Refresh(ctx context.Context) error {
 func (s *Source) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.before, s.folders = nil, map[commitFolder]tree.Tree{}
+	s.before, s.read = memory{}, newMemory()
 	s.options.Parser.Forget()
 }
 
