@@ -233,7 +233,7 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 
 func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
 	var names []string
-	for _, j := range append(circle, circle[0]) {
+	for _, j := range slices.Concat(circle, circle[:1]) {
 		names = append(names, p.model.Targets[j].Name)
 	}
 	first := p.model.Targets[circle[0]]

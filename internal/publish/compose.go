@@ -113,7 +113,7 @@ func (p *placing) place(old, fresh tree.Entry) error {
 	return nil
 }
 
-// replaces reports whether a folder is ours to replace or remove.
+// replaces reports whether a folder is ours to replace or remove; it may become ours now.
 func (p *placing) replaces(old, fresh tree.Entry) bool {
 	if p.owned[old.Name] {
 		return true

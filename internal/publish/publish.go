@@ -38,11 +38,13 @@ type Proposal struct {
 	Environment string
 	Branch      string // of the GitOps repository
 	Folder      string // in it; "" for the root
-	Rendered    tree.Tree
-	Inputs      []source.Commit
-	Problems    problem.List // that do not stop it
-	Workload    func(target string) string
-	Merge       Merge // "" for Manual
+	// Rendered has folders, and files below them only. Those that begin with a dot are put over
+	// what is there, the others take its place.
+	Rendered tree.Tree
+	Inputs   []source.Commit
+	Problems problem.List // that do not stop it
+	Workload func(target string) string
+	Merge    Merge // "" for Manual
 }
 
 // Options are the same for all proposals to one repository.

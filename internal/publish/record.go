@@ -57,32 +57,26 @@ func Inputs(commits []source.Commit) []Input {
 	return inputs
 }
 
-// Text gives the record as it is written; about is what its comment says. Of a large fleet it
-// has thousands of folders: names that need no quotes are put in by us, after the first.
+// Text gives the record as it is written; about is what its comment says. That of a branch has
+// one environment, with a folder for each of thousands of cluster types: if none of the names
+// needs quotes, those after the first are put in by us.
 func (r Record) Text(about string) ([]byte, error) {
-	short := r
-	short.Environments = slices.Clone(r.Environments)
-	for i, w := range r.Environments {
-		if len(w.Folders) > 1 && !slices.ContainsFunc(w.Folders, needsQuotes) {
-			short.Environments[i].Folders = w.Folders[:1]
+	var left []string
+	if len(r.Environments) == 1 && len(r.Environments[0].Folders) > 1 {
+		short := r.Environments[0]
+		if !slices.ContainsFunc(short.Folders, needsQuotes) {
+			short.Folders, left = short.Folders[:1], short.Folders[1:]
+			r.Environments = []Written{short}
 		}
 	}
-	rest, err := manifest.Encode(short)
+	rest, err := manifest.Encode(r)
 	text := []byte("# " + about + "\n")
-	upTo := func(mark string) {
-		before, after, _ := bytes.Cut(rest, []byte(mark))
-		text, rest = append(append(text, before...), mark...), after
-	}
-	for i, w := range r.Environments {
-		if len(w.Folders) == 0 {
-			continue
-		}
-		upTo("    folders:\n")
-		if left := w.Folders[len(short.Environments[i].Folders):]; len(left) > 0 {
-			upTo("\n")
-			for _, name := range left {
-				text = append(append(append(text, "      - "...), name...), '\n')
-			}
+	if len(left) > 0 {
+		first := fmt.Sprintf("    folders:\n      - %s\n", r.Environments[0].Folders[0])
+		end := bytes.Index(rest, []byte(first)) + len(first)
+		text, rest = append(text, rest[:end]...), rest[end:]
+		for _, name := range left {
+			text = append(append(append(text, "      - "...), name...), '\n')
 		}
 	}
 	return append(text, rest...), err

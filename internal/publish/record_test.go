@@ -22,7 +22,7 @@ func TestRecordText(t *testing.T) {
 	for range 3000 {
 		var all []Written
 		for range random.IntN(4) {
-			w := Written{Environment: pick(), Tree: pick(), From: []Input{{Layer: pick(), Repo: pick()}}}
+			w := Written{Environment: pick(), Tree: pick(), From: []Input{{Layer: pick(), Repo: pick(), Folder: "/tmp/a\n    folders:\n      - " + pick() + "\nb"}}}
 			tame := random.IntN(2) == 0
 			for range random.IntN(5) {
 				name := pick()
