@@ -128,7 +128,7 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 // moved notes that an environment was given another commit.
 func (m *Mover) moved(s *standing, d promote.Decision) {
 	s.moved = true
-	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "dropped", len(d.Drops))
+	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "leftOut", len(d.Drops))
 	m.Metrics.Promoted(s.spec.Name)
 	m.Moved(giturl.Normalize(m.Remotes.Place(s.branch.URL)))
 }
