@@ -122,7 +122,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	defer cancel()
 	if l.unlock, err = lock.Take(limited, filepath.Join(s.DataDir, "lock")); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("another process uses it")
+			err = errors.New("another process uses it, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does")
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}

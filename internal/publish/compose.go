@@ -43,10 +43,11 @@ type composed struct {
 
 // compose puts what was rendered among what is there. Folders of our record that are
 // no longer rendered go, those that are rendered are exactly that, and everything
-// else stays byte for byte.
-func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree) (composed, error) {
+// else stays byte for byte. wasOurs reports whether we have written there before, which is asked
+// where the record that should say so is not there; nil for no.
+func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
 	now = now.Opened() // read once
-	p, err := newPlacing(records, now, written.Environment)
+	p, err := newPlacing(records, now, written.Environment, wasOurs)
 	if err != nil {
 		return composed{}, err
 	}
@@ -79,15 +80,19 @@ type placing struct {
 	entries, replaced []tree.Entry
 }
 
-func newPlacing(records *Records, now tree.Tree, environment string) (*placing, error) {
+func newPlacing(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*placing, error) {
 	p := &placing{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
 	var err error
 	if p.owned, err = recorded(records, now, environment); err != nil {
 		return nil, err
 	}
 	_, hasRecord := now.Lookup(RecordFile)
-	p.adoption.Kalypso = !hasRecord && isKalypso(now)
-	return p, nil
+	if p.adoption.Kalypso = !hasRecord && isKalypso(now); !p.adoption.Kalypso || wasOurs == nil {
+		return p, nil
+	}
+	ours, err := wasOurs() // what we write looks like Kalypso's, and somebody may have removed the record
+	p.adoption.Kalypso = !ours
+	return p, err
 }
 
 // place finds the place of what is there and of what was rendered under a name; one of them

@@ -58,13 +58,13 @@ func TestCompose(t *testing.T) {
 	golden.Run(t, "testdata/compose/*.txtar", func(t *testing.T, c *golden.Case) {
 		written := Written{Environment: c.Environment(), Tree: "1234", From: []Input{{Layer: "base", Repo: "https://git.example.com/cp", Commit: "abcd"}}}
 		now, rendered := files(t, c, "now"), files(t, c, "rendered")
-		got, err := compose(nil, now, written, rendered)
+		got, err := compose(nil, now, written, rendered, nil)
 		c.Want(t, "outcome", outcome(got, err))
 		c.Want(t, "want", golden.Files(got.tree))
 		if err != nil {
 			return
 		}
-		again, err := compose(nil, got.tree, written, rendered)
+		again, err := compose(nil, got.tree, written, rendered, nil)
 		if err != nil || !tree.Equal(again.tree, got.tree) || !again.same || again.promotes || again.adoption.Folders != nil {
 			t.Errorf("done twice, it is something else: %s%s", outcome(again, err), golden.Files(again.tree))
 		}
@@ -93,7 +93,7 @@ func TestKalypso(t *testing.T) {
 			if problems = append(problems, more...); problems.Stops() {
 				t.Fatal(golden.Problems(problems))
 			}
-			got, err := compose(nil, now, Written{Environment: c.Environment()}, rendered)
+			got, err := compose(nil, now, Written{Environment: c.Environment()}, rendered, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestComposeKeepsWhatIsNoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := compose(nil, now, Written{Environment: "dev"}, rendered)
+	got, err := compose(nil, now, Written{Environment: "dev"}, rendered, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestComposeIsBlockedByWhatIsNoFolder(t *testing.T) {
 		"link": tree.Link("pier", "dock"), "submodule": {Name: "pier", Mode: tree.ModeSubmodule, ID: tree.HashBlob(nil)}, "file": tree.File("pier", nil),
 	} {
 		var b *Blocked
-		if _, err := compose(nil, tree.FromEntries([]tree.Entry{e}), Written{Environment: "dev"}, rendered); !errors.As(err, &b) || b.Hint() == "" {
+		if _, err := compose(nil, tree.FromEntries([]tree.Entry{e}), Written{Environment: "dev"}, rendered, nil); !errors.As(err, &b) || b.Hint() == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -55,5 +55,6 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 		return r, nil
 	}
 	r.State, r.Reason = InSync, fmt.Sprintf("pull request %d was merged", r.Pull.Number)
-	return r, nil
+	r.Head, err = w.Remote.Mirror().Branch(w.p.Branch) // as far as we know: a forge merges at the server
+	return r, err
 }

@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -67,6 +69,38 @@ func (w *work) oursBelow(c git.Info) (bool, error) {
 			return true, nil
 		}
 		next = append(next, below.Parents...)
+	}
+	return false, nil
+}
+
+// maxLooked is how many of those commits are looked into for a record.
+const maxLooked = 16
+
+// wasOurs reports whether the output branch has had output of this environment from us: one of
+// its last commits says so, or has the record, which need not be there any more.
+func (w *work) wasOurs() (bool, error) {
+	next, seen := []string{w.target}, map[string]bool{"": true}
+	for len(next) > 0 && len(seen) < maxCommits {
+		id := next[0]
+		if next = next[1:]; seen[id] {
+			continue
+		}
+		seen[id] = true
+		c, err := w.repo.Commit(id)
+		if err != nil || slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
+			return err == nil, err
+		}
+		if len(seen) <= maxLooked {
+			view, err := w.repo.View(id)
+			if err != nil {
+				return false, err
+			}
+			_, found := view.Tree.Sub(CleanFolder(w.p.Folder)).Lookup(RecordFile)
+			if err := view.Err(); err != nil || found {
+				return err == nil, err
+			}
+		}
+		next = append(next, c.Parents...)
 	}
 	return false, nil
 }

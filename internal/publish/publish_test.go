@@ -363,3 +363,40 @@ func TestRounds(t *testing.T) {
 		"open dev: 1 cluster type, 1 deployment target; assignment added: 1; cluster type added: 1\nopen of a person")
 	equal(t, "branch", w.branch("of-a-person"), theirs)
 }
+
+// TestRecordLost removes the record from a branch that we write to, which then looks as if Kalypso
+// had written it: folders of people stay all the same.
+func TestRecordLost(t *testing.T) {
+	t.Parallel()
+	for name, merge := range map[string][]string{"merge": {"merge", "-q", "--no-ff", "-m", "merge", "origin/fairlead/dev"}, "squash": {"merge", "-q", "--squash", "origin/fairlead/dev"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p := w.publisher()
+			what := w.proposal("1", map[string]string{"pier/README.md": output.ReadmeText, "pier/gull-main/reconciler.yaml": "kind: Puller\n"})
+			p.want(publish.Proposed, what)
+			w.commit("main", "team/a/x.yaml", "mine\n")
+			w.git(merge...)
+			if name == "squash" {
+				w.git("commit", "-qm", "squashed")
+			}
+			w.person.Push("main")
+			p.want(publish.InSync, what)
+			w.git("rm", "-q", publish.RecordFile)
+			w.git("commit", "-qm", "lost")
+			w.person.Push("main")
+			p.want(publish.InSync, what)
+			what = w.proposal("2", map[string]string{"pier/README.md": output.ReadmeText, "pier/gull-main/reconciler.yaml": "kind: Pusher\n"})
+			what.Merge = publish.Direct
+			r := p.want(publish.InSync, what)
+			files := gittest.Files(t, w.server.Dir("out"), "main")
+			equal(t, "the team's file", files["team/a/x.yaml"], "mine\n")
+			equal(t, "our file", files["pier/gull-main/reconciler.yaml"], "kind: Pusher\n")
+			equal(t, "the head that is reported", r.Head, w.branch("main"))
+			equal(t, "what was there before", strings.Join(r.Adoption.Folders, " "), "pier")
+			if record := files[publish.RecordFile]; r.Adoption.Kalypso || !strings.Contains(record, "- pier\n") || strings.Contains(record, "team") {
+				t.Errorf("adopted: %+v; the record is\n%s", r.Adoption, record)
+			}
+		})
+	}
+}

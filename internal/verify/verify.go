@@ -22,7 +22,7 @@ import (
 )
 
 // ErrNoRecord says that nothing in a commit was written by Fairlead.
-var ErrNoRecord = errors.New("nothing in it has a record of Fairlead (" + publish.RecordFile + ")")
+var ErrNoRecord = errors.New("nothing in it has a record of Fairlead (" + publish.RecordFile + "); if it was removed, verify an older commit")
 
 // Result is what came of one environment.
 type Result struct {
