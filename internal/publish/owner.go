@@ -46,61 +46,58 @@ func (w *work) owner(head string) (owner, error) {
 
 // oursBelow reports whether a commit of ours that is not merged is below another.
 func (w *work) oursBelow(c git.Info) (bool, error) {
-	next, seen := c.Parents, map[string]bool{}
-	for len(next) > 0 && len(seen) < maxCommits {
-		id := next[0]
-		next = next[1:]
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		merged, err := w.merged(id)
-		if err != nil {
-			return false, err
-		}
-		if merged {
-			continue
-		}
-		below, err := w.repo.Commit(id)
-		if err != nil {
-			return false, err
-		}
-		if w.hasTrailers(below) {
-			return true, nil
-		}
-		next = append(next, below.Parents...)
-	}
-	return false, nil
+	return w.among(c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
+		merged, err := w.merged(below.ID)
+		return !merged && w.hasTrailers(below), merged, err
+	})
 }
 
-// maxLooked is how many of those commits are looked into for a record.
-const maxLooked = 16
+// maxLooked is how many of the last commits of the output branch are looked into for a record.
+const maxLooked = 15
 
 // wasOurs reports whether the output branch has had output of this environment from us: one of
 // its last commits says so, or has the record, which need not be there any more.
 func (w *work) wasOurs() (bool, error) {
-	next, seen := []string{w.target}, map[string]bool{"": true}
+	if w.target == "" {
+		return false, nil
+	}
+	return w.among([]string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
+		if slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
+			return true, true, nil
+		}
+		if before >= maxLooked {
+			return false, false, nil
+		}
+		view, err := w.repo.View(c.ID)
+		if err != nil {
+			return false, false, err
+		}
+		_, found = view.Tree.Sub(CleanFolder(w.p.Folder)).Lookup(RecordFile)
+		return found, false, view.Err()
+	})
+}
+
+// among looks for a commit among some and those before them, the nearest first. look is given
+// how many came before; nothing before one that it calls the last is looked at.
+func (w *work) among(next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
+	seen := map[string]bool{}
 	for len(next) > 0 && len(seen) < maxCommits {
 		id := next[0]
 		if next = next[1:]; seen[id] {
 			continue
 		}
-		seen[id] = true
 		c, err := w.repo.Commit(id)
-		if err != nil || slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
+		if err != nil {
+			return false, err
+		}
+		found, last, err := look(c, len(seen))
+		if err != nil || found {
 			return err == nil, err
 		}
-		if len(seen) <= maxLooked {
-			view, err := w.repo.View(id)
-			if err != nil {
-				return false, err
-			}
-			_, found := view.Tree.Sub(CleanFolder(w.p.Folder)).Lookup(RecordFile)
-			if err := view.Err(); err != nil || found {
-				return err == nil, err
-			}
+		seen[id] = true
+		if !last {
+			next = append(next, c.Parents...)
 		}
-		next = append(next, c.Parents...)
 	}
 	return false, nil
 }

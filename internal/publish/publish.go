@@ -192,9 +192,10 @@ func (w *work) compose() (err error) {
 		}
 	}
 	if err = checkFolder(w.whole.Tree, folder); err == nil {
-		w.p.Rendered = opened(w.p.Rendered, w.whole.Tree.Sub(folder))
+		now := w.whole.Tree.Sub(folder)
+		w.p.Rendered = opened(w.p.Rendered, now)
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
-		w.next, err = compose(w.Records, w.whole.Tree.Sub(folder), written, w.p.Rendered, w.wasOurs)
+		w.next, err = compose(w.Records, now, written, w.p.Rendered, w.wasOurs)
 	}
 	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
 		return failed
