@@ -223,9 +223,8 @@ func (p *pass) compileTemplates() {
 			p.cache.templates[t] = c
 		}
 	}
-	var last *model.ClusterType // one that has all three
 	for i, c := range p.model.ClusterTypes {
-		if last != nil && c.Reconciler == last.Reconciler && c.NamespaceService == last.NamespaceService && c.ConfigType == last.ConfigType {
+		if i > 0 && !p.templates[i-1].lacks() && sameTemplates(c, p.model.ClusterTypes[i-1]) {
 			p.templates = append(p.templates, p.templates[i-1])
 			continue
 		}
@@ -241,10 +240,11 @@ func (p *pass) compileTemplates() {
 		p.templates = append(p.templates, templates{
 			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
 		})
-		if last = c; p.templates[i].lacks() {
-			last = nil
-		}
 	}
+}
+
+func sameTemplates(a, b *model.ClusterType) bool {
+	return a.Reconciler == b.Reconciler && a.NamespaceService == b.NamespaceService && a.ConfigType == b.ConfigType
 }
 
 // compile gives a template that a cluster type uses, and reports its problems.
