@@ -6,27 +6,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
-// sizes are the most lines that a file, a function and a package may have;
-// tests are not counted.
-type sizes struct{ file, function, pkg int }
+// sizes are the most lines that a file and a function may have; tests are not
+// counted.
+type sizes struct{ file, function int }
 
-var limits = sizes{file: 500, function: 80, pkg: 2500}
+var limits = sizes{file: 500, function: 80}
 
-// checkSizes reports files, functions and packages that have grown too large to
-// be read in one go.
+// checkSizes reports files and functions that have grown too large to be read in
+// one go.
 func checkSizes(src *source) problem.List {
 	var l problem.List
 	for _, p := range src.packages {
-		total := 0
 		for _, f := range p.code() {
-			total += f.lines
 			if most := src.limits.file; f.lines > most {
 				l.Addf(problem.Pos{File: f.path}, "", "split it by noun", "the file has %d lines, more than %d", f.lines, most)
 			}
 			l = append(l, longFunctions(f, src.limits.function)...)
-		}
-		if most := src.limits.pkg; total > most {
-			l.Addf(problem.Pos{File: p.dir}, "", "find the second package in it", "the package has %d lines, more than %d", total, most)
 		}
 	}
 	return l
