@@ -97,6 +97,8 @@ type Orders struct {
 	// Merge says by environment who merges its output: what a Promotion says counts
 	// before what the settings say.
 	Merge map[string]string
+	// Withheld has by environment the reasons why only a person may merge its output.
+	Withheld map[string][]publish.Withholding
 	// Waits says by environment why its output is not proposed: what nobody has promoted
 	// to it was proven nowhere.
 	Waits map[string]string
@@ -121,7 +123,7 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 	if err != nil {
 		return Orders{}, err
 	}
-	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}}
+	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}}
 	maps.Copy(o.Merge, m.Settings.Merge)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
 	if !written || chain.External || m.Settings.Promotion != managed {

@@ -237,6 +237,9 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 	for _, p := range problems {
 		fmt.Fprintln(h, p.String())
 	}
+	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
+		fmt.Fprintln(h, w.Cause, w.Reason)
+	}
 	if to != nil {
 		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)
 	}
@@ -278,7 +281,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f), Records: &l.records,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
-		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]),
+		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

@@ -16,6 +16,9 @@ func (p *Plain) AutoMerge(_ context.Context, number int, _ string) error {
 	}
 }
 
+// CancelAutoMerge does nothing: there is nothing to cancel.
+func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
+
 // Reopen opens a pull request again that was closed and not merged, if its branch is
 // still there.
 func (p *Plain) Reopen(ctx context.Context, number int) error {

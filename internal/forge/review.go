@@ -22,6 +22,9 @@ type Merger interface {
 	// AutoMerge has the forge merge it once nothing is missing. What is set already
 	// stays. The error is ErrUnsupported if the forge cannot do that.
 	AutoMerge(ctx context.Context, number int, commit string) error
+	// CancelAutoMerge has the forge not merge it any more on its own. It does nothing
+	// where that is not set. The error is ErrUnsupported if the forge has no such thing.
+	CancelAutoMerge(ctx context.Context, number int) error
 }
 
 // mostSaid is how much is told of what a forge says, in characters.

@@ -49,6 +49,26 @@ func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error 
 	return err
 }
 
+// CancelAutoMerge has the server not merge one of our pull requests any more on its
+// own. The server does not show whether it would, so that it is always asked.
+func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
+	p, _, _, err := g.find(ctx, number)
+	if err != nil {
+		return err
+	}
+	_, _, err = call(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
+		answer, err := g.ask(ctx, http.MethodDelete, g.path("pulls", strconv.FormatInt(p.Index, 10), "merge"), nil, nil)
+		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
+			err = nil
+		}
+		return nil, answer, err
+	})
+	if errors.Is(err, forge.ErrNotFound) { // nothing was scheduled
+		return nil
+	}
+	return err
+}
+
 // toMerge reads a pull request of ours that is to be merged at a commit; nil if it
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*sdk.PullRequest, error) {

@@ -120,3 +120,15 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, 
 	}
 	return err
 }
+
+const cancelAutoMergeQuery = `mutation($input: DisablePullRequestAutoMergeInput!) { disablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
+
+// disableAutoMerge has GitHub forget that it was to merge a pull request later.
+func (g *Forge) disableAutoMerge(ctx context.Context, p *gh.PullRequest) error {
+	_, err := ask[struct {
+		DisablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
+	}](ctx, g, "cancel the auto-merge of a pull request", cancelAutoMergeQuery, map[string]any{
+		"input": map[string]any{"pullRequestId": p.GetNodeID()},
+	})
+	return err
+}

@@ -85,6 +85,15 @@ func refused(err error, phrase string) bool {
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Said), phrase)
 }
 
+// CancelAutoMerge has GitHub not merge one of our pull requests any more on its own.
+func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
+	p, _, _, err := g.find(ctx, number)
+	if err != nil || p.AutoMerge == nil {
+		return err
+	}
+	return g.disableAutoMerge(ctx, p)
+}
+
 // AutoMerge has GitHub merge one of our pull requests once nothing that the branch
 // requires is missing; now, if nothing is.
 func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {

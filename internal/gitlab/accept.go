@@ -74,6 +74,17 @@ func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error 
 	return g.accept(ctx, "auto-merge a merge request", number, o)
 }
 
+// CancelAutoMerge has GitLab not merge one of our merge requests any more on its own.
+func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
+	m, _, _, err := g.find(ctx, number)
+	if err != nil || !m.AutoMerge {
+		return err
+	}
+	_, _, err = ask[struct{}](ctx, g, "cancel the auto-merge of a merge request", http.MethodPost,
+		mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
+	return err
+}
+
 // isDone reports whether a merge request can be merged and no pipeline of it runs:
 // GitLab does not wait for one that is not there.
 func (m *mergeRequest) isDone() bool {

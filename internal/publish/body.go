@@ -33,7 +33,9 @@ func (w *work) body() string {
 			break
 		}
 	}
-	return strings.TrimSpace(w.report.Markdown(maxBody-len(tail))) + "\n" + tail
+	var top strings.Builder
+	writeWithheld(&top, w.withheld)
+	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
 }
 
 // tail gives all of the body but the report.

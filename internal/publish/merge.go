@@ -23,6 +23,9 @@ const (
 // allow yet is no error: the result says what is missing, and that it is to be tried
 // again.
 func (w *work) merge(ctx context.Context, r Result) (Result, error) {
+	if len(w.withheld) > 0 {
+		return w.withhold(r), nil
+	}
 	if w.p.Merge == "" || w.p.Merge == Manual {
 		return r, nil
 	}

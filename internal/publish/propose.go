@@ -111,6 +111,9 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 		r.Pull = last
 		return r, nil
 	}
+	if err := w.cancelAutoMerge(ctx, last); err != nil {
+		return Result{}, err
+	}
 	if head == "" || head != id {
 		if id, err = w.commitTo(ctx, c, head); err != nil {
 			return Result{}, err
@@ -165,9 +168,7 @@ const promotedLabel = "promoted"
 func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
 	want := forge.Proposal{
 		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: titleOf(w.p.Environment, w.report), Body: w.body(),
-	}
-	if w.next.promotes {
-		want.Labels = []string{promotedLabel}
+		Labels: w.labels(),
 	}
 	if last == nil || last.State != forge.Open {
 		w.step("open the pull request")

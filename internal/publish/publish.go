@@ -45,6 +45,8 @@ type Proposal struct {
 	Problems problem.List // that do not stop it
 	Workload func(target string) string
 	Merge    Merge // "" for Manual
+	// Withheld are the caller's reasons why only a person may merge it.
+	Withheld []Withholding
 }
 
 // Options are the same for all proposals to one repository.
@@ -93,6 +95,8 @@ type Result struct {
 	Again bool
 	// Adoption says how existing files came to be ours.
 	Adoption Adoption
+	// Withheld are the reasons why only a person may merge the pull request.
+	Withheld []Withholding
 }
 
 // MissingBranch says that an output branch is not there, and is not to be made.
@@ -141,6 +145,8 @@ type work struct {
 	whole  *git.View // what the output branch holds
 	next   composed
 	report impact.Report
+
+	withheld []Withholding
 }
 
 func (w *work) step(what string) {
@@ -176,6 +182,7 @@ func (w *work) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	w.withheld = w.withholdings()
 	commit := w.commit()
 	if err := w.whole.Err(); err != nil {
 		return Result{}, err
