@@ -23,7 +23,7 @@ const (
 // issues, so that their place is settled before they are written.
 var rows = []row{
 	{"words", pure, "internal/problem internal/tree"},
-	{"text", pure, "internal/manifest internal/kustomize internal/templatefunc internal/kubename"},
+	{"text", pure, "internal/manifest internal/kustomize internal/templatefunc internal/kubename internal/gitname"},
 	{"written", pure, "templates schemas"},
 	{"written", pure, "internal/model"},
 	{"wanted", pure, "internal/schedule"},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/gitname"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -85,13 +86,9 @@ func (c *checker) nextEnvironment(next map[string]string) {
 	}
 }
 
-// unsafeRef finds what Git does not let be in a name of a reference, and refs/, which
-// would make it another reference than it says.
-var unsafeRef = regexp.MustCompile(`^[/-]|^refs/|^@?$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
-
 func (c *checker) ref(path, name string) {
-	if c.given(path) && !c.broken(path) && unsafeRef.MatchString(name) {
-		c.addf(path, "letters, digits, - and / are good; no refs/ before it", "is not good for the name of a branch")
+	if c.given(path) && !c.broken(path) && gitname.CheckBranch(name) != nil {
+		c.addf(path, gitname.BranchHint, "is not good for the name of a branch")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/gitname"
 	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
@@ -37,7 +38,7 @@ func link(env string, all *content, last *lists) *Model {
 	last.targets = last.targets.next(targets, problems, func(t *Target) *Object { return &t.Object })
 	m.Targets = last.targets.kept
 	m.checkGitOpsRepo(problems)
-	if err := kubename.Check(env); err != nil {
+	if err := checkEnvironmentName(env); err != nil {
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}
 	return m
@@ -73,7 +74,8 @@ func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *O
 func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
 	named := make([]entry[T], 0, len(objects))
 	for _, o := range objects {
-		if name := object(o).Name; name != "" { // one without a name was reported before
+		// One without a name, or with one that cannot be a folder's, was reported before.
+		if name := object(o).Name; gitname.IsFolder(name) {
 			named = append(named, entry[T]{name, o})
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"maps"
-	"path"
 	"reflect"
 	"strconv"
 	"strings"
@@ -122,17 +121,18 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 	switch kind {
 	case "Environment":
 		o, s, _ := read[environmentSpec](r, n, kind, d)
-		r.checkPath(o, s.ControlPlane)
+		r.checkEnvironment(o)
+		r.checkRepo(o, s.ControlPlane)
 		c.environments = append(c.environments, &Environment{o, s.ControlPlane.ref()})
 	case "BaseRepo":
 		o, s, _ := read[baseRepoSpec](r, n, kind, d)
-		r.checkPath(o, s.repoSpec)
+		r.checkRepo(o, s.repoSpec)
 		ref := s.ref()
 		ref.Commit = string(s.Commit)
 		c.baseRepos = append(c.baseRepos, &BaseRepo{o, ref})
 	case "GitOpsRepo":
 		o, s, _ := read[repoSpec](r, n, kind, d)
-		r.checkPath(o, s)
+		r.checkRepo(o, s)
 		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.ref()})
 	case "ClusterType":
 		o, s, _ := read[clusterTypeSpec](r, n, kind, d)
@@ -149,7 +149,7 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
 			d.addf(n, "", "spec.workspace becomes a label, and %v", err)
 		}
-		r.checkPath(o, s.Workload)
+		r.checkRepo(o, s.Workload)
 		c.registrations = append(c.registrations, &Registration{o, s.Workload.ref(), s.Workspace})
 	case "ConfigSchema":
 		o, s, _ := read[configSchemaSpec](r, n, kind, d)
@@ -160,14 +160,6 @@ func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
 	case "DeploymentTarget":
 		o, s, meta := read[deploymentTargetSpec](r, n, kind, d)
 		c.targets = append(c.targets, r.writtenTarget(o, s, meta))
-	}
-}
-
-// checkPath reports a path that leaves its repository.
-func (r *reader) checkPath(o Object, s repoSpec) {
-	if p := path.Join(".", s.Path); p == ".." || strings.HasPrefix(p, "../") {
-		r.out.problems.Addf(o.Pos, o.Subject(), "write it from the root of the repository, as ./folder",
-			"the path %q leaves the repository", s.Path)
 	}
 }
 
@@ -290,7 +282,7 @@ func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload
 	w := &workload{Object: o, targets: s.DeploymentTargets, schemas: s.ConfigSchemas, pos: r.at}
 	for i, t := range s.DeploymentTargets {
 		if t.Name.Text == "" && t.Name.Line > 0 { // one that is missing is reported as such
-			r.out.problems.Addf(r.at(t.Name.Line), o.Subject(), "", "spec.deploymentTargets[%d].name is empty", i)
+			r.out.problems.Addf(r.at(t.Name.Line), o.Subject(), "give it a name", "spec.deploymentTargets[%d].name is empty", i)
 		}
 	}
 	if r.layer.Kind == Workloads {

@@ -87,20 +87,48 @@ func (c *Cache) Assignments() int {
 // if a problem stops the environment. The list of problems must not be changed: the cache
 // gives it again.
 func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
+	return Render(m, c, Options{})
+}
+
+// Options are the conditions of one run.
+type Options struct {
+	// Canceled reports whether the caller no longer wants the result; nil if it always
+	// does. It is called often, from several goroutines. A run that was canceled has a
+	// problem that stops the environment, and the cache forgets it.
+	Canceled func() bool
+}
+
+// Render renders the environment that the model describes, as [Environment] does.
+func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
 	}
-	if c.last.model != m {
-		t, problems := newPass(m, c).environment()
+	if c.last.model == m {
+		return c.last.tree, c.last.problems
+	}
+	p := newPass(m, c, o)
+	t, problems := p.environment()
+	if !p.canceled.Load() {
 		c.last = rendering{m, t, problems}
 	}
-	return c.last.tree, c.last.problems
+	return t, problems
+}
+
+// isCanceled reports whether the run was canceled, from when that was first seen.
+func (p *pass) isCanceled() bool {
+	if !p.canceled.Load() && p.Canceled != nil && p.Canceled() {
+		p.canceled.Store(true)
+	}
+	return p.canceled.Load()
 }
 
 func (p *pass) environment() (tree.Tree, problem.List) {
 	m, c := p.model, p.cache
 	p.checkUse()
 	rows, texts := p.rows()
+	if p.isCanceled() {
+		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "it was not rendered to the end, because the program ends"})
+	}
 	problems := p.problems()
 	if problems.Stops() {
 		return tree.Tree{}, problems
@@ -143,6 +171,9 @@ func trackingEntry(commit string) tree.Entry {
 
 // pass is one run over a model.
 type pass struct {
+	Options
+	canceled atomic.Bool // once it was seen
+
 	model  *model.Model
 	cache  *Cache
 	plan   *schedule.Plan
@@ -178,8 +209,8 @@ func (t templates) of(which int) *compiled {
 	return t.reconciler
 }
 
-func newPass(m *model.Model, c *Cache) *pass {
-	p := &pass{model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
+func newPass(m *model.Model, c *Cache, o Options) *pass {
+	p := &pass{Options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
 	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
 	p.values = resolver

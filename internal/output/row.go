@@ -297,6 +297,9 @@ func (p *pass) text(i, k, which int) []byte {
 // cluster type i. What is wrong is reported; the id does not matter then.
 func (w *worker) cell(i, k int) cell {
 	p := w.pass
+	if p.isCanceled() {
+		return cell{}
+	}
 	j := p.sets[i].order[k]
 	v := p.values.For(i, j)
 	c := cell{values: valuesDigest(v)}

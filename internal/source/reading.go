@@ -67,7 +67,7 @@ func (r *reading) environment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.problems = append(r.problems, problems...)
+	r.problems = append(r.problems, ofOthers(problems, r.env)...)
 	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
 		if r.ephemeral, err = r.Source.ephemeral(ctx, r.env); err != nil {
 			return err
@@ -100,6 +100,18 @@ func (r *reading) environment(ctx context.Context) error {
 	}
 	r.problems.Addf(problem.Pos{Layer: "base", File: ".environments"}, "Environment/"+r.env, hint, "there is no such environment")
 	return nil
+}
+
+// ofOthers returns problems of the files with the environments, as they are for one of
+// them: what is wrong with another environment does not stop this one.
+func ofOthers(problems problem.List, env string) problem.List {
+	mine := slices.Clone(problems)
+	for i, p := range mine {
+		if name, ok := strings.CutPrefix(p.Subject, "Environment/"); ok && name != "" && name != env {
+			mine[i].Warning = true
+		}
+	}
+	return mine
 }
 
 // base reads what the environment's BaseRepos point to.
