@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
@@ -56,6 +57,8 @@ type Options struct {
 	Records *publish.Records
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox *observe.Inbox
+	// Barrier keeps a panic in the work for one environment there.
+	Barrier panics.Barrier
 }
 
 // Mover takes commits from one environment to the next.
@@ -150,7 +153,14 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 // wait has an environment wait that has no record. One whose branch cannot be read is
 // stopped by reading it.
 func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why string, o Orders) {
-	branch, err := src.Branch(ctx, environment)
+	var branch source.Branch
+	err := m.Barrier.Run("read the branch", environment, func() (err error) {
+		branch, err = src.Branch(ctx, environment)
+		return err
+	})
+	if panics.Is(err) {
+		o.Waits[environment] = err.Error()
+	}
 	if err == nil && branch.Repo != nil && branch.Commit == "" {
 		o.Waits[environment] = why
 	}
@@ -189,7 +199,12 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 		return false
 	}
 	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.Now()
-	shown, moved, err := m.look(ctx)
+	var shown status.Chain
+	var moved bool
+	err := m.Barrier.Run("promote", "", func() (err error) {
+		shown, moved, err = m.look(ctx)
+		return err
+	})
 	if ctx.Err() != nil {
 		return true
 	}
@@ -233,7 +248,7 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	if err != nil {
 		return shown, false, err
 	}
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.stand(ctx, s, h) })
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)
 	decisions, err := m.decide(ctx, all, h)
 	if err != nil {
@@ -244,7 +259,7 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	}
 	for i, s := range all {
 		if s.err == nil { // or else something that is to be remembered may not be written yet
-			if err := m.carry(ctx, s, decisions[i]); err != nil {
+			if err := m.isolate("promote", s, func() error { return m.carry(ctx, s, decisions[i]) }); err != nil {
 				s.fail(err)
 			}
 		}
@@ -327,7 +342,7 @@ func (m *Mover) sayFailure(s *standing) {
 func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
 	wanted := map[string]bool{}
 	for _, s := range all {
-		if err := m.readBranch(ctx, s); err != nil {
+		if err := m.isolate("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
 			s.fail(err)
 			s.stage.Stopped = "its branch cannot be read: " + err.Error()
 			continue
@@ -354,7 +369,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 		if to == "" {
 			return
 		}
-		v := m.enter(ctx, s, to)
+		v := m.enterIsolated(ctx, s, to)
 		mu.Lock()
 		defer mu.Unlock()
 		verdicts[s.spec.Name] = v

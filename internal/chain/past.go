@@ -15,14 +15,19 @@ import (
 // it, as far as that matters to those after it.
 func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
 	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
-		for _, commit := range m.matters(all, s, h) {
-			proven, err := m.wasProven(ctx, s, commit, h)
-			if err != nil {
-				s.fail(err)
-				s.stage.Partial = true
-				return
+		err := m.isolate("look at the past", s, func() error {
+			for _, commit := range m.matters(all, s, h) {
+				proven, err := m.wasProven(ctx, s, commit, h)
+				if err != nil {
+					return err
+				}
+				s.stage.Proven[commit] = proven
 			}
-			s.stage.Proven[commit] = proven
+			return nil
+		})
+		if err != nil {
+			s.fail(err)
+			s.stage.Partial = true
 		}
 	})
 }

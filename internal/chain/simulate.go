@@ -40,7 +40,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if !h.Has(commit) {
 		return nil, fmt.Errorf("commit %s is not among the first parents of the base's branch", promote.Short(commit))
 	}
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.stand(ctx, s, h) })
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {

@@ -10,6 +10,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/cli/levers"
 	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/panics"
 )
 
 // commands lists the constructors of all commands.
@@ -43,7 +45,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &frame.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: version().Version}
 	root := newRoot(a)
 	root.SetArgs(levers.Arrows(args))
-	err := root.ExecuteContext(ctx)
+	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
+		fmt.Fprintf(a.Err, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
+	}}.Run("", "", func() error { return root.ExecuteContext(ctx) })
 	if err != nil && ctx.Err() != nil {
 		err = frame.ErrInterrupted
 	}

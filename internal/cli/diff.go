@@ -198,7 +198,7 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *outpu
 	if !s.has(env) { // there is nothing of it, unless there is and cannot be read
 		return tree.Tree{}, s.problems, nil
 	}
-	r, err := s.in.source.Render(ctx, env, s.at, cache)
+	r, err := s.in.renderIsolated(ctx, env, s.at, cache)
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}

@@ -37,6 +37,7 @@ func (in *input) addEnvironment(c *cobra.Command, without string) {
 
 // addPlaces gives a command the flags that say where its input is.
 func (in *input) addPlaces(c *cobra.Command) {
+	in.reportPanics(c)
 	f := c.Flags()
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
 	f.StringVar(&in.options.Base, "base", "", "`revision` of the base (default: what the environment's BaseRepo says)")
@@ -198,7 +199,7 @@ func moreThanOne(names []string) error {
 
 // render reads and renders an environment at some revisions.
 func (in *input) render(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
-	return in.source.Render(ctx, env, at, nil)
+	return in.renderIsolated(ctx, env, at, nil)
 }
 
 // fileOf gives the path of the file that a problem is in as the working folder

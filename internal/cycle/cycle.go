@@ -5,8 +5,8 @@
 //   - A cycle asks each remote for its references once; one that a webhook has begun
 //     asks only those concerned. If none has moved, and nothing is left undone,
 //     nothing else happens.
-//   - Environments do not depend on each other: what stops one leaves the others
-//     going, and its output stays as it is.
+//   - Environments do not depend on each other: what stops one, a panic too, leaves the
+//     others going, and its output stays as it is.
 //   - Nothing is remembered that cannot be lost: a loop that is made anew comes to
 //     the same end.
 //   - What fails is tried again, later each time; retrying is decided here and
@@ -35,6 +35,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/observe"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
@@ -56,6 +57,9 @@ type Options struct {
 	// Step is told before each thing that changes the world. Tests end the process
 	// there.
 	Step func(what string)
+	// BeforeWork is called before each piece of work for one environment, pull request or
+	// repository, inside of the barrier that keeps a panic there. Tests panic in it.
+	BeforeWork func(work, of string)
 }
 
 func (o Options) withDefaults() Options {
@@ -84,6 +88,7 @@ type Loop struct {
 	source  *source.Source
 	author  git.Signature
 	sign    git.Signer
+	barrier panics.Barrier
 	unlock  func()
 
 	number       int64
@@ -110,6 +115,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), previews: previews{noted: map[int]noted{}}}
 	s := o.Settings
+	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
 	if l.sign, err = signer(s.Signing); err != nil {
@@ -128,10 +134,12 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}
 	l.remotes = remotes.New(remotes.Options{
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, Step: o.Step,
+		Barrier: l.barrier,
 	})
 	l.chain = chain.New(chain.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random,
 		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
+		Barrier: l.barrier,
 	})
 	return l, nil
 }
@@ -175,7 +183,7 @@ func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
 func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 	l.number++
 	started := l.Now()
-	err := l.round(ctx, asked)
+	err := l.runRound(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -272,7 +280,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 	}
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: model.NewParser(),
+		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier,
 	})
 	if err == nil {
 		l.source, l.opened = s, true

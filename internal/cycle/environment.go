@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
@@ -56,20 +57,29 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 	if e.attempt = (attempt{paused: started.Before(e.next)}); e.attempt.paused {
 		return
 	}
-	e.attempt.rendered, e.attempt.err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
-	if e.attempt.err == nil {
-		e.attempt.err = l.verify(ctx, e)
-	}
-	if e.attempt.err == nil {
-		e.attempt.err = l.checkEphemeral(ctx, e)
-	}
-	if e.attempt.err == nil {
-		e.place = ""
-		if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
-			e.place = strings.Join([]string{giturl.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
-		}
+	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
+	if panics.Is(e.attempt.err) {
+		e.cache = output.Cache{} // it may be half of what it should be
 	}
 	e.attempt.took = l.Now().Sub(started)
+}
+
+// tryRender renders an environment, and checks what came of it.
+func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
+	if e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache); err != nil {
+		return err
+	}
+	if err := l.verify(ctx, e); err != nil {
+		return err
+	}
+	if err := l.checkEphemeral(ctx, e); err != nil {
+		return err
+	}
+	e.place = ""
+	if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
+		e.place = strings.Join([]string{giturl.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
+	}
+	return nil
 }
 
 // overlap reports whether two places are one, or one is in the other. In the root of a
@@ -111,14 +121,19 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 	}
 	started, before, err := l.Now(), e.done, a.err
 	if err == nil {
-		err = l.compare(ctx, e, a)
+		err = l.barrier.Run("publish", e.name, func() error { return l.compare(ctx, e, a) })
 	}
-	quiet := err == nil && e.done == before
+	return l.settle(ctx, e, err, err == nil && e.done == before, a.took+l.Now().Sub(started))
+}
+
+// settle reports how a round with an environment has ended, and decides when the next one
+// is. retry says that there is something to be done though no reference moves.
+func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool, took time.Duration) (retry bool) {
 	if ctx.Err() != nil {
 		return true
 	}
 	report := e.report
-	report.Name, report.Checked, report.Took = e.name, l.Now(), a.took+l.Now().Sub(started)
+	report.Name, report.Checked, report.Took = e.name, l.Now(), took
 	if err != nil {
 		e.failures++
 		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -45,8 +46,12 @@ func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, err
 			continue
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == e.Name })
-		over, err := l.isOver(ctx, &t, e)
-		if err != nil {
+		var over bool
+		err := l.barrier.Run("look at", e.Name, func() (err error) {
+			over, err = l.isOver(ctx, &t, e)
+			return err
+		})
+		if err != nil && !panics.Is(err) { // what has panicked is reported, and stays as it is
 			return nil, err
 		}
 		if over {

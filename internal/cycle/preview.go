@@ -66,7 +66,7 @@ func (l *Loop) preview(ctx context.Context) {
 	if !l.previewDue() {
 		return
 	}
-	err := l.previewAll(ctx)
+	err := l.barrier.Run("preview", "", func() error { return l.previewAll(ctx) })
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -113,7 +113,9 @@ func (l *Loop) previewAll(ctx context.Context) error {
 				open[of] = now
 				continue
 			}
-			err := l.previewOne(ctx, cp, f, reviewer, b, c)
+			err := l.barrier.Run("preview", fmt.Sprintf("pull request %d", c.Number), func() error {
+				return l.previewOne(ctx, cp, f, reviewer, b, c)
+			})
 			if errors.Is(err, errUnread) {
 				continue // it was said, and is looked at again when something moves
 			}
@@ -136,7 +138,7 @@ func (l *Loop) openPreviews(ctx context.Context) error {
 		return l.previews.source.Refresh(ctx)
 	}
 	s, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(),
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(), Barrier: l.barrier,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.
@@ -207,7 +209,7 @@ func (l *Loop) previewOne(ctx context.Context, cp *remotes.Remote, f forge.Forge
 	defer func() { l.previews.fork = false }()
 	var all []previewed
 	for _, name := range b.environments {
-		p, err := l.previewEnvironment(ctx, name, b.at(before), b.at(c.Commit))
+		p, err := l.previewIsolated(ctx, name, b.at(before), b.at(c.Commit))
 		if err != nil {
 			return err
 		}

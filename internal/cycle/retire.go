@@ -45,7 +45,11 @@ func (l *Loop) retire(ctx context.Context) {
 		if l.environments[e.name] != nil || e.ended == nil && l.isEnded(e.name) { // it is back
 			continue
 		}
-		done, err := l.withdraw(ctx, e)
+		var done ephemeral.Cleared
+		err := l.barrier.Run("withdraw", e.name, func() (err error) {
+			done, err = l.withdraw(ctx, e)
+			return err
+		})
 		if err != nil && ctx.Err() == nil {
 			l.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
 			l.undone = true

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/schedule"
@@ -319,14 +320,18 @@ func (p *pass) rows() (rows []*row, texts []string) {
 	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64
 	var workers sync.WaitGroup
+	var relay panics.Relay
 	for range min(runtime.GOMAXPROCS(0), len(rows)) {
 		workers.Go(func() {
-			w := worker{pass: p}
-			for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
-				rows[i], texts[i] = w.row(i)
-			}
+			relay.Run(func() {
+				w := worker{pass: p}
+				for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
+					rows[i], texts[i] = w.row(i)
+				}
+			})
 		})
 	}
 	workers.Wait()
+	relay.Raise()
 	return rows, texts
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 )
 
@@ -60,6 +61,27 @@ func TestInOrder(t *testing.T) {
 		})
 		if !errors.Is(err, failed) || calls != 8 {
 			t.Errorf("limit %d: %v after %d", limit, err, calls)
+		}
+	}
+}
+
+// TestPanic: what panics is a panic of who called, once all else is over.
+func TestPanic(t *testing.T) {
+	one := func(_, i int) {
+		if i == 3 {
+			panic("no")
+		}
+	}
+	inOrder := func(i int) int { one(0, i); return i }
+	for name, do := range map[string]func(limit int){
+		"each":     func(limit int) { parallel.Each(limit, []int{0, 1, 2, 3, 4, 5}, one) },
+		"in order": func(limit int) { _ = parallel.InOrder(limit, 6, inOrder, func(int) error { return nil }) },
+	} {
+		for _, limit := range []int{1, 2, 100} {
+			err := panics.Barrier{}.Run(name, "", func() error { do(limit); return nil })
+			if !panics.Is(err) {
+				t.Errorf("%s, limit %d: it ends with %v", name, limit, err)
+			}
 		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/metrics"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -40,6 +41,8 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	// Step is told before a remote is asked.
 	Step func(what string)
+	// Barrier keeps a panic while a remote is read with that remote.
+	Barrier panics.Barrier
 }
 
 // Set is all remotes. It may be used concurrently, but for rounds, which follow each
@@ -169,7 +172,7 @@ func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
 // saysNothing reports whether an error says nothing about what is in the repository.
 func saysNothing(err error) bool {
 	var busy *git.Busy
-	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused)
+	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused) || panics.Is(err)
 }
 
 // isFilled reports whether a mirror was ever as its remote: one whose first fetch
@@ -224,7 +227,10 @@ func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
 	}
 	m.round, m.checked = r.round, now
 	r.Step("ask " + m.place)
-	moved, err = m.Sync(ctx)
+	err = r.Barrier.Run("read", m.URL(), func() (err error) {
+		moved, err = m.Sync(ctx)
+		return err
+	})
 	if ctx.Err() != nil {
 		m.round = 0 // it was not the remote that failed
 		return moved, err
@@ -286,7 +292,7 @@ func (r *Set) Maintain(ctx context.Context) {
 	all := slices.Collect(maps.Values(r.all))
 	r.mu.Unlock()
 	for _, m := range all {
-		if err := m.Maintain(ctx); err != nil && ctx.Err() == nil {
+		if err := r.Barrier.Run("tidy", m.URL(), func() error { return m.Maintain(ctx) }); err != nil && ctx.Err() == nil {
 			r.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/kubename"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -102,7 +103,12 @@ func (s *Source) readEphemerals(ctx context.Context, lasting []*model.Environmen
 			continue
 		}
 		e := &Ephemeral{Name: name, Branch: branch}
-		if err := s.readEphemeral(ctx, e, lasting); err != nil {
+		err := s.options.Barrier.Run("read", name, func() error { return s.readEphemeral(ctx, e, lasting) })
+		if panics.Is(err) {
+			e.Problems.Addf(pos, "Ephemeral/"+name, "report it with the stack in the log", "%v", err)
+			err = nil
+		}
+		if err != nil {
 			return nil, err
 		}
 		all.found = append(all.found, e)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/panics"
 )
 
 // repositories opens each repository once, however many layers are in it.
@@ -20,6 +21,7 @@ type repositories struct {
 	credentials git.Credentials
 	maps        map[string]string // by normalized URL
 	place       func(context.Context, string) (*git.Repository, error)
+	barrier     panics.Barrier
 	remote      bool // the control plane is on a server
 
 	mu        sync.Mutex
@@ -43,7 +45,7 @@ var errLocal = errors.New("not a URL")
 func (r *repositories) reset(o Options) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cacheDir, r.credentials, r.maps = o.CacheDir, o.Credentials, normalized(o.Map)
+	r.barrier, r.cacheDir, r.credentials, r.maps = o.Barrier, o.CacheDir, o.Credentials, normalized(o.Map)
 	r.opened, r.ownURLs, r.anyIsOwn = map[string]*opening{}, nil, nil
 	r.tokenHost = giturl.Host(o.ControlPlane)
 	r.remote = giturl.IsRemote(o.ControlPlane)
@@ -131,7 +133,12 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 		r.opened[place] = o
 	}
 	r.mu.Unlock()
-	o.once.Do(func() { o.repo, o.err = r.place(ctx, place) })
+	o.once.Do(func() {
+		o.err = r.barrier.Run("open", giturl.Redact(place), func() (err error) {
+			o.repo, err = r.place(ctx, place)
+			return err
+		})
+	})
 	return o.repo, o.err
 }
 

@@ -25,6 +25,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -56,6 +57,8 @@ type Options struct {
 	Open func(ctx context.Context, place string) (*git.Repository, error)
 	// Parser is the one that the layers will be parsed with.
 	Parser *model.Parser
+	// Barrier keeps a panic in reading an ephemeral environment, or a repository, there.
+	Barrier panics.Barrier
 }
 
 // Revisions are other commits than the control plane names; "" for those that it

@@ -51,7 +51,7 @@ func New(o Options) http.Handler {
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
 	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser has nothing that would let it in there
-	return secure(sameOrigin.Handler(mux))
+	return secure(s.isolate(sameOrigin.Handler(mux)))
 }
 
 func (o Options) withDefaults() Options {

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/display"
+)
+
+// TestPanicOfOneEnvironment: where rendering one environment panics, each command names it
+// as a problem of that environment, works on all others, and prints the stack.
+func TestPanicOfOneEnvironment(t *testing.T) {
+	dir := controlPlaneOf(t, "dev", "prod")
+	die := func(work, of string) {
+		if work == "render" && of == "dev" {
+			panic("token s3cr3t")
+		}
+	}
+	command := func(a *frame.App) *cobra.Command {
+		c := &cobra.Command{}
+		c.SetErr(a.Err)
+		return c
+	}
+	for name, run := range map[string]func(*frame.App) error{
+		"check": func(a *frame.App) error {
+			k := &checkCommand{App: a}
+			k.addPlaces(command(a))
+			k.options.Barrier.Before, k.options.ControlPlane = die, dir
+			return k.run(t.Context())
+		},
+		"render": func(a *frame.App) error {
+			r := &renderCommand{App: a, all: true, to: filepath.Join(t.TempDir(), "out")}
+			r.addPlaces(command(a))
+			r.options.Barrier.Before, r.options.ControlPlane = die, dir
+			return r.run(t.Context())
+		},
+		"diff": func(a *frame.App) error {
+			d := &diffCommand{App: a}
+			d.addPlaces(command(a))
+			d.options.Barrier.Before, d.options.ControlPlane = die, dir
+			return d.run(t.Context(), "main", "main")
+		},
+	} {
+		var out, stderr bytes.Buffer
+		a := &frame.App{Out: display.NewStream(&out), Err: display.NewStream(&stderr), Format: "json"}
+		err := run(a)
+		a.Report(err)
+		var problems *frame.ProblemsError
+		if !errors.As(err, &problems) {
+			t.Errorf("%s: it ends with %v", name, err)
+		}
+		all := out.String() + stderr.String()
+		for _, wanted := range []string{"Environment/dev", "internal error ", "isolate_test.go"} {
+			if !strings.Contains(all, wanted) {
+				t.Errorf("%s: nothing says %q:\n%s", name, wanted, all)
+			}
+		}
+		for _, unwanted := range []string{"s3cr3t", "Environment/prod"} {
+			if strings.Contains(all, unwanted) {
+				t.Errorf("%s: it says %q:\n%s", name, unwanted, all)
+			}
+		}
+		if name == "check" && !strings.Contains(out.String(), `"environment": "prod"`) {
+			t.Errorf("check: nothing is said of prod:\n%s", out.String())
+		}
+	}
+}
+
+// controlPlaneOf makes a control plane with some environments, as fairlead init does.
+func controlPlaneOf(t *testing.T, environments ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	var out bytes.Buffer
+	if code := Main(t.Context(), []string{"init", "--sample", "--environments", strings.Join(environments, ","), dir}, &out, &out); code != 0 {
+		t.Fatal(out.String())
+	}
+	return filepath.Join(dir, "control-plane.git")
+}

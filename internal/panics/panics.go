@@ -1,0 +1,141 @@
+// Package panics turns a panic into an error with an id and a stack, so that it ends the
+// work that it happened in and not the process.
+//
+// What the package keeps true: a panic that a [Barrier] meets is reported once, with its
+// stack; the error that people see has an id and a kind, and never what the program
+// panicked with, which may quote a file; the same panic at the same place has the same id;
+// a panic in a goroutine is carried to who waits for it ([Relay]).
+package panics
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Error is a panic that was recovered.
+type Error struct {
+	// ID is the same for the same panic at the same place.
+	ID string
+	// Kind is the text of an error of the runtime, which quotes no data, and otherwise the
+	// type of what the program panicked with.
+	Kind string
+	// Stack has a function and its line for each call, the innermost first.
+	Stack string
+}
+
+// Error names the panic by its id.
+func (e *Error) Error() string {
+	return fmt.Sprintf("internal error %s (%s); this is a defect of Fairlead, and its log has the stack under this id", e.ID, e.Kind)
+}
+
+// Barrier keeps a panic inside of the work that it happens in. The zero Barrier is ready.
+type Barrier struct {
+	// Before is called before each piece of work, with what it is and whose; nil for
+	// nothing. Tests panic in it.
+	Before func(work, of string)
+	// Report is called with each panic that was recovered; nil for nothing.
+	Report func(work, of string, e *Error)
+}
+
+// Run calls do and returns its error, or the panic in it as an [*Error].
+func (b Barrier) Run(work, of string, do func() error) (err error) {
+	defer func() {
+		if e := toError(recover()); e != nil {
+			if err = e; b.Report != nil {
+				b.Report(work, of, e)
+			}
+		}
+	}()
+	if b.Before != nil {
+		b.Before(work, of)
+	}
+	return do()
+}
+
+// Is reports whether an error is, or comes of, a panic.
+func Is(err error) bool {
+	var e *Error
+	return errors.As(err, &e)
+}
+
+// Relay carries the first panic of several goroutines to the one that waits for them. The
+// zero Relay is ready.
+type Relay struct {
+	mu    sync.Mutex
+	first *Error
+}
+
+// Run calls do in a goroutine of its caller's, and keeps a panic.
+func (r *Relay) Run(do func()) {
+	defer func() {
+		if e := toError(recover()); e != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.first == nil {
+				r.first = e
+			}
+		}
+	}()
+	do()
+}
+
+// Raise panics with what was kept, if anything was. Its stack stays that of the goroutine.
+func (r *Relay) Raise() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first != nil {
+		panic(r.first)
+	}
+}
+
+// toError makes an error of what recover returned; nil of nil. A panic that comes from
+// another goroutine is that of there.
+func toError(value any) *Error {
+	if value == nil {
+		return nil
+	}
+	if e, ok := value.(*Error); ok {
+		return e
+	}
+	e := &Error{Kind: describeKind(value), Stack: formatStack()}
+	within, _, _ := strings.Cut(e.Stack, barrierName) // whoever has begun the work, it is the same panic
+	sum := sha256.Sum256([]byte(e.Kind + "\n" + within))
+	e.ID = hex.EncodeToString(sum[:6])
+	return e
+}
+
+func describeKind(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("panic with a %T", value)
+}
+
+// barrierName is the function that begins a piece of work, as a stack names it.
+const barrierName = "panics.Barrier.Run\n"
+
+// deepest bounds the calls that a stack shows.
+const deepest = 100
+
+// formatStack returns the calls that led to the panic that is being recovered.
+func formatStack() string {
+	pcs := make([]uintptr, deepest)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var b strings.Builder
+	panicked := false // the calls before are those of recovering
+	for {
+		f, more := frames.Next()
+		if panicked {
+			fmt.Fprintf(&b, "%s\n\t%s:%d\n", f.Function, f.File, f.Line)
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+		if !more {
+			return b.String()
+		}
+	}
+}
