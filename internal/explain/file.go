@@ -94,7 +94,9 @@ func (q *asker) rendered(i, j int, u use) Made {
 		return m
 	}
 	d, v := q.data(i, j)
-	text, mistakes := t.Expand(&render.Pass{}, nil, &d, render.Scope{Values: v.Digest}, nil)
+	scope := render.Scope{Values: v.Digest}
+	q.expandEarlier(i, u, &d, scope)
+	text, mistakes := t.Expand(&render.Pass{}, nil, &d, scope, nil)
 	switch {
 	case mistakes != nil:
 		m.WhyNot = "the template fails: " + mistakes[0].Summary
@@ -104,6 +106,19 @@ func (q *asker) rendered(i, j int, u use) Made {
 		m.Exists = true
 	}
 	return m
+}
+
+// expandEarlier has the templates before that of u make their changes to the data.
+func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) {
+	for _, earlier := range usesOf(q.model, q.model.ClusterTypes[i]) {
+		if earlier == u {
+			return
+		}
+		if t := q.model.Template(earlier.template); t != nil {
+			compiled, _ := render.Compile(t)
+			compiled.Expand(&render.Pass{}, nil, d, scope, nil)
+		}
+	}
 }
 
 // data is what templates see of an assignment.

@@ -66,8 +66,8 @@ func usesOf(m *model.Model, c *model.ClusterType) []use {
 // configFile is the name of the file with the values: the content type of the
 // template says which.
 func configFile(m *model.Model, c *model.ClusterType) string {
-	if t := m.Template(c.ConfigType); t != nil && (t.ContentType == "sh" || t.ContentType == "tfvars") {
-		return "platform-config." + t.ContentType
+	if t := m.Template(c.ConfigType); t != nil {
+		return t.ConfigFile()
 	}
 	return "platform-config.yaml"
 }

@@ -23,6 +23,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -103,6 +104,23 @@ type Template struct {
 	Engine      string // "text" or "kustomize"
 	Expansions  int    // how often output that contains "{{" is expanded, at most
 	BuiltIn     bool
+}
+
+// ConfigFile returns the name of the file that the template makes as the config
+// template of a cluster type. Kalypso knows the content type "sh" and makes .yaml of
+// all others; a template that calls toTfvars is none of Kalypso's.
+func (t *Template) ConfigFile() string {
+	switch {
+	case t.ContentType == "sh":
+		return "platform-config.sh"
+	case t.ContentType == "tfvars" && t.callsTfvars():
+		return "platform-config.tfvars"
+	}
+	return "platform-config.yaml"
+}
+
+func (t *Template) callsTfvars() bool {
+	return slices.ContainsFunc(t.Manifests, func(m Manifest) bool { return strings.Contains(m.Text, "toTfvars") })
 }
 
 // Manifest is one text of a template and the line at which it begins.

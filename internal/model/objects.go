@@ -209,6 +209,10 @@ func (r *reader) template(o Object, s templateSpec, meta metadataSpec) *Template
 	for _, m := range s.Manifests {
 		t.Manifests = append(t.Manifests, Manifest(m))
 	}
+	if t.ContentType == "tfvars" && !t.callsTfvars() {
+		r.out.problems.Warnf(o.Pos, o.Subject(), "a template that calls toTfvars makes platform-config.tfvars",
+			"spec.contentType tfvars makes no difference: as in Kalypso, the file is %s", t.ConfigFile())
+	}
 	if engine, ok := meta.Annotations[EngineAnnotation]; ok {
 		t.Engine = engine.Text
 		if engine.Text != "text" && engine.Text != "kustomize" {

@@ -38,6 +38,14 @@ func (f *findings) add(problems ...problem.Problem) {
 	f.list = append(f.list, problems...)
 }
 
+// addTemplate adds the problems of a template, as warnings if nothing needs it.
+func (f *findings) addTemplate(c *compiled, warn bool) {
+	for _, found := range c.problems {
+		found.Warning = found.Warning || warn
+		f.add(found)
+	}
+}
+
 func (f *findings) at(a assignment, p problem.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,10 +119,7 @@ func (p *pass) checkUse() {
 	for _, t := range p.model.Templates {
 		if c := p.cache.templates[t]; !t.BuiltIn && (c == nil || !used[c]) {
 			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
-			for _, found := range p.compiled(t).problems {
-				found.Warning = true // it is not in the way of anything
-				p.found.add(found)
-			}
+			p.found.addTemplate(p.compiled(t), true)
 		}
 	}
 }

@@ -267,23 +267,34 @@ func (p *pass) compileTemplates() {
 				p.missingTemplate(c, field, name, assigned)
 				return nil
 			}
-			return p.compile(t)
+			return p.compiled(t)
 		}
 		p.templates = append(p.templates, templates{
 			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
 		})
 	}
+	p.brokenTemplates()
+}
+
+// brokenTemplates reports the problems of the templates that cluster types use. They
+// are warnings where nothing is to be rendered with the template: it is not in the way
+// of anything.
+func (p *pass) brokenTemplates() {
+	needed := map[*compiled]bool{}
+	for i, ts := range p.templates {
+		for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+			if c != nil && len(c.problems) > 0 {
+				needed[c] = needed[c] || !p.plan.Targets(i).Empty()
+			}
+		}
+	}
+	for c, needed := range needed {
+		p.found.addTemplate(c, !needed)
+	}
 }
 
 func sameTemplates(a, b *model.ClusterType) bool {
 	return a.Reconciler == b.Reconciler && a.NamespaceService == b.NamespaceService && a.ConfigType == b.ConfigType
-}
-
-// compile gives a template that a cluster type uses, and reports its problems.
-func (p *pass) compile(t *model.Template) *compiled {
-	c := p.compiled(t)
-	p.found.add(c.problems...)
-	return c
 }
 
 func (p *pass) compiled(t *model.Template) *compiled {

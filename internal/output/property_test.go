@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/fleet"
@@ -77,8 +78,26 @@ func TestCacheChangesNothing(t *testing.T) {
 		for range f.fleets {
 			editAtRandom(t, random, f.edits, fleet.Size{
 				Workloads: 1 + random.IntN(f.workloads), ClusterTypes: 1 + random.IntN(f.clusterTypes), Configs: random.IntN(f.configs), Reach: random.IntN(5),
-			})
+			}, nil)
 		}
+	}
+}
+
+// TestCacheChangesNothingOfChangedData is the same for templates that change the data
+// which those after them read: all of the time, for some assignments, or in text that is
+// expanded again.
+func TestCacheChangesNothingOfChangedData(t *testing.T) {
+	const name, team = `name: "{{ .DeploymentTargetName }}"`, `team: "{{ .Labels.team }}"`
+	random := rand.New(rand.NewPCG(7, 8))
+	for _, change := range []string{
+		`{{ $_ := set .ConfigData "SEEN" .Workload }}`,
+		`{{ if contains "1" .Workload }}{{ $_ := set .ConfigData "SEEN" .ClusterType }}{{ end }}`,
+		`{{ $_ := unset .ConfigData (first (keys .ConfigData | default (list "NONE"))) }}{{ $_ := set .ConfigData "SEEN" "x" }}`,
+		`{{ printf "{{ $_ := set .ConfigData %q %q }}" "SEEN" .Workload }}`,
+		`{{ if contains "1" .Workload }}{{ printf "{{ $_ := set .ConfigData %q %q }}" "SEEN" .ClusterType }}{{ end }}`,
+	} {
+		replaced := strings.NewReplacer(name, change+name, team, `team: "{{ .ConfigData.SEEN | default "none" }}"`)
+		editAtRandom(t, random, 60, small, replaced)
 	}
 }
 
@@ -86,12 +105,18 @@ func TestCacheChangesNothing(t *testing.T) {
 // not only ids.
 const contentsEach = 5
 
-func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size) {
+// editAtRandom edits a fleet and compares after each edit. The templates are replaced in
+// its files, if that is not nil.
+func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size, templates *strings.Replacer) {
 	t.Helper()
 	f, parser, cache := fleet.New(size), model.NewParser(), &output.Cache{}
 	for n := range edits {
 		edit := f.Edit(random)
-		m, problems := parser.Parse(fleet.Environment, f.Layers()...)
+		layers := f.Layers()
+		if templates != nil {
+			layers[0].Files = withTemplates(t, layers[0].Files, templates)
+		}
+		m, problems := parser.Parse(fleet.Environment, layers...)
 		cached, more := output.Environment(m, cache)
 		full, _ := output.Environment(m, nil)
 		if problems.Stops() || more.Stops() {
@@ -109,6 +134,27 @@ func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size) {
 			checkContents(t, cached)
 		}
 	}
+}
+
+// withTemplates returns the files of a base with other texts in the file of the templates.
+func withTemplates(t *testing.T, base tree.Tree, texts *strings.Replacer) tree.Tree {
+	t.Helper()
+	var b tree.Builder
+	changed := false
+	for path, data := range base.All() {
+		text := string(data)
+		if strings.Contains(text, "kind: Template") {
+			text = texts.Replace(text)
+			changed = changed || text != string(data)
+		}
+		if err := b.Add(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !changed {
+		t.Fatal("the fleet has no templates that could be changed")
+	}
+	return b.Tree()
 }
 
 // checkContents compares the ids of a lazy tree with those of its contents.

@@ -61,6 +61,9 @@ type cell struct {
 	values digest  // and the schemas that check them
 	id     tree.ID // of the folder
 	texts  [3]tree.ID
+	// changes says that one of the templates changes its data, so that what the later
+	// ones make depends on it.
+	changes bool
 }
 
 // cells are those of a row. A row that was made is not changed any more, so that a change
@@ -99,6 +102,10 @@ const (
 	configText    // the zero id if there is none
 	reconcilerText
 )
+
+// expansionOrder is the order in which the texts are made, which is Kalypso's: a
+// template sees what an earlier one did to the values.
+var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
 
 // files gives how many files there are in the folder of the cell.
 func (c *cell) files() int {
@@ -258,7 +265,7 @@ func (p *pass) folder(i, k int, c *cell) tree.Tree {
 	var room [256]byte // more than three entries take
 	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
 		names := p.fileNames(i)
-		e.Data = p.text(i, k, slices.Index(names[:], e.Name))
+		e.Data = p.text(i, k, slices.Index(names[:], e.Name), c.changes)
 		return e
 	})
 }
@@ -279,8 +286,9 @@ func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
 }
 
 // text renders one text of the cell at index k of the row of cluster type i, which was
-// rendered before and had no mistakes.
-func (p *pass) text(i, k, which int) []byte {
+// rendered before and had no mistakes. Where templates change their data, those before it
+// are rendered first.
+func (p *pass) text(i, k, which int, changes bool) []byte {
 	w, ok := p.workers.Get().(*worker)
 	if !ok {
 		w = &worker{pass: p}
@@ -288,6 +296,14 @@ func (p *pass) text(i, k, which int) []byte {
 	defer p.workers.Put(w)
 	j := p.sets[i].order[k]
 	d, scope := p.data(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	for _, earlier := range expansionOrder {
+		if earlier == which {
+			break
+		}
+		if changes {
+			w.buffer, _ = w.expand(w.buffer[:0], earlier, &d, scope, assignment{i, j})
+		}
+	}
 	text, _ := w.expand(w.buffer[:0], which, &d, scope, assignment{i, j})
 	w.buffer = text
 	return bytes.Clone(text)
@@ -307,6 +323,7 @@ func (w *worker) cell(i, k int) cell {
 	p.validate(i, j, v)
 	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
 		w.check(i, j, files)
+		c.changes = files.changes
 		c.texts = files.ids()
 		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
 		c.id = tree.HashText(w.encoded)
@@ -318,21 +335,23 @@ func (w *worker) cell(i, k int) cell {
 type files struct {
 	reconciler, namespace, config []byte
 	configName                    string
+	changes                       bool
 }
 
 // render expands the templates of an assignment. It reports the mistakes, all
 // that there are.
 func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool) {
 	d, scope := w.pass.data(i, j, v, waits)
-	text, ends, ok := w.buffer[:0], [3]int{}, true
-	for which := range ends {
+	text, ok := w.buffer[:0], true
+	var ends [len(expansionOrder)]int
+	for n, which := range expansionOrder {
 		var fine bool
 		text, fine = w.expand(text, which, &d, scope, assignment{i, j})
-		ends[which], ok = len(text), ok && fine
+		ends[n], ok = len(text), ok && fine
 	}
 	w.buffer = text
 	a, b, c := ends[0], ends[1], ends[2]
-	return files{namespace: text[:a:a], config: text[a:b:b], reconciler: text[b:c:c], configName: w.pass.configFile(i)}, ok
+	return files{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changes: d.Changes()}, ok
 }
 
 // data gives what templates see of an assignment, and the scope of what they remember.
@@ -370,17 +389,7 @@ func (p *pass) configFile(i int) string {
 	if config == nil {
 		return ""
 	}
-	return configName(config.template.Model.ContentType)
-}
-
-// configName is the name of the file with the values. Kalypso knows "sh"; all
-// other content types but ours are ".yaml".
-func configName(contentType string) string {
-	switch contentType {
-	case "sh", "tfvars":
-		return "platform-config." + contentType
-	}
-	return "platform-config.yaml"
+	return config.template.Model.ConfigFile()
 }
 
 // ids gives the ids of the texts.

@@ -22,7 +22,7 @@ var (
 var (
 	errorPlace   = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (.*)$`)
 	executing    = regexp.MustCompile(`^executing "[^"]*" at <(.*?)>: (.*)$`)
-	noField      = regexp.MustCompile(`can't evaluate field (\w+) in type \*?render\.Data`)
+	noField      = regexp.MustCompile(`can't evaluate field (\w+) in type \*?render\.(?:Data|dataType)`)
 	noEntry      = regexp.MustCompile(`map has no entry for key "(.*)"`)
 	noFunction   = regexp.MustCompile(`function "(\w+)" not defined`)
 	startedAt    = regexp.MustCompile(` started at [^ ]*:\d+$`)

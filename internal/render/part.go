@@ -31,8 +31,8 @@ type fieldPart struct {
 type blockPart struct {
 	index    int // among all blocks of the engine, for the Pass
 	template *template.Template
-	reads    fields
-	line     int
+	*analysis
+	line int
 }
 
 // cut takes a parsed manifest apart. A variable that is declared at the top level
@@ -80,7 +80,7 @@ func blockOf(t *template.Template, nodes []parse.Node, text string) part {
 		panic("render: a part of a parsed template cannot be added: " + err.Error())
 	}
 	return part{block: &blockPart{
-		template: block, reads: analyse(t, list).reads, line: lineAt(text, nodes[0].Position()),
+		template: block, analysis: analyse(t, list), line: lineAt(text, nodes[0].Position()),
 	}}
 }
 
@@ -159,13 +159,13 @@ var noValue = []byte("<no value>")
 
 // expand runs a block. The text is new; it may be kept.
 func (b *blockPart) expand(d *Data) ([]byte, *Mistake) {
-	return execute(b.template, d, b.line)
+	return execute(b.template, b.dot(d), b.line)
 }
 
 // execute runs a template to the end, and finds out what a missing value was.
-func execute(t *template.Template, d *Data, line int) ([]byte, *Mistake) {
+func execute(t *template.Template, dot any, line int) ([]byte, *Mistake) {
 	out := boundedBuffer{}
-	if err := t.Execute(&out, d); err != nil {
+	if err := t.Execute(&out, dot); err != nil {
 		return nil, mistakeOf(err, line)
 	}
 	if !bytes.Contains(out.Bytes(), noValue) {
@@ -173,7 +173,7 @@ func execute(t *template.Template, d *Data, line int) ([]byte, *Mistake) {
 	}
 	strict, err := t.Clone()
 	if err == nil {
-		err = strict.Option("missingkey=error").Execute(&boundedBuffer{}, d)
+		err = strict.Option("missingkey=error").Execute(&boundedBuffer{}, dot)
 	}
 	if err != nil {
 		return nil, mistakeOf(err, line)

@@ -22,7 +22,7 @@ const maxTexts = 1 << 13
 // block gives the text of a block, expanding it if nobody with the same data did.
 func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
 	scope, shared := b.scope(s)
-	if !shared {
+	if !shared || d.Changes() && b.reads&fieldBit["ConfigData"] != 0 {
 		return b.expand(d)
 	}
 	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"text/template"
 	"text/template/parse"
 
@@ -37,10 +38,12 @@ var (
 // analysis says which fields a piece of a template reads, and whether it changes
 // its data. It says too much rather than too little.
 type analysis struct {
-	set     *template.Template // where {{template}} finds its names
-	reads   fields
-	mutates bool
-	visited map[string]bool
+	set       *template.Template // where {{template}} finds its names
+	reads     fields
+	mutates   bool
+	whole     bool // it uses "." for more than its fields
+	dependsOn bool // it names the field DependsOn
+	visited   map[string]bool
 }
 
 func analyse(set *template.Template, n parse.Node) *analysis {
@@ -113,16 +116,20 @@ func (a *analysis) operand(n parse.Node, root bool) {
 	case *parse.DotNode:
 		if root {
 			a.reads |= everything
+			a.whole = true
 		}
 	case *parse.FieldNode:
+		a.names(n.Ident)
 		if root {
 			a.reads |= fieldBit[n.Ident[0]]
 		}
 	case *parse.VariableNode:
+		a.names(n.Ident[1:])
 		if n.Ident[0] == "$" {
 			a.variable(n)
 		}
 	case *parse.ChainNode:
+		a.names(n.Field)
 		a.operand(n.Node, root)
 	case *parse.PipeNode:
 		a.pipe(n, root)
@@ -138,4 +145,10 @@ func (a *analysis) variable(n *parse.VariableNode) {
 		return
 	}
 	a.reads |= everything
+	a.whole = true
+}
+
+// names notes the fields that are asked of something, which may be the Data.
+func (a *analysis) names(fields []string) {
+	a.dependsOn = a.dependsOn || slices.Contains(fields, "DependsOn")
 }

@@ -7,7 +7,8 @@
 // What the package keeps true:
 //   - Expanding is a function of the template and the data: no clock, environment,
 //     randomness or network is in reach of a template, and what one assignment does
-//     to its data is not seen by another.
+//     to its data is not seen by another. The templates of one assignment share their
+//     data: a change (set, unset, merge) is seen by those that are expanded later.
 //   - A mistake is a problem at the line of the template where it is; a value that
 //     is missing is a mistake, not the text "<no value>".
 //   - Output that contains "{{" is expanded again, as Kalypso does, but a bounded
@@ -19,7 +20,6 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +43,8 @@ type Data struct {
 	// DependsOn has the names of the deployment targets on the same cluster type
 	// that this one waits for, sorted.
 	DependsOn []string
+
+	before *Data // what they were before a template changed them; nil if none did
 }
 
 // Scope says which data are the same for which assignments: equal keys mean equal
@@ -62,7 +64,8 @@ type Mistake struct {
 // Engine expands the manifests of one template.
 type Engine interface {
 	// Expand appends the text of the file to dst, or gives the mistakes that
-	// prevent it. It notes the text's shape, unless that is nil.
+	// prevent it. It notes the text's shape, unless that is nil. A template may
+	// change the data, but not what they share with others.
 	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake)
 	// Reads reports whether the template reads a field of Data.
 	Reads(field string) bool
@@ -127,9 +130,8 @@ var separator = []byte("---\n")
 
 // join makes dst[body:], the text that was appended last, a part of the file that
 // begins at start: an empty text is dropped, others are separated by "---" lines.
-// A part that does not end in a newline gets one before the separator, and one
-// that begins with its own gets no second (Kalypso makes broken YAML of both,
-// Q17).
+// A part that does not end in a newline gets one before the separator (Kalypso
+// makes broken YAML of it, Q17).
 func join(dst []byte, start, body int) []byte {
 	if body == len(dst) || body == start {
 		return dst
@@ -138,17 +140,7 @@ func join(dst []byte, start, body int) []byte {
 	if dst[body-1] != '\n' {
 		between = append(between, '\n')
 	}
-	if !beginsDocument(dst[body:]) {
-		between = append(between, separator...)
-	}
-	return slices.Insert(dst, body, between...)
-}
-
-// beginsDocument reports whether a text begins with a separator of its own, which
-// may have a comment behind it.
-func beginsDocument(text []byte) bool {
-	rest, ok := bytes.CutPrefix(text, []byte("---"))
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+	return slices.Insert(dst, body, append(between, separator...)...)
 }
 
 // maxOutput bounds the text that one template may make: Kubernetes refuses objects

@@ -38,14 +38,15 @@ func expand(t *testing.T, engine string, expansions int, manifests ...string) (s
 	}
 	var pass render.Pass
 	scope := render.Scope{ClusterType: "pier", Target: "gull-main", Values: values.Digest{1}}
-	fresh, mistakes := compiled.Expand(&pass, nil, &data, scope, nil)
+	first, second := data, data
+	fresh, mistakes := compiled.Expand(&pass, nil, &first, scope, nil)
 	for _, m := range mistakes {
 		problems = append(problems, compiled.Problem(&m))
 	}
 	if problems != nil {
 		return "", problems
 	}
-	again, _ := compiled.Expand(&pass, []byte("before"), &data, scope, nil)
+	again, _ := compiled.Expand(&pass, []byte("before"), &second, scope, nil)
 	if diff := cmp.Diff("before"+string(fresh), string(again)); diff != "" {
 		t.Errorf("a second expansion with the same data differs:\n%s", diff)
 	}
@@ -68,7 +69,7 @@ func TestText(t *testing.T) {
 		{"depends on", []string{"{{ range .DependsOn }}- {{ . }}{{ end }}"}, "- crane-main"},
 		{"joined", []string{"a: 1\n", "", "b: 2\n"}, "a: 1\n---\nb: 2\n"},
 		{"joined without newline", []string{"a: 1", "b: 2"}, "a: 1\n---\nb: 2"},
-		{"joined with a separator of its own", []string{"a: 1\n", "---\nb: 2\n"}, "a: 1\n---\nb: 2\n"},
+		{"joined with a separator of its own", []string{"a: 1\n", "---\nb: 2\n"}, "a: 1\n---\n---\nb: 2\n"},
 		{"white space is text", []string{"a: 1\n", " \n"}, "a: 1\n---\n \n"},
 		{"expanded again", []string{"{{ .Manifests.nested }}"}, "gull"},
 		{"and again", []string{"{{ .ConfigData.DEEP }}"}, "gull"},

@@ -36,11 +36,11 @@ func (s *Shape) forget() {
 const maxShape = 256
 
 // block notes the text of a block, which is part of the shape: as the digest of the
-// values that it is made of, or as it is.
-func (s *Shape) block(b *blockPart, text []byte, of values.Digest) {
+// values that it is made of, unless they were changed since, or as it is.
+func (s *Shape) block(b *blockPart, text []byte, of values.Digest, changed bool) {
 	switch {
 	case s == nil || s.unknown:
-	case b.ofValues():
+	case b.ofValues() && !changed:
 		s.key = append(s.key, of[:]...)
 	case len(s.key)+len(text) > maxShape:
 		s.unknown = true

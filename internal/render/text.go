@@ -15,20 +15,30 @@ type textEngine struct {
 	manifests  []textManifest
 	blocks     int
 	reads      fields
-	mutates    bool // the template changes its data, so it gets a copy
 	expansions int
 	ofValues   texts // of blocks that read values only
 }
 
-type textManifest struct{ parts []part }
+type textManifest struct {
+	parts   []part
+	mutates bool // it may change the data
+}
 
-var functions = templatefunc.Map()
+var functions = func() template.FuncMap {
+	m := templatefunc.Map()
+	m["typeOf"] = typeOf
+	return m
+}()
+
+// ownName is what a manifest is parsed as. It is no name that a {{define}} has, so
+// that one in the Template "c" may be of "c".
+const ownName = "·manifest"
 
 func newTextEngine(t *model.Template) (Engine, []Mistake) {
 	e := &textEngine{expansions: t.Expansions}
 	var mistakes []Mistake
 	for i, m := range t.Manifests {
-		parsed, err := template.New(t.Name).Funcs(functions).Parse(m.Text)
+		parsed, err := template.New(ownName).Funcs(functions).Parse(m.Text)
 		if err != nil {
 			mistake := mistakeOf(err, 1).within(m.Text)
 			mistake.Manifest = i
@@ -48,8 +58,7 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 	countSteps(t)
 	a := analyse(t, t.Root)
 	e.reads |= a.reads
-	e.mutates = e.mutates || a.mutates
-	m := textManifest{}
+	m := textManifest{mutates: a.mutates}
 	if a.mutates {
 		whole := blockOf(t, t.Root.Nodes, text)
 		whole.block.reads = everything
@@ -71,9 +80,6 @@ func (e *textEngine) Reads(field string) bool { return e.reads&fieldBit[field] !
 
 // Expand implements Engine.
 func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
-	if e.mutates {
-		d = d.copy()
-	}
 	start := len(dst)
 	var mistakes []Mistake
 	for i := range e.manifests {
@@ -89,6 +95,7 @@ func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape)
 			return dst[:start], []Mistake{tooLong(i)}
 		}
 	}
+	d.settle()
 	if mistakes != nil {
 		return dst[:start], mistakes
 	}
@@ -97,9 +104,6 @@ func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape)
 
 // texts expands the manifests one by one, for engines that need them apart.
 func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
-	if e.mutates {
-		d = d.copy()
-	}
 	var out [][]byte
 	var mistakes []Mistake
 	for i := range e.manifests {
@@ -110,11 +114,24 @@ func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 		}
 		out = append(out, text)
 	}
+	d.settle()
 	return out, mistakes
 }
 
-// manifest appends the text of one manifest to dst.
+// manifest appends the text of one manifest to dst. After a mistake the data are
+// what they were before anything changed them: half a change may be no data at all.
 func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+	if e.manifests[i].mutates {
+		d.detach()
+	}
+	text, mistake := e.expandManifest(p, i, dst, d, s, shape)
+	if mistake != nil {
+		d.restore()
+	}
+	return text, mistake
+}
+
+func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	body := len(dst)
 	for _, part := range e.manifests[i].parts {
 		switch {
@@ -133,7 +150,7 @@ func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shap
 				return nil, mistake
 			}
 			dst = append(dst, text...)
-			shape.block(part.block, text, s.Values)
+			shape.block(part.block, text, s.Values, d.Changes())
 		}
 	}
 	if !bytes.Contains(dst[body:], opening) {
@@ -150,11 +167,15 @@ var opening = []byte("{{")
 // none.
 func (e *textEngine) again(text []byte, d *Data) ([]byte, *Mistake) {
 	for pass := 1; bytes.Contains(text, opening) && pass < e.expansions; pass++ {
-		parsed, err := template.New("output").Funcs(functions).Parse(string(text))
+		parsed, err := template.New(ownName).Funcs(functions).Parse(string(text))
 		if err == nil {
+			a := analyse(parsed, parsed.Root)
+			if a.mutates {
+				d.detach()
+			}
 			countSteps(parsed)
 			var mistake *Mistake
-			if text, mistake = execute(parsed, d, 0); mistake != nil {
+			if text, mistake = execute(parsed, a.dot(d), 0); mistake != nil {
 				return nil, mistake.inOutput()
 			}
 			continue
@@ -183,38 +204,6 @@ func (m *Mistake) inOutput() *Mistake {
 		m.Hint = "if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template"
 	}
 	return m
-}
-
-// copy gives data that a template may change.
-func (d *Data) copy() *Data {
-	c := *d
-	c.ConfigData = copyValue(d.ConfigData).(map[string]any)
-	c.DependsOn = slices.Clone(d.DependsOn)
-	return &c
-}
-
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for key, item := range v {
-			c[key] = copyValue(item)
-		}
-		return c
-	case map[any]any:
-		c := make(map[any]any, len(v))
-		for key, item := range v {
-			c[key] = copyValue(item)
-		}
-		return c
-	case []any:
-		c := make([]any, len(v))
-		for i, item := range v {
-			c[i] = copyValue(item)
-		}
-		return c
-	}
-	return v
 }
 
 func sorted(names []string) []string {

@@ -1,0 +1,61 @@
+package render
+
+import (
+	"reflect"
+	"slices"
+)
+
+// detach makes the data ready to be changed by a template: they get copies of what
+// they share with other assignments.
+func (d *Data) detach() {
+	if d.before != nil {
+		return
+	}
+	before := *d
+	d.before = &before
+	d.ConfigData = copyValue(d.ConfigData).(map[string]any)
+	d.DependsOn = slices.Clone(d.DependsOn)
+}
+
+// restore makes the data what they were before they were detached.
+func (d *Data) restore() {
+	if d.before != nil {
+		*d = *d.before
+	}
+}
+
+// settle attaches data again that were not changed after all: most templates that
+// call set do so to fill a dictionary of their own.
+func (d *Data) settle() {
+	if d.before != nil && slices.Equal(d.DependsOn, d.before.DependsOn) && reflect.DeepEqual(d.ConfigData, d.before.ConfigData) {
+		d.restore()
+	}
+}
+
+// Changes reports whether a template has changed the data, so that what other
+// templates make of them depends on it.
+func (d *Data) Changes() bool { return d.before != nil }
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for key, item := range v {
+			c[key] = copyValue(item)
+		}
+		return c
+	case map[any]any:
+		c := make(map[any]any, len(v))
+		for key, item := range v {
+			c[key] = copyValue(item)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, item := range v {
+			c[i] = copyValue(item)
+		}
+		return c
+	}
+	return v
+}
