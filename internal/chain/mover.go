@@ -79,7 +79,7 @@ type Mover struct {
 	looked       time.Time                // last
 	idle         int                      // looks in a row that found the same
 	last         string                   // what the last look found
-	levers       map[string]bool          // by commit of the base, whether it is one of a lever
+	known        lineCache                // of the base's branch
 	complained   string                   // the problem that was logged last
 	failures     map[string]string        // by environment, that were logged last
 }
@@ -91,9 +91,6 @@ func New(o Options) *Mover {
 		pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
 	}
 }
-
-// maxLine bounds how far back the base's branch is looked at.
-const maxLine = 10_000
 
 // Orders are what a cycle is to do differently because of promotions.
 type Orders struct {
@@ -340,7 +337,7 @@ func (m *Mover) sayFailure(s *standing) {
 // line reads the branches of all environments, and as much of the base's branch as
 // they have commits of.
 func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
-	wanted := map[string]bool{}
+	var wanted []string
 	for _, s := range all {
 		if err := m.isolate("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
 			s.fail(err)
@@ -348,11 +345,11 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 			continue
 		}
 		if s.stage.Commit != "" {
-			wanted[s.stage.Commit] = true
+			wanted = append(wanted, s.stage.Commit)
 		}
 	}
-	line, err := m.promotable(base.Repo, base.Head, wanted)
-	return promote.NewHistory(line), err
+	slices.Sort(wanted)
+	return m.promotable(base, slices.Compact(wanted))
 }
 
 // decide asks the gates of the commits that could go on, and decides.
@@ -417,7 +414,7 @@ func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,
 	}
 	if s.stage.Commit != "" {
-		r.Behind = max(slices.Index(h.Commits(), s.stage.Commit), 0)
+		r.Behind = h.Behind(s.stage.Commit)
 	}
 	return r
 }

@@ -43,10 +43,7 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
 			continue
 		}
-		between := h.Older(s.stage.Commit)
-		if i := slices.Index(between, after.stage.Commit); i >= 0 {
-			between = between[:i]
-		}
+		between := h.Between(s.stage.Commit, after.stage.Commit)
 		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.Each { // the oldest comes next
 			between = between[n-maxRemembered:]
 		}

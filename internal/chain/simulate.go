@@ -25,7 +25,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if base.Repo == nil {
 		return nil, fmt.Errorf("the base is a folder, and has no commits")
 	}
-	commit, err := Promotable(base.Repo, revision)
+	commit, err := Promotable(base, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 		return nil, err
 	}
 	if !h.Has(commit) {
-		return nil, fmt.Errorf("commit %s is not among the first parents of the base's branch", promote.Short(commit))
+		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.Short(commit))
 	}
 	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)

@@ -122,7 +122,9 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	}
 	s.stage.Commit = commit
 	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
-	s.stage.Since = brought.When
+	if err == nil {
+		s.stage.Since, err = notAhead(s.branch.Repo, brought, m.Now())
+	}
 	return err
 }
 
@@ -283,48 +285,25 @@ func (m *Mover) findOutput(s *standing) error {
 		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
 	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
-	holds, err := m.outputNames(repo, head, record, s.spec.Name, s.stage.Commit)
+	holds, err := m.outputHolds(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {
 		return err
 	}
-	inSync := report.State == status.InSync && baseOf(report) == s.stage.Commit
-	if !inSync && !holds { // whatever was said of it once: somebody may have reverted it
+	// A commit that changes nothing here has no record of its own: then it counts that what was
+	// rendered was compared with what is there. What was merged just now was not, yet.
+	compared := report.State == status.InSync && report.Output.Commit == "" && baseOf(report) == s.stage.Commit
+	if !holds && !(compared && s.output.holds(report.Output.Head)) { // somebody may have reverted it
 		return nil
 	}
 	brought, err := repo.Brought(head, record, maxRecords)
 	if err != nil {
 		return err
 	}
-	s.facts.Output, s.facts.Merged = head, brought.When
+	s.facts.Output, s.facts.Merged = head, earliest(brought.When, m.Now())
 	if s.stage.Since.After(brought.When) { // it changed nothing, so that it was there from the beginning
 		s.facts.Merged = s.stage.Since
 	}
 	return nil
-}
-
-// outputNames reports whether the record in an output says that it was made from a
-// commit of the base.
-func (m *Mover) outputNames(repo *git.Repository, head, record, environment, commit string) (bool, error) {
-	view, err := repo.View(head)
-	if err != nil {
-		return false, err
-	}
-	e, ok := view.Tree.Lookup(record)
-	if err := view.Err(); err != nil || !ok || e.IsDir() {
-		return false, err
-	}
-	r, err := m.Records.Read(e)
-	if err != nil { // somebody has edited it; publishing says so
-		return false, nil
-	}
-	for _, w := range r.Environments {
-		for _, from := range w.From {
-			if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }
 
 // baseOf gives the commit of the base that a report is of.

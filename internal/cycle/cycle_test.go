@@ -26,15 +26,16 @@ import (
 // on them.
 type world struct {
 	*testing.T
-	server *gittest.Server
-	now    time.Time
-	logs   text
-	people *gittest.Work // in the control plane
-	data   string
-	more   string // settings
-	place  string // of the control plane
-	kind   string // of the forge, in the settings
-	secret map[string]string
+	server    *gittest.Server
+	now       time.Time
+	logs      text
+	people    *gittest.Work // in the control plane
+	outPeople *gittest.Work // in the GitOps repository; nil until they are there
+	data      string
+	more      string // settings
+	place     string // of the control plane
+	kind      string // of the forge, in the settings
+	secret    map[string]string
 
 	writers map[string]*writer
 }

@@ -65,7 +65,7 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 		if there == nil {
 			return change{}, refuse("", "there is no freeze %s", name)
 		}
-		commit, err := chain.Promotable(v.base.Repo, revision)
+		commit, err := chain.Promotable(v.base, revision)
 		if err != nil {
 			return change{}, err
 		}

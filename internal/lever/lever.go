@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -137,9 +138,6 @@ type view struct {
 	branch  source.Branch // of the environment
 }
 
-// maxLine bounds how far back the base's branch is looked at.
-const maxLine = 10_000
-
 // look reads what there is now.
 func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	var v view
@@ -147,21 +145,17 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	if v.base, err = d.source.Base(ctx); err != nil {
 		return v, err
 	}
-	line, err := v.base.Repo.FirstParents(v.base.Head, maxLine, func(string) bool { return false })
-	if err != nil {
-		return v, err
-	}
-	v.history = promote.NewHistory(line)
-	chain, problems := model.NewChain(v.base.Progress, v.base.Environments, d.Next)
+	order, problems := model.NewChain(v.base.Progress, v.base.Environments, d.Next)
 	if problems = append(problems, v.base.Progress.Problems...).Sorted(); problems.Stops() {
 		v.broken = problems[0].String()
 	}
-	v.chain = chain
+	v.chain = order
 	if environment == "" {
-		return v, nil
+		v.history, err = chain.ReadHistory(v.base)
+		return v, err
 	}
-	if v.stage = (model.Stage{Name: environment}); chain.Stage(environment) != nil {
-		v.stage = *chain.Stage(environment)
+	if v.stage = (model.Stage{Name: environment}); order.Stage(environment) != nil {
+		v.stage = *order.Stage(environment)
 	}
 	if v.branch, err = d.source.Branch(ctx, environment); err != nil {
 		return v, err
@@ -169,7 +163,11 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	if v.branch.Repo == nil {
 		return v, fmt.Errorf("branch %s of %s, which is that of environment %s, cannot be read", v.branch.Name, giturl.Redact(v.branch.URL), environment)
 	}
-	return v, nil
+	present, err := v.present()
+	if err == nil {
+		v.history, err = chain.ReadHistory(v.base, present)
+	}
+	return v, err
 }
 
 // present gives the commit that the environment has, and as it is written if the base

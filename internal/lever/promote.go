@@ -88,7 +88,7 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 // wanted gives the commit that is meant. from is the one that p.From has.
 func (v view) wanted(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
-		commit, err := chain.Promotable(v.base.Repo, p.Commit)
+		commit, err := chain.Promotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
 			return "", refuse("leave out one of the two", "%s has %s, not %s", p.From, promote.Short(from), promote.Short(commit))
 		}

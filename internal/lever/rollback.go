@@ -37,7 +37,12 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		}
 		to := ""
 		if b.To != "" {
-			if to, err = chain.Promotable(v.base.Repo, b.To); err != nil {
+			if to, err = chain.Promotable(v.base, b.To); err != nil {
+				return change{}, err
+			}
+		}
+		if to != "" && !v.history.Has(to) { // the base may have it beside its first parents
+			if v.history, err = chain.ReadHistory(v.base, present, to); err != nil {
 				return change{}, err
 			}
 		}

@@ -3,15 +3,34 @@ package promote
 // History is the commits of the base's branch.
 type History struct {
 	commits []string // newest first
-	at      map[string]int
+	places  map[string]spot
 }
 
-// NewHistory makes a history of commits, newest first, each the first parent of the
-// one before.
-func NewHistory(commits []string) History {
-	h := History{commits: commits, at: make(map[string]int, len(commits))}
+// spot is where a commit stands in a history: commits[:newer] contain it, and it contains
+// commits[older:].
+type spot struct {
+	newer, older int
+	beside       bool // it is not one of the commits
+}
+
+// Beside is a commit that the base's branch contains and that is not in its line: a merge
+// brought it. An environment may have it, and is never given it.
+type Beside struct {
+	Commit string
+	// Newer counts the commits of the line that contain it, and Older those that it does
+	// not contain.
+	Newer, Older int
+}
+
+// NewHistory makes a history of commits, newest first, each of which contains the ones
+// after it.
+func NewHistory(commits []string, beside ...Beside) History {
+	h := History{commits: commits, places: make(map[string]spot, len(commits)+len(beside))}
 	for i, c := range commits {
-		h.at[c] = i
+		h.places[c] = spot{newer: i, older: i + 1}
+	}
+	for _, b := range beside {
+		h.places[b.Commit] = spot{b.Newer, b.Older, true}
 	}
 	return h
 }
@@ -26,18 +45,21 @@ func (h History) Head() string {
 
 // Has reports whether a commit is in the history.
 func (h History) Has(commit string) bool {
-	_, ok := h.at[commit]
+	_, ok := h.places[commit]
 	return ok
 }
 
-// Newer reports whether commit a is newer than b; anything is newer than "".
+// Newer reports whether commit a is newer than b: it contains b. Anything is newer than "".
 func (h History) Newer(a, b string) bool {
 	if b == "" {
 		return h.Has(a)
 	}
-	i, known := h.at[a]
-	j, too := h.at[b]
-	return known && too && i < j
+	x, known := h.places[a]
+	y, too := h.places[b]
+	if !known || !too || a == b {
+		return false
+	}
+	return x.older < y.newer || x.older == y.newer && !(x.beside && y.beside)
 }
 
 // after gives the commits that are newer than one, newest first; all if it is "", and
@@ -46,20 +68,35 @@ func (h History) after(commit string) []string {
 	if commit == "" {
 		return h.commits
 	}
-	return h.commits[:h.at[commit]]
+	return h.commits[:h.places[commit].newer]
 }
 
-// Short gives the beginning of a commit's id, for people.
-func Short(commit string) string { return commit[:min(7, len(commit))] }
+// reached returns the index of the newest commit that a commit of the history is or contains.
+func (h History) reached(commit string) int {
+	if p := h.places[commit]; p.beside {
+		return p.older
+	}
+	return h.places[commit].newer
+}
+
+// Behind returns how many commits are newer than one; 0 if it is not in the history.
+func (h History) Behind(commit string) int { return h.places[commit].newer }
+
+// Between returns the commits that are older than a and newer than b, newest first: all that
+// are older than a if b is not one of the older ones, and none if a is not in the history.
+func (h History) Between(a, b string) []string {
+	p, ok := h.places[a]
+	if !ok {
+		return nil
+	}
+	if q, ok := h.places[b]; ok && q.newer >= p.older {
+		return h.commits[p.older:q.newer]
+	}
+	return h.commits[p.older:]
+}
 
 // Commits gives all commits of the history, newest first. They must not be changed.
 func (h History) Commits() []string { return h.commits }
 
-// Older gives the commits that are older than one, newest first; none if it is not in
-// the history.
-func (h History) Older(commit string) []string {
-	if !h.Has(commit) {
-		return nil
-	}
-	return h.commits[h.at[commit]+1:]
-}
+// Short gives the beginning of a commit's id, for people.
+func Short(commit string) string { return commit[:min(7, len(commit))] }

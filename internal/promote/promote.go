@@ -187,7 +187,7 @@ func (c chain) reach(s Stage) int {
 		if u.Commit == "" {
 			return len(c.commits)
 		}
-		reach = max(reach, c.at[u.Commit])
+		reach = max(reach, c.reached(u.Commit))
 	}
 	return reach
 }

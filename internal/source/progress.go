@@ -28,6 +28,9 @@ type Base struct {
 	Head         string          // "" likewise
 	Environments []*model.Environment
 	Progress     *model.Progress
+	// Own are the files and folders of the base's own branch in which environments have
+	// what was promoted to them, and what our commands write: it is their branch as well.
+	Own []string
 }
 
 // Base reads what the base says about promotion now, once after each [Source.Refresh].
@@ -67,9 +70,35 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
 	b := Base{Repo: s.controlPlane, Environments: found, Progress: withProblems(progress, unread)}
 	if b.Repo != nil && s.options.BaseDir == "" {
-		b.Head, err = s.baseCommit(s.options.Base)
+		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
+			b.Own, err = s.onBase(ctx, b)
+		}
 	}
 	return b, err
+}
+
+// onBase returns the places of the base's branch that environments write in.
+func (s *Source) onBase(ctx context.Context, b Base) ([]string, error) {
+	var own []string
+	for _, e := range b.Environments {
+		inside, err := s.InControlPlane(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !inside {
+			continue
+		}
+		if head, err := s.controlPlane.Branch(e.ControlPlane.Branch); err != nil || head != b.Head {
+			continue // what cannot be read is told where it is read
+		}
+		branch, err := s.branch(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, branch.Record, path.Join(branch.Folder, OwnFolder))
+	}
+	slices.Sort(own)
+	return slices.Compact(own), nil
 }
 
 func withProblems(p *model.Progress, more problem.List) *model.Progress {
