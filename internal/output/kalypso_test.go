@@ -233,3 +233,47 @@ func TestContentTypes(t *testing.T) {
 		{name: "tfvars that are made by toTfvars", contentType: "tfvars", config: `["{{ toTfvars .ConfigData }}\n"]`, data: "data: {a: b}", want: "a = \"b\"\n"},
 	})
 }
+
+// configs are ConfigMaps named a, b and so on, with the value K.
+func configs(values ...string) string {
+	var b strings.Builder
+	for i, value := range values {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %c, labels: {platform-config: \"true\"}}\ndata: {K: %q}\n", 'a'+i, value)
+	}
+	return b.String()
+}
+
+// How the text of a value becomes a list or a mapping, and how those are merged.
+func TestValues(t *testing.T) {
+	runKalypso(t, []kalypsoCase{
+		{name: "a number and its text as keys", configs: configs(`{1: a, "1": b}`), contentType: "sh", want: "kind: Thing\nv:\n  K:\n      1: a\n      \"1\": b\n"},
+		{name: "a number and its text as keys, in a text", configs: configs(`{1: a, "1": b}`), config: `["{{ stringify .ConfigData }}\n"]`, want: "K: |\n    1: a\n    \"1\": b\n"},
+		{name: "a number and its text as keys, in YAML", configs: configs(`{1: a, "1": b}`), problem: `key "1" is given twice in one mapping`},
+		{name: "null and its text as keys", configs: configs(`{~: a, "~": b}`), want: "kind: Thing\nv:\n  K:\n      null: a\n      \"~\": b\n"},
+		{name: "two elements of one name in the newer list", configs: configs("[x]", "[{name: true, p: 1}, {name: true, q: 2}]"),
+			want: "kind: Thing\nv:\n  K:\n      - x\n      - name: true\n        p: 1\n        q: 2\n"},
+		{name: "null is no name", configs: configs("[{name: ~, p: 1}]", "[{name: ~, q: 2}]"), want: "kind: Thing\nv:\n  K:\n      - name: null\n        p: 1\n      - name: null\n        q: 2\n"},
+		{name: "a label twice in an app configuration", configs: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: azure-app-config}\ndata: {region.north.region.south.K: v, region.south.region.north.L: w}\n",
+			want: "kind: Thing\nv:\n  K: v\n"},
+		{name: "a list, then text", configs: configs("[INFO] started"), want: "kind: Thing\nv:\n  K: '[INFO] started'\n",
+			warning: "K looks like YAML but is kept as text: it begins with a list, and the text behind that would be lost"},
+		{name: "a mapping, then text", configs: configs("{user} logged in"), want: "kind: Thing\nv:\n  K: '{user} logged in'\n",
+			warning: "K looks like YAML but is kept as text: it begins with a mapping, and the text behind that would be lost"},
+		{name: "infinity, without a schema", configs: configs("[.inf, .nan]"), want: "kind: Thing\nv:\n  K:\n      - .inf\n      - .nan\n"},
+	})
+}
+
+// Text that yaml.v3 does not write so that it reads back is quoted, where it is; and no
+// other text is.
+func TestToYamlOfTextThatBeginsWithSpace(t *testing.T) {
+	runKalypso(t, []kalypsoCase{
+		{name: "in a list", configs: configs(`["  lead\nmore\n"]`), want: "kind: Thing\nv:\n  K:\n      - \"  lead\\nmore\\n\"\n"},
+		{name: "a newline in a list", configs: configs(`["\na\nb"]`), want: "kind: Thing\nv:\n  K:\n      - \"\\na\\nb\"\n"},
+		{name: "in a mapping in a list", configs: configs(`[{x: "  lead\nmore\n"}]`), want: "kind: Thing\nv:\n  K:\n      - x: \"  lead\\nmore\\n\"\n"},
+		{name: "in a mapping", configs: configs(`{x: "  lead\nmore\n"}`), want: "kind: Thing\nv:\n  K:\n      x: |4\n            lead\n          more\n"},
+		{name: "as a value", configs: configs("  lead\nmore\n"), want: "kind: Thing\nv:\n  K: |4\n        lead\n      more\n"},
+		{name: "a newline", configs: configs("\nlead\nmore\n"), want: "kind: Thing\nv:\n  K: \"\\nlead\\nmore\\n\"\n"},
+		{name: "a tab", configs: configs("\tx\ny\n"), want: "kind: Thing\nv:\n  K: \"\\tx\\ny\\n\"\n"},
+		{name: "nothing else", data: `data: {A: "   ", B: "\n", C: "\t", D: "\r\n"}`, want: "kind: Thing\nv:\n  A: '   '\n  B: \"\\n\"\n  C: \"\\t\"\n  D: \"\\r\\n\"\n"},
+	})
+}

@@ -77,12 +77,12 @@ func unquote(v any) string {
 // marshal gives a value as YAML, "" on an error of yaml.v3.
 func marshal(v any) (string, error) {
 	var found oddities
-	found.in(v, inMap)
+	found.in(v)
 	if found.unsorted {
 		return "", fmt.Errorf("the key %q cannot be sorted among the others of its map", found.key)
 	}
-	if found.lossy || found.overflow {
-		v = quoteLossy(v, inMap)
+	if found.maybeLossy || found.overflow {
+		v = quoteLossy(v, nil)
 	}
 	out, err := yaml.Marshal(v)
 	if err != nil {
@@ -99,34 +99,78 @@ func (q quoted) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(q)}, nil
 }
 
-// place is where in a structure a text stands.
-type place int
-
-const (
-	inMap place = iota
-	inList
-	asKey
-)
-
-// isLossy reports whether a text might not read back from what yaml.v3 writes. It
+// maybeLossy reports whether a text might not read back from what yaml.v3 writes: it
 // loses a newline at the beginning of a text, and cannot read some that begin with
-// white space; where that depends on what is around, as for keys and items of
-// lists, all of them are taken for lossy. Only a text of several lines can be one.
-func isLossy(text string, at place) bool {
-	if text == "" || !strings.Contains(" \t\n", text[:1]) || !strings.Contains(text, "\n") {
+// white space. Only a text of several lines can be one.
+func maybeLossy(text string) bool {
+	return text != "" && strings.Contains(" \t\n", text[:1]) && strings.Contains(text, "\n")
+}
+
+// step is what is around a value: an item of a list, or the value of a key.
+type step struct {
+	list bool
+	key  any
+}
+
+// isLossy reports whether a text does not read back, as a value or as a key. That
+// depends on what is around it: what stands in a mapping in a list is indented by less
+// than yaml.v3 says in the text.
+func isLossy(text string, around []step, asKey bool) bool {
+	if !maybeLossy(text) {
 		return false
 	}
-	if at != inMap {
+	var alone, back any = text, nil
+	if asKey {
+		alone = map[string]any{text: nil}
+	}
+	for _, s := range slices.Backward(around) {
+		if s.list {
+			alone = []any{alone}
+		} else {
+			alone = map[any]any{s.key: alone}
+		}
+	}
+	out, err := yaml.Marshal(alone)
+	if err != nil {
+		return false
+	}
+	if yaml.Unmarshal(out, &back) != nil {
 		return true
 	}
-	out, err := yaml.Marshal(map[string]string{"k": text})
-	var back map[string]string
-	return err == nil && (yaml.Unmarshal(out, &back) != nil || back["k"] != text)
+	back = only(back, len(around))
+	if asKey {
+		key, ok := back.(map[string]any)
+		_, same := key[text]
+		return !ok || !same
+	}
+	return back != any(text)
+}
+
+// only returns what is inside so many lists and maps of one element each; nil if it is
+// not there.
+func only(v any, depth int) any {
+	for range depth {
+		var inside any
+		switch v := v.(type) {
+		case []any:
+			if len(v) > 0 {
+				inside = v[0]
+			}
+		case map[string]any:
+			for _, inside = range v {
+			}
+		case map[any]any:
+			for _, inside = range v {
+			}
+		}
+		v = inside
+	}
+	return v
 }
 
 // oddities are what yaml.v3 does not write well.
 type oddities struct {
-	lossy bool // a text is there that would not read back, maybe as a key
+	maybeLossy bool // a text is there that might not read back, maybe as a key
 	// overflow says that keys have numbers in them which yaml.v3 compares wrongly,
 	// in an order that differs from run to run.
 	overflow bool
@@ -138,27 +182,27 @@ type oddities struct {
 }
 
 // in looks for oddities in a value.
-func (o *oddities) in(v any, at place) {
+func (o *oddities) in(v any) {
 	switch v := v.(type) {
 	case string:
-		o.lossy = o.lossy || isLossy(v, at)
+		o.maybeLossy = o.maybeLossy || maybeLossy(v)
 	case []any:
 		for _, e := range v {
-			o.in(e, inList)
+			o.in(e)
 		}
 	case []string:
 		for _, e := range v {
-			o.in(e, inList)
+			o.in(e)
 		}
 	case map[string]any:
 		for k, e := range v {
 			o.inKey(k, len(v), utf8.ValidString(k))
-			o.in(e, inMap)
+			o.in(e)
 		}
 	case map[string]string:
 		for k, e := range v {
 			o.inKey(k, len(v), utf8.ValidString(k))
-			o.in(e, inMap)
+			o.in(e)
 		}
 	case map[any]any:
 		for k, e := range v {
@@ -168,14 +212,14 @@ func (o *oddities) in(v any, at place) {
 			case float64:
 				o.inKey("NaN", len(v), !math.IsNaN(k))
 			}
-			o.in(e, inMap)
+			o.in(e)
 		}
 	}
 }
 
 // inKey looks at a key of a map of so many.
 func (o *oddities) inKey(key string, of int, sortable bool) {
-	o.lossy = o.lossy || isLossy(key, asKey)
+	o.maybeLossy = o.maybeLossy || maybeLossy(key)
 	o.overflow = o.overflow || overflows(key)
 	if sortable || of == 1 {
 		return
@@ -187,41 +231,46 @@ func (o *oddities) inKey(key string, of int, sortable bool) {
 
 // quoteLossy gives the value with its lossy texts as quoted, and with nothing else
 // that shows in YAML changed.
-func quoteLossy(v any, at place) any {
+func quoteLossy(v any, around []step) any {
 	switch v := v.(type) {
 	case string:
-		if isLossy(v, at) {
+		if isLossy(v, around, false) {
 			return quoted(v)
 		}
 	case []any:
-		return quoteList(v)
+		return quoteList(v, around)
 	case []string:
-		return quoteList(v)
+		return quoteList(v, around)
 	case map[string]any:
-		return quoteMap(v)
+		return quoteMap(v, around)
 	case map[any]any:
-		return quoteMap(v)
+		return quoteMap(v, around)
 	case map[string]string:
-		return quoteMap(v)
+		return quoteMap(v, around)
 	}
 	return v
 }
 
-func quoteList[E any](list []E) []any {
+func quoteList[E any](list []E, around []step) []any {
+	around = append(slices.Clip(around), step{list: true})
 	items := make([]any, len(list))
 	for i, e := range list {
-		items[i] = quoteLossy(e, inList)
+		items[i] = quoteLossy(e, around)
 	}
 	return items
 }
 
 // quoteMap leaves the order of the keys to yaml.v3, unless that has none.
-func quoteMap[K comparable, V any](m map[K]V) any {
+func quoteMap[K comparable, V any](m map[K]V, around []step) any {
 	items, inOrder := make(map[any]any, len(m)), true
 	for k, v := range m {
-		key := quoteLossy(k, asKey)
-		items[key] = quoteLossy(v, inMap)
-		if text, ok := any(k).(string); ok && overflows(text) {
+		var key any = k
+		text, isText := key.(string)
+		if isText && isLossy(text, around, true) {
+			key = quoted(text)
+		}
+		items[key] = quoteLossy(v, append(slices.Clip(around), step{key: key}))
+		if isText && overflows(text) {
 			inOrder = false
 		}
 	}

@@ -38,7 +38,8 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// checkNothing merges a value with a structure of its kind that has nothing in it.
+// checkNothing merges a value with a structure of its kind that has nothing in it. A
+// list that is merged into an empty one has its elements of one name merged.
 func checkNothing(t *testing.T, v any) {
 	t.Helper()
 	var nothing any
@@ -50,7 +51,10 @@ func checkNothing(t *testing.T, v any) {
 	default:
 		return
 	}
-	for _, merged := range []any{merge(v, nothing), merge(nothing, v)} {
+	for i, merged := range []any{merge(v, nothing), merge(nothing, v)} {
+		if _, list := v.([]any); list && i == 1 {
+			continue
+		}
 		if print(merged) != print(v) {
 			t.Errorf("merged with nothing, %s is %s", print(v), print(merged))
 		}

@@ -34,16 +34,17 @@ func mergeMaps(old, new map[any]any) map[any]any {
 	return merged
 }
 
-// mergeLists merges each mapping of the new list into every mapping of the old
-// one that has the same name. What has no name, or no match, is appended: it
-// would be a guess to merge nameless elements, as Kalypso does (Q9).
+// mergeLists merges each mapping of the new list into every mapping that has the
+// same name, of the old list or of the new one before it. What has no name, or no
+// match, is appended: it would be a guess to merge nameless elements, as Kalypso
+// does (Q9).
 func mergeLists(old, new []any) []any {
 	merged := slices.Clone(old)
 	for _, element := range new {
 		matched := false
 		name, named := nameOf(element)
-		for i := range old {
-			if other, ok := nameOf(old[i]); named && ok && other == name {
+		for i := range merged {
+			if other, ok := nameOf(merged[i]); named && ok && other == name {
 				merged[i] = merge(merged[i], element)
 				matched = true
 			}

@@ -3,6 +3,7 @@ package values
 import (
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,10 +79,20 @@ func loses(text string) (data string, comments bool) {
 	if decoder.Decode(&first) != nil {
 		return "", false
 	}
-	if err := decoder.Decode(&second); err == nil || !errors.Is(err, io.EOF) {
+	switch err := decoder.Decode(&second); {
+	case err == nil:
 		return "it holds more than one YAML document", false
+	case !errors.Is(err, io.EOF):
+		return "it begins with a " + kindOf(&first) + ", and the text behind that would be lost", false
 	}
 	return losesIn(&first), hasComments(&first)
+}
+
+func kindOf(document *yaml.Node) string {
+	if document.Content[0].Kind == yaml.SequenceNode {
+		return "list"
+	}
+	return "mapping"
 }
 
 func hasComments(n *yaml.Node) bool {
@@ -93,13 +104,16 @@ func losesIn(n *yaml.Node) string {
 		return "the integer " + n.Value + " is over 64 bits and would lose digits"
 	}
 	if n.Kind == yaml.MappingNode {
-		seen := map[string]bool{}
+		seen := map[mappingKey]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if key.Kind == yaml.ScalarNode && seen[key.Value] && key.ShortTag() != "!!merge" {
+			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+				continue
+			}
+			if seen[keyOf(key)] {
 				return "it has the key " + key.Value + " twice"
 			}
-			seen[key.Value] = key.Kind == yaml.ScalarNode
+			seen[keyOf(key)] = true
 		}
 	}
 	for _, c := range n.Content {
@@ -108,6 +122,24 @@ func losesIn(n *yaml.Node) string {
 		}
 	}
 	return ""
+}
+
+// mappingKey tells keys apart: 1 and "1" are two.
+type mappingKey struct {
+	text  string
+	value any // as YAML 1.1 has it
+}
+
+func keyOf(n *yaml.Node) mappingKey {
+	key := mappingKey{text: n.Value, value: n.Value}
+	if n.Style != 0 { // quoted, or with a tag
+		return key
+	}
+	var plain any
+	if err := yaml2.Unmarshal([]byte(n.Value), &plain); err == nil && (plain == nil || reflect.TypeOf(plain).Comparable()) {
+		key.value = plain
+	}
+	return key
 }
 
 func isLongInteger(n *yaml.Node) bool {

@@ -38,6 +38,12 @@ func TestParse(t *testing.T) {
 		{`"key: value"`, `"key: value"`}, // a scalar to YAML
 		{"a: 1\n---\nb: 2", "a: 1\n---\nb: 2"},
 		{"{a: 1, a: 2}", "{a: 1, a: 2}"},
+		{`{a: 1, "a": 2}`, `{a: 1, "a": 2}`},
+		{`{1: a, "1": b}`, m{1: "a", "1": "b"}},
+		{`{~: a, "~": b}`, m{nil: "a", "~": "b"}},
+		{`{yes: a, "yes": b}`, m{true: "a", "yes": "b"}},
+		{"[INFO] started", "[INFO] started"},
+		{"{}x", "{}x"},
 		{"{id: 123456789012345678901234567890}", "{id: 123456789012345678901234567890}"},
 		{"{id: 18446744073709551615}", m{"id": uint64(18446744073709551615)}},
 	} {
@@ -56,6 +62,8 @@ func TestParseReports(t *testing.T) {
 	}{
 		{"documents", "a: 1\n---\nb: 2", parsed{kept: "it holds more than one YAML document"}},
 		{"twice", "{a: 1, a: 2}", parsed{kept: "it has the key a twice"}},
+		{"a list, then text", "[INFO] started", parsed{kept: "it begins with a list, and the text behind that would be lost"}},
+		{"a mapping, then text", "{user} logged in", parsed{kept: "it begins with a mapping, and the text behind that would be lost"}},
 		{"digits", "[-12345678901234567890]", parsed{kept: "the integer -12345678901234567890 is over 64 bits and would lose digits"}},
 		{"comments", "a: 1 # one", parsed{comments: true}},
 		{"bomb", bomb, parsed{bomb: true}},
@@ -79,6 +87,8 @@ func TestMerge(t *testing.T) {
 		{"lists are joined", "[1, a]", "[a, 2]", "[1, a, a, 2]"},
 		{"elements of one name are merged", "[{name: x, v: 1}, {name: y}]", "[{name: x, w: 2}]", "[{name: x, v: 1, w: 2}, {name: y}]"},
 		{"into each of that name", "[{name: x, v: 1}, {name: x, v: 2}]", "[{name: x, w: 3}]", "[{name: x, v: 1, w: 3}, {name: x, v: 2, w: 3}]"},
+		{"elements of one name in the new list", "[x]", "[{name: true, p: 1}, {name: true, q: 2}]", "[x, {name: true, p: 1, q: 2}]"},
+		{"also where nothing is old", "[]", "[{name: a, p: 1}, {name: a, q: 2}]", "[{name: a, p: 1, q: 2}]"},
 		{"nameless ones are appended", "[{v: 1}]", "[{v: 2}]", "[{v: 1}, {v: 2}]"},
 		{"a name of another type is another name", "[{name: 1}]", "[{name: '1', v: 2}]", "[{name: 1}, {name: '1', v: 2}]"},
 		{"a mapping is no name", "[{name: {a: 1}}]", "[{name: {a: 1}}]", "[{name: {a: 1}}, {name: {a: 1}}]"},

@@ -2,6 +2,7 @@ package values
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -170,8 +171,12 @@ func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule 
 			continue
 		}
 		r := &Rule{config: c, Values: []Setting{{parts[len(parts)-1], v.Text, parsed[v.Key], v.Pos}}}
+		needs := map[string]string{} // the last one counts of a label that is there twice
 		for i := 0; i+1 < len(parts); i += 2 {
-			r.Needs = append(r.Needs, Need{parts[i], parts[i+1]})
+			needs[parts[i]] = parts[i+1]
+		}
+		for _, key := range slices.Sorted(maps.Keys(needs)) {
+			r.Needs = append(r.Needs, Need{key, needs[key]})
 		}
 		rules = append(rules, r)
 	}
