@@ -34,6 +34,7 @@ func (c *checker) settings(s *Settings) {
 	c.listen(s.Listen)
 	c.schedule(&s.Schedule)
 	c.least("timeout", s.Timeout)
+	c.least("renderTimeout", s.RenderTimeout)
 	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.broken("parallel") {
 		c.addf("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
 	}

@@ -47,14 +47,15 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(problems)
 	}
 	want := &config.Settings{
-		ControlPlane: config.ControlPlane{Repo: "/etc/cp", Branch: "main"},
-		DataDir:      "/home/gull/.local/state/fairlead",
-		Listen:       "127.0.0.1:8080",
-		Schedule:     config.Schedule{Interval: time.Minute, Jitter: 6 * time.Second},
-		Timeout:      2 * time.Minute,
-		Parallel:     4,
-		Output:       config.Output{BranchPrefix: "fairlead/"},
-		Promotion:    "managed", Verify: "1%",
+		ControlPlane:  config.ControlPlane{Repo: "/etc/cp", Branch: "main"},
+		DataDir:       "/home/gull/.local/state/fairlead",
+		Listen:        "127.0.0.1:8080",
+		Schedule:      config.Schedule{Interval: time.Minute, Jitter: 6 * time.Second},
+		Timeout:       2 * time.Minute,
+		RenderTimeout: 2 * time.Minute,
+		Parallel:      4,
+		Output:        config.Output{BranchPrefix: "fairlead/"},
+		Promotion:     "managed", Verify: "1%",
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
@@ -76,6 +77,7 @@ dataDir: data
 listen: ":80"
 schedule: {interval: 5m, jitter: 0}
 timeout: 30s
+renderTimeout: 40s
 parallel: 64
 remotes:
 - {url: "https://github.com/", token: {env: TOKEN}}
@@ -94,15 +96,16 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 	}
 	key := config.SecretRef{File: filepath.Join(dir, "key")}
 	want := &config.Settings{
-		ControlPlane: config.ControlPlane{Repo: "/srv/git/cp", Branch: "trunk"},
-		Environments: []string{"dev"},
-		Write:        true,
-		DataDir:      filepath.Join(dir, "data"),
-		Listen:       ":80",
-		Schedule:     config.Schedule{Interval: 5 * time.Minute},
-		Timeout:      30 * time.Second,
-		Parallel:     64,
-		Output:       config.Output{BranchPrefix: "fairlead/"},
+		ControlPlane:  config.ControlPlane{Repo: "/srv/git/cp", Branch: "trunk"},
+		Environments:  []string{"dev"},
+		Write:         true,
+		DataDir:       filepath.Join(dir, "data"),
+		Listen:        ":80",
+		Schedule:      config.Schedule{Interval: 5 * time.Minute},
+		Timeout:       30 * time.Second,
+		RenderTimeout: 40 * time.Second,
+		Parallel:      64,
+		Output:        config.Output{BranchPrefix: "fairlead/"},
 		Remotes: []config.Remote{
 			{URL: "https://github.com/", Token: &config.SecretRef{Env: "TOKEN"}, Username: "x-access-token"},
 			{URL: "https://github.com/acme", GitHubApp: &config.GitHubApp{ID: 1, Installation: 2, Key: key, API: "https://api.github.com"}},

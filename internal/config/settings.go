@@ -22,6 +22,8 @@ type Settings struct {
 	Schedule Schedule `yaml:"schedule"`
 	// Timeout bounds one fetch or push.
 	Timeout time.Duration `yaml:"timeout"`
+	// RenderTimeout bounds rendering one environment, once all that it is made of was read.
+	RenderTimeout time.Duration `yaml:"renderTimeout"`
 	// Parallel is how many environments are worked on at a time, 1 to 64.
 	Parallel int    `yaml:"parallel"`
 	Output   Output `yaml:"output"`
@@ -179,14 +181,15 @@ type Log struct {
 // environment or on other keys is filled in by the checks.
 func defaults() *Settings {
 	return &Settings{
-		ControlPlane: ControlPlane{Branch: "main"},
-		Listen:       "127.0.0.1:8080",
-		Timeout:      2 * time.Minute,
-		Parallel:     4,
-		Output:       Output{BranchPrefix: "fairlead/"},
-		Promotion:    "managed",
-		Verify:       "1%",
-		Author:       Author{Name: "Fairlead", Email: "fairlead@localhost"},
-		Log:          Log{Format: "text", Level: "info"},
+		ControlPlane:  ControlPlane{Branch: "main"},
+		Listen:        "127.0.0.1:8080",
+		Timeout:       2 * time.Minute,
+		RenderTimeout: 2 * time.Minute,
+		Parallel:      4,
+		Output:        Output{BranchPrefix: "fairlead/"},
+		Promotion:     "managed",
+		Verify:        "1%",
+		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
+		Log:           Log{Format: "text", Level: "info"},
 	}
 }

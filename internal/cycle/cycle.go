@@ -110,7 +110,7 @@ type Loop struct {
 const lockWait = 2 * time.Second
 
 // New makes a loop, and takes its data folder: one process at a time has it. Close
-// gives it back.
+// gives it back. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), previews: previews{noted: map[int]noted{}}}
@@ -132,7 +132,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
-	l.remotes = remotes.New(remotes.Options{
+	l.remotes = remotes.New(ctx, remotes.Options{
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, Step: o.Step,
 		Barrier: l.barrier,
 	})
@@ -281,6 +281,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
 		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier,
+		RenderTimeout: l.Settings.RenderTimeout,
 	})
 	if err == nil {
 		l.source, l.opened = s, true

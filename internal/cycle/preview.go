@@ -138,7 +138,7 @@ func (l *Loop) openPreviews(ctx context.Context) error {
 		return l.previews.source.Refresh(ctx)
 	}
 	s, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(), Barrier: l.barrier,
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.

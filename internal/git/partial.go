@@ -212,7 +212,7 @@ func (m *Remote) objects(ctx context.Context, kind pack.Kind, filter string, lac
 // has the lock of the repository.
 func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 	return func(kind pack.Kind, ids []tree.ID) error {
-		ctx, cancel := context.WithTimeout(context.Background(), m.options.Timeout)
+		ctx, cancel := m.options.Within(m.options.Timeout)
 		defer cancel()
 		err := m.objects(ctx, kind, r.filter, func() []tree.ID { return r.store.Lacks(ids) }, r.add)
 		r.refused = r.refused || errors.Is(err, wire.ErrUnsupported)

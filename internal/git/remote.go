@@ -42,6 +42,9 @@ type RemoteOptions struct {
 	// Filtered is told what of that which commits lead to is left at the server from now on:
 	// "tree:0", "blob:none", or "" for nothing. nil is nobody.
 	Filtered func(filter string)
+	// Within makes the context of what is fetched while something is read and not there, with
+	// a time limit; nil for one that nothing ends but the limit.
+	Within func(limit time.Duration) (context.Context, context.CancelFunc)
 	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
 	// how long it took, and what went wrong; nil for nobody.
 	Observe func(op string, took time.Duration, err error)
@@ -83,6 +86,11 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	}
 	if m.options.Timeout == 0 {
 		m.options.Timeout = defaultTimeout
+	}
+	if m.options.Within == nil {
+		m.options.Within = func(limit time.Duration) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(context.Background(), limit)
+		}
 	}
 	if m.options.Stall == 0 {
 		m.options.Stall = defaultStall

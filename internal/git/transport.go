@@ -98,6 +98,9 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 	if err != nil {
 		return session{}, err
 	}
+	if endpoint.Protocol == "ssh" {
+		defer boundBy(ctx, endpoint)()
+	}
 	if service == transport.UploadPackServiceName {
 		s, err := client.NewUploadPackSession(endpoint, auth)
 		return session{fetch: s}, err

@@ -50,6 +50,8 @@ type Options struct {
 type Set struct {
 	Options
 	keys *access.Keys
+	// within makes the context of what is fetched while something is read.
+	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
 	mu    sync.Mutex
 	all   map[string]*Remote // by normalized URL
@@ -85,9 +87,12 @@ const (
 	forgetAfter = 3
 )
 
-// New makes a Set that knows no remote yet.
-func New(o Options) *Set {
-	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}}
+// New makes a Set that knows no remote yet. What is read when ctx has ended is not fetched.
+func New(ctx context.Context, o Options) *Set {
+	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, limit)
+	}
+	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, within: within}
 }
 
 // Poll begins a round: the remotes in a scope are asked for their references at once,
@@ -193,7 +198,7 @@ func (r *Set) At(place string) (*Remote, error) {
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.keys.Git(place), Brief: true, Partial: true,
+		Credentials: r.keys.Git(place), Brief: true, Partial: true, Within: r.within,
 		Filtered: func(filter string) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},

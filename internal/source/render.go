@@ -28,6 +28,11 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	if err != nil {
 		return Rendered{}, fmt.Errorf("read environment %s: %w", env, err)
 	}
+	if limit := s.options.RenderTimeout; limit > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("render environment %s: timed out after %s; the setting renderTimeout allows more", env, limit))
+		defer cancel()
+		ctx = limited
+	}
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
 	m, more := s.options.Parser.Parse(read.parsedAs(), append(read.Layers, builtIn)...)
 	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
@@ -52,7 +57,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	if !r.Problems.Stops() {
 		r.Tree = files
 	}
-	return r, ctx.Err()
+	return r, context.Cause(ctx)
 }
 
 // hasLayers reports whether the base and the environment could be read. Without one

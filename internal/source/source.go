@@ -55,6 +55,9 @@ type Options struct {
 	// Open gives the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)
+	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
+	// bound.
+	RenderTimeout time.Duration
 	// Parser is the one that the layers will be parsed with.
 	Parser *model.Parser
 	// Barrier keeps a panic in reading an ephemeral environment, or a repository, there.

@@ -1,0 +1,63 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"golang.org/x/net/proxy"
+)
+
+// go-git dials an SSH server, and shakes hands with it, without a context: a server that
+// says nothing would hold us for ever. The one thing that it lets be set is a proxy, by its
+// URL. So we are a kind of proxy, whose dialer ends the connection with a context.
+
+// dialScheme is that of the URLs of our dialers; the host is their number.
+const dialScheme = "fairlead-dial"
+
+var (
+	dialers        sync.Map // of dial functions, by number
+	lastDialer     atomic.Int64
+	registerDialer = sync.OnceFunc(func() { proxy.RegisterDialerType(dialScheme, findDialer) })
+)
+
+// dial connects to an address.
+type dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Dial connects without a context; it is part of proxy.Dialer.
+func (d dial) Dial(network, address string) (net.Conn, error) {
+	return d(context.Background(), network, address)
+}
+
+// DialContext connects; it is part of proxy.ContextDialer.
+func (d dial) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return d(ctx, network, address)
+}
+
+func findDialer(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
+	d, ok := dialers.Load(u.Host)
+	if !ok {
+		return nil, fmt.Errorf("there is no dialer %s", u.Host)
+	}
+	return d.(dial), nil
+}
+
+// boundBy has the connections to an endpoint end with ctx. release is called once the
+// session has begun.
+func boundBy(ctx context.Context, endpoint *transport.Endpoint) (release func()) {
+	registerDialer()
+	number := fmt.Sprint(lastDialer.Add(1))
+	dialers.Store(number, dial(func(_ context.Context, network, address string) (net.Conn, error) {
+		conn, err := proxy.Dial(ctx, network, address) // by the proxy of the process, if it has one
+		if err == nil {
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}))
+	endpoint.Proxy = transport.ProxyOptions{URL: dialScheme + "://" + number}
+	return func() { dialers.Delete(number) }
+}
