@@ -93,8 +93,12 @@ var moments = map[string]struct {
 		s.server.Inject("acme/out", gittest.Fault{Service: "git-upload-pack", Method: http.MethodPost, Times: 1}) // the commits
 		s.stall("acme/out", gittest.Fault{Service: "git-upload-pack", Method: http.MethodPost})
 	}, 0, ""},
-	"asking to push": {func(s *scene) { s.stall("acme/out", gittest.Fault{Service: "git-receive-pack", Method: http.MethodGet}) }, 0, ""},
-	"pushing":        {func(s *scene) { s.stall("acme/out", gittest.Fault{Service: "git-receive-pack", Method: http.MethodPost}) }, 0, ""},
+	"asking to push": {func(s *scene) {
+		s.stall("acme/out", gittest.Fault{Service: "git-receive-pack", Method: http.MethodGet})
+	}, 0, ""},
+	"pushing": {func(s *scene) {
+		s.stall("acme/out", gittest.Fault{Service: "git-receive-pack", Method: http.MethodPost})
+	}, 0, ""},
 	"asking a forge": {func(s *scene) {
 		hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			s.reach()
