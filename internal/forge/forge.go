@@ -19,6 +19,9 @@ var (
 	ErrExists = errors.New("it exists already")
 	// ErrMoved says that a branch is not what it was when this was decided.
 	ErrMoved = errors.New("the branch has moved")
+	// ErrChanged says that a pull request is not what it was when this was decided: it
+	// was merged or closed, is for another branch, or is being changed at this moment.
+	ErrChanged = errors.New("the pull request has changed meanwhile")
 )
 
 // Forge is the pull requests, statuses and issues of one repository.
@@ -27,11 +30,19 @@ type Forge interface {
 	Name() string
 	// Pulls gives our pull requests from a branch to another, newest first.
 	Pulls(ctx context.Context, head, base string) ([]Pull, error)
-	// Open opens a pull request. The error is ErrExists if there is an open one.
+	// OpenPulls returns our open pull requests, from and to whatever branches, newest
+	// first.
+	OpenPulls(ctx context.Context) ([]Pull, error)
+	// Open opens a pull request. The error is ErrExists if there is an open one,
+	// ErrNotFound if one of the branches is missing, and ErrChanged if there is nothing
+	// to merge, or it was merged or closed at once.
 	Open(ctx context.Context, p Proposal) (Pull, error)
-	// Edit makes title, body and labels of a pull request as they are here.
+	// Edit makes title, body and labels of an open pull request as they are here. The
+	// error is ErrChanged, and its text stays as it was, if it is not open any more, or
+	// not from p.Head to p.Base.
 	Edit(ctx context.Context, number int, p Proposal) (Pull, error)
-	// Close closes a pull request that is not merged, and says why.
+	// Close closes a pull request that is open, and says why. One that has ended
+	// already stays as it is.
 	Close(ctx context.Context, number int, reason string) error
 	// SetStatus says how a commit fares. It replaces the status of that context.
 	SetStatus(ctx context.Context, commit string, s Status) error

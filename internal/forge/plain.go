@@ -66,6 +66,12 @@ func (p *Plain) Pulls(_ context.Context, head, base string) ([]Pull, error) {
 	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.Head != head || pull.Base != base }), err
 }
 
+// OpenPulls returns the open pull requests, newest first.
+func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
+	all, err := p.List()
+	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.State != Open }), err
+}
+
 // List gives all pull requests, newest first.
 func (p *Plain) List() ([]Pull, error) {
 	refs, err := p.refs(pullPrefix)
@@ -179,7 +185,7 @@ func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
 		if err != nil {
 			return err
 		}
-		if len(existing) > 0 && existing[0].State == Open {
+		if slices.ContainsFunc(existing, func(pull Pull) bool { return pull.State == Open }) {
 			return ErrExists
 		}
 		ref, n, err := p.next(pullPrefix)
@@ -187,6 +193,9 @@ func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
 			return err
 		}
 		head, err := p.remote.Mirror().Branch(o.Head)
+		if errors.Is(err, git.ErrNoRevision) {
+			return fmt.Errorf("open a pull request from %s: the branch: %w", o.Head, ErrNotFound)
+		}
 		if err != nil {
 			return err
 		}
@@ -198,13 +207,21 @@ func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
 		if err != nil {
 			return err
 		}
-		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old); err != nil {
+		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old, stays(o.Head, head)); err != nil {
 			return err
 		}
-		opened, err = p.Find(n)
-		return err
+		if opened, err = p.Find(n); err != nil {
+			return err
+		}
+		return opened.CheckOpen("open a pull request", o)
 	})
 	return opened, err
+}
+
+// stays is the update of a branch that is where it was: one that has moved or is gone
+// keeps what comes with it from being written.
+func stays(branch, commit string) git.RefUpdate {
+	return git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit, New: commit}
 }
 
 func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
@@ -213,14 +230,17 @@ func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
 	return map[string]string{headFile: text, bodyFile: o.Body}, err
 }
 
-// Edit makes title, body and labels of a pull request as they are here.
+// Edit makes title, body and labels of an open pull request as they are here.
 func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
 	err = p.again(ctx, func() error {
 		r, pull, err := p.find(number)
 		if err != nil {
 			return err
 		}
-		o.Mark, o.Head, o.Base = pull.Mark, pull.Head, pull.Base
+		if err := pull.CheckOpen(fmt.Sprintf("edit pull request %d", number), o); err != nil {
+			return err
+		}
+		o.Mark = pull.Mark
 		h, err := r.pullHead()
 		if err != nil {
 			return err
@@ -232,7 +252,7 @@ func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, 
 		}
 		if files[headFile] != r.files[headFile] || files[bodyFile] != r.files[bodyFile] {
 			r.files = files
-			if err := p.write(ctx, r, "Edit: "+o.Title); err != nil {
+			if err := p.write(ctx, r, "Edit: "+o.Title, stays(pull.Head, pull.Commit)); err != nil {
 				return err
 			}
 		}

@@ -20,11 +20,12 @@ const (
 	keptIssues   = 100 // that are closed, beside the last of each mark
 )
 
-// writeAndRemove stores a document, and removes others if the server lets us.
-func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate) error {
-	err := p.write(ctx, r, message, old...)
+// writeAndRemove stores a document with other updates, and removes others if the server
+// lets us.
+func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate, others ...git.RefUpdate) error {
+	err := p.write(ctx, r, message, append(old, others...)...)
 	if len(old) > 0 && errors.Is(err, git.ErrRefused) {
-		return p.write(ctx, r, message)
+		return p.write(ctx, r, message, others...)
 	}
 	return err
 }

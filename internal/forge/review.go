@@ -37,7 +37,7 @@ func (p Pull) Mergeable(what, commit string) (merged bool, err error) {
 	case p.State == Merged:
 		return true, nil
 	case p.State != Open:
-		return false, &Refusal{What: what, Said: "it is closed", Advice: "open it again, or let Fairlead open another one"}
+		return false, &Refusal{What: what, Said: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
 	case p.Commit != commit:
 		return false, &Refusal{What: what, Said: "it is at " + OneLine(p.Commit, mostSaid), Kind: ErrMoved, Advice: "it will be looked at again"}
 	}

@@ -7,7 +7,6 @@
 package gitea
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,8 +130,18 @@ func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Clien
 
 // Pulls gives our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	return g.list(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+}
+
+// OpenPulls returns our open pull requests, newest first.
+func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
+	return g.list(ctx, "", sdk.StateOpen, func(p forge.Pull) bool { return p.State == forge.Open })
+}
+
+// list returns those of our pull requests that are wanted, newest first.
+func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
 	found, err := pages(ctx, g, "list pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
-		return g.list(ctx, base, sdk.StateAll, o)
+		return g.listPage(ctx, base, state, o)
 	})
 	if err != nil {
 		return nil, err
@@ -140,7 +149,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 	var all []forge.Pull
 	for _, p := range found {
 		pull, _, err := g.read(p)
-		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
 		if err != nil {
@@ -148,18 +157,18 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 		}
 		all = append(all, pull)
 	}
-	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
-	// One is on two pages if another was opened in between.
-	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+	return forge.SortNewest(all), nil
 }
 
-// list reads a page of the pull requests to a branch. Servers cannot choose by the
-// other branch, and the SDK by neither.
-func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+// listPage reads a page of the pull requests to a branch, or to any if it is "". Servers
+// cannot choose by the other branch, and the SDK by neither.
+func (g *Forge) listPage(ctx context.Context, base string, state sdk.StateType, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 	at := g.path("pulls")
-	at.RawQuery = url.Values{
-		"state": {string(state)}, "base_branch": {base}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)},
-	}.Encode()
+	query := url.Values{"state": {string(state)}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)}}
+	if base != "" {
+		query.Set("base_branch", base)
+	}
+	at.RawQuery = query.Encode()
 	var found []*sdk.PullRequest
 	answer, err := g.ask(ctx, http.MethodGet, at, nil, &found)
 	return found, answer, err
@@ -220,6 +229,9 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 		return forge.Pull{}, is(forge.ErrExists, http.StatusConflict, answer, err)
 	}
 	pull, _, err := g.read(p)
+	if err == nil {
+		err = pull.CheckOpen("open a pull request of "+g.repo(), o)
+	}
 	return pull, err
 }
 
@@ -235,10 +247,14 @@ func (g *Forge) find(ctx context.Context, number int) (*sdk.PullRequest, forge.P
 	return p, pull, d, err
 }
 
-// Edit makes title, body and labels of a pull request as they are here. Of the
+// Edit makes title, body and labels of an open pull request as they are here. Of the
 // labels it removes only those that we gave.
 func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
 	p, pull, old, err := g.find(ctx, number)
+	if err == nil {
+		err = pull.CheckOpen(what, o)
+	}
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -251,12 +267,22 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
-	if title := forge.Title(o.Title); title != p.Title || body != p.Body {
-		if p, err = g.update(ctx, "edit a pull request", number, sdk.EditPullRequestOption{Title: title, Body: &body}); err != nil {
-			return forge.Pull{}, err
-		}
+	title, before := forge.Title(o.Title), sdk.EditPullRequestOption{Title: p.Title, Body: new(p.Body)}
+	if title == p.Title && body == p.Body {
+		pull, _, err = g.read(p)
+		return pull, err
 	}
-	pull, _, err = g.read(p)
+	if p, err = g.update(ctx, "edit a pull request", number, sdk.EditPullRequestOption{Title: title, Body: &body}); err != nil {
+		return forge.Pull{}, err
+	}
+	if pull, _, err = g.read(p); err != nil {
+		return forge.Pull{}, err
+	}
+	err = pull.CheckOpen(what, o)
+	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
+		_, failed := g.update(ctx, "put the text of a pull request back", number, before)
+		err = forge.JoinErrors(err, failed)
+	}
 	return pull, err
 }
 
@@ -280,6 +306,12 @@ func (g *Forge) Close(ctx context.Context, number int, reason string) error {
 		return err
 	}
 	closed := sdk.StateClosed
-	_, err = g.update(ctx, "close a pull request", number, sdk.EditPullRequestOption{Body: &body, State: &closed})
+	p, err := g.update(ctx, "close a pull request", number, sdk.EditPullRequestOption{Body: &body, State: &closed})
+	if err != nil {
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+	}
+	if pull, _, err = g.read(p); err == nil {
+		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.repo()))
+	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 // for our own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
 	found, err := pages(ctx, g, "list open pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
-		return g.list(ctx, base, sdk.StateOpen, o)
+		return g.listPage(ctx, base, sdk.StateOpen, o)
 	})
 	if err != nil {
 		return nil, err

@@ -90,6 +90,24 @@ func (s *Server) SetOpen(repo string, number int, open bool) {
 	s.do(http.MethodPatch, issue(repo, number), map[string]any{"state": state}, nil)
 }
 
+// Retarget makes a pull request one for another branch.
+func (s *Server) Retarget(repo string, number int, base string) {
+	s.t.Helper()
+	s.do(http.MethodPatch, fmt.Sprintf("/repos/%s/pulls/%d", repo, number), map[string]any{"base": base}, nil)
+}
+
+// RemoveBranch removes a branch, if it is there.
+func (s *Server) RemoveBranch(repo, branch string) {
+	s.t.Helper()
+	status, said, err := s.request(s.Token, http.MethodDelete, "/repos/"+repo+"/branches/"+branch, nil)
+	if err == nil && status >= 300 && status != http.StatusNotFound {
+		err = fmt.Errorf("remove the branch %s: %d: %s", branch, status, said)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func issue(repo string, number int) string { return fmt.Sprintf("/repos/%s/issues/%d", repo, number) }
 
 // Merge merges a pull request as a person, with a merge commit. It waits until

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	gh "github.com/google/go-github/v57/github"
@@ -44,7 +45,9 @@ func explainAnswer(what string, e *gh.ErrorResponse) error {
 	case status == http.StatusUnprocessableEntity && mentions(e, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusUnprocessableEntity && mentions(e, "no commits between"):
-		r.Kind = ErrNoDifference
+		r.Kind = forge.ErrChanged
+	case status == http.StatusUnprocessableEntity && isMissingBranch(e):
+		r.Kind, r.Advice = forge.ErrNotFound, "it will be looked at again"
 	}
 	return r
 }
@@ -62,6 +65,14 @@ func neededScope(h http.Header) string {
 		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", oneLine(needed), oneLine(has))
 	}
 	return "see what the token may do, and whether the organisation asks for single sign-on or allows only some addresses"
+}
+
+// isMissingBranch reports whether a pull request was not opened because one of its branches
+// is not there.
+func isMissingBranch(e *gh.ErrorResponse) bool {
+	return slices.ContainsFunc(e.Errors, func(detail gh.Error) bool {
+		return detail.Resource == "PullRequest" && (detail.Field == "head" || detail.Field == "base") && detail.Code == "invalid"
+	})
 }
 
 // mentions reports whether an error has a phrase in one of its messages, which is

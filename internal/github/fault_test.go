@@ -42,7 +42,7 @@ func kindOf(err error) string {
 		return "until " + limit.Until.Sub(start).String()
 	}
 	for name, kind := range map[string]error{
-		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "no difference": github.ErrNoDifference, "moved": forge.ErrMoved,
+		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "no difference": forge.ErrChanged, "moved": forge.ErrMoved,
 		"not yet": forge.ErrNotYet, "unsupported": forge.ErrUnsupported,
 	} {
 		if errors.Is(err, kind) {
@@ -240,7 +240,7 @@ func TestGitHubHasNothingToMerge(t *testing.T) {
 	branch("main")
 	_, err := gitHub(t, s, github.Options{}).Open(t.Context(), forge.Proposal{Mark: "dev", Head: "main", Base: "main", Title: "x"})
 	equal(t, "kind", kindOf(err), "no difference")
-	wantError(t, err, "open a pull request of acme/gitops: there is nothing to merge: 422: Validation Failed: No commits between main and main")
+	wantError(t, err, "open a pull request of acme/gitops: the pull request has changed meanwhile: 422: Validation Failed: No commits between main and main")
 }
 
 func TestGitHubReadsThousandPulls(t *testing.T) {

@@ -22,9 +22,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// ErrNoDifference says that a branch has nothing that the other has not.
-var ErrNoDifference = errors.New("there is nothing to merge")
-
 // Options say which repository of GitHub, or of a GitHub Enterprise Server.
 type Options struct {
 	Repo string // "owner/name"
@@ -124,11 +121,21 @@ func pages[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Respo
 
 // Pulls gives our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	// Without the owner, GitHub ignores the branch.
+	o := gh.PullRequestListOptions{State: "all", Head: g.owner + ":" + head, Base: base, Sort: "created", Direction: "desc"}
+	return g.list(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+}
+
+// OpenPulls returns our open pull requests, newest first.
+func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
+	return g.list(ctx, gh.PullRequestListOptions{State: "open"}, func(p forge.Pull) bool { return p.State == forge.Open })
+}
+
+// list returns those of our pull requests that are wanted, newest first.
+func (g *Forge) list(ctx context.Context, options gh.PullRequestListOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
 	found, err := pages(g, "list pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
-		return g.client.PullRequests.List(ctx, g.owner, g.name, &gh.PullRequestListOptions{
-			// Without the owner, GitHub ignores the branch.
-			State: "all", Head: g.owner + ":" + head, Base: base, Sort: "created", Direction: "desc", ListOptions: o,
-		})
+		options.ListOptions = o
+		return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +143,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 	var all []forge.Pull
 	for _, p := range found {
 		pull, _, err := g.read(p)
-		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
 		if err != nil {
@@ -144,9 +151,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 		}
 		all = append(all, pull)
 	}
-	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
-	// One is on two pages if another was opened in between.
-	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+	return forge.SortNewest(all), nil
 }
 
 // read understands a pull request. The error is ErrNotFound if it is not ours.
@@ -185,7 +190,7 @@ func hasLabel(p *gh.PullRequest, name string) bool {
 }
 
 // Open opens a pull request. The error is ErrExists if there is an open one, be it
-// somebody else's, and ErrNoDifference if the branch has nothing to merge.
+// somebody else's, and ErrChanged if the branch has nothing to merge.
 func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
 	body, err := d.Write()
@@ -204,6 +209,9 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 		return forge.Pull{}, err
 	}
 	pull, _, err := g.read(p)
+	if err == nil {
+		err = pull.CheckOpen("open a pull request of "+g.repo(), o)
+	}
 	return pull, err
 }
 
@@ -269,10 +277,14 @@ func (g *Forge) find(ctx context.Context, number int) (*gh.PullRequest, forge.Pu
 	return p, pull, d, err
 }
 
-// Edit makes title, body and labels of a pull request as they are here. Of the
+// Edit makes title, body and labels of an open pull request as they are here. Of the
 // labels it removes only those that we gave.
 func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
 	p, pull, old, err := g.find(ctx, number)
+	if err == nil {
+		err = pull.CheckOpen(what, o)
+	}
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -285,12 +297,22 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
-	if title := forge.Title(o.Title); title != p.GetTitle() || body != p.GetBody() {
-		if p, err = g.update(ctx, "edit a pull request", number, &gh.PullRequest{Title: &title, Body: &body}); err != nil {
-			return forge.Pull{}, err
-		}
+	title, before := forge.Title(o.Title), &gh.PullRequest{Title: new(p.GetTitle()), Body: new(p.GetBody())}
+	if title == before.GetTitle() && body == before.GetBody() {
+		pull, _, err = g.read(p)
+		return pull, err
 	}
-	pull, _, err = g.read(p)
+	if p, err = g.update(ctx, "edit a pull request", number, &gh.PullRequest{Title: &title, Body: &body}); err != nil {
+		return forge.Pull{}, err
+	}
+	if pull, _, err = g.read(p); err != nil {
+		return forge.Pull{}, err
+	}
+	err = pull.CheckOpen(what, o)
+	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
+		_, failed := g.update(ctx, "put the text of a pull request back", number, before)
+		err = forge.JoinErrors(err, failed)
+	}
 	return pull, err
 }
 
@@ -313,7 +335,13 @@ func (g *Forge) Close(ctx context.Context, number int, reason string) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.update(ctx, "close a pull request", number, &gh.PullRequest{Body: &body, State: gh.String("closed")})
+	p, err := g.update(ctx, "close a pull request", number, &gh.PullRequest{Body: &body, State: gh.String("closed")})
+	if err != nil {
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+	}
+	if pull, _, err = g.read(p); err == nil {
+		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.repo()))
+	}
 	return err
 }
 

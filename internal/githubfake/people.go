@@ -74,6 +74,12 @@ func (s *Server) SetOpen(repo string, number int, open bool) {
 	s.people(repo, func(r *repository) { r.items[number].open = open })
 }
 
+// Retarget makes an open pull request one for another branch.
+func (s *Server) Retarget(repo string, number int, base string) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { r.items[number].pull.base = base })
+}
+
 // Set makes the settings of a repository.
 func (s *Server) Set(repo string, o Settings) {
 	s.t.Helper()

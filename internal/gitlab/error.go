@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,9 +47,15 @@ func explainAnswer(what string, e *gl.ErrorResponse) error {
 		r.Said, r.Advice = "the token may not do that: "+r.Said, message.needed()
 	case status == http.StatusConflict && strings.Contains(r.Said, "already exists"):
 		r.Kind = forge.ErrExists
+	case status == http.StatusBadRequest && missingBranch.MatchString(r.Said):
+		r.Kind, r.Advice = forge.ErrNotFound, "it will be looked at again"
 	}
 	return r
 }
+
+// missingBranch is what GitLab says of a merge request that is not opened because one of its
+// branches is not there.
+var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exist`)
 
 // isAlready reports whether an error is that a status cannot become what it is.
 func isAlready(err error, state gl.BuildStateValue) bool {

@@ -1,7 +1,6 @@
 package gitlab
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,11 +48,24 @@ func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequ
 
 // Pulls gives our merge requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	// Those of forks, from branches of that name, are given too.
+	o := gl.ListProjectMergeRequestsOptions{
+		State: new("all"), Scope: new("all"), SourceBranch: &head, TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"),
+	}
+	return g.list(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+}
+
+// OpenPulls returns our open merge requests, newest first.
+func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
+	o := gl.ListProjectMergeRequestsOptions{State: new("opened"), Scope: new("all")}
+	return g.list(ctx, o, func(p forge.Pull) bool { return p.State == forge.Open })
+}
+
+// list returns those of our merge requests that are wanted, newest first.
+func (g *Forge) list(ctx context.Context, options gl.ListProjectMergeRequestsOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
 	found, err := pages[mergeRequest](ctx, g, "list merge requests", mergeRequests, func(o gl.ListOptions) any {
-		// Those of forks, from branches of that name, are given too.
-		return &gl.ListProjectMergeRequestsOptions{
-			State: new("all"), Scope: new("all"), SourceBranch: &head, TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
-		}
+		options.ListOptions = o
+		return &options
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +73,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 	var all []forge.Pull
 	for _, m := range found {
 		pull, _, err := g.read(m)
-		if errors.Is(err, forge.ErrNotFound) || pull.Head != head || pull.Base != base {
+		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
 		if err != nil {
@@ -69,9 +81,7 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 		}
 		all = append(all, pull)
 	}
-	slices.SortFunc(all, func(a, b forge.Pull) int { return cmp.Compare(b.Number, a.Number) })
-	// One is on two pages if another was opened in between.
-	return slices.CompactFunc(all, func(a, b forge.Pull) bool { return a.Number == b.Number }), nil
+	return forge.SortNewest(all), nil
 }
 
 // read understands a merge request. The error is ErrNotFound if it is not ours.
@@ -179,6 +189,9 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 		return forge.Pull{}, err
 	}
 	pull, _, err := g.read(m)
+	if err == nil {
+		err = pull.CheckOpen("open a merge request of "+g.project, o)
+	}
 	return pull, err
 }
 
@@ -192,14 +205,18 @@ func (g *Forge) find(ctx context.Context, number int) (mergeRequest, forge.Pull,
 	return m, pull, d, err
 }
 
-// Edit makes title, body and labels of a merge request as they are here, in one
+// Edit makes title, body and labels of an open merge request as they are here, in one
 // request. Of the labels it removes only those that we gave.
 func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	wanted, err := labels(o.Labels)
 	if err != nil {
 		return forge.Pull{}, err
 	}
+	what := fmt.Sprintf("edit merge request %d of %s", number, g.project)
 	m, pull, old, err := g.find(ctx, number)
+	if err == nil {
+		err = pull.CheckOpen(what, o)
+	}
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -217,10 +234,18 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 	if to == (gl.UpdateMergeRequestOptions{}) {
 		return pull, nil
 	}
+	before := gl.UpdateMergeRequestOptions{Title: new(m.Title), Description: new(m.Description)}
 	if m, err = g.update(ctx, "edit a merge request", number, to); err != nil {
 		return forge.Pull{}, err
 	}
-	pull, _, err = g.read(m)
+	if pull, _, err = g.read(m); err != nil {
+		return forge.Pull{}, err
+	}
+	err = pull.CheckOpen(what, o)
+	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
+		_, failed := g.update(ctx, "put the text of a merge request back", number, before)
+		err = forge.JoinErrors(err, failed)
+	}
 	return pull, err
 }
 
@@ -242,6 +267,12 @@ func (g *Forge) Close(ctx context.Context, number int, reason string) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.update(ctx, "close a merge request", number, gl.UpdateMergeRequestOptions{Description: &body, StateEvent: new("close")})
+	m, err := g.update(ctx, "close a merge request", number, gl.UpdateMergeRequestOptions{Description: &body, StateEvent: new("close")})
+	if err != nil {
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+	}
+	if pull, _, err = g.read(m); err == nil {
+		err = pull.CheckEnded(fmt.Sprintf("close merge request %d of %s", number, g.project))
+	}
 	return err
 }

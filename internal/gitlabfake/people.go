@@ -119,6 +119,18 @@ func (s *Server) Close(at string, iid int) {
 	s.merging(at, iid, func(_ *project, i *item) { i.state = "closed" })
 }
 
+// Reopen opens a closed merge request again.
+func (s *Server) Reopen(at string, iid int) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) { i.happen("reopen") })
+}
+
+// Retarget makes a merge request one for another branch.
+func (s *Server) Retarget(at string, iid int, target string) {
+	s.t.Helper()
+	s.merging(at, iid, func(_ *project, i *item) { i.merge.target = target })
+}
+
 // Write writes the description of a merge request.
 func (s *Server) Write(at string, iid int, text string) {
 	s.t.Helper()

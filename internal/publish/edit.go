@@ -72,36 +72,65 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 
 // Propose has a branch of ours hold an edit, and a pull request say so. One that
 // somebody has closed, and that said the same, is given as it is. e.When must be a
-// function of the edit, so that two that race do the same.
+// function of the edit, so that two that race do the same. The error is git.ErrStale if
+// the branch that the edit is for has moved.
 func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
 	c, err := e.commit(o)
 	if err != nil || c == nil {
 		return forge.Pull{}, err
 	}
+	for range maxRounds {
+		var pull forge.Pull
+		pull, err = e.propose(ctx, o, p, *c)
+		if !outdated(err) {
+			return pull, err
+		}
+		if _, err := o.Remote.Sync(ctx); err != nil {
+			return forge.Pull{}, err
+		}
+		head, failed := o.Remote.Mirror().Branch(e.Branch)
+		if failed != nil {
+			return forge.Pull{}, failed
+		}
+		if head != e.Head {
+			return forge.Pull{}, fmt.Errorf("propose to %s: %w", e.Branch, git.ErrStale)
+		}
+	}
+	return forge.Pull{}, err
+}
+
+// propose is one attempt to propose the commit of an edit.
+func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Commit) (forge.Pull, error) {
 	id, err := c.ID()
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	pulls, err := o.Forge.Pulls(ctx, p.Head, p.Base)
+	found, err := findProposals(ctx, o.Forge, p.Head, p.Base)
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	last := latest(pulls)
-	if last != nil && last.State == forge.Closed && last.Body == p.Body {
-		return *last, nil
-	}
-	if err := e.push(ctx, o, *c, id, p.Head); err != nil {
+	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
 		return forge.Pull{}, err
 	}
-	switch {
-	case last == nil || last.State != forge.Open:
+	if last := found.ended; last != nil && last.State == forge.Closed && last.Body == p.Body {
+		return *last, nil
+	}
+	if err := e.push(ctx, o, c, id, p.Head); err != nil {
+		return forge.Pull{}, err
+	}
+	pull := forge.Pull{}
+	switch last := found.open; {
+	case last == nil:
 		o.step("open the pull request")
-		return o.Forge.Open(ctx, p)
+		pull, err = o.Forge.Open(ctx, p)
 	case last.Title != p.Title || last.Body != p.Body:
 		o.step("edit the pull request")
-		return o.Forge.Edit(ctx, last.Number, p)
+		pull, err = o.Forge.Edit(ctx, last.Number, p)
+	default:
+		pull = *last
 	}
-	return *last, nil
+	pull.Commit = id // a forge may learn that a moment later
+	return pull, err
 }
 
 func (o Options) step(what string) {
@@ -151,13 +180,15 @@ func Withdraw(ctx context.Context, o Options, head, base, reason string) error {
 	if err != nil {
 		return err
 	}
-	pulls, err := o.Forge.Pulls(ctx, head, base)
+	found, err := findProposals(ctx, o.Forge, head, base)
 	if err != nil {
 		return err
 	}
-	if last := latest(pulls); last != nil && last.State == forge.Open {
-		o.step("close the pull request")
-		if err := o.Forge.Close(ctx, last.Number, reason); err != nil {
+	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
+		return err
+	}
+	if found.open != nil {
+		if err := o.close(ctx, *found.open, withdrawn, reason); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func TestPersonOnOurBranch(t *testing.T) {
 		equal(t, "notices", strings.Count(w.list()[0].Body, "[!WARNING]"), 1)
 		equal(t, "our branch", w.branch("fairlead/dev"), theirs)
 	}
-	equal(t, "calls when all is said", strings.Join(p.forge.calls, " "), "pulls")
+	equal(t, "calls when all is said", strings.Join(p.forge.calls, " "), "open pulls")
 	other := w.commit("fairlead/dev", "another", "x")
 	p.want(publish.Edited, w.simple("b"))
 	if body := w.list()[0].Body; strings.Count(body, "[!WARNING]") != 1 || !strings.Contains(body, other[:12]) {

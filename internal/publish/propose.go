@@ -28,12 +28,15 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	if err != nil || whose != ownerUs {
 		return done, err
 	}
-	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
+	pulls, err := findProposals(ctx, w.Forge, w.ours, w.p.Branch)
 	if err != nil {
 		return Result{}, err
 	}
-	if last := latest(pulls); last != nil && last.State == forge.Open {
-		if err := w.withdraw(ctx, *last); err != nil {
+	if err := w.closeOthers(ctx, pulls, withoutDigest); err != nil {
+		return Result{}, err
+	}
+	if pulls.open != nil {
+		if err := w.close(ctx, *pulls.open, withoutDigest, nothingLeft); err != nil {
 			return Result{}, err
 		}
 	}
@@ -44,31 +47,6 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 
 // nothingLeft is why we close a pull request ourselves.
 const nothingLeft = "There is nothing left to propose: the branch holds what was rendered."
-
-// withdraw closes our pull request. Its digest goes first: that a pull request with a
-// digest is closed means that somebody has declined the content.
-func (w *work) withdraw(ctx context.Context, pull forge.Pull) error {
-	if _, body := marked(pull.Body); body != pull.Body {
-		w.step("edit the pull request")
-		edited := pull.Proposal
-		edited.Body = body
-		if _, err := w.Forge.Edit(ctx, pull.Number, edited); err != nil {
-			return err
-		}
-	}
-	w.step("close the pull request")
-	return w.Forge.Close(ctx, pull.Number, nothingLeft)
-}
-
-// latest gives the open pull request, or else the newest; nil if there is none. pulls
-// are newest first.
-func latest(pulls []forge.Pull) *forge.Pull {
-	if len(pulls) == 0 {
-		return nil
-	}
-	i := slices.IndexFunc(pulls, func(p forge.Pull) bool { return p.State == forge.Open })
-	return &pulls[max(i, 0)]
-}
 
 // propose pushes the commit to our branch, and makes the pull request say what it
 // means.
@@ -98,11 +76,14 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 		r.Commit = id
 		return r, nil
 	}
-	pulls, err := w.Forge.Pulls(ctx, w.ours, w.p.Branch)
+	pulls, err := findProposals(ctx, w.Forge, w.ours, w.p.Branch)
 	if err != nil {
 		return Result{}, err
 	}
-	last := latest(pulls)
+	if err := w.closeOthers(ctx, pulls, withoutDigest); err != nil {
+		return Result{}, err
+	}
+	last := pulls.last()
 	if whose == ownerEdited {
 		return w.stopped(ctx, last, head)
 	}

@@ -121,7 +121,7 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 		var result Result
 		w := &work{Options: o, p: p, ours: o.Prefix + p.Environment}
 		result, err = w.run(ctx)
-		if !errors.Is(err, git.ErrStale) && !errors.Is(err, forge.ErrExists) {
+		if !outdated(err) {
 			return result, err
 		}
 		if _, err := o.Remote.Sync(ctx); err != nil {
@@ -132,6 +132,17 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 		err = blocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
 	}
 	return Result{}, err
+}
+
+// outdated reports whether an error says that what was decided on is not so any more:
+// somebody else, or another of us, was faster.
+func outdated(err error) bool {
+	for _, kind := range []error{git.ErrStale, forge.ErrExists, forge.ErrMoved, forge.ErrChanged, forge.ErrNotFound} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // work is one attempt.

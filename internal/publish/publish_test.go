@@ -25,7 +25,7 @@ func TestLifeOfAPullRequest(t *testing.T) {
 	equal(t, "branch", w.branch("fairlead/dev"), first.Commit)
 	equal(t, "title", first.Pull.Title, "dev: 1 cluster type, 1 deployment target; assignment added: 1; cluster type added: 1")
 	p.want(publish.Proposed, w.simple("a"))
-	equal(t, "calls when nothing changes", strings.Join(p.forge.calls, " "), "pulls")
+	equal(t, "calls when nothing changes", strings.Join(p.forge.calls, " "), "open pulls")
 
 	second := p.want(publish.Proposed, w.simple("b"))
 	equal(t, "number", second.Pull.Number, first.Pull.Number)
@@ -116,19 +116,6 @@ func TestDeclined(t *testing.T) {
 	equal(t, "commits", w.above(), "1")
 }
 
-// reopening is a forge on which a person has opened the first pull request again.
-type reopening struct{ *counting }
-
-func (f reopening) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
-	pulls, err := f.counting.Pulls(ctx, head, base)
-	for i := range pulls {
-		if pulls[i].Number == 1 {
-			pulls[i].State = forge.Open
-		}
-	}
-	return pulls, err
-}
-
 func TestReopened(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,11 +125,11 @@ func TestReopened(t *testing.T) {
 		w.close(n + 1)
 	}
 	p.want(publish.Declined, w.simple("b"))
-	p.Forge = reopening{p.forge}
-	r, err := publish.Publish(context.Background(), p.Options, w.simple("b"))
-	if err != nil || r.State != publish.Proposed || r.Pull.Number != 1 {
-		t.Fatalf("%+v, %v", r, err)
+	if err := p.forge.Reopen(context.Background(), 1); err != nil {
+		t.Fatal(err)
 	}
+	r := p.want(publish.Proposed, w.simple("b"))
+	equal(t, "number", r.Pull.Number, 1)
 }
 
 func TestMissingBranch(t *testing.T) {
@@ -320,7 +307,7 @@ func TestProtectedBranch(t *testing.T) {
 	if _, err := p.try(w.simple("a")); !errors.Is(err, git.ErrRefused) || !strings.Contains(err.Error(), "fairlead/dev") {
 		t.Errorf("the error is %v", err)
 	}
-	equal(t, "calls", strings.Join(p.forge.calls, " "), "pulls")
+	equal(t, "calls", strings.Join(p.forge.calls, " "), "open pulls pulls")
 	equal(t, "references", len(w.refs()), len(refs))
 	if err := os.Remove(hook); err != nil {
 		t.Fatal(err)

@@ -76,6 +76,11 @@ func (c *counting) Pulls(ctx context.Context, head, base string) ([]forge.Pull, 
 	return c.Plain.Pulls(ctx, head, base)
 }
 
+func (c *counting) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
+	c.calls = append(c.calls, "open pulls")
+	return c.Plain.OpenPulls(ctx)
+}
+
 func (c *counting) Open(ctx context.Context, p forge.Proposal) (forge.Pull, error) {
 	c.calls = append(c.calls, "open")
 	if c.fail != nil {

@@ -1,0 +1,61 @@
+package forge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// CheckOpen returns an error that is [ErrChanged] if an answer of a forge is not of an
+// open pull request between the branches of a proposal. what is what was to be done.
+func (p Pull) CheckOpen(what string, o Proposal) error {
+	said := ""
+	switch {
+	case p.State != Open:
+		said = fmt.Sprintf("it is %s", p.State)
+	case p.Base != o.Base:
+		said = fmt.Sprintf("it is for the branch %s now", OneLine(p.Base, mostSaid))
+	case p.Head != o.Head:
+		said = fmt.Sprintf("it is from the branch %s now", OneLine(p.Head, mostSaid))
+	default:
+		return nil
+	}
+	return changed(what, said)
+}
+
+// CheckEnded returns an error that is [ErrChanged] if a pull request is open though it
+// was closed a moment ago. what is what was to be done.
+func (p Pull) CheckEnded(what string) error {
+	if p.State == Open {
+		return changed(what, "it is open again")
+	}
+	return nil
+}
+
+func changed(what, said string) error {
+	return &Refusal{What: what, Said: said, Kind: ErrChanged, Advice: "it will be looked at again"}
+}
+
+// SortNewest returns pull requests with the newest first, each once: one is on two pages
+// of a list if another was opened in between.
+func SortNewest(all []Pull) []Pull {
+	slices.SortFunc(all, func(a, b Pull) int { return cmp.Compare(b.Number, a.Number) })
+	return slices.CompactFunc(all, func(a, b Pull) bool { return a.Number == b.Number })
+}
+
+// IgnoreEnded returns nil for the error of closing a pull request that has ended
+// meanwhile, which find reads again.
+func IgnoreEnded(err error, find func() (Pull, error)) error {
+	if now, failed := find(); failed == nil && now.State != Open {
+		return nil
+	}
+	return err
+}
+
+// JoinErrors returns an error, and what went wrong besides because of it, if anything did.
+func JoinErrors(err, besides error) error {
+	if besides == nil {
+		return err
+	}
+	return fmt.Errorf("%w; and then: %w", err, besides)
+}
