@@ -1,8 +1,10 @@
 package gitea_test
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -16,9 +18,12 @@ import (
 func TestGiteaPublish(t *testing.T) {
 	server := giteatest.Start(t)
 	token := server.UserToken("fairlead")
+	var repos atomic.Int64
 	forgetest.RunPublish(t, func(t *testing.T) forgetest.Crowd {
 		s := server.In(t)
-		repo := newRepo(t, s)
+		repo := fmt.Sprintf("acme/publish-%d", repos.Add(1))
+		s.Create(repo)
+		s.Join(repo, "fairlead")
 		hook := &forgetest.Hook{}
 		remote, err := git.NewRemote(git.RemoteOptions{URL: s.Remote(repo), Dir: filepath.Join(t.TempDir(), "mirror")})
 		check(t, err)
