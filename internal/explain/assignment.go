@@ -87,7 +87,8 @@ func (q *asker) schemas(i, j int) []Schema {
 		all = append(all, &t.Schemas[k])
 	}
 	messages := map[*model.Schema][]string{}
-	for _, violation := range q.cache.Validate(v, t) {
+	violations, _ := q.cache.Validate(v, t)
+	for _, violation := range violations {
 		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
 	}
 	var out []Schema

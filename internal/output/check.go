@@ -131,7 +131,8 @@ func (p *pass) warn(o *model.Object, hint, summary string) {
 // validate checks the values of an assignment against its schemas.
 func (p *pass) validate(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
-	for _, violation := range p.cache.values.Validate(v, t) {
+	violations, _ := p.cache.values.Validate(v, t)
+	for _, violation := range violations {
 		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
 		if violation.Broken {
 			found.Hint = "it has to be a JSON Schema of draft 4, 6 or 7, written as JSON"

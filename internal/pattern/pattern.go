@@ -1,0 +1,156 @@
+// Package pattern compiles regular expressions that people have written.
+//
+// What the package keeps true: an expression takes no more memory than [MaxSize]
+// instructions do, which is found out before it is compiled; and the work of matching a
+// text is at most its length times the [Pattern.Size]. What is refused for its size is a
+// mistake of who wrote it, as bad syntax is.
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"sync"
+)
+
+const (
+	// MaxSize is the most instructions of an expression.
+	MaxSize = 10_000
+	// maxText is the longest expression that is parsed, in bytes.
+	maxText = 64 << 10
+	// maxKnown bounds a Cache.
+	maxKnown = 256
+)
+
+// Pattern is a compiled expression.
+type Pattern struct {
+	*regexp.Regexp
+	// Size is about the number of its instructions.
+	Size int
+	// Ahead is how far a match may look beyond its end, in bytes; -1 for to the end of
+	// the text.
+	Ahead int
+}
+
+// ErrLarge is why an expression that is too large was refused.
+var ErrLarge = errors.New("the regular expression is too large")
+
+// Compile compiles an expression as regexp.Compile does, and refuses one that is too large.
+func Compile(text string) (*Pattern, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%w: %d bytes long, and %d is the limit", ErrLarge, len(text), maxText)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pattern{Size: size(parsed), Ahead: ahead(parsed)}
+	if p.Size > MaxSize {
+		return nil, fmt.Errorf("%w: more than %d instructions when its repetitions are written out", ErrLarge, MaxSize)
+	}
+	p.Regexp, err = regexp.Compile(text)
+	return p, err
+}
+
+// size is about the number of instructions of an expression, up to a little over MaxSize.
+func size(re *syntax.Regexp) int {
+	n := 1
+	switch re.Op {
+	case syntax.OpLiteral:
+		n += len(re.Rune)
+	case syntax.OpCharClass:
+		n += len(re.Rune) / 64
+	}
+	for _, sub := range re.Sub {
+		n = min(n+size(sub), MaxSize+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= 1 + max(re.Min, re.Max)
+	}
+	return min(n, MaxSize+1)
+}
+
+// ahead returns how far a match of the expression may look beyond its end. An expression of
+// bounded length looks no further than that; one repeated character looks at the next.
+func ahead(re *syntax.Regexp) int {
+	for re.Op == syntax.OpCapture {
+		re = re.Sub[0]
+	}
+	if re.Op == syntax.OpStar || re.Op == syntax.OpPlus {
+		if width(re.Sub[0]) <= maxRune {
+			return maxRune
+		}
+	}
+	if w := width(re); w < MaxSize {
+		return w
+	}
+	return -1
+}
+
+const maxRune = 4 // bytes
+
+// width is the longest text that an expression matches, in bytes; MaxSize for any length.
+func width(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune) * maxRune
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		n = maxRune
+	case syntax.OpStar, syntax.OpPlus:
+		return MaxSize
+	case syntax.OpRepeat:
+		if re.Max < 0 {
+			return MaxSize
+		}
+		n = width(re.Sub[0]) * re.Max
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			n = max(n, width(sub))
+		}
+	default:
+		for _, sub := range re.Sub {
+			n = min(n+width(sub), MaxSize)
+		}
+	}
+	return min(n, MaxSize)
+}
+
+// Work is about how many characters are compared with instructions in looking for so many
+// matches in a text of a length.
+func (p *Pattern) Work(length, matches int) int {
+	beyond := p.Ahead
+	if beyond < 0 || beyond > length {
+		beyond = length
+	}
+	return (length + matches*beyond) * p.Size
+}
+
+// Cache remembers compiled expressions. The zero value is ready to use; it may be used
+// concurrently.
+type Cache struct {
+	mu    sync.Mutex
+	known map[string]*Pattern
+}
+
+// Compile is the function of the same name, once for each expression.
+func (c *Cache) Compile(text string) (*Pattern, error) {
+	c.mu.Lock()
+	p := c.known[text]
+	c.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxKnown {
+		c.known = map[string]*Pattern{}
+	}
+	c.known[text] = p
+	return p, nil
+}
