@@ -51,11 +51,30 @@ func NewChain(p *Progress, environments []*Environment, next map[string]string) 
 	default:
 		c, problems = inOrder(known)
 	}
+	problems = append(problems, CheckFreezes(p, environments)...)
 	if problems.Stops() {
 		return c, problems
 	}
 	c.Stages, problems = sortStages(c.Stages, problems)
 	return c, problems
+}
+
+// CheckFreezes reports freezes of environments that do not exist: a freeze that covers
+// nothing would be found out only when something has got through.
+func CheckFreezes(p *Progress, environments []*Environment) problem.List {
+	var known []string
+	for _, e := range environments {
+		known = append(known, e.Name)
+	}
+	var problems problem.List
+	for _, f := range p.Freezes {
+		for _, name := range f.Environments {
+			if !slices.Contains(known, name) {
+				problems.Addf(f.Pos, f.Subject(), problem.DidYouMean(name, known), "there is no environment %q to freeze", name)
+			}
+		}
+	}
+	return problems
 }
 
 func checkStages(p *Promotion, known []string) problem.List {

@@ -64,13 +64,16 @@ func showGates(gates []model.GateSpec) string {
 func showProgress(p *model.Progress) string {
 	var b strings.Builder
 	for _, f := range p.Freezes {
-		fmt.Fprintf(&b, "freeze %s of %v from %s to %s except %v: %s\n", f.Name, f.Environments, f.From, f.To, f.Except, f.Reason)
+		fmt.Fprintf(&b, "freeze %s (%s) of %v from %s to %s except %v: %s\n", f.Name, f.Scope, f.Environments, f.From, f.To, f.Except, f.Reason)
 	}
 	for _, h := range p.Holds {
-		fmt.Fprintf(&b, "hold %q: %s\n", h.Commit, h.Reason)
+		fmt.Fprintf(&b, "hold %q (%s): %s\n", h.Commit, h.Scope, h.Reason)
 	}
 	for _, a := range p.Approvals {
 		fmt.Fprintf(&b, "approval %q: %s\n", a.Commit, a.Reason)
+	}
+	for _, r := range p.Releases {
+		fmt.Fprintf(&b, "release %q: %s\n", r.Commit, r.Reason)
 	}
 	for _, e := range p.Ephemerals {
 		fmt.Fprintf(&b, "ephemeral from %s until %s on %s\n", e.From, e.Expires, e.ClusterTypes)

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -25,6 +26,7 @@ var OwnKinds = []KindInfo{
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
 	{"Promotion", promotionSpec{}},
+	{"Release", releaseSpec{}},
 }
 
 type promotionSpec struct {
@@ -44,6 +46,7 @@ type stageSpec struct {
 
 type freezeSpec struct {
 	Reason       string       `yaml:"reason" required:"true"`
+	Scope        string       `yaml:"scope"`
 	Environments []located    `yaml:"environments"`
 	From         time.Time    `yaml:"from"`
 	To           time.Time    `yaml:"to"`
@@ -57,10 +60,16 @@ type exceptSpec struct {
 
 type holdSpec struct {
 	Reason string   `yaml:"reason" required:"true"`
+	Scope  string   `yaml:"scope"`
 	Commit verbatim `yaml:"commit"`
 }
 
 type approvalSpec struct {
+	Commit verbatim `yaml:"commit" required:"true"`
+	Reason string   `yaml:"reason"`
+}
+
+type releaseSpec struct {
 	Commit verbatim `yaml:"commit" required:"true"`
 	Reason string   `yaml:"reason"`
 }
@@ -120,25 +129,40 @@ type GateSpec struct {
 	node    *yaml.Node
 }
 
-// Freeze is a time in which nothing is promoted.
+// The scopes of holds and freezes.
+const (
+	ScopeOutput    = "output"    // promotions, and every other change of the output; the default
+	ScopePromotion = "promotion" // promotions only
+)
+
+// Freeze is a time in which environments stay as they are.
 type Freeze struct {
 	Object
 	Reason       string
+	Scope        string // one of the scopes
 	Environments []string // nil for all
 	From, To     time.Time
 	Except       map[string]string // reasons by commit
 }
 
-// Hold keeps an environment at its commit until somebody takes it away.
+// Hold keeps an environment as it is until it is released.
 type Hold struct {
 	Object
 	Reason string
+	Scope  string // one of the scopes
 	Commit string // "" for whatever it has
 }
 
 // Approval is somebody's yes to a commit. Who it is, is the author of the commit that
 // brought it.
 type Approval struct {
+	Object
+	Commit, Reason string
+}
+
+// Release ends the hold of an environment whose record was taken back by a commit of its
+// branch.
+type Release struct {
 	Object
 	Commit, Reason string
 }
@@ -159,6 +183,7 @@ type Progress struct {
 	Holds      []*Hold
 	Approvals  []*Approval
 	Ephemerals []*Ephemeral
+	Releases   []*Release
 	Problems   problem.List
 }
 
@@ -168,6 +193,7 @@ func (p *Progress) add(o *Progress) {
 	p.Holds = append(p.Holds, o.Holds...)
 	p.Approvals = append(p.Approvals, o.Approvals...)
 	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
+	p.Releases = append(p.Releases, o.Releases...)
 	p.Problems = append(p.Problems, o.Problems...)
 }
 
@@ -196,10 +222,13 @@ func (r *reader) own(n *yaml.Node, h header, d *decoder) {
 		p.Freezes = append(p.Freezes, r.freeze(o, s, d, n))
 	case "Hold":
 		o, s, _ := read[holdSpec](r, n, h.kind, d)
-		p.Holds = append(p.Holds, &Hold{o, s.Reason, string(s.Commit)})
+		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.scope(n, s.Scope), string(s.Commit)})
 	case "Approval":
 		o, s, _ := read[approvalSpec](r, n, h.kind, d)
 		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Reason})
+	case "Release":
+		o, s, _ := read[releaseSpec](r, n, h.kind, d)
+		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
 	case "Ephemeral":
 		o, s, _ := read[ephemeralSpec](r, n, h.kind, d)
 		types, errs := s.ClusterTypes.selector()
@@ -218,7 +247,7 @@ func (r *reader) own(n *yaml.Node, h header, d *decoder) {
 }
 
 func (r *reader) freeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freeze {
-	f := &Freeze{Object: o, Reason: s.Reason, From: s.From, To: s.To, Except: map[string]string{}}
+	f := &Freeze{Object: o, Reason: s.Reason, Scope: d.scope(n, s.Scope), From: s.From, To: s.To, Except: map[string]string{}}
 	for _, e := range s.Environments {
 		f.Environments = append(f.Environments, e.Text)
 	}
@@ -228,7 +257,24 @@ func (r *reader) freeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freez
 	if !s.To.IsZero() && !s.To.After(s.From) {
 		d.addf(n, "", "spec.to is not after spec.from")
 	}
+	_, spec := manifest.Pair(n, "spec")
+	if key, _ := manifest.Pair(spec, "environments"); key != nil && len(f.Environments) == 0 {
+		d.addf(key, "name one, or leave environments out for all", "spec.environments names no environment")
+	}
 	return f
+}
+
+// scope returns the scope that is written, or the default. One that is not known counts
+// as the default, and is a problem.
+func (d *decoder) scope(n *yaml.Node, text string) string {
+	switch text {
+	case "", ScopeOutput:
+	case ScopePromotion:
+		return ScopePromotion
+	default:
+		d.addf(n, "it is output or promotion", "scope cannot be %q", text)
+	}
+	return ScopeOutput
 }
 
 func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
