@@ -69,26 +69,28 @@ type Mover struct {
 	source       *source.Source
 	environments map[string]status.Environment // as the cycle has left them
 	mu           sync.Mutex
-	said         map[string]*remotes.Said // by environment
-	answers      map[string]gate.Answer   // of HTTP needs
-	proven       map[string]memory        // by environment
-	pasts        map[string]past          // by environment
-	logins       map[string]string        // of authors, by commit
-	heard        map[place]*hearing       // in this look
-	next         time.Time                // when to look though nothing moves; zero for never
-	looked       time.Time                // last
-	idle         int                      // looks in a row that found the same
-	last         string                   // what the last look found
-	known        lineCache                // of the base's branch
-	complained   string                   // the problem that was logged last
-	failures     map[string]string        // by environment, that were logged last
+	said         map[string]*remotes.Said  // by environment
+	answers      map[string]gate.Answer    // of HTTP needs
+	proven       map[string]memory         // by environment
+	pasts        map[string]past           // by environment
+	logins       map[string]string         // of authors, by commit
+	heard        map[place]*hearing        // in this look
+	next         time.Time                 // when to look though nothing moves; zero for never
+	looked       time.Time                 // last
+	idle         int                       // looks in a row that found the same
+	last         string                    // what the last look found
+	known        lineCache                 // of the base's branch
+	complained   string                    // the problem that was logged last
+	failures     map[string]string         // by environment, that were logged last
+	reversals    map[string]reversalMemory // by environment
+	reached      map[string]string         // by environment, the commit that its output was in sync with
 }
 
 // New makes a Mover.
 func New(o Options) *Mover {
 	return &Mover{
 		Options: o, said: map[string]*remotes.Said{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
-		pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
+		reversals: map[string]reversalMemory{}, reached: map[string]string{}, pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
 	}
 }
 
@@ -102,6 +104,8 @@ type Orders struct {
 	// Waits says by environment why its output is not proposed: what nobody has promoted
 	// to it was proven nowhere.
 	Waits map[string]string
+	// Next is when Withheld changes though nothing moves; zero for never.
+	Next time.Time
 }
 
 // written gives the base, the order of promotion in it, and all that is wrong with what
@@ -125,6 +129,7 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 	}
 	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}}
 	maps.Copy(o.Merge, m.Settings.Merge)
+	m.withholdAll(ctx, src, base, &o)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
 	if !written || chain.External || m.Settings.Promotion != managed {
 		return o, nil
@@ -191,6 +196,7 @@ func (m *Mover) Due(woken bool) bool {
 // is done with all environments, so that a step is decided from what it found. again
 // says that there is something to do though no reference moves.
 func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
+	m.noteReached(environments)
 	if m.Settings.Promotion != managed {
 		m.Store.SetChain(status.Chain{External: true, Checked: m.Now()})
 		return false

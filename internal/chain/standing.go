@@ -100,8 +100,8 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 		s.stage.Commit, s.stage.Stopped = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
 		return nil
 	}
-	for _, hold := range s.branch.Progress.Holds {
-		s.stage.Hold = hold.Reason
+	if s.stage.Hold, err = m.heldBecause(s); err != nil {
+		return err
 	}
 	if s.branch.Commit == "" {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/access"
@@ -35,8 +36,10 @@ type environment struct {
 	failures int
 	next     time.Time // before which it is left alone
 	said     remotes.Said
-	settled  bool // it has no open issue
-	again    bool // something waits for the forge
+	settled  bool        // it has no open issue
+	again    bool        // something waits for the forge
+	unread   atomic.Bool // the control plane has moved since this round has read it
+	withheld string      // by the orders, when it was published last
 	attempt  attempt
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
@@ -54,7 +57,7 @@ type attempt struct {
 // render renders an environment.
 func (l *Loop) render(ctx context.Context, e *environment) {
 	started := l.Now()
-	if e.attempt = (attempt{paused: started.Before(e.next)}); e.attempt.paused {
+	if e.attempt = (attempt{paused: started.Before(e.next) && !l.isOtherwiseWithheld(e)}); e.attempt.paused {
 		return
 	}
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
@@ -119,6 +122,7 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 	if a.paused {
 		return true
 	}
+	e.withheld = fmt.Sprint(l.orders.Withheld[e.name])
 	started, before, err := l.Now(), e.done, a.err
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.compare(ctx, e, a) })
@@ -151,7 +155,7 @@ func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool
 	}
 	e.report = report
 	l.say(ctx, report, quiet, err)
-	return err != nil || e.again
+	return err != nil || e.again || e.unread.Swap(false)
 }
 
 // maxWaits bounds how long we wait to try again what only needs somebody's yes.
@@ -297,6 +301,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
+		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))
@@ -304,6 +309,9 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	e.again = result.Again
 	report.State, report.Reason = status.State(result.State), result.Reason
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
+	for _, w := range result.Withheld {
+		report.Withheld = append(report.Withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason})
+	}
 	if !result.Report.Empty() {
 		report.Change = result.Report.Summary()
 	}

@@ -59,6 +59,7 @@ func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, err
 		}
 		t.all[e.Name], names = e, append(names, e.Name)
 		l.orders.Merge[e.Name] = string(l.mergeOf(e.Name))
+		l.chain.Withhold(ctx, l.source, e.Name, &l.orders)
 	}
 	l.ephemerals = t
 	return names, nil
@@ -121,20 +122,23 @@ func (l *Loop) isEnded(name string) bool {
 	return slices.ContainsFunc(l.ephemerals.ended, func(e leaving) bool { return e.name == name })
 }
 
-// due gives when to begin a cycle that asks all repositories: as scheduled, or when
-// something becomes of an ephemeral environment.
+// due gives when to begin a cycle that asks all repositories: as scheduled, when
+// something becomes of an ephemeral environment, or when a freeze begins or ends.
 func (l *Loop) due() time.Time {
-	if at := l.ephemerals.next; !at.IsZero() && at.Before(l.next) {
+	if at := earlier(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.next) {
 		return at
 	}
 	return l.next
 }
 
-// timeIsUp reports, once, whether something becomes of an ephemeral environment now.
+// timeIsUp reports, once, whether something becomes of an ephemeral environment now, or a
+// freeze begins or ends.
 func (l *Loop) timeIsUp() bool {
-	up := !l.ephemerals.next.IsZero() && !l.Now().Before(l.ephemerals.next)
-	if up {
-		l.ephemerals.next = time.Time{}
+	up := false
+	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
+		if !next.IsZero() && !l.Now().Before(*next) {
+			up, *next = true, time.Time{}
+		}
 	}
 	return up
 }

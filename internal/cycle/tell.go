@@ -21,10 +21,7 @@ func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out 
 	if !l.Settings.Write {
 		return nil
 	}
-	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describe(report)}
-	if report.State == status.Problems {
-		s.Outcome = forge.Failure
-	}
+	s := forge.Status{Context: "fairlead/" + e.name, Outcome: outcomeOf(report), Description: describe(report)}
 	for _, commit := range l.controlPlaneCommits(e, r) {
 		if err := l.remotes.SetStatus(ctx, &e.said, commit.Repo, commit.Commit, s); err != nil {
 			return err
@@ -44,6 +41,8 @@ func describe(r *status.Environment) string {
 		return fmt.Sprintf("%s: %s", counted(n, "problem"), firstProblem(r))
 	case r.State == status.InSync: // maybe by a pull request that we have merged just now
 		return "The output is up to date"
+	case len(r.Withheld) > 0:
+		return r.Reason
 	case r.Pull != nil:
 		return fmt.Sprintf("Pull request %d: %s", r.Pull.Number, r.Change)
 	}

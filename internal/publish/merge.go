@@ -34,6 +34,17 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 		r.Reason = fmt.Sprintf("merge is %s, and this forge leaves merging to people", w.p.Merge)
 		return r, nil
 	}
+	if w.p.Recheck != nil {
+		late, err := w.p.Recheck(ctx)
+		if err != nil {
+			return r, err
+		}
+		if w.withheld = late; len(late) > 0 { // its text and auto-merge follow in the next cycle
+			r = w.withhold(r)
+			r.Again = true
+			return r, nil
+		}
+	}
 	w.step("merge the pull request")
 	var err error
 	if w.p.Merge == WhenGreen {

@@ -47,6 +47,9 @@ type Proposal struct {
 	Merge    Merge // "" for Manual
 	// Withheld are the caller's reasons why only a person may merge it.
 	Withheld []Withholding
+	// Recheck returns the caller's reasons as they are now. It is called before each
+	// merge; nil for no look.
+	Recheck func(ctx context.Context) ([]Withholding, error)
 }
 
 // Options are the same for all proposals to one repository.

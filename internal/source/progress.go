@@ -68,7 +68,9 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	progress := s.options.Parser.Progress("", layer)
 	// What cannot be read could have been a Promotion or a Freeze.
 	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
-	b := Base{Repo: s.controlPlane, Environments: found, Progress: withProblems(progress, unread)}
+	progress = withProblems(progress, unread)
+	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayHolds(progress, found)...))
+	b := Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
 			b.Own, err = s.onBase(ctx, b)
@@ -195,6 +197,14 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	}
 	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
+	view, err := repo.View(b.Head)
+	if err != nil {
+		return b, err
+	}
+	b.Progress = withProblems(b.Progress, checkUnread(e.Name, b.Folder, view.Tree.Sub(b.Folder), b.Progress))
+	if err := view.Err(); err != nil {
+		return b, err
+	}
 	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
 		if p.Pos.File == b.Record && !p.Warning {
 			b.Progress = withProblems(b.Progress, problem.List{p})

@@ -53,6 +53,8 @@ type Environment struct {
 	Output   Output       `json:"output"`
 	// Pull is the open pull request, or the one that was closed; nil without one.
 	Pull *Pull `json:"pull,omitempty"`
+	// Withheld says why only a person may merge the pull request.
+	Withheld []Withheld `json:"withheld,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
 	Change       string `json:"change,omitempty"`
 	Assignments  int    `json:"assignments"`
@@ -99,6 +101,12 @@ type Pull struct {
 	URL string `json:"url,omitempty"`
 	// Head is the commit that it proposes.
 	Head string `json:"head"`
+}
+
+// Withheld is a reason why only a person may merge a pull request.
+type Withheld struct {
+	Cause  string `json:"cause"` // hold, freeze, removals, changes or place
+	Reason string `json:"reason"`
 }
 
 // Remote is how one remote repository answers.
@@ -179,6 +187,7 @@ func (c Cycle) MarshalJSON() ([]byte, error) {
 func (e Environment) clone() Environment {
 	e.Problems = slices.Clone(e.Problems)
 	e.Inputs = slices.Clone(e.Inputs)
+	e.Withheld = slices.Clone(e.Withheld)
 	if e.Pull != nil {
 		pull := *e.Pull
 		e.Pull = &pull

@@ -1,0 +1,140 @@
+package chain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// Reversal is a commit of an environment's branch by which a person took its record back
+// to an older commit of the base, as git revert of a promotion does. It is a rollback: the
+// environment stays there until it is released.
+type Reversal struct {
+	Commit string // of the environment's branch
+	By     string
+}
+
+// text says what it is in the place of a hold's reason.
+func (r Reversal) text(environment string) string {
+	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.Short(r.Commit), environment)
+}
+
+// reversals remembers what was found of a branch at a head.
+type reversalMemory struct {
+	head, base string
+	found      *Reversal
+}
+
+// reversal finds the reversal that holds an environment; nil if there is none.
+func (m *Mover) reversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
+	m.mu.Lock()
+	known, ok := m.reversals[environment]
+	m.mu.Unlock()
+	if ok && known.head == branch.Head && known.base == base.Head {
+		return known.found, nil
+	}
+	found, err := FindReversal(base, branch, environment)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reversals[environment] = reversalMemory{branch.Head, base.Head, found}
+	return found, nil
+}
+
+// FindReversal finds the commit by which a person took back the record of an environment;
+// nil if nobody did, or it was released since.
+func FindReversal(base source.Base, b source.Branch, environment string) (*Reversal, error) {
+	if base.Repo == nil || b.Repo == nil {
+		return nil, nil
+	}
+	by, err := b.Repo.Brought(b.Head, b.Record, maxRecords)
+	if err != nil || isPromotion(by, environment) || isReleased(b, by.ID) {
+		return nil, err
+	}
+	view, err := b.Repo.View(by.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, held := view.Tree.Lookup(HoldFile(b.Folder)) // a rollback that says so itself
+	if err := view.Err(); err != nil || held {
+		return nil, err
+	}
+	were, err := recorded(base, b, by.ID)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	back := promote.WentBack(were, func(a, b string) bool {
+		var after bool
+		after, failed = base.Repo.Contains(a, b)
+		return after
+	})
+	if !back || failed != nil {
+		return nil, failed
+	}
+	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
+}
+
+// isPromotion reports whether a commit is a step that we have taken, or one of our
+// commands.
+func isPromotion(c git.Info, environment string) bool {
+	trailers := publish.Trailers(c.Message)
+	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
+}
+
+// isReleased reports whether the branch says that a reversal was released.
+func isReleased(b source.Branch, commit string) bool {
+	for _, r := range b.Progress.Releases {
+		if len(r.Commit) >= shortestID && strings.HasPrefix(commit, r.Commit) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortestID is what the abbreviated id of a commit must have at least.
+const shortestID = 7
+
+// recorded returns the commits of the base that the record named at a commit of the branch
+// and before, newest first; "" first if it names none there. What the base does not have
+// is left out.
+func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
+	now, err := b.CommitAt(head)
+	if err != nil {
+		return nil, err
+	}
+	var were []string
+	if now == "" {
+		were = append(were, "")
+	}
+	versions, err := b.Repo.Versions(head, b.Record, maxRecords, maxVersions)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range versions {
+		written, err := promote.Commit(text)
+		if err != nil || written == "" {
+			continue
+		}
+		commit, err := base.Repo.Resolve(written)
+		switch {
+		case errors.Is(err, git.ErrNoRevision) && i == 0 && now != "": // it went nowhere that is known
+			return nil, nil
+		case errors.Is(err, git.ErrNoRevision):
+		case err != nil:
+			return nil, err
+		default:
+			were = append(were, commit)
+		}
+	}
+	return were, nil
+}

@@ -1,0 +1,127 @@
+package source_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+const (
+	aHold   = "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: hold}\nspec: {reason: x}\n"
+	aFreeze = "apiVersion: fairlead.io/v1alpha1\nkind: Freeze\nmetadata: {name: q4}\nspec: {reason: x}\n"
+)
+
+// unread are files that people may have written as a hold or a freeze: on the branch of
+// an environment, or in the base. "" is that they count, anything else is the problem.
+var unread = map[string]struct{ branch, file, text, want string }{
+	"hold":             {"dev", ".fairlead/hold.yaml", aHold, ""},
+	"hold of any name": {"dev", ".fairlead/stay/put.yml", aHold, ""},
+	"hold elsewhere":   {"dev", "ops/stay.yaml", aHold, ""},
+	"freeze":           {"main", ".fairlead/freezes/q4.yaml", aFreeze, ""},
+	"freeze elsewhere": {"main", "ops/q4.yaml", aFreeze, ""},
+	"readme":           {"dev", ".fairlead/README.md", "what is here", ""},
+	"owners":           {"main", ".fairlead/CODEOWNERS", "* @acme/sre", ""},
+	"git keeps it":     {"main", ".fairlead/freezes/.gitkeep", "", ""},
+
+	"broken":               {"dev", ".fairlead/hold.yaml", "apiVersion: [", "not YAML"},
+	"no reason":            {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "reason: x", "", 1), "spec.reason is required"},
+	"unknown kind":         {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "Hold", "Hodl", 1), "kind Hodl is not known"},
+	"other version":        {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "v1alpha1", "v1", 1), "apiVersion fairlead.io/v1 is not known"},
+	"hold.YAML":            {"dev", ".fairlead/hold.YAML", aHold, "hold.YAML: it is not read"},
+	"Hold.Yaml":            {"dev", ".fairlead/Hold.Yaml", aHold, "Hold.Yaml: it is not read"},
+	"hold.json":            {"dev", ".fairlead/hold.json", "{}", "hold.json: it is not read"},
+	"no extension":         {"dev", ".fairlead/hold", aHold, "fairlead/hold: it is not read"},
+	"hidden":               {"dev", ".fairlead/.hold", aHold, "it is not read"},
+	"backup":               {"dev", ".fairlead/hold.yaml.bak", aHold, "it is not read"},
+	"other name as JSON":   {"dev", ".fairlead/stay.json", "{}", "stay.json: it is not read"},
+	"beside":               {"dev", "hold.yml.txt", aHold, "it is not read"},
+	"empty":                {"dev", ".fairlead/hold.yaml", "# hold\n", "there is no Hold and no Freeze in it"},
+	"something else":       {"dev", ".fairlead/hold.yaml", "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n", "there is no Hold and no Freeze in it"},
+	"other folder":         {"dev", ".Fairlead/hold.yaml", aHold, ".Fairlead is not the folder .fairlead"},
+	"folder is a file":     {"dev", ".fairlead", aHold, ".fairlead is not the folder .fairlead"},
+	"kustomization":        {"dev", ".fairlead/kustomization.yaml", "resources: []\n", "a kustomization decides here"},
+	"scope":                {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "reason: x", "reason: x, scope: promotions", 1), `scope cannot be "promotions"`},
+	"link":                 {"dev", ".fairlead/hold.yaml", "-> ../stay.yaml", "links are not followed"},
+	"link of any name":     {"dev", ".fairlead/stay", "-> ../stay.yaml", "links are not followed"},
+	"link beside":          {"dev", "hold.yaml", "-> stay/hold.yaml", "links are not followed"},
+	"folder is a link":     {"dev", ".fairlead", "-> ops", ".fairlead is not the folder .fairlead"},
+	"hold in the base":     {"main", ".fairlead/hold.yaml", aHold, "a Hold in the base holds no environment"},
+	"broken freeze":        {"main", ".fairlead/freezes/q4.yaml", "apiVersion: [", "not YAML"},
+	"freeze.json":          {"main", ".fairlead/freezes/q4.json", "{}", "q4.json: it is not read"},
+	"freeze without a dot": {"main", ".fairlead/freezes/q4", aFreeze, "freezes/q4: it is not read"},
+	"empty freeze":         {"main", ".fairlead/freezes/q4.yaml", "\n", "there is no Hold and no Freeze in it"},
+	"link to a freeze":     {"main", ".fairlead/freezes/q4.yaml", "-> ../q4.yaml", "links are not followed"},
+}
+
+// TestUnreadHolds: what people have written as a hold or a freeze counts, or is a problem.
+func TestUnreadHolds(t *testing.T) {
+	for name, test := range unread {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := map[string]map[string]string{
+				"main": {".environments/dev.yaml": object("Environment", "dev", "{controlPlane: {repo: "+dir+", branch: dev, path: .}}")},
+				"dev":  {"README.md": "dev"},
+			}
+			link, isLink := strings.CutPrefix(test.text, "-> ")
+			if !isLink {
+				files[test.branch][test.file] = test.text
+			}
+			for _, name := range []string{"main", "dev"} {
+				branch(t, dir, name, files[name])
+				if isLink && name == test.branch {
+					if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, test.file)), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Symlink(link, filepath.Join(dir, test.file)); err != nil {
+						t.Fatal(err)
+					}
+					run(t, dir, "add", "-A")
+					run(t, dir, "commit", "-qm", "link")
+				}
+			}
+			s, err := source.Open(t.Context(), source.Options{ControlPlane: dir, Parser: model.NewParser()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			base, err := s.Base(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := s.Branch(t.Context(), "dev")
+			if err != nil || own.Repo == nil {
+				t.Fatal(err, own)
+			}
+			read := map[string]*model.Progress{"main": base.Progress, "dev": own.Progress}
+			other := map[string]string{"main": "dev", "dev": "main"}[test.branch]
+			if all := read[other].Problems; len(all) > 0 {
+				t.Errorf("%s has problems: %v", other, all)
+			}
+			wantUnread(t, read[test.branch], test.file, test.text, test.want)
+		})
+	}
+}
+
+func wantUnread(t *testing.T, p *model.Progress, file, text, want string) {
+	t.Helper()
+	var all []string
+	for _, p := range p.Problems {
+		if !p.Warning {
+			all = append(all, problem.List{p}[0].String())
+		}
+	}
+	said := strings.Join(all, "\n")
+	switch {
+	case want == "" && said != "":
+		t.Errorf("%s is a problem: %s", file, said)
+	case want == "" && strings.Contains(text, "kind:") && len(p.Holds)+len(p.Freezes) != 1:
+		t.Errorf("%s does not count", file)
+	case !strings.Contains(said, want):
+		t.Errorf("the problems are %q, want %q", said, want)
+	}
+}
