@@ -21,11 +21,11 @@ type heldBy struct {
 // holds are ways to hold dev's output, and what cannot be read and may be one; the tests
 // of source have more of those.
 var holds = map[string]heldBy{
-	"hold":         {"dev", ".fairlead/hold.yaml", own("Hold", "hold", "{reason: the load test}"), []string{"held: the load test (by a@example.com, until fairlead release dev)"}},
-	"empty reason": {"dev", ".fairlead/hold.yaml", own("Hold", "hold", `{reason: ""}`), []string{"held: no reason is given (by a@example.com"}},
-	"freeze":       {"main", ".fairlead/freezes/q4.yaml", own("Freeze", "q4", "{reason: the books, environments: [dev]}"), []string{"freeze q4: the books (by a@example.com, until fairlead freeze q4 --remove)"}},
-	"hold.json":           {"dev", ".fairlead/hold.json", `{"kind": "Hold"}`, []string{"hold.json: it is not read"}},
-	"freeze of nobody":     {"main", ".fairlead/freezes/q4.yaml", own("Freeze", "q4", "{reason: x, environments: [dve]}"), []string{`there is no environment "dve" to freeze`}},
+	"hold":             {"dev", ".fairlead/hold.yaml", own("Hold", "hold", "{reason: the load test}"), []string{"held: the load test (by a@example.com, until fairlead release dev)"}},
+	"empty reason":     {"dev", ".fairlead/hold.yaml", own("Hold", "hold", `{reason: ""}`), []string{"held: no reason is given (by a@example.com"}},
+	"freeze":           {"main", ".fairlead/freezes/q4.yaml", own("Freeze", "q4", "{reason: the books, environments: [dev]}"), []string{"freeze q4: the books (by a@example.com, until fairlead freeze q4 --remove)"}},
+	"hold.json":        {"dev", ".fairlead/hold.json", `{"kind": "Hold"}`, []string{"hold.json: it is not read"}},
+	"freeze of nobody": {"main", ".fairlead/freezes/q4.yaml", own("Freeze", "q4", "{reason: x, environments: [dve]}"), []string{`there is no environment "dve" to freeze`}},
 }
 
 // TestHeldOutput: what holds or freezes an environment keeps every change of its output
@@ -61,7 +61,7 @@ func TestHeldOutput(t *testing.T) {
 			}
 			w.commitNow("dev", "another", map[string]string{"configs/own.yaml": ownConfig("own", "OWN: \"2\"")})
 			names[w.changeNow(2)] = "2"
-			again := w.begin(w.data+"-again") // a process that remembers nothing
+			again := w.begin(w.data + "-again") // a process that remembers nothing
 			again.pass(time.Minute)
 			wantHeld(t, w, again, before, by.words)
 			again.settle("dev", "stage")

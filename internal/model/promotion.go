@@ -139,7 +139,7 @@ const (
 type Freeze struct {
 	Object
 	Reason       string
-	Scope        string // one of the scopes
+	Scope        string   // one of the scopes
 	Environments []string // nil for all
 	From, To     time.Time
 	Except       map[string]string // reasons by commit
