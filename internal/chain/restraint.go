@@ -103,7 +103,12 @@ func unreadable(base source.Base, branch source.Branch) []restraint {
 			}})
 		}
 	}
-	freezes := append(model.CheckFreezes(base.Progress, base.Environments), base.Progress.Problems...)
+	freezes := model.CheckFreezes(base.Progress, base.Environments)
+	for _, p := range base.Progress.Problems {
+		if !strings.HasPrefix(p.Pos.File, ".environments/") || strings.HasPrefix(p.Subject, "Freeze/") { // that is one environment's
+			freezes = append(freezes, p)
+		}
+	}
 	add(publish.CauseFreeze, "the base", freezes.Sorted())
 	if branch.Progress != nil {
 		add(publish.CauseHold, "its branch", branch.Progress.Problems)
@@ -230,8 +235,8 @@ func (m *Mover) noteReached(environments map[string]status.Environment) {
 	}
 }
 
-// outputCommit returns the commit of the base that the output of an environment was last
-// made from; "" if there is none.
+// outputCommit returns has if the output of an environment was made from that commit of
+// the base; "" if it was made from another one.
 func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
 	m.mu.Lock()
 	reached := m.reached[environment]
@@ -254,8 +259,7 @@ func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environmen
 	if err != nil {
 		return "", err
 	}
-	record := strings.TrimPrefix(publish.CleanFolder(to.Path)+"/"+publish.RecordFile, "/")
-	holds, err := m.outputNames(remote.Mirror(), head, record, environment, has)
+	holds, err := m.outputHolds(remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
 	if err != nil || !holds {
 		return "", err
 	}

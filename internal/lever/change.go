@@ -121,6 +121,8 @@ type metadata struct {
 
 type holdSpec struct {
 	Reason string `yaml:"reason"`
+	Scope  string `yaml:"scope,omitempty"`
+	Commit string `yaml:"commit,omitempty"`
 }
 
 type approvalSpec struct {
@@ -130,6 +132,7 @@ type approvalSpec struct {
 
 type freezeSpec struct {
 	Reason       string    `yaml:"reason"`
+	Scope        string    `yaml:"scope,omitempty"`
 	Environments []string  `yaml:"environments,omitempty"`
 	From         time.Time `yaml:"from,omitempty"`
 	To           time.Time `yaml:"to,omitempty"`

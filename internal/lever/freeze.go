@@ -16,9 +16,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
-// Freeze is a time in which nothing is promoted.
+// Freeze is a time in which the output of environments stays as it is.
 type Freeze struct {
 	Name, Reason string
+	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
 	Environments []string  // nil for all
 	From, To     time.Time // zero for now, and until somebody ends it
 }
@@ -29,14 +30,18 @@ func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
 		if there := freezeOf(v, f.Name); there != nil {
 			return change{}, refuse("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
 		}
-		text, err := write("Freeze", f.Name, freezeSpec{Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To})
+		text, err := write("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
 		what := "everything"
 		if f.Environments != nil {
 			what = strings.Join(f.Environments, ", ")
 		}
+		stops := "every change"
+		if f.Scope == model.ScopePromotion {
+			stops = "promotions"
+		}
 		return change{
 			lever: freezing, name: f.Name, because: f.Reason, title: fmt.Sprintf("Freeze %s: %s", what, f.Name),
-			says: fmt.Sprintf("freeze %s stops promotions to %s", f.Name, what), files: map[string][]byte{freezeFile(f.Name): text},
+			says: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text},
 		}, err
 	})
 }

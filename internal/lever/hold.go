@@ -3,23 +3,26 @@ package lever
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/chain"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
+	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
-// Hold keeps an environment at its commit until it is released.
-func (d *Desk) Hold(ctx context.Context, environment, reason string) (Result, error) {
+// Hold keeps the output of an environment as it is until it is released; with
+// [model.ScopePromotion], only its commit of the base.
+func (d *Desk) Hold(ctx context.Context, environment, reason, scope string) (Result, error) {
 	return d.pull(ctx, environment, func(v view) (change, error) {
 		c := change{
 			lever: holding, environment: environment, because: reason,
 			title: "Hold " + environment, says: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
 		}
-		text, err := write("Hold", "hold", holdSpec{reason})
+		text, err := write("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
 		c.files = map[string][]byte{chain.HoldFile(v.branch.Folder): text}
 		return c, err
 	})
@@ -43,7 +46,17 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 				return c, refuse("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
 			}
 		}
+		back, err := chain.FindReversal(v.base, v.branch, environment)
+		if err != nil {
+			return c, err
+		}
 		switch {
+		case back != nil:
+			c.files, err = releaseFiles(v, back, reason)
+			if len(v.branch.Progress.Holds) > 0 || broken {
+				c.files[file] = nil
+			}
+			return c, err
 		case broken:
 			c.says += ": " + file + ", which could not be read, is removed"
 		case len(v.branch.Progress.Holds) == 0:
@@ -53,6 +66,13 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 		c.files = map[string][]byte{file: nil}
 		return c, nil
 	})
+}
+
+// releaseFiles returns the file that ends the hold of a record which was taken back: there
+// is no file of that hold to remove.
+func releaseFiles(v view, back *chain.Reversal, reason string) (map[string][]byte, error) {
+	text, err := write("Release", "release", approvalSpec{back.Commit, reason})
+	return map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text}, err
 }
 
 // Approve says yes to a commit of the base in an environment: to a revision, or, if that

@@ -219,7 +219,7 @@ func TestPromoteRefused(t *testing.T) {
 func TestPromoteForced(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
-	if _, err := d.Hold(t.Context(), "stage", "the load test\nFairlead-Forced: nothing"); err != nil {
+	if _, err := d.Hold(t.Context(), "stage", "the load test\nFairlead-Forced: nothing", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Freeze(t.Context(), lever.Freeze{Name: "christmas", Reason: "nobody is here"}); err != nil {
@@ -269,7 +269,7 @@ func TestHoldAndRelease(t *testing.T) {
 	if got, err := d.Release(t.Context(), "dev", ""); err != nil || got.Changed || got.Says != "dev is not held" {
 		t.Errorf("released what is free: %+v, %v", got, err)
 	}
-	got, err := d.Hold(t.Context(), "dev", "a load test: until five")
+	got, err := d.Hold(t.Context(), "dev", "a load test: until five", "")
 	if err != nil || !got.Changed {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -280,7 +280,7 @@ metadata:
 spec:
   reason: 'a load test: until five'`)
 	w.equal("the message", w.head("dev"), "Alice <alice@example.com>\nHold dev\n\na load test: until five\n\nFairlead-Lever: hold")
-	if got, err = d.Hold(t.Context(), "dev", "a load test: until five"); err != nil || got.Changed {
+	if got, err = d.Hold(t.Context(), "dev", "a load test: until five", ""); err != nil || got.Changed {
 		t.Errorf("held again: %+v, %v", got, err)
 	}
 	if got, err = d.Release(t.Context(), "dev", "it is over"); err != nil || !got.Changed {
@@ -539,7 +539,7 @@ func TestRace(t *testing.T) {
 		w.work.Commit("theirs")
 		w.work.Push()
 	}
-	if got, err := w.open(o).Hold(t.Context(), "dev", "wait"); err != nil || !got.Changed {
+	if got, err := w.open(o).Hold(t.Context(), "dev", "wait", ""); err != nil || !got.Changed {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if others != 3 || w.file("dev", "theirs.yaml") != "2" || !strings.Contains(w.file("dev", ".fairlead/hold.yaml"), "wait") {
@@ -552,7 +552,7 @@ func TestRaceRefused(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	o.Step = func(string) {
-		if _, err := w.open(w.options()).Hold(t.Context(), "stage", "stop"); err != nil {
+		if _, err := w.open(w.options()).Hold(t.Context(), "stage", "stop", ""); err != nil {
 			t.Error(err)
 		}
 	}
@@ -622,7 +622,7 @@ func TestOtherRepository(t *testing.T) {
 	if diff := cmp.Diff(want, gittest.Show(t, w.server.Dir("team"), "live", "envs/team/base-repo.yaml")); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
-	if _, err := d.Hold(t.Context(), "team", "wait"); err != nil {
+	if _, err := d.Hold(t.Context(), "team", "wait", ""); err != nil {
 		t.Fatal(err)
 	}
 	if text := gittest.Show(t, w.server.Dir("team"), "live", "envs/team/.fairlead/hold.yaml"); !strings.Contains(text, "wait") {

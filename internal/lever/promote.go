@@ -156,6 +156,9 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*Ref
 	for _, h := range v.branch.Progress.Holds {
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
 	}
+	if back, err := chain.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.Short(back.Commit)))
+	}
 	if frozen := gate.Freezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.FreezesOf(v.base.Progress)}); frozen.Status != gate.Pass {
 		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waiting(frozen), what), frozen.Reason)
 	}

@@ -58,7 +58,7 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		if err != nil {
 			return c, err
 		}
-		c.files[chain.HoldFile(v.branch.Folder)], err = write("Hold", "hold", holdSpec{b.Reason})
+		c.files[chain.HoldFile(v.branch.Folder)], err = write("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
 		return c, err
 	})
 }

@@ -74,7 +74,7 @@ func (u *unread) own(dir string, t tree.Tree) {
 			u.own(name, e.Tree())
 		case kustomize.IsKustomizationFile(e.Name):
 			u.addf(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
-		case isNear(e.Name) || path.Base(dir) == freezesFolder || isText(e.Name) || e.Mode == tree.ModeSymlink:
+		case isNear(e.Name) || path.Base(dir) == freezesFolder || looksRead(e.Name) || e.Mode == tree.ModeSymlink:
 			u.file(path.Join(OwnFolder, name), e)
 		}
 	}
@@ -126,13 +126,10 @@ func isNear(name string) bool {
 	return false
 }
 
-// isText reports whether people would take a file for one that is read.
-func isText(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
+// looksRead reports whether people would take a file for one that is read.
+func looksRead(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".yaml" || ext == ".yml"
 }
 
 func isYAML(name string) bool {

@@ -26,6 +26,7 @@ var unread = map[string]struct{ branch, file, text, want string }{
 	"freeze elsewhere": {"main", "ops/q4.yaml", aFreeze, ""},
 	"readme":           {"dev", ".fairlead/README.md", "what is here", ""},
 	"owners":           {"main", ".fairlead/CODEOWNERS", "* @acme/sre", ""},
+	"schema":           {"main", ".fairlead/schema.json", "{}", ""},
 	"git keeps it":     {"main", ".fairlead/freezes/.gitkeep", "", ""},
 
 	"broken":               {"dev", ".fairlead/hold.yaml", "apiVersion: [", "not YAML"},
@@ -38,7 +39,7 @@ var unread = map[string]struct{ branch, file, text, want string }{
 	"no extension":         {"dev", ".fairlead/hold", aHold, "fairlead/hold: it is not read"},
 	"hidden":               {"dev", ".fairlead/.hold", aHold, "it is not read"},
 	"backup":               {"dev", ".fairlead/hold.yaml.bak", aHold, "it is not read"},
-	"other name as JSON":   {"dev", ".fairlead/stay.json", "{}", "stay.json: it is not read"},
+	"other name":           {"dev", ".fairlead/stay.YML", aHold, "stay.YML: it is not read"},
 	"beside":               {"dev", "hold.yml.txt", aHold, "it is not read"},
 	"empty":                {"dev", ".fairlead/hold.yaml", "# hold\n", "there is no Hold and no Freeze in it"},
 	"something else":       {"dev", ".fairlead/hold.yaml", "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n", "there is no Hold and no Freeze in it"},

@@ -18,9 +18,11 @@ func newFreeze(a *frame.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "freeze NAME",
 		GroupID: frame.GroupPromotion,
-		Short:   "Stop promotions for a time, everywhere or in some environments",
-		Long: `Freeze writes an object of kind Freeze to the base: nothing is promoted as long as it is in
-force. --except lets one commit pass, with a reason that stays on record; --remove ends it.
+		Short:   "Keep the output of environments as it is for a time",
+		Long: `Freeze writes an object of kind Freeze to the base. As long as it is in force nothing is
+promoted, and Fairlead merges no change of the output of the environments, wherever it comes
+from; with --scope promotion only promotions wait. --except lets one commit of the base
+pass, with a reason that stays on record; --remove ends it.
 
 A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 		Example: `  fairlead freeze outage --reason "payment is down"
@@ -55,6 +57,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 	flags.StringVar(&to, "to", "", "`time` at which it ends (default: when somebody removes it)")
 	flags.StringVar(&except, "except", "", "let a `commit` of the base pass a freeze that is there")
 	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
+	addScope(c, &f.Scope)
 	_ = c.RegisterFlagCompletionFunc("environments", s.completeNames)
 	s.addWriting(c, "; only --remove needs none")
 	return c
@@ -62,12 +65,12 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 
 // checkFreeze sees that the flags fit together, and reads the times.
 func checkFreeze(s *station, f *lever.Freeze, from, to, except string, remove bool) (err error) {
-	begins := from != "" || to != "" || f.Environments != nil
+	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
 	switch {
 	case remove && except != "":
 		return frame.Usagef("", "--remove and --except exclude each other")
 	case begins && (remove || except != ""):
-		return frame.Usagef("--from, --to and --environments are for a new one", "the freeze is there already")
+		return frame.Usagef("--from, --to, --environments and --scope are for a new one", "the freeze is there already")
 	case !kubename.IsDNSLabel(f.Name):
 		return frame.Usagef("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
 	case except != "":
@@ -76,6 +79,9 @@ func checkFreeze(s *station, f *lever.Freeze, from, to, except string, remove bo
 		return nil
 	}
 	if err := s.needs("a freeze"); err != nil {
+		return err
+	}
+	if err := checkScope(f.Scope); err != nil {
 		return err
 	}
 	if f.From, err = readTime("--from", from, s.now()); err != nil {

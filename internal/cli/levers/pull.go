@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/lever"
+	"github.com/fairlead-io/fairlead/internal/model"
 )
 
 func newApprove(a *frame.App) *cobra.Command {
@@ -46,26 +47,51 @@ not enough, let people approve pull requests.`,
 
 func newHold(a *frame.App) *cobra.Command {
 	s := newStation(a)
-	return s.onEnvironment(&cobra.Command{
+	scope := ""
+	c := s.onEnvironment(&cobra.Command{
 		Use:   "hold ENVIRONMENT",
-		Short: "Keep an environment at its commit",
-		Long: `Hold writes an object of kind Hold to the branch of an environment. Nothing is promoted to
-it from then on, until fairlead release takes it away; what it has goes on as it is.`,
+		Short: "Keep the output of an environment as it is",
+		Long: `Hold writes an object of kind Hold to the branch of an environment. Until fairlead release
+takes it away, nothing is promoted to the environment, and Fairlead merges no change of its
+output, whether it comes from the base, its own branch or a workload. The pull request of
+the output is kept up to date, so that people see what waits, and they may merge it.
+With --scope promotion only promotions wait.`,
 		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
 	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
 		if err := s.needs("a hold"); err != nil {
 			return lever.Result{}, err
 		}
-		return d.Hold(ctx, environment, s.reason)
+		if err := checkScope(scope); err != nil {
+			return lever.Result{}, err
+		}
+		return d.Hold(ctx, environment, s.reason, scope)
 	})
+	addScope(c, &scope)
+	return c
+}
+
+// addScope gives a command the flag that says what waits.
+func addScope(c *cobra.Command, scope *string) {
+	c.Flags().StringVar(scope, "scope", "", "what waits: output, every change of it, or `promotion`s only (default: output)")
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{model.ScopeOutput, model.ScopePromotion}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkScope refuses a scope that is not known.
+func checkScope(scope string) error {
+	if scope == "" || scope == model.ScopeOutput || scope == model.ScopePromotion {
+		return nil
+	}
+	return frame.Usagef("it is output or promotion", "there is no scope %s", scope)
 }
 
 func newRelease(a *frame.App) *cobra.Command {
 	s := newStation(a)
 	return s.onEnvironment(&cobra.Command{
-		Use:     "release ENVIRONMENT",
-		Short:   "Take away the hold of an environment",
-		Long:    `Release removes what fairlead hold, or fairlead rollback, has written.`,
+		Use:   "release ENVIRONMENT",
+		Short: "Take away the hold of an environment",
+		Long: `Release removes what fairlead hold, or fairlead rollback, has written. Where a person took
+the record back by hand, as git revert of a promotion does, it writes an object of kind
+Release, which says that this is over.`,
 		Example: `  fairlead release stage`,
 	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
 		return d.Release(ctx, environment, s.reason)
