@@ -60,7 +60,7 @@ func TestRevertIsARollback(t *testing.T) {
 				w.wantLine(names, "dev=2 stage=1")
 				d.wantNext("stage", promote.Held, "it is held: reverted by a", "(until fairlead release stage)")
 				if name != "commits after it" {
-					d.want(map[string]status.State{"stage": status.InSync})
+					d.want(map[string]status.State{"dev": status.InSync, "stage": status.InSync})
 					if now := treeOf(w, "stage"); now != old {
 						t.Errorf("the output of stage is not what it was: %s, %s", now, old)
 					}
