@@ -7,7 +7,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages with goroutines of their own (internal/archtest has the list): the race
 # detector has nothing to find in the others.
 RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/... ./internal/forge/... \
-	./internal/observe/... ./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/...
+	./internal/observe/... ./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/... \
+	./internal/panics/... ./internal/parallel/... ./internal/pack/... ./internal/remotes/... ./internal/chain/... \
+	./internal/cycle/... ./internal/webhook/...
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))

@@ -85,6 +85,9 @@ func (s *serveCommand) run(ctx context.Context) error {
 func outcome(a *frame.App, snapshot status.Snapshot) error {
 	var failed []error
 	all := found{}
+	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
+		failed = append(failed, fmt.Errorf("the control plane cannot be read: %s", snapshot.ControlPlaneError))
+	}
 	for _, e := range snapshot.Environments {
 		switch e.State {
 		case status.Failed:

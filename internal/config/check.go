@@ -30,7 +30,6 @@ func (c *checker) settings(s *Settings) {
 	c.repository("controlPlane.repo", &s.ControlPlane.Repo)
 	c.ref("controlPlane.branch", s.ControlPlane.Branch)
 	c.environments(s.Environments)
-	c.dataDir(&s.DataDir)
 	c.listen(s.Listen)
 	c.schedule(&s.Schedule)
 	c.least("timeout", s.Timeout)
@@ -46,6 +45,7 @@ func (c *checker) settings(s *Settings) {
 	c.remotes(s.Remotes)
 	c.forges(s.Forges)
 	c.mapped(s.Map)
+	c.dataDir(s)
 	c.oneOf("promotion", s.Promotion, "managed", "external")
 	c.nextEnvironment(s.NextEnvironment)
 	for _, name := range slices.Sorted(maps.Keys(s.Merge)) {
@@ -93,8 +93,10 @@ func (c *checker) ref(path, name string) {
 	}
 }
 
-// dataDir fills in the default: the folder that systemd made, or the user's.
-func (c *checker) dataDir(dir *string) {
+// dataDir fills in the default: the folder that systemd made, or one of the user's, which
+// is this control plane's alone.
+func (c *checker) dataDir(s *Settings) {
+	dir := &s.DataDir
 	if c.given("dataDir") {
 		c.path("dataDir", dir)
 		return
@@ -105,12 +107,26 @@ func (c *checker) dataDir(dir *string) {
 	case first != "":
 		*dir = first
 	case filepath.IsAbs(state):
-		*dir = filepath.Join(state, "fairlead")
+		*dir = fleetDir(filepath.Join(state, "fairlead"), s)
 	case home != "":
-		*dir = filepath.Join(home, ".local", "state", "fairlead")
+		*dir = fleetDir(filepath.Join(home, ".local", "state", "fairlead"), s)
 	default:
 		c.addf("dataDir", "write dataDir: /var/lib/fairlead", "is required where none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set")
 	}
+}
+
+// fleetDir returns the folder of a control plane below the one of all fleets of a user. That
+// one itself was every fleet's default once: who has its mirror there keeps it.
+func fleetDir(all string, s *Settings) string {
+	for _, place := range []string{s.ControlPlane.Repo, s.Map[s.ControlPlane.Repo]} {
+		if place == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(all, "git", giturl.FolderName(place))); err == nil {
+			return all
+		}
+	}
+	return filepath.Join(all, giturl.FolderName(s.ControlPlane.Repo))
 }
 
 // path makes a path absolute, "" stays; false if there is a problem.

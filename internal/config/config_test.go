@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
@@ -48,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := &config.Settings{
 		ControlPlane:  config.ControlPlane{Repo: "/etc/cp", Branch: "main"},
-		DataDir:       "/home/gull/.local/state/fairlead",
+		DataDir:       "/home/gull/.local/state/fairlead/" + giturl.FolderName("/etc/cp"),
 		Listen:        "127.0.0.1:8080",
 		Schedule:      config.Schedule{Interval: time.Minute, Jitter: 6 * time.Second},
 		Timeout:       2 * time.Minute,
@@ -143,8 +144,8 @@ func TestDataDir(t *testing.T) {
 		env        map[string]string
 	}{
 		{"systemd", "/var/lib/fairlead", map[string]string{"STATE_DIRECTORY": "/var/lib/fairlead:/var/lib/other", "HOME": "/root"}},
-		{"XDG", "/state/fairlead", map[string]string{"XDG_STATE_HOME": "/state", "HOME": "/root"}},
-		{"a relative XDG folder does not count", "/root/.local/state/fairlead", map[string]string{"XDG_STATE_HOME": "state", "HOME": "/root"}},
+		{"XDG", "/state/fairlead/" + giturl.FolderName("/cp"), map[string]string{"XDG_STATE_HOME": "/state", "HOME": "/root"}},
+		{"a relative XDG folder does not count", "/root/.local/state/fairlead/" + giturl.FolderName("/cp"), map[string]string{"XDG_STATE_HOME": "state", "HOME": "/root"}},
 		{"nothing", "fairlead.yaml:1: dataDir: is required where none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

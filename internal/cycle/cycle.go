@@ -126,9 +126,10 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	if l.unlock, err = lock.Take(limited, filepath.Join(s.DataDir, "lock")); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("another process uses it, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does")
+	if l.unlock, err = lock.Claim(limited, filepath.Join(s.DataDir, "lock")); err != nil {
+		var held *lock.HeldError
+		if errors.As(err, &held) {
+			err = fmt.Errorf("%w, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does. For another fleet set another dataDir", held)
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}

@@ -28,9 +28,9 @@ func (l *Loop) runRound(ctx context.Context, asked remotes.Scope) error {
 
 // previewIsolated previews one environment. A panic is a problem that the change has, so
 // that its author learns of it, and the preview of other environments is there.
-func (l *Loop) previewIsolated(ctx context.Context, name string, before, after source.Revisions) (p previewed, err error) {
+func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (p previewed, err error) {
 	err = l.barrier.Run("preview", name, func() (err error) {
-		p, err = l.previewEnvironment(ctx, name, before, after)
+		p, err = l.previewEnvironment(ctx, src, name, before, after)
 		return err
 	})
 	var e *panics.Error

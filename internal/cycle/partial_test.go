@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
-	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // TestPartialMirror goes through the life of a change twice: with mirrors that are whole,
@@ -64,7 +64,7 @@ func TestPartialMirror(t *testing.T) {
 // isPartial reports whether the mirror of the GitOps repository lacks something.
 func (w *world) isPartial(data string) bool {
 	w.Helper()
-	text, err := os.ReadFile(filepath.Join(data, "git", source.MirrorName(w.server.URL("out")), "config"))
+	text, err := os.ReadFile(filepath.Join(data, "git", giturl.FolderName(w.server.URL("out")), "config"))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -22,13 +22,14 @@ import (
 // previews says in the pull requests of the control plane what they mean, before they
 // are merged. Nothing is written but what is said there.
 type previews struct {
-	source *source.Source
-	fork   bool              // what is read now comes from somebody else's repository
-	done   string            // what the last pass looked at
-	said   map[string]string // by pull request: of what the last preview was
-	noted  map[int]noted     // by the number of the pull request
-	next   time.Time         // before which we do not try again
-	failed int
+	// sources are made while there are pull requests: one for those of people who may push
+	// to the control plane (false), and one for those from somebody else's repository.
+	sources map[bool]*source.Source
+	done    string            // what the last pass looked at
+	said    map[string]string // by pull request: of what the last preview was
+	noted   map[int]noted     // by the number of the pull request
+	next    time.Time         // before which we do not try again
+	failed  int
 }
 
 const (
@@ -88,8 +89,10 @@ func (l *Loop) previewAll(ctx context.Context) error {
 	if !ok { // there are no pull requests of people
 		return nil
 	}
-	if err := l.openPreviews(ctx); err != nil {
-		return err
+	for _, s := range l.previews.sources {
+		if err := s.Refresh(ctx); err != nil {
+			return err
+		}
 	}
 	branches, err := l.previewBranches(ctx, cp)
 	if err != nil {
@@ -126,30 +129,38 @@ func (l *Loop) previewAll(ctx context.Context) error {
 			open[of] = now
 		}
 	}
-	l.previews.said = open
+	if l.previews.said = open; len(numbers) == 0 {
+		l.previews.sources = nil // what they remember is not needed
+	}
 	maps.DeleteFunc(l.previews.noted, func(number int, _ noted) bool { return !numbers[number] })
 	return errors.Join(failed...)
 }
 
-// openPreviews makes the source of previews ready. It has a memory of its own, so
-// that what people try does not push out what is true.
-func (l *Loop) openPreviews(ctx context.Context) error {
-	if l.previews.source != nil {
-		return l.previews.source.Refresh(ctx)
+// openPreviews returns the source of previews. It has a memory of its own, so that what
+// people try does not push out what is true.
+func (l *Loop) openPreviews(ctx context.Context, fork bool) (*source.Source, error) {
+	if s := l.previews.sources[fork]; s != nil {
+		return s, nil
 	}
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.
-			if l.previews.fork && l.remotes.Known(place) == nil {
+			if fork && l.remotes.Known(place) == nil {
 				return nil, git.ErrAccess
 			}
 			return l.remotes.Open(ctx, place)
 		},
 	})
-	l.previews.source = s
-	return err
+	if err != nil {
+		return nil, err
+	}
+	if l.previews.sources == nil {
+		l.previews.sources = map[bool]*source.Source{}
+	}
+	l.previews.sources[fork] = s
+	return s, nil
 }
 
 // previewBranch is a branch of the control plane that people propose changes to.
@@ -205,11 +216,13 @@ func (l *Loop) previewOne(ctx context.Context, cp *remotes.Remote, f forge.Forge
 	if before == "" {
 		before = b.head
 	}
-	l.previews.fork = c.Fork
-	defer func() { l.previews.fork = false }()
+	src, err := l.openPreviews(ctx, c.Fork)
+	if err != nil {
+		return err
+	}
 	var all []previewed
 	for _, name := range b.environments {
-		p, err := l.previewIsolated(ctx, name, b.at(before), b.at(c.Commit))
+		p, err := l.previewIsolated(ctx, src, name, b.at(before), b.at(c.Commit))
 		if err != nil {
 			return err
 		}
@@ -250,14 +263,14 @@ func (b previewBranch) at(commit string) source.Revisions {
 	return source.Revisions{Environment: commit}
 }
 
-func (l *Loop) previewEnvironment(ctx context.Context, name string, before, after source.Revisions) (previewed, error) {
+func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (previewed, error) {
 	p := previewed{environment: name}
 	var cache output.Cache // what both have is rendered once
-	old, err := l.previews.source.Render(ctx, name, before, &cache)
+	old, err := src.Render(ctx, name, before, &cache)
 	if err != nil {
 		return p, err
 	}
-	now, err := l.previews.source.Render(ctx, name, after, &cache)
+	now, err := src.Render(ctx, name, after, &cache)
 	if err != nil {
 		return p, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -188,12 +189,13 @@ func TestServeCannotBegin(t *testing.T) {
 	if err := daemon.Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("with a port that is taken it ended with %v", err)
 	}
-	unlock, err := lock.Take(t.Context(), filepath.Join(dir, "data", "lock"))
+	unlock, err := lock.Claim(t.Context(), filepath.Join(dir, "data", "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if err := daemon.Serve(t.Context(), o); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "another process uses it")) {
+	wanted := fmt.Sprintf("take the data folder %s: process %d uses it", filepath.Join(dir, "data"), os.Getpid())
+	if err := daemon.Serve(t.Context(), o); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), wanted)) {
 		t.Errorf("with a data folder that is taken it ended with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cycle"
 	"github.com/fairlead-io/fairlead/internal/fleet"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
-	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -230,7 +230,7 @@ func (r *rig) merge() {
 func (r *rig) fastImport() (used, string) {
 	r.Helper()
 	// The daemon's own mirror, which it does not write to now.
-	mirror, err := git.NewRemote(git.RemoteOptions{URL: r.out, Dir: filepath.Join(r.dir, "data", "git", source.MirrorName(r.out))})
+	mirror, err := git.NewRemote(git.RemoteOptions{URL: r.out, Dir: filepath.Join(r.dir, "data", "git", giturl.FolderName(r.out))})
 	r.must(err)
 	proposed, err := mirror.Mirror().Branch("fairlead/prod")
 	r.must(err)
@@ -316,7 +316,7 @@ func (r *rig) idle() {
 // repository, in MiB.
 func (r *rig) largestPack() (size float64) {
 	r.Helper()
-	packs, err := filepath.Glob(filepath.Join(r.dir, "data", "git", source.MirrorName(r.out), "objects", "pack", "*.pack"))
+	packs, err := filepath.Glob(filepath.Join(r.dir, "data", "git", giturl.FolderName(r.out), "objects", "pack", "*.pack"))
 	r.must(err)
 	for _, pack := range packs {
 		info, err := os.Stat(pack)

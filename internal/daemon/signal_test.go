@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/gittest"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
-	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // scene is a daemon in a process of its own that will hang at one moment.
@@ -115,7 +115,7 @@ var moments = map[string]struct {
 		s.more = fmt.Sprintf("remotes: [{url: \"ssh://git@%s/\", ssh: {key: {file: %s}, knownHosts: %s}}]\n", address, keys.KeyFile, keys.KnownHosts)
 	}, 0, ""},
 	"waiting for a mirror": {func(s *scene) {
-		mirror := filepath.Join(s.dir, "data", "git", source.MirrorName(s.server.URL("acme/cp"))+".lock")
+		mirror := filepath.Join(s.dir, "data", "git", giturl.FolderName(s.server.URL("acme/cp"))+".lock")
 		if err := os.MkdirAll(filepath.Dir(mirror), 0o700); err != nil {
 			s.Fatal(err)
 		}

@@ -27,7 +27,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/parallel"
-	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // Level says how good a finding is.
@@ -144,7 +143,7 @@ func (d *doctor) sorted() []*repository {
 // remote makes a remote of a place, with a mirror that goes when the doctor does.
 func (d *doctor) remote(place string) (*git.Remote, error) {
 	return git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(d.dir, source.MirrorName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
+		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
 	})
 }
 

@@ -61,7 +61,7 @@ func (d *Desk) open(ctx context.Context, place string) (*git.Repository, error) 
 	defer d.mu.Unlock()
 	known := d.others[place]
 	if known == nil {
-		o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, source.MirrorName(place))}
+		o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, giturl.FolderName(place))}
 		if d.Credentials != nil {
 			o.Credentials = d.Credentials(place)
 		}
@@ -255,7 +255,7 @@ func (d *Desk) record(ctx context.Context, revision string, branch source.Branch
 	if !on {
 		return nil, refuse("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
 	}
-	return branch.WithCommit(commit, branch.URL, d.baseBranch())
+	return branch.WithCommit(commit, branch.URL, base.Branch)
 }
 
 // at gives where a repository is read.
@@ -266,13 +266,6 @@ func (d *Desk) at(url string) string {
 		}
 	}
 	return url
-}
-
-func (d *Desk) baseBranch() string {
-	if d.BaseBranch != "" {
-		return d.BaseBranch
-	}
-	return "main"
 }
 
 // readable refuses an Ephemeral that nobody could read.

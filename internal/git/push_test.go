@@ -235,7 +235,10 @@ func TestBusy(t *testing.T) {
 	server := gittest.Serve(t)
 	r := remoteOf(t, server.Create("cp"))
 	date := noon.Format(http.TimeFormat)
-	for after, want := range map[string]time.Duration{"7": 7 * time.Second, noon.Add(time.Minute).Format(http.TimeFormat): time.Minute, "": 0, "soon": 0} {
+	for after, want := range map[string]time.Duration{
+		"7": 7 * time.Second, noon.Add(time.Minute).Format(http.TimeFormat): time.Minute, "": 0, "soon": 0,
+		"31536000": time.Hour, "99999999999999999999": time.Hour, "-5": 0, noon.AddDate(1, 0, 0).Format(http.TimeFormat): time.Hour,
+	} {
 		remove := server.Inject("cp", gittest.Fault{Status: 429, Header: http.Header{"Retry-After": {after}, "Date": {date}}})
 		_, err := r.Sync(context.Background())
 		var busy *git.Busy

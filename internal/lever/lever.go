@@ -100,7 +100,7 @@ func (d *Desk) remote(place string) (*git.Remote, error) {
 	if known := d.remotes[key]; known != nil {
 		return known, nil
 	}
-	o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, source.MirrorName(place))}
+	o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, giturl.FolderName(place))}
 	if d.Credentials != nil {
 		o.Credentials = d.Credentials(place)
 	}
@@ -294,7 +294,7 @@ func (d *Desk) pull(ctx context.Context, environment string, decide func(v view)
 func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	url, branch, head := v.branch.URL, v.branch.Name, v.branch.Head
 	if v.branch.Repo == nil {
-		url, branch, head = d.ControlPlane, d.baseBranch(v.base), v.base.Head
+		url, branch, head = d.ControlPlane, v.base.Branch, v.base.Head
 	}
 	r := c.result(branch)
 	if len(c.files) == 0 {
@@ -335,15 +335,4 @@ func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}
 	}
 	return r, err
-}
-
-// baseBranch gives the name of the base's branch.
-func (d *Desk) baseBranch(b source.Base) string {
-	if d.BaseBranch != "" {
-		return d.BaseBranch
-	}
-	if _, err := b.Repo.Branch("main"); err != nil && b.Repo.DefaultBranch() != "" {
-		return b.Repo.DefaultBranch()
-	}
-	return "main"
 }

@@ -72,7 +72,7 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
 		repo = v.branch.URL
 	}
-	text, err := v.branch.WithCommit(c.to, repo, d.baseBranch(v.base))
+	text, err := v.branch.WithCommit(c.to, repo, v.base.Branch)
 	if err != nil { // it is not known what else the file should say
 		return c, refuse(chain.Mend(v.branch, v.branch.Record), "%v", err)
 	}

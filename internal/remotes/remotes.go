@@ -27,7 +27,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/metrics"
 	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/parallel"
-	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -54,7 +53,8 @@ type Set struct {
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
 	mu    sync.Mutex
-	all   map[string]*Remote // by normalized URL
+	rooms map[string]chan struct{} // by host, with an element for each exchange that goes on
+	all   map[string]*Remote       // by normalized URL
 	round int
 	reads int // rounds in which the control plane was read
 }
@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) *Set {
 	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, limit)
 	}
-	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, within: within}
+	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, rooms: map[string]chan struct{}{}, within: within}
 }
 
 // Poll begins a round: the remotes in a scope are asked for their references at once,
@@ -197,7 +197,7 @@ func (r *Set) At(place string) (*Remote, error) {
 		return m, nil
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", source.MirrorName(place)), Timeout: r.Settings.Timeout,
+		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
 		Credentials: r.keys.Git(place), Brief: true, Partial: true, Within: r.within,
 		Filtered: func(filter string) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
@@ -230,6 +230,11 @@ func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
 	if now.Before(m.next) || passed {
 		return false, fmt.Errorf("%w: %w", errPaused, m.err)
 	}
+	leave, err := r.enterHost(ctx, m.place)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
 	m.round, m.checked = r.round, now
 	r.Step("ask " + m.place)
 	err = r.Barrier.Run("read", m.URL(), func() (err error) {
@@ -243,6 +248,31 @@ func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
 	recovered := err == nil && m.failures > 0
 	m.outcome(r, err)
 	return moved || recovered, err
+}
+
+// maxPerHost bounds how many repositories of one server are asked at a time: a fleet has
+// hundreds, and their server has others to answer too.
+const maxPerHost = 8
+
+// enterHost waits until one more repository of the host of a place may be asked.
+func (r *Set) enterHost(ctx context.Context, place string) (leave func(), err error) {
+	host := "" // this machine
+	if giturl.IsRemote(place) {
+		host, _, _ = strings.Cut(giturl.Normalize(place), "/")
+	}
+	r.mu.Lock()
+	room := r.rooms[host]
+	if room == nil {
+		room = make(chan struct{}, maxPerHost)
+		r.rooms[host] = room
+	}
+	r.mu.Unlock()
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // outcome notes how an exchange ended. The caller has the lock.

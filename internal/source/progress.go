@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -26,6 +27,7 @@ const OwnFolder = ".fairlead"
 type Base struct {
 	Repo         *git.Repository // nil if the base is a folder
 	Head         string          // "" likewise
+	Branch       string          // its name; "" likewise
 	Environments []*model.Environment
 	Progress     *model.Progress
 	// Own are the files and folders of the base's own branch in which environments have
@@ -72,6 +74,7 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayHolds(progress, found)...))
 	b := Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
+		b.Branch = s.baseBranch()
 		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
 			b.Own, err = s.onBase(ctx, b)
 		}
@@ -93,7 +96,14 @@ func (s *Source) onBase(ctx context.Context, b Base) ([]string, error) {
 		if head, err := s.controlPlane.Branch(e.ControlPlane.Branch); err != nil || head != b.Head {
 			continue // what cannot be read is told where it is read
 		}
-		branch, err := s.branch(ctx, e)
+		var branch Branch
+		err = s.options.Barrier.Run("read the branch", e.Name, func() (err error) {
+			branch, err = s.branch(ctx, e)
+			return err
+		})
+		if panics.Is(err) {
+			continue // likewise
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -188,22 +198,28 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	}
 	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
 	found := s.options.Parser.Scan(e.Name, layer)
-	if main := mainOf(found.BaseRepos); main != nil {
+	main := mainOf(found.BaseRepos)
+	if main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
+	view, err := repo.View(b.Head)
+	if err != nil {
+		return b, err
+	}
+	whole := view.Tree.Sub(b.Folder)
+	hides := main == nil && hidesRecord(whole, files)
 	own, err := s.remembered(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
 	if err != nil {
 		return b, err
 	}
 	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
-	view, err := repo.View(b.Head)
-	if err != nil {
-		return b, err
-	}
-	b.Progress = withProblems(b.Progress, checkUnread(e.Name, b.Folder, view.Tree.Sub(b.Folder), b.Progress))
+	b.Progress = withProblems(b.Progress, checkUnread(e.Name, b.Folder, whole, b.Progress))
 	if err := view.Err(); err != nil {
 		return b, err
+	}
+	if hides {
+		b.Progress = withProblems(b.Progress, hiddenRecord(e.Name, b.Folder))
 	}
 	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
 		if p.Pos.File == b.Record && !p.Warning {

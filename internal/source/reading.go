@@ -51,6 +51,8 @@ type reading struct {
 	layers    []model.Layer
 	commits   []Commit
 	problems  problem.List
+	hidden    string // the folder of the environment, if its record is there and not loaded
+	hides     bool   // it is
 }
 
 func (r *reading) input() Input {
@@ -128,6 +130,9 @@ func (r *reading) base(ctx context.Context) error {
 			r.problems.Warnf(b.Pos, b.Subject(), "", "it is not read: --base-dir stands for %s", main.Subject())
 		}
 		return r.folder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
+	}
+	if main == nil && r.hides {
+		r.problems = append(r.problems, hiddenRecord(r.env, r.hidden)...)
 	}
 	if main == nil {
 		r.problems.Warnf(problem.Pos{Layer: r.env}, "Environment/"+r.env, "nothing has been promoted to it yet",
@@ -239,7 +244,9 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 		return err
 	}
 	r.commits = append(r.commits, Commit{Layer: layerName(layer), Folder: dir})
-	r.add(layer, Filter(files), "")
+	loaded := Filter(files)
+	r.hides = r.hides || layer.Kind == model.Env && hidesRecord(files, loaded)
+	r.add(layer, loaded, "")
 	return nil
 }
 
@@ -310,6 +317,16 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 	if files.IsEmpty() && clean != "" {
 		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", giturl.Redact(url), sub, commit)
 		return nil
+	}
+	if layer.Kind == model.Env {
+		view, err := repo.View(commit)
+		if err != nil {
+			return err
+		}
+		r.hidden, r.hides = clean, hidesRecord(view.Tree.Sub(clean), files)
+		if err := view.Err(); err != nil {
+			return err
+		}
 	}
 	r.add(layer, files, clean)
 	return nil

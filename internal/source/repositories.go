@@ -2,12 +2,9 @@ package source
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -160,7 +157,7 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return git.Open(giturl.LocalPath(place))
 	}
 	remote, err := git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(r.cacheDir, MirrorName(place)),
+		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
 		Credentials: func(context.Context) (git.Credentials, error) {
 			if host := giturl.Host(place); host != "" && host == r.tokenHost {
 				return r.credentials, nil
@@ -175,17 +172,4 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return nil, err
 	}
 	return remote.Mirror(), nil
-}
-
-// MirrorName is a folder name that tells people which repository it is of.
-func MirrorName(url string) string {
-	normal := giturl.Normalize(url)
-	sum := sha256.Sum256([]byte(normal))
-	readable := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(normal))
-	return readable[max(0, len(readable)-60):] + "-" + hex.EncodeToString(sum[:6])
 }

@@ -223,14 +223,20 @@ func (s *Source) baseCommit(revision string) (string, error) {
 	if revision != "" {
 		return s.controlPlane.Resolve(revision)
 	}
-	if s.options.BaseBranch != "" {
-		return s.controlPlane.Branch(s.options.BaseBranch)
-	}
-	commit, err := s.controlPlane.Branch("main")
-	if errors.Is(err, git.ErrNoRevision) {
-		if branch := s.controlPlane.DefaultBranch(); branch != "" {
-			return s.controlPlane.Branch(branch)
-		}
-	}
-	return commit, err
+	return s.controlPlane.Branch(s.baseBranch())
 }
+
+// baseBranch returns the name of the base's branch: what the options say, main, or the
+// default branch where there is no main.
+func (s *Source) baseBranch() string {
+	if s.options.BaseBranch != "" {
+		return s.options.BaseBranch
+	}
+	_, err := s.controlPlane.Branch(mainBranch)
+	if branch := s.controlPlane.DefaultBranch(); errors.Is(err, git.ErrNoRevision) && branch != "" {
+		return branch
+	}
+	return mainBranch
+}
+
+const mainBranch = "main"

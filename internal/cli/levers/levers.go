@@ -27,7 +27,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/lever"
 	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -246,7 +245,7 @@ func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]strin
 }
 
 // mirrors is where a look at a control plane keeps what it has read.
-func mirrors(place string) string { return cache("look", source.MirrorName(place)) }
+func mirrors(place string) string { return cache("look", giturl.FolderName(place)) }
 
 // stageOf gives an environment of a chain.
 func stageOf(c status.Chain, environment string) (status.Stage, error) {

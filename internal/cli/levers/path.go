@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/lever"
 	"github.com/fairlead-io/fairlead/internal/publish"
-	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // pathCopy is `fairlead promote --path`.
@@ -199,7 +198,7 @@ func (p *pathCopy) source(here job) (err error) {
 // open reads a repository; without a branch it is the repository's own that is meant.
 func (p *pathCopy) open(ctx context.Context, keys *access.Keys, settings *config.Settings, repo, branch string) (placed, error) {
 	at := access.Place(settings, repo)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", source.MirrorName(at)), Credentials: keys.Git(at)})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", giturl.FolderName(at)), Credentials: keys.Git(at)})
 	if err != nil {
 		return placed{}, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/gate"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promote"
-	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
@@ -200,7 +200,7 @@ func (w *wait) looker(environment, commit string) (look, error) {
 	}
 	w.inJob()
 	keys, place := access.New(w.settings, w.now), access.Place(w.settings, w.place)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", source.MirrorName(place)), Credentials: keys.Git(place)})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", giturl.FolderName(place)), Credentials: keys.Git(place)})
 	if err != nil {
 		return nil, err
 	}

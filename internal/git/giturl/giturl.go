@@ -5,6 +5,8 @@
 package giturl
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
 	"regexp"
 	"strings"
@@ -66,4 +68,18 @@ func Redact(location string) string {
 	}
 	u.User = nil
 	return u.String()
+}
+
+// FolderName returns a name for a folder about the repository at a URL: it tells people
+// which one that is, and two repositories do not share it.
+func FolderName(url string) string {
+	normal := Normalize(url)
+	sum := sha256.Sum256([]byte(normal))
+	readable := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(normal))
+	return readable[max(0, len(readable)-60):] + "-" + hex.EncodeToString(sum[:6])
 }

@@ -69,17 +69,21 @@ func (w *watched) Close() error {
 	return w.ReadCloser.Close()
 }
 
+// longestRetry bounds how long a server can have us leave it alone: one answer must not
+// silence it for a year.
+const longestRetry = time.Hour
+
 // RetryAfter reads how long a server wants to be left alone: in seconds, or until a
-// time that is compared with its own clock.
+// time that is compared with its own clock; an hour at most.
 func RetryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return max(0, time.Duration(seconds)*time.Second)
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longestRetry/time.Second))) * time.Second
 	}
 	until, err := http.ParseTime(value)
 	now, dateErr := http.ParseTime(h.Get("Date"))
 	if err != nil || dateErr != nil {
 		return 0
 	}
-	return max(0, until.Sub(now))
+	return min(max(0, until.Sub(now)), longestRetry)
 }

@@ -1,0 +1,45 @@
+package cli_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/gittest"
+)
+
+// TestOnceWithoutControlPlane: serve --once exits with 1 if the control plane could not be
+// reached, also where an old copy of it was rendered.
+func TestOnceWithoutControlPlane(t *testing.T) {
+	server := gittest.Serve(t)
+	server.Create("cp")
+	server.Create("out")
+	dir := t.TempDir()
+	if code, _, stderr := run(t.Context(), "init", dir, "--sample", "--control-plane", server.URL("cp"), "--gitops", server.URL("out")); code != 0 {
+		t.Fatal(stderr)
+	}
+	settings := filepath.Join(dir, "fairlead.yaml")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "dataDir: ") {
+		appendTo(t, settings, "dataDir: data\n")
+	}
+	for name, want := range map[string]int{"there": 0, "away": 1} {
+		remove := func() {}
+		if want != 0 {
+			if code, stdout, stderr := run(t.Context(), "serve", "--once", "--config", settings); code != 0 { // so that there is a copy
+				t.Fatal(stdout, stderr)
+			}
+			remove = server.Inject("cp", gittest.Fault{Status: http.StatusServiceUnavailable})
+		}
+		code, stdout, stderr := run(t.Context(), "serve", "--once", "--config", settings)
+		if code != want || strings.Contains(stderr, "the control plane cannot be read") != (want != 0) || !strings.Contains(stdout, "dev ") {
+			t.Errorf("%s: code %d\n%s\n%s", name, code, stdout, stderr)
+		}
+		remove()
+	}
+}
