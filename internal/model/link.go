@@ -208,7 +208,7 @@ func (w *workload) target(s *targetSpec, workspace string) *Target {
 			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
 		},
 		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
-		DependsOn: w.dependsOn,
+		DependsOn: w.dependsOn, Team: w.registration != "",
 	}
 	maps.Copy(t.Labels, s.Labels)
 	maps.Copy(t.Labels, w.Labels)
@@ -231,7 +231,7 @@ func checkTarget(t *Target, problems *problem.List) {
 		}
 	}
 	for _, key := range sortedKeys(t.Labels) {
-		if isTemplate(t.Labels[key]) {
+		if isTemplate(t.Labels[key]) && !t.Team {
 			continue
 		}
 		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(t.Labels[key])} {
@@ -239,6 +239,9 @@ func checkTarget(t *Target, problems *problem.List) {
 				problems.Addf(t.Pos, t.Subject(), labelHint, "%v", err)
 			}
 		}
+	}
+	if t.Team {
+		warnOfTemplates(t, problems)
 	}
 }
 

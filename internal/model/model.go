@@ -154,7 +154,10 @@ type Target struct {
 	Environment string
 	Manifests   map[string]string
 	Schemas     []Schema // its own, then the workload's
-	DependsOn   []Dependency
+	// Team says that it was written in the repository of a registration: what it says is
+	// data, and never template.
+	Team      bool
+	DependsOn []Dependency
 }
 
 // Dependency is one name in a fairlead.io/depends-on annotation: a workload's or

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/gitname"
 	"github.com/fairlead-io/fairlead/internal/kubename"
+	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
 // labelHint goes with what cannot be a label.
@@ -41,5 +42,15 @@ func (r *reader) checkRepo(o Object, s repoSpec) {
 func (r *reader) checkEnvironment(o Object) {
 	if err := gitname.CheckBranch(o.Name); err != nil && o.Name != "" && kubename.Check(o.Name) == nil {
 		r.out.problems.Addf(o.Pos, o.Subject(), "the name is a part of names of branches: "+gitname.BranchHint, "%v", err)
+	}
+}
+
+// warnOfTemplates says that what a team wrote is not expanded, where Kalypso would.
+func warnOfTemplates(t *Target, problems *problem.List) {
+	for _, key := range sortedKeys(t.Manifests) {
+		if isTemplate(key) || isTemplate(t.Manifests[key]) {
+			problems.Warnf(t.Pos, t.Subject(), "write it out, or have the platform team write it in a template or a config",
+				"manifests.%s contains \"{{\": what a workload's repository writes is data, and is not expanded", key)
+		}
 	}
 }

@@ -82,7 +82,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 	for _, key := range sortedKeys(meta.Labels) {
 		label := meta.Labels[key]
 		o.Labels[key] = label.Text
-		if isTemplate(label.Text) {
+		if isTemplate(label.Text) && r.layer.Kind != Workloads {
 			continue
 		}
 		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(label.Text)} {
@@ -302,7 +302,7 @@ func (r *reader) writtenTarget(o Object, s deploymentTargetSpec, meta metadataSp
 	t := &Target{
 		Object: o, Environment: s.Environment, Manifests: s.Manifests,
 		Workload: o.Labels[workloadLabel], Workspace: o.Labels[workspaceLabel],
-		DependsOn: r.dependencies(meta.Annotations),
+		DependsOn: r.dependencies(meta.Annotations), Team: r.layer.Kind == Workloads,
 	}
 	t.Labels = maps.Clone(s.Labels)
 	if t.Labels == nil {

@@ -54,6 +54,9 @@ func (h *hasher) sum() (d digest) {
 func targetDigest(t *model.Target) digest {
 	h := newHasher()
 	h.text(t.Name, t.Workload, t.Workspace)
+	if t.Team {
+		h.number(1)
+	}
 	h.labels(t.Labels)
 	h.labels(t.Manifests)
 	h.number(len(t.Schemas))

@@ -361,7 +361,7 @@ func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, re
 		DeploymentTargetName: t.Name, Namespace: p.namespace(c, t), Environment: p.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
 		ClusterType: c.Name, ConfigData: v.Data, DependsOn: waits,
-	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest}
+	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
 // expand appends one text of an assignment. It is not fine if there is no template, or one

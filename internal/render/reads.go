@@ -41,6 +41,7 @@ type analysis struct {
 	set       *template.Template // where {{template}} finds its names
 	reads     fields
 	mutates   bool
+	decodes   bool // it calls one of the decoders
 	whole     bool // it uses "." for more than its fields
 	dependsOn bool // it names the field DependsOn
 	visited   map[string]bool
@@ -135,6 +136,7 @@ func (a *analysis) operand(n parse.Node, root bool) {
 		a.pipe(n, root)
 	case *parse.IdentifierNode:
 		a.mutates = a.mutates || templatefunc.Mutates(n.Ident)
+		a.decodes = a.decodes || slices.Contains(decoders, n.Ident)
 	}
 }
 

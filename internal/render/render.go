@@ -53,6 +53,9 @@ type Scope struct {
 	ClusterType any           // .Environment, .ClusterType
 	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
 	Values      values.Digest // .Environment, .ConfigData
+	// Team says that the target was written in a workload's repository, so that what it
+	// says is data, and never template.
+	Team bool
 }
 
 // Mistake is what went wrong in a template; Line counts from 1 in the manifest.

@@ -22,6 +22,7 @@ type textEngine struct {
 type textManifest struct {
 	parts   []part
 	mutates bool // it may change the data
+	decodes bool // it may make braces of texts that have none
 }
 
 var functions = func() template.FuncMap {
@@ -58,7 +59,7 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 	countSteps(t)
 	a := analyse(t, t.Root)
 	e.reads |= a.reads
-	m := textManifest{mutates: a.mutates}
+	m := textManifest{mutates: a.mutates, decodes: a.decodes}
 	if a.mutates {
 		whole := blockOf(t, t.Root.Nodes, text)
 		whole.block.reads = everything
@@ -121,10 +122,19 @@ func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 // manifest appends the text of one manifest to dst. After a mistake the data are
 // what they were before anything changed them: half a change may be no data at all.
 func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+	var masked *twin
 	if e.manifests[i].mutates {
+		masked = e.newTwin(i, d, s)
 		d.detach()
 	}
 	text, mistake := e.expandManifest(p, i, dst, d, s, shape)
+	if mistake == nil && bytes.Contains(text[len(dst):], opening) {
+		shape.forget()
+		if masked == nil {
+			masked = e.newTwin(i, d, s)
+		}
+		text, mistake = e.again(i, dst, slices.Clone(text[len(dst):]), d, masked)
+	}
 	if mistake != nil {
 		d.restore()
 	}
@@ -132,7 +142,6 @@ func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shap
 }
 
 func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
-	body := len(dst)
 	for _, part := range e.manifests[i].parts {
 		switch {
 		case part.literal != nil:
@@ -153,42 +162,47 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 			shape.block(part.block, text, s.Values, d.Changes())
 		}
 	}
-	if !bytes.Contains(dst[body:], opening) {
-		return dst, nil
-	}
-	shape.forget()
-	text, mistake := e.again(slices.Clone(dst[body:]), d)
-	return append(dst[:body], text...), mistake
+	return dst, nil
 }
 
 var opening = []byte("{{")
 
-// again expands text that came out with template actions in it, until there are
-// none.
-func (e *textEngine) again(text []byte, d *Data) ([]byte, *Mistake) {
-	for pass := 1; bytes.Contains(text, opening) && pass < e.expansions; pass++ {
-		parsed, err := template.New(ownName).Funcs(functions).Parse(string(text))
-		if err == nil {
-			a := analyse(parsed, parsed.Root)
-			if a.mutates {
-				d.detach()
-			}
-			countSteps(parsed)
-			var mistake *Mistake
-			if text, mistake = execute(parsed, a.dot(d), 0); mistake != nil {
-				return nil, mistake.inOutput()
-			}
-			continue
+// again appends text that came out of manifest i with template actions in it, expanded
+// until there are none. masked is its twin, not expanded yet.
+func (e *textEngine) again(i int, dst, text []byte, d *Data, masked *twin) ([]byte, *Mistake) {
+	if masked != nil {
+		if mistake := e.expandTwin(i, masked); mistake != nil {
+			return nil, mistake
 		}
-		return nil, mistakeOf(err, 0).within(string(text)).inOutput()
 	}
-	if e.expansions > 1 && bytes.Contains(text, opening) {
+	for pass := 1; bytes.Contains(text, opening) && !masked.isDone() && pass < e.expansions; pass++ {
+		var mistake *Mistake
+		if text, mistake = masked.hide(text); mistake != nil {
+			return nil, mistake
+		}
+		parsed, err := template.New(ownName).Funcs(functions).Parse(string(text))
+		if err != nil {
+			return nil, mistakeOf(err, 0).within(string(text)).inOutput()
+		}
+		a := analyse(parsed, parsed.Root)
+		if a.mutates {
+			d.detach()
+		}
+		countSteps(parsed)
+		if text, mistake = execute(parsed, a.dot(d), 0); mistake != nil {
+			return nil, mistake.inOutput()
+		}
+		if mistake := masked.expand(); mistake != nil {
+			return nil, mistake
+		}
+	}
+	if e.expansions > 1 && bytes.Contains(text, opening) && !masked.isDone() {
 		return nil, &Mistake{
 			Summary: fmt.Sprintf("the output still contains \"{{\" after %d expansions", e.expansions),
 			Hint:    "a value contains itself; or, if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template",
 		}
 	}
-	return text, nil
+	return append(dst, masked.show(text)...), nil
 }
 
 // inOutput marks a mistake that is not in the template but in what came out of it.

@@ -1,0 +1,266 @@
+package render
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/fairlead-io/fairlead/internal/model"
+)
+
+// What a workload's repository writes is data, never template. Output that contains "{{"
+// is expanded again, and may have such data in it: in the text, or in an action that the
+// platform team put together. So where a team wrote anything that could count as
+// template, the same output is made once more of masked data, in which those characters
+// are others. What is an action there, the platform team has written; where there is none
+// the output is done; and where the data would be part of one, it is a mistake.
+//
+// Of the data a team writes, names and labels have no such characters: they are checked
+// where they are read. What is left are the keys and values of manifests, and what
+// templates put of them into .ConfigData.
+
+// Masks have the length of what they stand for.
+const (
+	maskedBrace = '\x01' // for { and }
+	maskedOther = '\x02' // for what else could be part of an action, or end a text in it
+
+	hiddenOpen  = '\x03' // a brace of data, in output that is expanded again
+	hiddenClose = '\x04'
+)
+
+// maskInAction finds masks, as they are or as functions write them in quotes.
+var maskInAction = regexp.MustCompile(`[\x01\x02]|\\x0[12]|\\u000[12]`)
+
+// mask replaces the characters of a text that could count as template.
+func mask(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '{' || r == '}':
+			return maskedBrace
+		case r < 0x80 && !isInert(byte(r)):
+			return maskedOther
+		}
+		return r
+	}, text)
+}
+
+// isInert reports whether a character means nothing in an action, alone or with others.
+func isInert(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_./:@-+~%#,?&=;!", c) >= 0
+}
+
+// isMasked reports whether masking changes any of the texts.
+func isMasked(texts map[string]string) bool {
+	for key, value := range texts {
+		if mask(key) != key || mask(value) != value {
+			return true
+		}
+	}
+	return false
+}
+
+// masked returns the data with what a team wrote masked: its manifests, and all of the
+// values that a template has changed.
+func (d *Data) masked() *Data {
+	m := *d
+	m.before = nil
+	m.Manifests = make(map[string]string, len(d.Manifests))
+	for key, value := range d.Manifests {
+		m.Manifests[mask(key)] = mask(value)
+	}
+	if d.before == nil {
+		m.ConfigData = copyValue(d.ConfigData).(map[string]any)
+	} else {
+		m.ConfigData = maskChanged(d.ConfigData, d.before.ConfigData).(map[string]any)
+	}
+	return &m
+}
+
+// maskChanged copies a value, and masks the texts that are not those of the value before.
+func maskChanged(v, before any) any {
+	switch v := v.(type) {
+	case string:
+		if v != before {
+			return mask(v)
+		}
+	case []string:
+		c := make([]string, len(v))
+		for i, item := range v {
+			c[i] = mask(item)
+		}
+		return c
+	case map[string]string:
+		c := make(map[string]string, len(v))
+		for key, item := range v {
+			c[mask(key)] = mask(item)
+		}
+		return c
+	case map[string]any:
+		old, _ := before.(map[string]any)
+		return maskMap(v, old)
+	case map[any]any:
+		old, _ := before.(map[any]any)
+		return maskMap(v, old)
+	case []any:
+		old, _ := before.([]any)
+		c := make([]any, len(v))
+		for i, item := range v {
+			if i < len(old) {
+				c[i] = maskChanged(item, old[i])
+			} else {
+				c[i] = maskChanged(item, nil)
+			}
+		}
+		return c
+	}
+	return v
+}
+
+func maskMap[K comparable](v, before map[K]any) map[K]any {
+	c := make(map[K]any, len(v))
+	for key, item := range v {
+		old, known := before[key]
+		if text, ok := any(key).(string); ok && !known {
+			key = any(mask(text)).(K)
+		}
+		c[key] = maskChanged(item, old)
+	}
+	return c
+}
+
+// decoders are the functions that can make a brace of a text that has none.
+var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
+
+// maskedFunctions are the functions for masked data: what is decoded is masked.
+var maskedFunctions = func() template.FuncMap {
+	m := template.FuncMap{}
+	for _, name := range decoders {
+		switch decode := functions[name].(type) {
+		case func(string) (string, error):
+			m[name] = func(text string) (string, error) {
+				decoded, err := decode(text)
+				return mask(decoded), err
+			}
+		case func(string, string) (string, error):
+			m[name] = func(a, b string) (string, error) {
+				decoded, err := decode(a, b)
+				return mask(decoded), err
+			}
+		case func(string) map[string]any:
+			m[name] = func(text string) map[string]any { return maskChanged(decode(text), nil).(map[string]any) }
+		}
+	}
+	return m
+}()
+
+// twin is the output of a manifest as it is with masked data. The nil twin is that of
+// output in which no team has a part.
+type twin struct {
+	data *Data
+	text []byte
+}
+
+// newTwin returns the twin of a manifest whose data are not changed yet; nil if there is
+// nothing to mask, or nothing is expanded again.
+func (e *textEngine) newTwin(i int, d *Data, s Scope) *twin {
+	if !s.Team || e.expansions < 2 || d.before == nil && !isMasked(d.Manifests) && !e.manifests[i].decodes {
+		return nil
+	}
+	return &twin{data: d.masked()}
+}
+
+// expandTwin makes the text of a manifest with masked data.
+func (e *textEngine) expandTwin(i int, t *twin) *Mistake {
+	for _, part := range e.manifests[i].parts {
+		switch {
+		case part.literal != nil:
+			t.text = append(t.text, part.literal...)
+		case part.field != nil:
+			t.text, _ = part.field.expand(t.text, t.data)
+		default:
+			clone, err := part.block.template.Clone()
+			if err != nil {
+				return mistakeOf(err, part.block.line)
+			}
+			text, mistake := execute(clone.Funcs(maskedFunctions), part.block.dot(t.data), part.block.line)
+			if mistake != nil {
+				return inTwin()
+			}
+			t.text = append(t.text, text...)
+		}
+	}
+	return nil
+}
+
+// isDone reports whether nothing in the output is to be expanded again: what looks like an
+// action is data.
+func (t *twin) isDone() bool { return t != nil && !bytes.Contains(t.text, opening) }
+
+var closing = []byte("}}")
+
+// hide returns the output with the braces that are data hidden from the parser, or a mistake
+// if data would be a part of an action. The masked output says which they are: it has to be
+// the same but for what is masked in it.
+func (t *twin) hide(text []byte) ([]byte, *Mistake) {
+	if t == nil {
+		return text, nil
+	}
+	if len(t.text) != len(text) {
+		return nil, inTwin()
+	}
+	for i, c := range t.text {
+		hidden := text[i] == hiddenOpen || text[i] == hiddenClose
+		switch {
+		case c == maskedBrace && text[i] == '{':
+			text[i] = hiddenOpen
+		case c == maskedBrace && text[i] == '}':
+			text[i] = hiddenClose
+		case c != text[i] && c != maskedOther && !(c == maskedBrace && hidden) || c == text[i] && hidden:
+			return nil, inTwin()
+		}
+	}
+	for rest := t.text; ; {
+		_, action, found := bytes.Cut(rest, opening)
+		if !found {
+			return text, nil
+		}
+		if action, rest, _ = bytes.Cut(action, closing); maskInAction.Match(action) {
+			return nil, inTwin()
+		}
+	}
+}
+
+// show returns the output with what was hidden as it is.
+func (t *twin) show(text []byte) []byte {
+	if t == nil {
+		return text
+	}
+	text = bytes.ReplaceAll(text, []byte{hiddenOpen}, []byte("{"))
+	return bytes.ReplaceAll(text, []byte{hiddenClose}, []byte("}"))
+}
+
+// expand expands the masked output again.
+func (t *twin) expand() *Mistake {
+	if t == nil {
+		return nil
+	}
+	parsed, err := template.New(ownName).Funcs(functions).Funcs(maskedFunctions).Parse(string(t.text))
+	if err != nil {
+		return inTwin()
+	}
+	countSteps(parsed)
+	var mistake *Mistake
+	if t.text, mistake = execute(parsed, analyse(parsed, parsed.Root).dot(t.data), 0); mistake != nil {
+		return inTwin()
+	}
+	return nil
+}
+
+func inTwin() *Mistake {
+	return &Mistake{
+		Summary: "what a workload's repository wrote would become a part of the template, because the output is expanded again",
+		Hint: "take braces, quotes and the like out of the manifests of the workload; or set the annotation " +
+			model.ExpansionsAnnotation + ": \"1\" on the Template",
+	}
+}
