@@ -106,6 +106,8 @@ const (
 	CRDRemoved         Class = "CRD removed"
 	ClusterTypeAdded   Class = "cluster type added"
 	ClusterTypeRemoved Class = "cluster type removed"
+	NamespaceRemoved   Class = "namespace removed"
+	NamespaceRenamed   Class = "namespace renamed"
 	PromotedCommit     Class = "promoted commit"
 	Bookkeeping        Class = "bookkeeping"
 	OtherFiles         Class = "other files"

@@ -31,6 +31,7 @@ var OwnKinds = []KindInfo{
 
 type promotionSpec struct {
 	External     bool        `yaml:"external"`
+	Limits       limitsSpec  `yaml:"limits"`
 	Environments []stageSpec `yaml:"environments"`
 }
 
@@ -40,6 +41,7 @@ type stageSpec struct {
 	Queue  yaml.Node   `yaml:"queue"`
 	Record string      `yaml:"record"`
 	Merge  string      `yaml:"merge"`
+	Limits limitsSpec  `yaml:"limits"`
 	Gates  []yaml.Node `yaml:"gates"`
 	Proof  []yaml.Node `yaml:"proof"`
 }
@@ -65,8 +67,9 @@ type holdSpec struct {
 }
 
 type approvalSpec struct {
-	Commit verbatim `yaml:"commit" required:"true"`
-	Reason string   `yaml:"reason"`
+	Commit   verbatim `yaml:"commit"`
+	Removals verbatim `yaml:"removals"`
+	Reason   string   `yaml:"reason"`
 }
 
 type releaseSpec struct {
@@ -87,6 +90,7 @@ type Promotion struct {
 	// External leaves the moving to others: we render only.
 	External bool
 	Stages   []Stage
+	Limits   Limits // of the environments that are no stages
 }
 
 // Stage is one environment of a promotion.
@@ -99,6 +103,8 @@ type Stage struct {
 	// Merge is who merges the pull request of the output: "manual", "when-green",
 	// "direct", or "" for what the settings say.
 	Merge string
+	// Limits bound what is merged without a person.
+	Limits Limits
 	// Gates must be satisfied before the environment gets a commit, Proof before the
 	// commit counts as proven in it. Proof is nil if nothing is written.
 	Gates, Proof []GateSpec
@@ -153,11 +159,13 @@ type Hold struct {
 	Commit string // "" for whatever it has
 }
 
-// Approval is somebody's yes to a commit. Who it is, is the author of the commit that
-// brought it.
+// Approval is a person's yes to a commit, or to a change of the output that exceeds the
+// limits of the environment. Who it is, is the author of the commit that brought it.
 type Approval struct {
 	Object
-	Commit, Reason string
+	Commit   string // "" if it is of removals
+	Removals string // the change, as the pull request of the output names it; "" if it is of a commit
+	Reason   string
 }
 
 // Release ends the hold of an environment whose record was taken back by a commit of its
@@ -225,7 +233,7 @@ func (r *reader) own(n *yaml.Node, h header, d *decoder) {
 		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.scope(n, s.Scope), string(s.Commit)})
 	case "Approval":
 		o, s, _ := read[approvalSpec](r, n, h.kind, d)
-		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), s.Reason})
+		p.Approvals = append(p.Approvals, r.approval(o, s, d, n))
 	case "Release":
 		o, s, _ := read[releaseSpec](r, n, h.kind, d)
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
@@ -279,6 +287,7 @@ func (d *decoder) scope(n *yaml.Node, text string) string {
 
 func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
 	p := &Promotion{Object: o, External: s.External}
+	p.Limits = s.Limits.limits(DefaultLimits(), o.Pos, d)
 	for _, e := range s.Environments {
 		stage := Stage{Name: e.Name.Text, Pos: r.at(e.Name.Line), Record: e.Record, Merge: e.Merge, Queue: queueOf(&e.Queue, d)}
 		for _, name := range e.After {
@@ -286,6 +295,7 @@ func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
 		}
 		d.oneOf(stage.Pos, "record", e.Record, "direct", "pull-request")
 		d.oneOf(stage.Pos, "merge", e.Merge, "manual", "when-green", "direct")
+		stage.Limits = e.Limits.limits(p.Limits, stage.Pos, d)
 		stage.Gates, stage.Proof = d.gates(e.Gates), d.gates(e.Proof)
 		if e.Proof != nil && stage.Proof == nil {
 			stage.Proof = []GateSpec{}

@@ -34,7 +34,7 @@ func (w *work) body() string {
 		}
 	}
 	var top strings.Builder
-	writeWithheld(&top, w.withheld)
+	w.writeWithheld(&top)
 	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
 }
 

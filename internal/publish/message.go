@@ -113,5 +113,7 @@ func commitTime(inputs []source.Commit) time.Time {
 
 // titleOf gives the title of the pull request and the commit.
 func titleOf(environment string, r impact.Report) string {
-	return forge.Title(environment + ": " + r.Summary())
+	return titleWith(environment, r.Summary())
 }
+
+func titleWith(environment, text string) string { return forge.Title(environment + ": " + text) }

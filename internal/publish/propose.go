@@ -11,7 +11,7 @@ import (
 )
 
 func (w *work) result(s State, reason string) Result {
-	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption}
+	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld}
 }
 
 // settle has nothing to propose: what we proposed before is withdrawn.
@@ -148,7 +148,7 @@ const promotedLabel = "promoted"
 // pull opens the pull request, or makes the open one say what it should.
 func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
 	want := forge.Proposal{
-		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: titleOf(w.p.Environment, w.report), Body: w.body(),
+		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.title(), Body: w.body(),
 		Labels: w.labels(),
 	}
 	if last == nil || last.State != forge.Open {

@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/impact"
+	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/tree"
@@ -50,6 +51,11 @@ type Proposal struct {
 	// Recheck returns the caller's reasons as they are now. It is called before each
 	// merge; nil for no look.
 	Recheck func(ctx context.Context) ([]Withholding, error)
+	// Limits are those of the environment; nil for the default ones.
+	Limits *model.Limits
+	// Acknowledged reports whether a person has acknowledged a change that exceeds the
+	// limits, by the name that [Withholding.Acknowledge] has; nil for never.
+	Acknowledged func(change string) (bool, error)
 }
 
 // Options are the same for all proposals to one repository.
@@ -160,6 +166,7 @@ type work struct {
 	next   composed
 	report impact.Report
 
+	excess   excess
 	withheld []Withholding
 }
 
@@ -196,6 +203,9 @@ func (w *work) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	if err := w.checkLimits(); err != nil {
+		return Result{}, err
+	}
 	w.withheld = w.withholdings()
 	commit := w.commit()
 	if err := w.whole.Err(); err != nil {
@@ -302,7 +312,7 @@ func (w *work) commit() git.Commit {
 	next := replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree)
 	c := git.Commit{
 		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
-		Message: message(w.p, titleOf(w.p.Environment, w.report), digestOf(w.p.Environment, next.ID().String())),
+		Message: message(w.p, w.title(), digestOf(w.p.Environment, next.ID().String())),
 	}
 	if w.target != "" {
 		c.Parents = []string{w.target}

@@ -17,6 +17,9 @@ type Withholding struct {
 	Cause  Cause
 	Reason string // one sentence, for the status, the page and the top of the pull request
 	Label  string // that the pull request has while this holds; "" for none
+	// Acknowledge names the change for fairlead approve --removals, after which this
+	// does not withhold it; "" if it is not for that command to end.
+	Acknowledge string
 }
 
 // Cause is why a proposal is withheld.
@@ -34,7 +37,7 @@ const (
 // withholdings returns all reasons why only a person may merge what is proposed: the
 // caller's, and those that the change itself shows.
 func (w *work) withholdings() []Withholding {
-	return slices.Clone(w.p.Withheld)
+	return append(slices.Clone(w.p.Withheld), w.excess.causes...)
 }
 
 // labels returns the labels of the pull request, sorted.
@@ -52,16 +55,33 @@ func (w *work) labels() []string {
 	return slices.Compact(labels)
 }
 
-// writeWithheld writes why the pull request waits for a person, above everything else.
-func writeWithheld(b *strings.Builder, withheld []Withholding) {
-	if len(withheld) == 0 {
+// writeWithheld writes why the pull request waits for a person, above everything else. Its
+// first line is what is removed.
+func (w *work) writeWithheld(b *strings.Builder) {
+	if w.excess.says != "" {
+		fmt.Fprintf(b, "**%s**\n\n", forge.Escape(w.excess.says))
+	}
+	if len(w.withheld) == 0 {
 		return
 	}
 	b.WriteString("> [!IMPORTANT]\n> Fairlead does not merge this pull request:\n")
-	for _, h := range withheld {
+	for _, h := range w.withheld {
 		fmt.Fprintf(b, "> - %s\n", forge.Escape(h.Reason))
 	}
+	if w.isForAcknowledgement() {
+		fmt.Fprintf(b, ">\n> To acknowledge exactly this change, merge this pull request, or run\n> `%s`\n", w.acknowledgeCommand())
+	}
 	b.WriteString("\n")
+}
+
+// isForAcknowledgement reports whether a reason is one that a person can acknowledge.
+func (w *work) isForAcknowledgement() bool {
+	return slices.ContainsFunc(w.withheld, func(h Withholding) bool { return h.Acknowledge != "" })
+}
+
+// acknowledgeCommand returns the command that acknowledges the change.
+func (w *work) acknowledgeCommand() string {
+	return fmt.Sprintf("fairlead approve %s %s --removals", quote(w.p.Environment), w.excess.change)
 }
 
 // cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
@@ -86,5 +106,8 @@ func (w *work) withhold(r Result) Result {
 		reasons = append(reasons, h.Reason)
 	}
 	r.Withheld, r.Reason = w.withheld, strings.Join(reasons, "; ")
+	if w.isForAcknowledgement() {
+		r.Reason += "; merge the pull request, or run " + w.acknowledgeCommand()
+	}
 	return r
 }

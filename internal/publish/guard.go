@@ -1,0 +1,104 @@
+package publish
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/impact"
+	"github.com/fairlead-io/fairlead/internal/model"
+)
+
+// removalsLabel marks a pull request that removes more than its environment's limits allow.
+const removalsLabel = "removals"
+
+// excess is what of a proposal exceeds the limits of its environment. The zero excess is
+// of one that does not.
+type excess struct {
+	// says is what is removed, for the title; "" if the limits of removals hold.
+	says   string
+	causes []Withholding
+	// change names the change: from what the output branch holds now to what is proposed.
+	change string
+}
+
+// checkLimits finds out what of the proposal exceeds the limits, and whether a person has
+// acknowledged exactly that.
+func (w *work) checkLimits() error {
+	limits := model.DefaultLimits()
+	if w.p.Limits != nil {
+		limits = *w.p.Limits
+	}
+	w.excess = w.exceeded(limits)
+	if len(w.excess.causes) == 0 {
+		return nil
+	}
+	var err error
+	if w.excess.change, err = w.changeID(); err != nil {
+		return err
+	}
+	for i := range w.excess.causes {
+		w.excess.causes[i].Acknowledge = w.excess.change
+	}
+	if w.p.Acknowledged == nil {
+		return nil
+	}
+	acknowledged, err := w.p.Acknowledged(w.excess.change)
+	if acknowledged && err == nil {
+		w.excess.causes = nil
+	}
+	return err
+}
+
+// exceeded returns what of the proposal exceeds the limits.
+func (w *work) exceeded(limits model.Limits) excess {
+	var e excess
+	opt := impact.Options{Workload: w.p.Workload}
+	removals := impact.RemovalsOf(w.next.before, visible(w.p.Rendered), w.report, opt)
+	if reasons := removals.Reasons(limits.Removals, limits.Few, limits.Last); len(reasons) > 0 {
+		e.says = "REMOVE " + removals.String()
+		reason := fmt.Sprintf("it removes %s (%s)", removals, strings.Join(reasons, "; "))
+		e.causes = append(e.causes, Withholding{Cause: CauseRemovals, Reason: reason, Label: removalsLabel})
+	}
+	changed := w.report.Assignments.Changed + w.report.Assignments.Removed
+	if limits.Changes == 100 || changed == 0 || w.next.before.IsEmpty() {
+		return e
+	}
+	before := impact.CountAssignments(visible(w.p.Rendered)) + w.report.Assignments.Removed - w.report.Assignments.Added
+	share := impact.Share{Removed: changed, Before: before}
+	if share.Exceeds(limits.Changes) {
+		reason := fmt.Sprintf("it changes %d of %d assignments, and the limit is %d%%", share.Removed, share.Before, limits.Changes)
+		e.causes = append(e.causes, Withholding{Cause: CauseChanges, Reason: reason})
+	}
+	return e
+}
+
+// maxBrought bounds how far back the output branch is looked at for who brought a record.
+const maxBrought = 500
+
+// changeID names the change from what the environment's folder holds now to what is
+// proposed. It is another one if either is another, and also once the folder has changed
+// and is as it was: what was acknowledged once is not acknowledged for good.
+func (w *work) changeID() (string, error) {
+	since := ""
+	if w.target != "" {
+		brought, err := w.repo.Brought(w.target, strings.TrimPrefix(CleanFolder(w.p.Folder)+"/"+RecordFile, "/"), maxBrought)
+		if err != nil {
+			return "", err
+		}
+		since = brought.ID
+	}
+	id := digest("change", w.p.Environment, CleanFolder(w.p.Folder), since, w.next.before.ID().String(), bare(w.p.Rendered).ID().String())
+	return strings.TrimPrefix(id, "sha256:")[:changeIDLength], nil
+}
+
+// changeIDLength is how much of a digest names a change, in hexadecimal digits.
+const changeIDLength = 40
+
+// title returns the title of the pull request and the commit. It does not depend on
+// whether the change was acknowledged: the commit, and the reviews of it, stay.
+func (w *work) title() string {
+	if w.excess.says != "" {
+		return titleWith(w.p.Environment, w.excess.says)
+	}
+	return titleOf(w.p.Environment, w.report)
+}
