@@ -101,11 +101,20 @@ type Orders struct {
 	Merge map[string]string
 	// Withheld has by environment the reasons why only a person may merge its output.
 	Withheld map[string][]publish.Withholding
+	progress *model.Progress // of the base
 	// Waits says by environment why its output is not proposed: what nobody has promoted
 	// to it was proven nowhere.
 	Waits map[string]string
 	// Next is when Withheld changes though nothing moves; zero for never.
 	Next time.Time
+}
+
+// Limits returns those of an environment's output.
+func (o Orders) Limits(environment string) model.Limits {
+	if o.progress == nil {
+		return model.DefaultLimits()
+	}
+	return o.progress.LimitsOf(environment)
 }
 
 // written gives the base, the order of promotion in it, and all that is wrong with what
@@ -127,7 +136,7 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 	if err != nil {
 		return Orders{}, err
 	}
-	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}}
+	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}, progress: base.Progress}
 	maps.Copy(o.Merge, m.Settings.Merge)
 	m.withholdAll(ctx, src, base, &o)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
@@ -418,6 +427,9 @@ func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 	r := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,
 		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,
+	}
+	if s.env != nil {
+		r.Withheld = s.env.Withheld
 	}
 	if s.stage.Commit != "" {
 		r.Behind = h.Behind(s.stage.Commit)

@@ -284,6 +284,10 @@ func (m *Mover) findOutput(s *standing) error {
 	if p := report.Pull; p != nil && report.State == status.Proposed {
 		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
+	if why := report.Exceeds(); why != "" && baseOf(report) == s.stage.Commit {
+		s.facts.Withheld = why
+		return nil // whatever the record says: what the commit makes now is not there
+	}
 	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
 	holds, err := m.outputHolds(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {

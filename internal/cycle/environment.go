@@ -256,6 +256,7 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 	for _, p := range problems {
 		fmt.Fprintln(h, p.String())
 	}
+	fmt.Fprintln(h, l.orders.Limits(r.Environment))
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
 	}
@@ -295,6 +296,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	if err != nil && l.Settings.Write {
 		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
 	}
+	limits := l.orders.Limits(e.name)
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
 		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f), Records: &l.records,
@@ -302,16 +304,15 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
+		Limits: &limits, Acknowledged: l.acknowledged(ctx, r),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))
 	}
 	e.again = result.Again
 	report.State, report.Reason = status.State(result.State), result.Reason
+	report.Withheld = withheldOf(result.Withheld)
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
-	for _, w := range result.Withheld {
-		report.Withheld = append(report.Withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason})
-	}
 	if !result.Report.Empty() {
 		report.Change = result.Report.Summary()
 	}

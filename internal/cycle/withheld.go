@@ -89,7 +89,7 @@ func earlier(a, b time.Time) time.Time {
 // outcomeOf returns what the status of a commit says of a report besides its text.
 func outcomeOf(r *status.Environment) forge.Outcome {
 	switch {
-	case r.State == status.Problems:
+	case r.State == status.Problems || r.Exceeds() != "":
 		return forge.Failure
 	case len(r.Withheld) > 0:
 		return forge.Pending

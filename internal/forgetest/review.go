@@ -26,6 +26,9 @@ func RunMerger(t *testing.T, open func(t *testing.T) Subject) {
 		{"auto-merge when nothing is missing", mergesAtOnce},
 		{"auto-merge of what has moved", mergesLaterOnlyTheCommit},
 		{"auto-merge is not there", mergesNeverLater},
+		{"auto-merge that is cancelled", cancelsAutoMerge},
+		{"cancelling what is not set", cancelsNothing},
+		{"cancelling what is not ours", cancelsOnlyOurs},
 	})
 }
 
@@ -205,6 +208,54 @@ func mergesNeverLater(r *run) {
 	pull, commit := r.open("out/dev")
 	r.quietly("merging", func() { r.is(r.merger().AutoMerge(r.ctx(), pull.Number, commit), forge.ErrUnsupported) })
 	r.equal("state", r.state(), forge.Open)
+}
+
+// cancelsAutoMerge: what was to be merged later is not merged, neither as it was nor with
+// what is pushed afterwards, and may be again.
+func cancelsAutoMerge(r *run) {
+	if r.NoAutoMerge {
+		r.Skip("nothing is merged later here")
+	}
+	r.needs()
+	pull, commit := r.open("out/dev")
+	r.say(commit, forge.Pending)
+	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
+	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
+	r.say(commit, forge.Success)
+	r.equal("state", r.state(), forge.Open)
+	commit = r.Branch("out/dev")
+	r.Sync()
+	r.say(commit, forge.Pending)
+	r.say(commit, forge.Success)
+	r.equal("state after a push", r.state(), forge.Open)
+	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.becomes(forge.Merged)
+}
+
+// cancelsNothing: to cancel what is not set, or is over, is no error and does nothing.
+func cancelsNothing(r *run) {
+	pull, commit := r.open("out/dev")
+	r.Sync()
+	cancel := func() {
+		r.Helper()
+		r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
+	}
+	cancel()
+	r.equal("state", r.state(), forge.Open)
+	r.check(r.merger().Merge(r.ctx(), pull.Number, commit))
+	r.Sync()
+	cancel()
+	r.equal("state", r.state(), forge.Merged)
+}
+
+func cancelsOnlyOurs(r *run) {
+	if r.NoAutoMerge {
+		r.Skip("nothing is merged later here")
+	}
+	r.Branch("mine")
+	r.Sync()
+	r.quietly("cancelling", func() { r.is(r.merger().CancelAutoMerge(r.ctx(), 4711), forge.ErrNotFound) })
 }
 
 func (r *run) changes(base string) []forge.Change {

@@ -78,6 +78,8 @@ type Facts struct {
 	// Deployed is since when the clusters run it; zero if they do not, or that is not
 	// known.
 	Deployed time.Time
+	// Withheld says why only a person may merge the output; "" if nothing does.
+	Withheld string
 	// Pull is the pull request that people look at: of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report

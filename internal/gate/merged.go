@@ -23,6 +23,10 @@ func (g merged) Check(f Facts) Verdict {
 	switch {
 	case !f.Merged.IsZero() && f.Output != "":
 		return g.pass("the output is merged, as %s", short(f.Output))
+	case f.Withheld != "" && f.Pull != nil:
+		return g.wait("pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
+	case f.Withheld != "":
+		return g.wait("the output waits for a person: %s", f.Withheld)
 	case f.Pull == nil:
 		return g.wait("the output is not on its branch yet")
 	case len(f.Pull.Missing) > 0:
@@ -37,6 +41,9 @@ func (g merged) Forecast(f Facts, from time.Time) Forecast {
 	waits := "the output to be merged"
 	if f.Pull != nil {
 		waits = fmt.Sprintf("pull request %d to be merged", f.Pull.Number)
+	}
+	if f.Withheld != "" {
+		waits = fmt.Sprintf("a person to merge or acknowledge it: %s", f.Withheld)
 	}
 	return expect(g.Check(f), from, waits)
 }

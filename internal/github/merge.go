@@ -91,7 +91,15 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if err != nil || p.AutoMerge == nil {
 		return err
 	}
-	return g.disableAutoMerge(ctx, p)
+	err = g.disableAutoMerge(ctx, p)
+	var r *forge.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	if p, _, _, again := g.find(ctx, number); again == nil && p.AutoMerge == nil { // it was over meanwhile
+		return nil
+	}
+	return err
 }
 
 // AutoMerge has GitHub merge one of our pull requests once nothing that the branch

@@ -17,7 +17,8 @@ const graphqlPath = "/graphql"
 // README.md.
 var documents = map[string]func(*Server, string, object) reply{
 	"query { viewer { login } }": (*Server).showViewer,
-	"mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }": (*Server).enableAutoMerge,
+	"mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }":   (*Server).enableAutoMerge,
+	"mutation($input: DisablePullRequestAutoMergeInput!) { disablePullRequestAutoMerge(input: $input) { pullRequest { number } } }": (*Server).disableAutoMerge,
 }
 
 // answerGraphQL answers a request; one that is not known fails the test.
@@ -86,6 +87,25 @@ func (s *Server) enableAutoMerge(login string, variables object) reply {
 		return refuse("UNPROCESSABLE", path, "Pull request Pull request is in "+state+" status")
 	}
 	i.pull.auto, i.pull.autoBy = method, login
+	return reply{status: http.StatusOK, value: object{"data": object{path: object{"pullRequest": object{"number": i.number}}}}}
+}
+
+// disableAutoMerge has a pull request not be merged later.
+func (s *Server) disableAutoMerge(_ string, variables object) reply {
+	const path = "disablePullRequestAutoMerge"
+	input, _ := variables["input"].(object)
+	id, _ := input["pullRequestId"].(string)
+	if len(input) != 1 {
+		s.t.Errorf("GraphQL: the input is %v", input)
+	}
+	_, i := s.node(id)
+	switch {
+	case i == nil:
+		return refuse("NOT_FOUND", path, "Could not resolve to a node with the global id of '"+id+"'.")
+	case i.pull.auto == "" || !i.open:
+		return refuse("UNPROCESSABLE", path, "Can't disable auto-merge for this pull request")
+	}
+	i.pull.auto, i.pull.autoBy = "", ""
 	return reply{status: http.StatusOK, value: object{"data": object{path: object{"pullRequest": object{"number": i.number}}}}}
 }
 

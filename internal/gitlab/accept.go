@@ -76,13 +76,23 @@ func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error 
 
 // CancelAutoMerge has GitLab not merge one of our merge requests any more on its own.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
+	const op = "cancel the auto-merge of a merge request"
 	m, _, _, err := g.find(ctx, number)
 	if err != nil || !m.AutoMerge {
 		return err
 	}
-	_, _, err = ask[struct{}](ctx, g, "cancel the auto-merge of a merge request", http.MethodPost,
-		mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
-	return err
+	// GitLab answers 201 to a refusal as well, and says so in the body only.
+	done, _, err := ask[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
+	if err != nil || done.Status == "success" {
+		return err
+	}
+	if m, _, _, err = g.find(ctx, number); err != nil || !m.AutoMerge { // it was over meanwhile
+		return err
+	}
+	return &forge.Refusal{
+		What: op + " of " + g.project, Said: oneLine(done.Message),
+		Advice: "let the token's user merge into the branch, or cancel it on the merge request",
+	}
 }
 
 // isDone reports whether a merge request can be merged and no pipeline of it runs:

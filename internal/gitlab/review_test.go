@@ -123,3 +123,21 @@ func TestGitLabChecksChanges(t *testing.T) {
 	_, err = answering(t, func(*http.Request) string { return renamed }).Changes(t.Context(), "main")
 	wantError(t, err, "the project is now called acme/new")
 }
+
+// TestGitLabRefusesToCancel: GitLab answers 201 to a refusal as well.
+func TestGitLabRefusesToCancel(t *testing.T) {
+	s, g, pull := opened(t)
+	check(t, g.SetStatus(t.Context(), pull.Commit, forge.Status{Context: "ci", Outcome: forge.Pending}))
+	check(t, g.AutoMerge(t.Context(), pull.Number, pull.Commit))
+	refusal := gitlabfake.Fault{
+		Times: 1, Method: "POST", Path: "/projects/*/merge_requests/*/cancel_merge_when_pipeline_succeeds", Status: 201,
+		Body: `{"status":"error","message":"Can't cancel the automatic merge","http_status":406}`,
+	}
+	s.Inject(refusal)
+	wantError(t, g.CancelAutoMerge(t.Context(), pull.Number), "Can't cancel the automatic merge")
+	check(t, g.CancelAutoMerge(t.Context(), pull.Number))
+	check(t, g.SetStatus(t.Context(), pull.Commit, forge.Status{Context: "ci", Outcome: forge.Success}))
+	all, err := g.Pulls(t.Context(), "out/dev", "main")
+	check(t, err)
+	equal(t, "state", all[0].State, forge.Open)
+}

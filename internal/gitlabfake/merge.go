@@ -68,6 +68,16 @@ func (s *Server) accept(c call) reply {
 	return reply{status: http.StatusOK, value: show(c.project, c.item)}
 }
 
+// cancelAutoMerge has a merge request not be merged later. GitLab answers 201 to what it
+// refuses too.
+func (s *Server) cancelAutoMerge(c call) reply {
+	if !c.item.merge.auto || c.item.state != "opened" {
+		return reply{status: http.StatusCreated, value: object{"status": "error", "message": "Can't cancel the automatic merge", "http_status": http.StatusNotAcceptable}}
+	}
+	c.item.merge.auto = false
+	return reply{status: http.StatusCreated, value: object{"status": "success"}}
+}
+
 // merge merges a merge request.
 func (s *Server) merge(p *project, i *item, how Merging) {
 	m := i.merge

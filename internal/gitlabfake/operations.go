@@ -53,6 +53,7 @@ var operations = []operation{
 	{"GET", "merge_requests/*", nil, (*Server).read},
 	{"PUT", "merge_requests/*", writing.and(params{"target_branch": ""}), (*Server).edit},
 	{"PUT", "merge_requests/*/merge", accepting, (*Server).accept},
+	{"POST", "merge_requests/*/cancel_merge_when_pipeline_succeeds", nil, (*Server).cancelAutoMerge},
 	{"GET", "merge_requests/*/notes", listNotes, (*Server).listNotes},
 	{"POST", "merge_requests/*/notes", params{"body!": ""}, (*Server).addNote},
 	{"PUT", "merge_requests/*/notes/*", params{"body!": ""}, (*Server).editNote},

@@ -25,8 +25,8 @@ type Removals struct {
 	Emptied []string
 
 	gone     []string            // cluster types whose whole folder goes, sorted
-	within   map[string][]string // names of the workloads that these take along
-	lost     map[string]bool     // workloads that lose assignments on other cluster types
+	within   map[string][]string // the targets that these take along
+	lost     map[string]bool     // targets that go from other cluster types
 	lostFrom []string            // those cluster types, sorted
 }
 
@@ -112,11 +112,11 @@ func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
 		case after.IsEmpty():
 			r.ClusterTypes.Before++
 		}
-		names := opt.workloadsLost(before, after)
-		for _, workload := range names {
-			workloads[workload] = true
+		lost := targetsLost(before, after)
+		for _, target := range lost {
+			workloads[opt.workload(target)] = true
 		}
-		r.note(cmp.Or(was.Name, is.Name), names, after)
+		r.note(cmp.Or(was.Name, is.Name), lost, after)
 	}
 	return workloads
 }
@@ -135,23 +135,21 @@ func (r *Removals) note(clusterType string, lost []string, after tree.Tree) {
 		r.gone, r.within[clusterType] = append(r.gone, clusterType), lost
 	case len(lost) > 0:
 		r.lostFrom = append(r.lostFrom, clusterType)
-		for _, workload := range lost {
-			r.lost[workload] = true
+		for _, target := range lost {
+			r.lost[target] = true
 		}
 	}
 }
 
-// workloadsLost returns the names of the workloads whose targets are in a cluster type's
-// folder before and not after, sorted.
-func (o Options) workloadsLost(before, after tree.Tree) []string {
-	var names []string
+// targetsLost returns the targets that are in a cluster type's folder before and not after.
+func targetsLost(before, after tree.Tree) []string {
+	var lost []string
 	for was, is := range tree.Pairs(before, after) {
 		if was.IsDir() && !was.Tree().IsEmpty() && is.Tree().IsEmpty() {
-			names = append(names, o.workload(was.Name))
+			lost = append(lost, was.Name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return lost
 }
 
 // CountAssignments returns the number of assignments in an output.
@@ -183,12 +181,12 @@ func (r Removals) String() string {
 		}
 		slices.Sort(along)
 		if along = slices.Compact(along); len(along) > 0 {
-			part += " with " + listed("workload", along)
+			part += " with " + listed("deployment target", along)
 		}
 		parts = append(parts, part)
 	}
 	if len(r.lost) > 0 {
-		parts = append(parts, fmt.Sprintf("%s from %s", listed("workload", slices.Sorted(maps.Keys(r.lost))), listed("cluster type", r.lostFrom)))
+		parts = append(parts, fmt.Sprintf("%s from %s", listed("deployment target", slices.Sorted(maps.Keys(r.lost))), listed("cluster type", r.lostFrom)))
 	}
 	if n := r.Namespaces.Removed - r.Assignments.Removed; n > 0 {
 		parts = append(parts, fmt.Sprintf("the namespaces of %d of %d assignments", n, r.Namespaces.Before))

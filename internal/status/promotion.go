@@ -35,6 +35,8 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
+	// Withheld says why only a person may merge the output of the commit.
+	Withheld []Withheld `json:"withheld,omitempty"`
 	// Proof is the verdict on the commit that it has, Next what it should do.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`
@@ -73,6 +75,7 @@ func (c Chain) clone() Chain {
 	stages := make([]Stage, len(c.Stages))
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
+		s.Withheld = slices.Clone(s.Withheld)
 		s.Proof = cloneVerdict(s.Proof)
 		s.Next.Drops = slices.Clone(s.Next.Drops)
 		s.Next.Verdict = cloneVerdict(s.Next.Verdict)

@@ -53,7 +53,7 @@ type Environment struct {
 	Output   Output       `json:"output"`
 	// Pull is the open pull request, or the one that was closed; nil without one.
 	Pull *Pull `json:"pull,omitempty"`
-	// Withheld says why only a person may merge the pull request.
+	// Withheld says why only a person may merge what is proposed; nil if nothing does.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
 	Change       string `json:"change,omitempty"`
@@ -101,12 +101,6 @@ type Pull struct {
 	URL string `json:"url,omitempty"`
 	// Head is the commit that it proposes.
 	Head string `json:"head"`
-}
-
-// Withheld is a reason why only a person may merge a pull request.
-type Withheld struct {
-	Cause  string `json:"cause"` // hold, freeze, removals, changes or place
-	Reason string `json:"reason"`
 }
 
 // Remote is how one remote repository answers.

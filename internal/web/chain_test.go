@@ -51,7 +51,7 @@ func chain() status.Chain {
 				Next: promote.Decision{Environment: "stage", State: promote.Moves, From: c1, To: c3, Drops: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
 					says(gate.Pass, "after", "c3d3e3f was proven in test", proven), says(gate.Pass, "queue", "the newest counts"))}},
 			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),
-				Hold: "incident <7>", Next: promote.Decision{Environment: "east", State: promote.Held, From: c1, To: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
+				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, From: c1, To: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
 					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.Until)}},
 			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken,
 				Next: promote.Decision{Environment: "west", State: promote.Waiting, From: c2, To: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},

@@ -46,8 +46,8 @@ func fleet() *status.Store {
 	set(status.Environment{Name: "dev", State: status.InSync, Reason: "the branch holds what it should", Inputs: inputs, Output: output("dev"),
 		Assignments: 12, ClusterTypes: 3, Took: 340 * time.Millisecond}, 49*time.Hour, 8*time.Second)
 	set(status.Environment{Name: "stage", State: status.Proposed, Reason: "pull request #12 waits for a merge", Inputs: inputs, Output: proposed,
-		Withheld: []status.Withheld{{Cause: "hold", Reason: "held: the load test"}},
 		Pull:     &status.Pull{Number: 12, Title: "stage: 2 cluster types, 1 workload; image only", URL: "https://git.example.com/org/gitops/pull/12", Head: proposed.Commit},
+		Withheld: []status.Withheld{{Cause: "removals", Reason: "it removes web from <edge> (the last assignment of workload web)", Acknowledge: proposed.Commit}},
 		Change:   "2 cluster types, 1 workload; image only", Assignments: 12, ClusterTypes: 3, Took: 1200 * time.Millisecond}, 3*time.Hour, 8*time.Second)
 	broken := status.Environment{Name: "prod", State: status.Problems, Reason: "the control plane has problems; the branch keeps its last good content",
 		Inputs: inputs[:1], Output: output("prod"), Took: 75 * time.Second}

@@ -1,0 +1,25 @@
+package status
+
+import "slices"
+
+// Withheld is a reason why only a person may merge an environment's output.
+type Withheld struct {
+	// Cause is one word: "hold", "freeze", "removals", "changes" or "place".
+	Cause  string `json:"cause"`
+	Reason string `json:"reason"`
+	// Acknowledge names the change for fairlead approve --removals; "" if that does not
+	// end it.
+	Acknowledge string `json:"acknowledge,omitempty"`
+}
+
+// exceeding are the causes that say that a proposal exceeds the environment's limits.
+var exceeding = []string{"removals", "changes"}
+
+// Exceeds says by what a proposal exceeds the environment's limits; "" if it does not.
+func (e Environment) Exceeds() string {
+	i := slices.IndexFunc(e.Withheld, func(w Withheld) bool { return slices.Contains(exceeding, w.Cause) })
+	if i < 0 {
+		return ""
+	}
+	return e.Withheld[i].Reason
+}
