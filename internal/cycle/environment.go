@@ -313,9 +313,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 	report.State, report.Reason = status.State(result.State), result.Reason
 	report.Withheld = withheldOf(result.Withheld)
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
-	if !result.Report.Empty() {
-		report.Change = result.Report.Summary()
-	}
+	report.Change = result.Change
 	if result.Pull != nil {
 		report.Pull = &status.Pull{Number: result.Pull.Number, Title: result.Pull.Title, URL: result.Pull.URL, Head: result.Pull.Commit}
 	}

@@ -77,6 +77,8 @@ func TestSetForecast(t *testing.T) {
 			Forecast{At: before(-10 * time.Minute), Waits: "2 approvals, of alice or bob"}},
 		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.Base = []Statement{{Context: "ci/test", Outcome: "failure"}} },
 			Forecast{At: noon, Waits: "another commit, or that somebody mends it: ci/test failed"}},
+		{"withheld", "- merged", noon, func(f *Facts) { f.Merged, f.Withheld = time.Time{}, "it removes web" },
+			Forecast{At: noon, Waits: "a person to merge or acknowledge it: it removes web"}},
 		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.Merged = time.Time{} },
 			Forecast{At: noon, Waits: "pull request 7 to be merged, the clusters to report it as ready, the answer of example.com, workflow smoke.yaml"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
 )
@@ -96,9 +97,15 @@ const changeIDLength = 40
 
 // title returns the title of the pull request and the commit. It does not depend on
 // whether the change was acknowledged: the commit, and the reviews of it, stay.
-func (w *work) title() string {
-	if w.excess.says != "" {
-		return titleWith(w.p.Environment, w.excess.says)
+func (w *work) title() string { return forge.Title(w.p.Environment + ": " + w.summary()) }
+
+// summary returns the change in one line: what is removed, if that exceeds the limits.
+func (w *work) summary() string {
+	switch {
+	case w.report.Empty():
+		return ""
+	case w.excess.says != "":
+		return w.excess.says
 	}
-	return titleOf(w.p.Environment, w.report)
+	return w.report.Summary()
 }

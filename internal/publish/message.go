@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
 
@@ -110,10 +108,3 @@ func commitTime(inputs []source.Commit) time.Time {
 	}
 	return newest
 }
-
-// titleOf gives the title of the pull request and the commit.
-func titleOf(environment string, r impact.Report) string {
-	return titleWith(environment, r.Summary())
-}
-
-func titleWith(environment, text string) string { return forge.Title(environment + ": " + text) }

@@ -11,7 +11,7 @@ import (
 )
 
 func (w *work) result(s State, reason string) Result {
-	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld}
+	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.summary()}
 }
 
 // settle has nothing to propose: what we proposed before is withdrawn.

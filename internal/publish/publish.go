@@ -99,6 +99,8 @@ type Result struct {
 	Held   tree.Tree
 	Pull   *forge.Pull
 	Report impact.Report
+	// Change is the change in one line; "" if nothing changes.
+	Change string
 	// Again says that there is something to do though no reference moves: merging is
 	// not possible yet.
 	Again bool

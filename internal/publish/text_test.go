@@ -74,7 +74,7 @@ func TestTexts(t *testing.T) {
 	golden.Run(t, "testdata/text/*.txtar", func(t *testing.T, c *golden.Case) {
 		w := cases[path.Base(t.Name())]
 		w.report = impact.Of(tree.Tree{}, w.p.Rendered, impact.Options{})
-		title := titleOf(w.p.Environment, w.report)
+		title := w.title()
 		c.Want(t, "message", message(w.p, title, digestOf(w.p.Environment, "1234")))
 		c.Want(t, "body", w.body())
 		if digest, rest := marked(w.body()); digest != contentOf(w.p) || strings.Contains(rest, contentOf(w.p)) {
@@ -183,7 +183,9 @@ func TestBodyFits(t *testing.T) {
 }
 
 func TestTitleFits(t *testing.T) {
-	if title := titleOf(strings.Repeat("é", 400), huge(t).report); len(title) > 255 || strings.ContainsAny(title, "\n\ufffd") {
+	w := huge(t)
+	w.p.Environment = strings.Repeat("é", 400)
+	if title := w.title(); len(title) > 255 || strings.ContainsAny(title, "\n\ufffd") {
 		t.Errorf("the title is %q", title)
 	}
 }

@@ -69,6 +69,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	if s.Hold != "" {
 		fmt.Fprintf(&b, "It is held: %s\n", display.Visible(s.Hold))
 	}
+	writeWithheld(&b, s)
 	if s.Commit != "" {
 		b.WriteString("\nIs it proven?\n")
 		tree(&b, s.Proof, 1, now, to)

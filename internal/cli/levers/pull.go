@@ -12,15 +12,21 @@ import (
 
 func newApprove(a *frame.App) *cobra.Command {
 	s := newStation(a)
+	removals := false
 	c := &cobra.Command{
 		Use:     "approve ENVIRONMENT [COMMIT]",
 		GroupID: frame.GroupPromotion,
-		Short:   "Say yes to a commit in an environment",
+		Short:   "Approve a commit, or removals, for an environment",
 		Long: `Approve writes an object of kind Approval to the branch of an environment, in a commit of
 yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
 that the environment waits for. Git believes what an author says of himself; where that is
-not enough, let people approve pull requests.`,
+not enough, let people approve pull requests.
+
+With --removals it approves a change of the environment's output that exceeds its limits,
+so that it is merged as any other: the one that is named as the pull request of the output
+names it, or else the one that waits now. Any other change still waits.`,
 		Example: `  fairlead approve prod
+  fairlead approve prod --removals --reason "the shop has moved"
   fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
 		Args:              frame.Arguments(1, 2),
 		ValidArgsFunction: s.complete(1),
@@ -28,6 +34,9 @@ not enough, let people approve pull requests.`,
 			d, err := s.ready(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if removals {
+				return s.done(s.acknowledge(c.Context(), d, args[0], args[1:]))
 			}
 			if len(args) == 2 {
 				return s.done(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
@@ -40,6 +49,7 @@ not enough, let people approve pull requests.`,
 		},
 	}
 	c.Flags().SortFlags = false
+	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
 	s.addURL(c)
 	s.addWriting(c, "")
 	return c

@@ -41,8 +41,8 @@ and since when, how that fares, how many commits the base has had since, and wha
 next or why nothing does. It looks itself, with the settings, and changes nothing; or it
 asks a daemon.
 
-An environment's commit is unmerged, rolling-out, failed or proven; or it has problems, so
-that it is not rendered. Long sentences are cut: --output json, and fairlead explain
+An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
+failed or proven; or it has problems, so that it is not rendered. Long sentences are cut: --output json, and fairlead explain
 promotion, have all of them.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
@@ -150,6 +150,9 @@ func chainText(c status.Chain, now time.Time) string {
 		if s.Broken() { // what is wrong with what it has says more than what comes next
 			next += "; " + s.Proof.Reason
 		}
+		if len(s.Withheld) > 0 && !s.Merged {
+			next += "; its pull request waits for a person: " + s.Withheld[0].Reason
+		}
 		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
 	}
 	return b.String() + display.Table(rows)
@@ -169,6 +172,8 @@ func word(s status.Stage) string {
 		return "problems"
 	case s.Proof.Status == gate.Fail:
 		return "failed"
+	case !s.Merged && len(s.Withheld) > 0:
+		return "withheld"
 	case !s.Merged:
 		return "unmerged"
 	case s.Proof.Status == gate.Pass:
