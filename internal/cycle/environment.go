@@ -304,7 +304,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
-		Limits: &limits, Acknowledged: l.acknowledged(ctx, r),
+		Limits:  &limits, Acknowledged: l.acknowledged(ctx, r),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))
