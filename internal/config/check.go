@@ -32,6 +32,7 @@ func (c *checker) settings(s *Settings) {
 	c.environments(s.Environments)
 	c.listen(s.Listen)
 	c.schedule(&s.Schedule)
+	c.overdue(s)
 	c.least("timeout", s.Timeout)
 	c.least("renderTimeout", s.RenderTimeout)
 	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.broken("parallel") {

@@ -48,6 +48,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(problems)
 	}
 	want := &config.Settings{
+		OverdueAfter:  15 * time.Minute,
 		ControlPlane:  config.ControlPlane{Repo: "/etc/cp", Branch: "main"},
 		DataDir:       "/home/gull/.local/state/fairlead/" + giturl.FolderName("/etc/cp"),
 		Listen:        "127.0.0.1:8080",
@@ -76,7 +77,7 @@ environments: [dev]
 write: true
 dataDir: data
 listen: ":80"
-schedule: {interval: 5m, jitter: 0}
+schedule: {interval: 20m, jitter: 0}
 timeout: 30s
 renderTimeout: 40s
 parallel: 64
@@ -97,12 +98,13 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 	}
 	key := config.SecretRef{File: filepath.Join(dir, "key")}
 	want := &config.Settings{
+		OverdueAfter:  time.Hour,
 		ControlPlane:  config.ControlPlane{Repo: "/srv/git/cp", Branch: "trunk"},
 		Environments:  []string{"dev"},
 		Write:         true,
 		DataDir:       filepath.Join(dir, "data"),
 		Listen:        ":80",
-		Schedule:      config.Schedule{Interval: 5 * time.Minute},
+		Schedule:      config.Schedule{Interval: 20 * time.Minute},
 		Timeout:       30 * time.Second,
 		RenderTimeout: 40 * time.Second,
 		Parallel:      64,

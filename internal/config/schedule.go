@@ -88,3 +88,16 @@ func parseCron(expression string) (cron.Schedule, error) {
 	}
 	return cron.ParseStandard(expression)
 }
+
+// leastOverdue is the default of OverdueAfter, unless polls are far apart: a remote that
+// fails is left alone for ten minutes.
+const leastOverdue = 15 * time.Minute
+
+// overdue fills in the default: three polls, and no less than a remote's longest pause.
+func (c *checker) overdue(s *Settings) {
+	if c.given("overdueAfter") {
+		c.least("overdueAfter", s.OverdueAfter)
+		return
+	}
+	s.OverdueAfter = max(leastOverdue, 3*s.Schedule.Interval)
+}

@@ -20,6 +20,9 @@ type Settings struct {
 	// Listen is the host:port of the HTTP server; "" is none.
 	Listen   string   `yaml:"listen" empty:"true"`
 	Schedule Schedule `yaml:"schedule"`
+	// OverdueAfter is after how long it is told that an environment has not finished a
+	// cycle.
+	OverdueAfter time.Duration `yaml:"overdueAfter"`
 	// Timeout bounds one fetch or push.
 	Timeout time.Duration `yaml:"timeout"`
 	// RenderTimeout bounds rendering one environment, once all that it is made of was read.

@@ -184,6 +184,7 @@ func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
 func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 	l.number++
 	started := l.Now()
+	l.Store.BeginCycle(started)
 	err := l.runRound(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -199,7 +200,7 @@ func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 	c.Next = l.next
 	l.Store.SetCycle(c)
 	l.Store.SetRemotes(l.remotes.Report())
-	l.Metrics.CycleDone(c.Took, err == nil)
+	l.Metrics.CycleDone(started.Add(c.Took), c.Took, err == nil)
 	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 	return err
 }

@@ -60,6 +60,7 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 	if e.attempt = (attempt{paused: started.Before(e.next) && !l.isOtherwiseWithheld(e)}); e.attempt.paused {
 		return
 	}
+	l.Metrics.Unfinished(e.name, l.Store.Begin(e.name, started))
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
 	if panics.Is(e.attempt.err) {
 		e.cache = output.Cache{} // it may be half of what it should be
@@ -147,7 +148,7 @@ func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.done = [sha256.Size]byte{}
-	} else if e.again {
+	} else if l.finish(e); e.again {
 		e.failures = min(e.failures+1, maxWaits)
 		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))
 	} else {

@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
@@ -40,4 +41,10 @@ func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name str
 	var list problem.List
 	list.Addf(problem.Pos{}, "Environment/"+name, "report it with the stack in the log of the daemon", "it cannot be rendered: %v", e)
 	return previewed{environment: name, problems: list, listed: list, stops: true}, nil
+}
+
+// finish notes that the work on an environment has ended well.
+func (l *Loop) finish(e *environment) {
+	l.Store.Finish(e.name)
+	l.Metrics.Unfinished(e.name, time.Time{})
 }

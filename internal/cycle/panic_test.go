@@ -79,8 +79,11 @@ func TestPanicOfOneEnvironment(t *testing.T) {
 			e := d.state("dev")
 			w.wantID("the reason", e.Reason)
 			w.wantID("the error", e.Error)
-			since := e.Since
+			since, began := e.Since, w.now
 			d.cycle()
+			if got := d.store.Snapshot().Unfinished; len(got) != 1 || got[0].Environment != "dev" || !got[0].Since.Equal(began) {
+				t.Errorf("unfinished are %v, want dev since %s", got, began)
+			}
 			if again := d.state("dev"); again.Reason != e.Reason || !again.Since.Equal(since) {
 				t.Errorf("the same panic is another one in the next cycle: %q, %q", e.Reason, again.Reason)
 			}
@@ -89,6 +92,9 @@ func TestPanicOfOneEnvironment(t *testing.T) {
 			}
 			d.cycle()
 			d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})
+			if got := d.store.Snapshot().Unfinished; len(got) != 0 {
+				t.Errorf("at last, unfinished are %v", got)
+			}
 		})
 	}
 }

@@ -27,6 +27,9 @@ type Metrics struct {
 	cycleDuration prometheus.Histogram
 	waiting       prometheus.Gauge
 
+	cycleEnded prometheus.Gauge
+	unfinished *prometheus.GaugeVec
+
 	environmentState    *prometheus.GaugeVec
 	environmentDuration *prometheus.HistogramVec
 	problems            *prometheus.GaugeVec
@@ -54,6 +57,11 @@ func New(version string) *Metrics {
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_environments_waiting", Help: "Environments that wait for their turn in this cycle."}),
 
+		cycleEnded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_cycle_ended_timestamp_seconds", Help: "When the last cycle ended, in Unix time."}),
+		unfinished: gauges("environment_unfinished_since_timestamp_seconds",
+			"When the work on an environment began that has not ended well since, in Unix time; 0 if it has.", "environment"),
+
 		environmentState:    gauges("environment_state", "1 for the state that an environment is in, 0 for all others.", "environment", "state"),
 		environmentDuration: histograms("environment_duration_seconds", "How long one pass over an environment takes.", "environment"),
 		problems:            gauges("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
@@ -74,7 +82,7 @@ func New(version string) *Metrics {
 	info.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
-		m.cycles, m.cycleDuration, m.waiting,
+		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
 		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
 	)
@@ -115,11 +123,24 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.pages.ServeHTTP(w, r)
 }
 
-// CycleDone counts a cycle that ended.
-func (m *Metrics) CycleDone(took time.Duration, ok bool) {
+// Unfinished says since when the work on an environment has not ended well; zero if it has.
+func (m *Metrics) Unfinished(env string, since time.Time) {
 	if m == nil {
 		return
 	}
+	seconds := 0.0
+	if !since.IsZero() {
+		seconds = float64(since.UnixMilli()) / 1000
+	}
+	m.unfinished.WithLabelValues(label(env)).Set(seconds)
+}
+
+// CycleDone counts a cycle that ended at a time.
+func (m *Metrics) CycleDone(at time.Time, took time.Duration, ok bool) {
+	if m == nil {
+		return
+	}
+	m.cycleEnded.Set(float64(at.UnixMilli()) / 1000)
 	m.cycles.WithLabelValues(outcome(ok)).Inc()
 	m.cycleDuration.Observe(took.Seconds())
 }
@@ -199,7 +220,7 @@ func (m *Metrics) Forget(env string) {
 		return
 	}
 	gone := prometheus.Labels{"environment": label(env)}
-	for _, vec := range []*prometheus.GaugeVec{m.environmentState, m.problems, m.assignments} {
+	for _, vec := range []*prometheus.GaugeVec{m.environmentState, m.unfinished, m.problems, m.assignments} {
 		vec.DeletePartialMatch(gone)
 	}
 	m.environmentDuration.DeletePartialMatch(gone)

@@ -20,8 +20,11 @@ func busy() *Metrics {
 }
 
 func use(m *Metrics) {
-	m.CycleDone(time.Second, true)
-	m.CycleDone(time.Second, false)
+	m.CycleDone(time.Unix(60, 0), time.Second, true)
+	m.CycleDone(time.Unix(1500, 0), time.Second, false)
+	m.Unfinished("dev", time.Unix(1200, 5e8))
+	m.Unfinished("prod", time.Unix(1200, 0))
+	m.Unfinished("prod", time.Time{})
 	m.Queue(2)
 	m.EnvironmentDone("dev", "failed", time.Second)
 	m.EnvironmentDone("dev", "in-sync", time.Second)
@@ -46,8 +49,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 17 {
-		t.Errorf("%d metrics of ours, want 17", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 19 {
+		t.Errorf("%d metrics of ours, want 19", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -63,6 +66,7 @@ func TestFigures(t *testing.T) {
 	const want = `fairlead_assignments{environment="dev"} 12
 fairlead_build_info{version="1.2.3"} 1
 fairlead_cycle_duration_seconds_count 2
+fairlead_cycle_ended_timestamp_seconds 1500
 fairlead_cycles_total{outcome="failed"} 1
 fairlead_cycles_total{outcome="ok"} 1
 fairlead_environment_duration_seconds_count{environment="dev"} 2
@@ -75,6 +79,8 @@ fairlead_environment_state{environment="dev",state="in-sync"} 1
 fairlead_environment_state{environment="dev",state="problems"} 0
 fairlead_environment_state{environment="dev",state="proposed"} 0
 fairlead_environment_state{environment="dev",state="waiting"} 0
+fairlead_environment_unfinished_since_timestamp_seconds{environment="dev"} 1200.5
+fairlead_environment_unfinished_since_timestamp_seconds{environment="prod"} 0
 fairlead_environments_waiting 2
 fairlead_forge_call_duration_seconds_count{forge="api.github.com",operation="list-pulls"} 1
 fairlead_forge_calls_total{forge="api.github.com",operation="list-pulls",outcome="ok"} 1

@@ -2,9 +2,11 @@ package status
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Store keeps the latest reports. The zero Store is ready, and any number of
@@ -16,6 +18,8 @@ type Store struct {
 	cycle        Cycle
 	chain        Chain
 	controlPlane string
+	began        time.Time            // the cycle that runs; zero if none does
+	unfinished   map[string]time.Time // environments, by when their work began that has not ended well since
 }
 
 // Set replaces the report of an environment. Its Since is that of the last report
@@ -43,6 +47,7 @@ func (s *Store) Forget(keep []string) {
 			delete(s.environments, name)
 		}
 	}
+	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
 }
 
 // SetRemotes replaces the reports of all remotes.
@@ -57,7 +62,7 @@ func (s *Store) SetRemotes(remotes []Remote) {
 func (s *Store) SetCycle(c Cycle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cycle = c
+	s.cycle, s.began = c, time.Time{}
 }
 
 // SetControlPlane records why the control plane cannot be read; "" says that it
@@ -78,6 +83,11 @@ func (s *Store) Snapshot() Snapshot {
 		Cycle:             s.cycle,
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
+		Began:             s.began,
+		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.unfinished)) {
+		now.Unfinished = append(now.Unfinished, Unfinished{name, s.unfinished[name]})
 	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())
@@ -98,6 +108,10 @@ type Snapshot struct {
 	Chain Chain `json:"chain"`
 	// ControlPlaneError says why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
+	// Began is when the cycle began that runs; zero if none does.
+	Began time.Time `json:"-"`
+	// Unfinished are the environments whose work has not ended well, sorted by name.
+	Unfinished []Unfinished `json:"-"`
 }
 
 // Environment gives the report of one environment.

@@ -22,6 +22,8 @@ type overview struct {
 	Version string   `json:"version"`
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons"` // why it is not ready
+	// Overdue are the environments that have not finished a cycle for too long.
+	Overdue []status.Unfinished `json:"overdue"`
 	status.Snapshot
 }
 
@@ -34,18 +36,36 @@ type failure struct {
 func (s *site) alive(w http.ResponseWriter, r *http.Request) { s.text(w, r, http.StatusOK, "ok\n") }
 
 func (s *site) ready(w http.ResponseWriter, r *http.Request) {
-	ready, reasons := s.Store.Snapshot().Ready()
-	if !ready {
-		s.text(w, r, http.StatusServiceUnavailable, strings.Join(reasons, "\n")+"\n")
-		return
+	now := s.Store.Snapshot()
+	reasons, overdue := s.readiness(now)
+	code, lines := http.StatusOK, []string{"ready"}
+	if len(reasons) > 0 {
+		code, lines = http.StatusServiceUnavailable, reasons
 	}
-	s.text(w, r, http.StatusOK, "ready\n")
+	for _, u := range overdue {
+		lines = append(lines, now.WhyOverdue(u))
+	}
+	s.text(w, r, code, strings.Join(lines, "\n")+"\n")
+}
+
+// readiness returns why the reports cannot be relied on, and the environments that are
+// overdue. One of these does not make all others unready.
+func (s *site) readiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
+	_, reasons = now.Ready()
+	overdue = []status.Unfinished{}
+	if s.OverdueAfter > 0 {
+		var loop string
+		if overdue, loop = now.Overdue(s.Now(), s.OverdueAfter); loop != "" {
+			reasons = append(reasons, loop)
+		}
+	}
+	return reasons, overdue
 }
 
 func (s *site) status(w http.ResponseWriter, r *http.Request) {
 	now := s.Store.Snapshot()
-	ready, reasons := now.Ready()
-	s.json(w, r, http.StatusOK, overview{s.Version, ready, append([]string{}, reasons...), now})
+	reasons, overdue := s.readiness(now)
+	s.json(w, r, http.StatusOK, overview{s.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
 }
 
 func (s *site) chain(w http.ResponseWriter, r *http.Request) {

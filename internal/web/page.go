@@ -81,7 +81,13 @@ type remoteView struct {
 type moment struct{ Text, Exact string }
 
 func (s *site) page(w http.ResponseWriter, r *http.Request) {
-	v := show(s.Store.Snapshot(), s.Now())
+	all := s.Store.Snapshot()
+	v := show(all, s.Now())
+	reasons, overdue := s.readiness(all)
+	v.Ready, v.Reasons = len(reasons) == 0, reasons
+	for _, u := range overdue {
+		v.Reasons = append(v.Reasons, all.WhyOverdue(u))
+	}
 	v.Version = s.Version
 	v.Refresh = r.URL.Query().Get("refresh") != "off"
 	var body bytes.Buffer
@@ -100,7 +106,6 @@ func show(all status.Snapshot, now time.Time) view {
 		Attention: attention(all),
 		Chain:     showChain(all.Chain, now),
 	}
-	v.Ready, v.Reasons = all.Ready()
 	v.Ended = all.Cycle.Outcome != ""
 	v.Cycle = cycleView{all.Cycle, length(all.Cycle.Took), at(all.Cycle.Started, now), at(all.Cycle.Next, now)}
 	in := map[status.State]int{}

@@ -35,6 +35,9 @@ type Options struct {
 	// Wake is called when somebody asks for a cycle. It must not wait for its end,
 	// and many calls at once must be harmless.
 	Wake func()
+	// OverdueAfter is after how long it is told that an environment, or the loop, has not
+	// finished a cycle; 0 for never.
+	OverdueAfter time.Duration
 	// Now is the clock that ages are told by.
 	Now func() time.Time
 }

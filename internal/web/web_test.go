@@ -28,6 +28,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func fleet() *status.Store {
 	const base, tree = "5f1d7a3c9b2e4f6081a2b3c4d5e6f708192a3b4c", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 	s := &status.Store{}
+	s.Begin("edge", noon.Add(-time.Hour))
 	set := func(e status.Environment, age, checked time.Duration) {
 		e.Checked = noon.Add(-age)
 		s.Set(e)
@@ -71,7 +72,7 @@ func fleet() *status.Store {
 }
 
 func open(store *status.Store) http.Handler {
-	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil)})
+	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", OverdueAfter: time.Minute, Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil)})
 }
 
 // ask sends a request, of a page of the site if one is given: "same-origin" or

@@ -1,0 +1,69 @@
+package status
+
+import (
+	"fmt"
+	"time"
+)
+
+// Unfinished is an environment whose work has not ended well since a time: it goes on, or
+// has failed and is tried again.
+type Unfinished struct {
+	Environment string    `json:"environment"`
+	Since       time.Time `json:"since"`
+}
+
+// BeginCycle records that a cycle begins.
+func (s *Store) BeginCycle(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = at
+}
+
+// Begin records that work on an environment begins. If the last has not ended well, its
+// beginning counts.
+func (s *Store) Begin(environment string, at time.Time) (since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if since, ok := s.unfinished[environment]; ok {
+		return since
+	}
+	if s.unfinished == nil {
+		s.unfinished = map[string]time.Time{}
+	}
+	s.unfinished[environment] = at
+	return at
+}
+
+// Finish records that the work on an environment has ended well.
+func (s *Store) Finish(environment string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unfinished, environment)
+}
+
+// Overdue returns the environments that have not finished a cycle for longer than after, and
+// why the whole loop is late; "" if it is not.
+func (s Snapshot) Overdue(now time.Time, after time.Duration) (environments []Unfinished, loop string) {
+	environments = []Unfinished{}
+	for _, u := range s.Unfinished {
+		if now.Sub(u.Since) > after {
+			environments = append(environments, u)
+		}
+	}
+	switch {
+	case !s.Began.IsZero() && now.Sub(s.Began) > after:
+		loop = fmt.Sprintf("the cycle that began at %s has not ended", s.Began.UTC().Format(time.RFC3339))
+	case s.Began.IsZero() && !s.Cycle.Next.IsZero() && now.Sub(s.Cycle.Next) > after:
+		loop = fmt.Sprintf("the cycle that was due at %s has not begun", s.Cycle.Next.UTC().Format(time.RFC3339))
+	}
+	return environments, loop
+}
+
+// WhyOverdue says in one sentence that an environment is overdue.
+func (s Snapshot) WhyOverdue(u Unfinished) string {
+	text := fmt.Sprintf("environment %s has not finished a cycle since %s", u.Environment, u.Since.UTC().Format(time.RFC3339))
+	if e, ok := s.Environment(u.Environment); ok && e.State == Failed {
+		text += ": " + e.Reason
+	}
+	return text
+}
