@@ -43,6 +43,7 @@ func (c *checker) settings(s *Settings) {
 	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
 		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
 	}
+	c.destinations(s.Output.Allow)
 	c.remotes(s.Remotes)
 	c.forges(s.Forges)
 	c.mapped(s.Map)

@@ -86,6 +86,16 @@ type Output struct {
 	// VerifiedCommits has the forge make the commits, and sign them, which needs a
 	// GitHub App.
 	VerifiedCommits bool `yaml:"verifiedCommits"`
+	// Allow is where output may go; nil is every repository but those of the control plane.
+	Allow []Destination `yaml:"allow"`
+}
+
+// Destination is where output may go.
+type Destination struct {
+	// Repo is the URL or absolute path of a repository, or what those of several begin with.
+	Repo string `yaml:"repo" required:"repo: https://git.example.com/team/gitops"`
+	// Branches are patterns of names, as in path.Match; nil is all.
+	Branches []string `yaml:"branches"`
 }
 
 // Remote says how to reach the repositories whose URLs begin with URL. One of Token,

@@ -104,7 +104,6 @@ type Loop struct {
 	wakes        *wakes
 	chain        *chain.Mover
 	orders       chain.Orders
-	unlisted     map[string]string // by repository, why its pull requests could not be read last
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -114,7 +113,7 @@ const lockWait = 2 * time.Second
 // gives it back. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
+	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), previews: previews{noted: map[int]noted{}}}
 	s := o.Settings
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
@@ -208,10 +207,6 @@ func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 
 func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	moved := l.remotes.Poll(ctx, asked)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	moved = l.checkPulls(ctx) || moved
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -368,7 +363,8 @@ func (l *Loop) run(ctx context.Context, names []string) {
 		all = append(all, l.environments[name])
 	}
 	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.render(ctx, e) })
-	findRivals(all)
+	l.checkPlaces(ctx, all)
+	l.findRivals(ctx, all)
 	l.Metrics.Queue(len(all))
 	left, retry := len(all), false
 	var mu sync.Mutex

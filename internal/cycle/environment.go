@@ -52,6 +52,8 @@ type attempt struct {
 	err      error
 	took     time.Duration
 	rival    string // an environment whose output goes to the same place
+	refusal  *refusal
+	chosen   bool // Fairlead chose the place of its output
 }
 
 // render renders an environment.
@@ -81,7 +83,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	}
 	e.place = ""
 	if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
-		e.place = strings.Join([]string{giturl.Normalize(l.place(to.Repo)), to.Branch, publish.CleanFolder(to.Path)}, " ")
+		e.place = strings.ToLower(strings.Join([]string{giturl.Identify(l.place(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
 	}
 	return nil
 }
@@ -96,23 +98,34 @@ func overlap(a, b string) bool {
 	return a == b || !root(a) && strings.HasPrefix(b, a+"/") || !root(b) && strings.HasPrefix(a, b+"/")
 }
 
-// findRivals finds environments whose output goes to one place. All of them are
-// stopped: which of them is right, nobody but people can know. Only, an ephemeral one
+// findRivals finds environments whose output goes to one place. Those that the place has no
+// record of are stopped: which of them is right, nobody but people can know. An ephemeral one
 // does not stop one that is there to stay.
-func findRivals(all []*environment) {
+func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 	for i, e := range all {
 		for _, other := range all[:i] {
 			if !overlap(e.place, other.place) {
 				continue
 			}
-			if e.ephemeral != nil || other.ephemeral == nil {
+			if (e.ephemeral != nil || other.ephemeral == nil) && !l.isAtHome(ctx, e) {
 				e.attempt.rival = other.name
 			}
-			if other.ephemeral != nil || e.ephemeral == nil {
+			if (other.ephemeral != nil || e.ephemeral == nil) && !l.isAtHome(ctx, other) {
 				other.attempt.rival = e.name
 			}
 		}
 	}
+}
+
+// isAtHome reports whether the place of an environment's output has its record. If that
+// cannot be read, publishing says so.
+func (l *Loop) isAtHome(ctx context.Context, e *environment) bool {
+	to := gitOpsRepo(e.attempt.rendered.Model)
+	if to == nil {
+		return false
+	}
+	own, err := l.owns(ctx, e.name, to.RepoRef)
+	return own && err == nil
 }
 
 // publish brings the output of an environment up to date, and reports it. retry says
@@ -178,8 +191,6 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 	}
 	if problems > 0 {
 		args = append(args, "problems", problems, "first", firstProblem(&r))
-	} else if r.Reason != "" && err == nil {
-		args = append(args, "reason", r.Reason)
 	}
 	if err != nil {
 		l.Logger.Error("environment", append(args, "error", err)...)
@@ -201,6 +212,8 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	if a.rival != "" {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
 			"environment %s has the same repository, branch and path, or one is in the other", a.rival)
+	} else if a.refusal != nil {
+		problems.Addf(to.Pos, to.Subject(), a.refusal.hint, "%s", a.refusal.sentence)
 	}
 	var remote *remotes.Remote
 	var err error
@@ -228,7 +241,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		report.State, report.Reason = status.Problems, stopped(n)
 	} else if why := l.orders.Waits[e.name]; why != "" {
 		report.State, report.Reason = status.Waiting, why
-	} else if err := l.propose(ctx, e, r, to, remote, &report); err != nil {
+	} else if err := l.propose(ctx, e, a, to, remote, &report); err != nil {
 		return err
 	}
 	if err := l.tell(ctx, e, r, remote, &report); err != nil {
@@ -294,7 +307,8 @@ func inputs(commits []source.Commit) []status.Input {
 }
 
 // propose publishes, and fills in the report.
-func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, to *model.GitOpsRepo, out *remotes.Remote, report *status.Environment) error {
+func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *remotes.Remote, report *status.Environment) error {
+	r := a.rendered
 	f, err := out.Forge()
 	if err != nil && l.Settings.Write {
 		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
@@ -308,6 +322,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, r source.Rendered, t
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		Limits:  &limits, Acknowledged: l.acknowledged(ctx, r),
+		Chosen: a.chosen,
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

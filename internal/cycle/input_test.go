@@ -125,24 +125,33 @@ func TestMissingOutputBranch(t *testing.T) {
 	d.quiet("cp", "out")
 }
 
-// TestSharedPlace: two environments that write to one place are both stopped,
-// whoever was first.
+// TestSharedPlace: of two environments that write to one place the one is stopped that the
+// place is not of, by its record; without a record, both are.
 func TestSharedPlace(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev", "prod")
 	before := gittest.Refs(t, w.server.Dir("out"))
+	const same = "has the same repository, branch and path"
 	w.edit("prod", "gitops-repo.yaml", "branch: prod\n  path: .", "branch: dev\n  path: ./")
 	d := w.begin(w.data)
 	d.cycle()
-	d.wantProblem("dev", "environment prod has the same repository, branch and path", "its own branch")
-	d.wantProblem("prod", "environment dev has the same repository, branch and path", "its own branch")
+	d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Problems})
+	d.wantProblem("prod", "environment dev "+same, "its own branch")
+	d.quiet("cp", "out")
+	for _, environment := range []string{"dev", "prod"} {
+		w.edit(environment, "gitops-repo.yaml", "branch: dev\n", "branch: main\n")
+	}
+	d.cycle()
+	d.wantProblem("dev", "environment prod "+same, "its own branch")
+	d.wantProblem("prod", "environment dev "+same, "its own branch")
 	after := gittest.Refs(t, w.server.Dir("out"))
 	for ref, id := range after {
-		if strings.HasPrefix(ref, "refs/heads/") && before[ref] != id {
+		if strings.HasPrefix(ref, "refs/heads/") && ref != "refs/heads/fairlead/dev" && before[ref] != id {
 			t.Errorf("%s was %q and is %s", ref, before[ref], id)
 		}
 	}
 	d.quiet("cp", "out")
-	w.edit("prod", "gitops-repo.yaml", "branch: dev\n  path: ./", "branch: prod\n  path: ./")
+	w.edit("dev", "gitops-repo.yaml", "branch: main\n", "branch: dev\n")
+	w.edit("prod", "gitops-repo.yaml", "branch: main\n", "branch: prod\n")
 	d.cycle()
 	d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})
 }

@@ -135,6 +135,13 @@ func (d *doctor) environment(ctx context.Context, s *source.Source, parser *mode
 	r := d.at(access.Place(d.Settings, to.Repo))
 	r.outputs = append(r.outputs, output{name, to.Branch})
 	d.statuses(input, name)
+	byURL, _, _ := d.Settings.AllowsOutput(to.Repo, to.Branch)
+	byPlace, _, _ := d.Settings.AllowsOutput(r.place, to.Branch)
+	if !byURL && !byPlace {
+		d.fail(what, fmt.Sprintf("add {repo: %s, branches: [%s]} to output.allow, or mend the GitOpsRepo", giturl.Redact(to.Repo), to.Branch),
+			"its output goes to branch %s of %s, which output.allow of the settings does not allow", to.Branch, r.shown())
+		return
+	}
 	d.ok(what, "its output goes to branch %s of %s", to.Branch, r.shown())
 }
 

@@ -48,6 +48,7 @@ func TestGitHubSignsCommits(t *testing.T) {
 	url := s.Create("acme/out")
 	w := s.Git.Work(t, "acme/out")
 	w.Write("README.md", "of people\n")
+	w.Write(publish.RecordFile, recordOf("dev"))
 	w.Commit("begin")
 	w.Push("HEAD:main")
 	g := app(t, s)

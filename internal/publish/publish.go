@@ -56,6 +56,9 @@ type Proposal struct {
 	// Acknowledged reports whether a person has acknowledged a change that exceeds the
 	// limits, by the name that [Withholding.Acknowledge] has; nil for never.
 	Acknowledged func(change string) (bool, error)
+	// Chosen says that Fairlead itself chose the place, for an environment that is made from
+	// one whose place is established: its first write does not wait for a person.
+	Chosen bool
 }
 
 // Options are the same for all proposals to one repository.
@@ -170,6 +173,7 @@ type work struct {
 
 	excess   excess
 	withheld []Withholding
+	first    bool // no record at the place names this environment
 }
 
 func (w *work) step(what string) {
@@ -193,6 +197,9 @@ func (w *work) run(ctx context.Context) (Result, error) {
 	}
 	now := w.whole.Tree.Sub(CleanFolder(w.p.Folder))
 	if err := w.Remote.Prefetch(ctx, looked(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
+		return Result{}, err
+	}
+	if err := w.checkPlace(); err != nil {
 		return Result{}, err
 	}
 	if err := w.compose(); err != nil {
@@ -234,11 +241,7 @@ func (w *work) compose() (err error) {
 		return failed
 	}
 	if err != nil {
-		place := "branch " + w.p.Branch
-		if folder != "" {
-			place += ", folder " + folder
-		}
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", placeName(w.p.Branch, folder), err)
 	}
 	return nil
 }
@@ -291,7 +294,7 @@ func (w *work) findTarget(ctx context.Context) (err error) {
 	if !w.Write { // all of it would be new
 		return nil
 	}
-	if err := w.checkName(w.p.Branch); err != nil {
+	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {
 		return err
 	}
 	w.step("create the output branch")

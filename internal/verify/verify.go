@@ -81,7 +81,9 @@ func find(t tree.Tree, dir string, depth int) ([]record, error) {
 			return nil, fmt.Errorf("%s: %w", path.Join(dir, publish.RecordFile), err)
 		}
 		for _, w := range r.Environments {
-			all = append(all, record{w, path.Join(dir, w.Folder)})
+			if len(w.From) > 0 { // or else nothing was written yet
+				all = append(all, record{w, path.Join(dir, w.Folder)})
+			}
 		}
 		return all, nil
 	}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// destinations checks where output may go.
+func (c *checker) destinations(all []Destination) {
+	if c.given("output.allow") && !c.broken("output.allow") && len(all) == 0 {
+		c.addf("output.allow", "name the repositories, or leave it out", "allows no repository")
+	}
+	for i := range all {
+		at := fmt.Sprintf("output.allow[%d]", i)
+		c.repository(at+".repo", &all[i].Repo)
+		if c.given(at+".branches") && !c.broken(at+".branches") && len(all[i].Branches) == 0 {
+			c.addf(at+".branches", "leave it out for all branches", "allows no branch")
+		}
+		for j, pattern := range all[i].Branches {
+			if _, err := path.Match(pattern, ""); err != nil {
+				c.addf(fmt.Sprintf("%s.branches[%d]", at, j), `write names, or patterns as "release/*"`, "%q is not a pattern", pattern)
+			}
+		}
+	}
+}
+
+// AllowsOutput reports whether the settings let output go to a branch of a repository. named
+// reports whether they name that very repository, rather than what its URL begins with or
+// nothing at all, and literally whether they name that very branch, too.
+func (s *Settings) AllowsOutput(repo, branch string) (allowed, named, literally bool) {
+	if s.Output.Allow == nil {
+		return true, false, false
+	}
+	is := giturl.Identify(repo)
+	for _, d := range s.Output.Allow {
+		to := giturl.Identify(d.Repo)
+		if !to.Leads(is) || !d.allowsBranch(branch) {
+			continue
+		}
+		allowed = true
+		if to.Same(is) {
+			named, literally = true, literally || slices.Contains(d.Branches, branch)
+		}
+	}
+	return allowed, named, literally
+}
+
+// allowsBranch reports whether one of the patterns matches a branch.
+func (d Destination) allowsBranch(branch string) bool {
+	return d.Branches == nil || slices.ContainsFunc(d.Branches, func(pattern string) bool {
+		ok, err := path.Match(pattern, branch)
+		return err == nil && ok
+	})
+}
