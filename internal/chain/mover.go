@@ -421,7 +421,10 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 // report says how far a stage has got. What was decided and could not be done is waited
 // for.
 func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
-	if s.err != nil && d.State == promote.Moves {
+	var blocked *publish.Blocked
+	if errors.As(s.err, &blocked) && (d.State == promote.Moves || d.State == promote.Waiting) { // by a person, until a person acts
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
+	} else if s.err != nil && d.State == promote.Moves {
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
 	}
 	r := status.Stage{

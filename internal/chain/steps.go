@@ -163,9 +163,12 @@ func recordMessage(s *standing, d promote.Decision) string {
 	if s.spec.Record != byPull {
 		b.WriteString(reasons(d) + "\n")
 	}
-	fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", d.To, s.spec.Name)
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.To, recordTrailer(s))
 	return b.String()
 }
+
+// recordTrailer is the last line of the message of a record's commit.
+func recordTrailer(s *standing) string { return "Fairlead-Promotion: " + s.spec.Name }
 
 // reasons says why an environment gets a commit, and which others it does not get for
 // that, a line each.
@@ -299,8 +302,8 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
 	if err != nil {
 		return err
 	}
-	o := publish.Options{Remote: remote.Remote, Forge: f, Step: m.Step}
-	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
+	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, Step: m.Step}
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 }
 
 func recordBody(s *standing, d promote.Decision) string {

@@ -101,7 +101,7 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 		return Cleared{}, err
 	}
 	if len(files) == 0 {
-		return Cleared{Done: true}, publish.Withdraw(ctx, o, ours, branch, "The output is gone.")
+		return Cleared{Done: true}, publish.Withdraw(ctx, o, ours, branch, removalTrailer, "The output is gone.")
 	}
 	info, err := repo.Commit(head)
 	if err != nil {

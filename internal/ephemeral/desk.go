@@ -143,7 +143,9 @@ func taken(name string) error {
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // message gives the text of a commit. Its trailer tells what has made it.
-func message(title string) string { return title + "\n\nFairlead-Lever: ephemeral\n" }
+func message(title string) string { return title + "\n\n" + removalTrailer + "\n" }
+
+const removalTrailer = "Fairlead-Lever: ephemeral"
 
 // check refuses what cannot be made, and gives the environment that it is made from.
 func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {

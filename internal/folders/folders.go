@@ -274,26 +274,7 @@ func (c Copy) branch(prefix string) string {
 func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
 	ours := c.branch(o.Prefix)
 	if c.Empty() {
-		return Result{State: InSync}, c.withdraw(ctx, o, ours)
+		return Result{State: InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailer(), "There is nothing left to copy: the folder holds it.")
 	}
 	return c.propose(ctx, o, ours, reason)
-}
-
-// withdraw closes what we have proposed, unless somebody else works on it.
-func (c Copy) withdraw(ctx context.Context, o publish.Options, ours string) error {
-	at, err := o.Remote.Mirror().Branch(ours)
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	info, err := o.Remote.Mirror().Commit(at)
-	if err != nil {
-		return err
-	}
-	if !strings.HasSuffix(strings.TrimSpace(info.Message), c.trailer()) {
-		return nil
-	}
-	return publish.Withdraw(ctx, o, ours, c.To.Branch, "There is nothing left to copy: the folder holds it.")
 }

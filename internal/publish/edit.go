@@ -79,6 +79,7 @@ func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.P
 	if err != nil || c == nil {
 		return forge.Pull{}, err
 	}
+	c.Message = withDigest(c.Message, c.Tree.ID().String())
 	for range maxRounds {
 		var pull forge.Pull
 		pull, err = e.propose(ctx, o, p, *c)
@@ -149,11 +150,11 @@ func (e Edit) push(ctx context.Context, o Options, c git.Commit, id, ours string
 		return nil
 	}
 	if head != "" {
-		info, err := o.Remote.Mirror().Commit(head)
+		whose, err := editOwnership(o, e.Head, lastLine(e.Message)).owner(head)
 		if err != nil {
 			return err
 		}
-		if lastLine(info.Message) != lastLine(e.Message) {
+		if whose != ownerUs {
 			return blocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
 		}
 	}
@@ -171,14 +172,22 @@ func lastLine(message string) string {
 }
 
 // Withdraw closes the pull request of an edit that is wanted no more, and removes our
-// branch.
-func Withdraw(ctx context.Context, o Options, head, base, reason string) error {
+// branch; trailer is the last line of the messages of such edits. A branch with a commit
+// of a person on it stays, and one that is not ours is left alone.
+func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string) error {
 	at, err := o.Remote.Mirror().Branch(head)
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	whose, err := withdrawable(o, at, base, trailer)
+	if err != nil || whose == ownerForeign {
+		return err
+	}
+	if whose == ownerEdited {
+		reason += fmt.Sprintf(" The branch stays, for commit %.12s on it is not ours.", at)
 	}
 	found, err := findProposals(ctx, o.Forge, head, base)
 	if err != nil {
@@ -192,9 +201,44 @@ func Withdraw(ctx context.Context, o Options, head, base, reason string) error {
 			return err
 		}
 	}
+	if whose == ownerEdited {
+		return nil
+	}
 	o.step("remove our branch")
 	if err := o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + head, Old: at}); err != nil {
 		return fmt.Errorf("remove %s: %w", head, err)
 	}
 	return nil
+}
+
+// withdrawable says whose our branch with an edit is.
+func withdrawable(o Options, head, base, trailer string) (owner, error) {
+	target, err := o.Remote.Mirror().Branch(base)
+	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return ownerUs, err
+	}
+	return editOwnership(o, target, trailer).owner(head)
+}
+
+// editOwnership is that of our branches with edits, whose commits end in a trailer.
+func editOwnership(o Options, target, trailer string) ownership {
+	isMarked := func(c git.Info) bool { return lastLine(c.Message) == trailer }
+	return ownership{
+		repo: o.Remote.Mirror(), target: target, isMarked: isMarked,
+		isIntact: func(c git.Info) bool {
+			digests := Trailers(c.Message)[trailerDigest]
+			if len(digests) == 0 { // of a version that wrote none
+				return isMarked(c) && c.Author == o.Author
+			}
+			return isMarked(c) && digests[0] == digest(trailer, c.Tree)
+		},
+	}
+}
+
+// withDigest returns the message of an edit with the digest of what its commit holds, so
+// that an amendment is noticed. The last line stays the last.
+func withDigest(message, root string) string {
+	last := lastLine(message)
+	before := strings.TrimSuffix(strings.TrimSpace(message), last)
+	return fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digest(last, root), last)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // owner is whose a branch is.
@@ -19,25 +18,58 @@ const (
 // maxCommits bounds how far a branch is looked into.
 const maxCommits = 200
 
+// ownership tells whose a branch of ours is.
+type ownership struct {
+	repo   *git.Repository
+	target string // the head of the branch that it is proposed to; "" if there is none
+	// isMarked reports whether a commit says that it is ours, and isIntact whether it is,
+	// and holds what it says.
+	isMarked, isIntact func(git.Info) bool
+}
+
+// ownership returns that of our branch with the output.
+func (w *work) ownership() ownership {
+	return outputOwnership(w.repo, w.target, w.p.Environment)
+}
+
+// outputOwnership is that of branches with the output of an environment.
+func outputOwnership(repo *git.Repository, target, environment string) ownership {
+	return ownership{
+		repo: repo, target: target,
+		isMarked: func(c git.Info) bool { return hasTrailers(c, environment) },
+		isIntact: func(c git.Info) bool {
+			return hasTrailers(c, environment) && Trailers(c.Message)[trailerDigest][0] == digestOf(environment, c.Tree)
+		},
+	}
+}
+
+// IsOutputOnly reports whether a branch from which the output of an environment was
+// proposed has nothing on it but that: target is the head of the branch that it was
+// proposed to, "" if there is none any more.
+func IsOutputOnly(repo *git.Repository, head, target, environment string) (bool, error) {
+	whose, err := outputOwnership(repo, target, environment).owner(head)
+	return whose == ownerUs, err
+}
+
 // owner says whose the branch with this head is.
-func (w *work) owner(head string) (owner, error) {
-	info, err := w.repo.Commit(head)
+func (o ownership) owner(head string) (owner, error) {
+	info, err := o.repo.Commit(head)
 	if err != nil {
 		return ownerUs, err
 	}
 	for _, isOurs := range []func(git.Info) (bool, error){
-		func(c git.Info) (bool, error) { return w.isOurs(c), nil },
-		func(c git.Info) (bool, error) { return w.merged(c.ID) },
-		w.onlyUpdates,
+		func(c git.Info) (bool, error) { return o.isIntact(c), nil },
+		func(c git.Info) (bool, error) { return o.merged(c.ID) },
+		o.onlyUpdates,
 	} {
 		if ok, err := isOurs(info); err != nil || ok {
 			return ownerUs, err
 		}
 	}
-	if w.hasTrailers(info) { // ours, and changed since: amended
+	if o.isMarked(info) { // ours, and changed since: amended
 		return ownerEdited, nil
 	}
-	below, err := w.oursBelow(info)
+	below, err := o.oursBelow(info)
 	if err != nil || below {
 		return ownerEdited, err
 	}
@@ -45,10 +77,10 @@ func (w *work) owner(head string) (owner, error) {
 }
 
 // oursBelow reports whether a commit of ours that is not merged is below another.
-func (w *work) oursBelow(c git.Info) (bool, error) {
-	return w.among(c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
-		merged, err := w.merged(below.ID)
-		return !merged && w.hasTrailers(below), merged, err
+func (o ownership) oursBelow(c git.Info) (bool, error) {
+	return among(o.repo, c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
+		merged, err := o.merged(below.ID)
+		return !merged && o.isMarked(below), merged, err
 	})
 }
 
@@ -61,7 +93,7 @@ func (w *work) wasOurs() (bool, error) {
 	if w.target == "" {
 		return false, nil
 	}
-	return w.among([]string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
+	return among(w.repo, []string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
 		if slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
 			return true, true, nil
 		}
@@ -79,14 +111,14 @@ func (w *work) wasOurs() (bool, error) {
 
 // among looks for a commit among some and those before them, the nearest first. look is given
 // how many came before; nothing before one that it calls the last is looked at.
-func (w *work) among(next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
+func among(repo *git.Repository, next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
 	seen := map[string]bool{}
 	for len(next) > 0 && len(seen) < maxCommits {
 		id := next[0]
 		if next = next[1:]; seen[id] {
 			continue
 		}
-		c, err := w.repo.Commit(id)
+		c, err := repo.Commit(id)
 		if err != nil {
 			return false, err
 		}
@@ -102,92 +134,17 @@ func (w *work) among(next []string, look func(c git.Info, before int) (found, la
 	return false, nil
 }
 
-// merged reports whether a commit is in the output branch.
-func (w *work) merged(commit string) (bool, error) {
-	if w.target == "" {
+// merged reports whether a commit is in the branch that ours is proposed to.
+func (o ownership) merged(commit string) (bool, error) {
+	if o.target == "" {
 		return false, nil
 	}
-	return w.repo.Contains(w.target, commit)
+	return o.repo.Contains(o.target, commit)
 }
 
-// hasTrailers reports whether a commit says that it is ours.
-func (w *work) hasTrailers(c git.Info) bool {
+// hasTrailers reports whether a commit says that it is ours, and for an environment.
+func hasTrailers(c git.Info, environment string) bool {
 	t := Trailers(c.Message)
 	env := t[trailerEnvironment]
-	return len(env) == 1 && env[0] == w.p.Environment && len(t[trailerDigest]) == 1
-}
-
-// isOurs reports whether a commit is ours, and holds what it says.
-func (w *work) isOurs(c git.Info) bool {
-	return w.hasTrailers(c) && Trailers(c.Message)[trailerDigest][0] == digestOf(w.p.Environment, c.Tree)
-}
-
-// onlyUpdates reports whether a commit merges the output branch into ours and does
-// nothing else, as a forge's button "Update branch" does, be it again and again.
-func (w *work) onlyUpdates(c git.Info) (bool, error) {
-	for range maxCommits {
-		if len(c.Parents) != 2 {
-			return false, nil
-		}
-		if ok, err := w.merged(c.Parents[1]); err != nil || !ok {
-			return false, err
-		}
-		if ok, err := w.mixes(c.ID, c.Parents); err != nil || !ok {
-			return false, err
-		}
-		below, err := w.repo.Commit(c.Parents[0])
-		if err != nil || w.isOurs(below) {
-			return err == nil, err
-		}
-		c = below
-	}
-	return false, nil
-}
-
-// mixes reports whether all that a merge holds is that of one of two parents.
-func (w *work) mixes(merge string, parents []string) (bool, error) {
-	var trees []tree.Tree
-	var views []*git.View
-	for _, id := range []string{merge, parents[0], parents[1]} {
-		view, err := w.repo.View(id)
-		if err != nil {
-			return false, err
-		}
-		trees, views = append(trees, view.Tree), append(views, view)
-	}
-	ok := isMix(trees[0], trees[1], trees[2])
-	for _, view := range views {
-		if err := view.Err(); err != nil {
-			return false, err
-		}
-	}
-	return ok, nil
-}
-
-func isMix(merge, a, b tree.Tree) bool {
-	if tree.Equal(merge, a) || tree.Equal(merge, b) {
-		return true
-	}
-	in, inA, inB := byName(merge), byName(a), byName(b)
-	for _, t := range []tree.Tree{merge, a, b} {
-		for _, e := range t.Entries() {
-			m, x, y := in[e.Name], inA[e.Name], inB[e.Name]
-			if m.ID == x.ID && m.Mode == x.Mode || m.ID == y.ID && m.Mode == y.Mode {
-				continue
-			}
-			if !m.IsDir() || !isMix(m.Tree(), x.Tree(), y.Tree()) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func byName(t tree.Tree) map[string]tree.Entry {
-	entries := t.Entries()
-	names := make(map[string]tree.Entry, len(entries))
-	for _, e := range entries {
-		names[e.Name] = e
-	}
-	return names
+	return len(env) == 1 && env[0] == environment && len(t[trailerDigest]) == 1
 }

@@ -163,3 +163,81 @@ func other(w *world, environment, branch string) {
 	w.publisher().want(publish.Proposed, what)
 	w.person.Pull("fairlead/" + environment)
 }
+
+// merges are commits with two parents on our branch that a person made. README.md of the
+// output branch is changed on it, and reconciler.yaml by us.
+var merges = map[string]struct {
+	make  func(w *world)
+	wants publish.State
+}{
+	"an update": {func(w *world) {
+		w.git("merge", "-q", "-m", "update", "origin/main")
+	}, publish.Proposed},
+	"an update that takes back what we proposed": {func(w *world) {
+		w.git("merge", "-q", "--no-commit", "origin/main")
+		w.git("rm", "-qrf", "pier")
+		w.person.Commit("update")
+	}, publish.Edited},
+	"an update that takes back what the output branch has": {func(w *world) {
+		w.git("merge", "-q", "-s", "ours", "-m", "update", "origin/main")
+	}, publish.Edited},
+	"an update that takes all of the output branch": {func(w *world) {
+		w.git("merge", "-q", "--no-commit", "origin/main")
+		w.git("read-tree", "-u", "--reset", "origin/main")
+		w.person.Commit("update")
+	}, publish.Edited},
+	"another branch": {func(w *world) {
+		w.git("checkout", "-qB", "other", "origin/main")
+		w.person.Write("theirs.md", "theirs\n")
+		w.person.Commit("theirs")
+		w.git("checkout", "-q", "fairlead/dev")
+		w.git("merge", "-q", "-m", "other", "other")
+	}, publish.Edited},
+	"another branch, of which nothing is left": {func(w *world) {
+		w.git("checkout", "-qB", "other", "origin/main")
+		w.person.Write("theirs.md", "theirs\n")
+		w.person.Commit("theirs")
+		w.git("checkout", "-q", "fairlead/dev")
+		w.git("merge", "-q", "-s", "ours", "-m", "other", "other")
+	}, publish.Edited},
+	"ours into another branch": {func(w *world) {
+		w.git("checkout", "-qB", "other", "origin/main")
+		w.person.Write("theirs.md", "theirs\n")
+		w.person.Commit("theirs")
+		w.git("merge", "-q", "-m", "ours", "fairlead/dev")
+		w.git("checkout", "-qB", "fairlead/dev", "other")
+	}, publish.Edited},
+	"an update above a commit of a person": {func(w *world) {
+		w.person.Write("theirs.md", "theirs\n")
+		w.person.Commit("theirs")
+		w.git("merge", "-q", "-m", "update", "origin/main")
+	}, publish.Edited},
+	"an update above a commit that was taken back": {func(w *world) {
+		w.person.Write("theirs.md", "theirs\n")
+		w.person.Commit("theirs")
+		w.git("revert", "--no-edit", "HEAD")
+		w.git("merge", "-q", "-m", "update", "origin/main")
+	}, publish.Edited},
+}
+
+// TestMergesOnOurBranch: only what merges the output branch into ours and does nothing
+// else is replaced; any other merge is a person's work, and stays.
+func TestMergesOnOurBranch(t *testing.T) {
+	t.Parallel()
+	for name, test := range merges {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.publisher()
+			p.want(publish.Proposed, w.simple("a"))
+			w.commit("main", "README.md", "one\n")
+			w.person.Pull("fairlead/dev")
+			test.make(w)
+			w.person.Push("+HEAD:fairlead/dev")
+			theirs := w.branch("fairlead/dev")
+			p.want(test.wants, w.simple("b"))
+			if kept := w.branch("fairlead/dev") == theirs; kept != (test.wants == publish.Edited) {
+				t.Errorf("their commit is kept: %v", kept)
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	whose, err := w.owner(head)
+	whose, err := w.ownership().owner(head)
 	if err != nil || whose != ownerUs {
 		return done, err
 	}
@@ -63,7 +63,7 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 	if head == "" {
 		err = w.checkName(w.ours)
 	} else if head != id {
-		whose, err = w.owner(head)
+		whose, err = w.ownership().owner(head)
 	}
 	if err != nil {
 		return Result{}, err
