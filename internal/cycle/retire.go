@@ -130,9 +130,13 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 	if err := l.removeOurs(ctx, e, out); err != nil || !e.whole {
 		return done, err
 	}
-	return ephemeral.Clear(ctx, publish.Options{
+	done, err = ephemeral.Clear(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step,
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
+	if err == nil && done.Done && done.Kept != "" {
+		l.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
+	}
+	return done, err
 }
 
 // closePulls closes the pull requests of an environment. Their text goes, with the mark that
@@ -174,9 +178,17 @@ func (l *Loop) removeOurs(ctx context.Context, e leaving, out *remotes.Remote) e
 		return err
 	}
 	if head != e.output.Commit {
-		known, err := ephemeral.Belongs(out.Mirror(), head, e.name)
-		if err != nil || !known || !e.whole {
+		target, err := out.Mirror().Branch(e.output.Branch)
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
 			return err
+		}
+		known, err := publish.IsOutputOnly(out.Mirror(), head, target, e.name)
+		if err != nil || !e.whole {
+			return err
+		}
+		if !known {
+			l.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.ours(e.name), "commit", head)
+			return nil
 		}
 	}
 	l.Step("remove the branch of an environment that is gone")

@@ -23,10 +23,13 @@ type Cleared struct {
 	Reason string
 	// Again says that there is something to do though no reference moves.
 	Again bool
+	// Kept says why the branch of the output stays; "" if it does not, or others have a
+	// part in it.
+	Kept string
 }
 
 // Clear removes the output of an ephemeral environment, as far as it is ours: a branch
-// that we began for it goes, and from one that others have a part in, the folders of our
+// that we began for it goes, unless a person's commit is on it; from that, and from one that others have a part in, the folders of our
 // record go by a pull request, which is merged as merge says. Killed at any point and
 // called again, it comes to the same end.
 func Clear(ctx context.Context, o publish.Options, environment, branch, folder string, merge publish.Merge) (Cleared, error) {
@@ -42,11 +45,25 @@ func Clear(ctx context.Context, o publish.Options, environment, branch, folder s
 	if err != nil {
 		return Cleared{}, err
 	}
+	kept := ""
 	if ours {
+		if kept, err = findPerson(repo, head, publish.CleanFolder(folder), environment); err != nil {
+			return Cleared{}, err
+		}
+		if kept != "" {
+			kept = fmt.Sprintf("the branch %s stays, since %s", branch, kept)
+		}
+	}
+	if ours && kept == "" {
 		step(o, "remove the output of an ephemeral environment")
 		return Cleared{Done: true}, o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + branch, Old: head})
 	}
-	return clearFolder(ctx, o, environment, branch, head, folder, merge)
+	done, err := clearFolder(ctx, o, environment, branch, head, folder, kept, merge)
+	done.Kept = kept
+	if kept != "" && done.Reason != "" {
+		done.Reason += "; " + kept
+	}
+	return done, err
 }
 
 func step(o publish.Options, what string) {
@@ -80,14 +97,8 @@ func belongs(c git.Info, environment string) bool {
 	return slices.Equal(publish.Trailers(c.Message)["Fairlead-Environment"], []string{environment})
 }
 
-// Belongs reports whether a commit is one of those that we propose for an environment.
-func Belongs(repo *git.Repository, commit, environment string) (bool, error) {
-	info, err := repo.Commit(commit)
-	return err == nil && belongs(info, environment), err
-}
-
 // clearFolder removes what our record names.
-func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder string, merge publish.Merge) (Cleared, error) {
+func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder, kept string, merge publish.Merge) (Cleared, error) {
 	repo, ours := o.Remote.Mirror(), o.Prefix+"lever/ephemeral/"+environment
 	view, err := repo.View(head)
 	if err != nil {
@@ -108,9 +119,12 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 		return Cleared{}, err
 	}
 	title := forge.Title("Remove the output of the ephemeral environment " + environment)
+	body := fmt.Sprintf("The ephemeral environment %s is over. This removes what Fairlead has written for it, and nothing else.\n", forge.Code(environment))
+	if kept != "" {
+		body += "\n" + forge.Escape(strings.ToUpper(kept[:1])+kept[1:]) + ".\n"
+	}
 	pull, err := publish.Edit{Branch: branch, Head: head, Files: files, Message: message(title), When: info.When}.Propose(ctx, o, forge.Proposal{
-		Mark: "ephemeral " + environment, Head: ours, Base: branch, Title: title,
-		Body: fmt.Sprintf("The ephemeral environment %s is over. This removes what Fairlead has written for it, and nothing else.\n", forge.Code(environment)),
+		Mark: "ephemeral " + environment, Head: ours, Base: branch, Title: title, Body: body,
 	})
 	if err != nil {
 		return Cleared{}, err

@@ -43,6 +43,12 @@ func outputOwnership(repo *git.Repository, target, environment string) ownership
 	}
 }
 
+// IsOurs reports whether a commit proposes the output of an environment, and holds what we
+// have made it hold.
+func IsOurs(c git.Info, environment string) bool {
+	return outputOwnership(nil, "", environment).isIntact(c)
+}
+
 // IsOutputOnly reports whether a branch from which the output of an environment was
 // proposed has nothing on it but that: target is the head of the branch that it was
 // proposed to, "" if there is none any more.
