@@ -3,6 +3,7 @@ package lever_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -588,7 +589,12 @@ func TestPropose(t *testing.T) {
 	if after := gittest.Git(t, w.server.Dir("plane"), "rev-parse", "stage"); after != before {
 		t.Error("the branch has moved")
 	}
-	w.equal("the message", w.head("fairlead/lever/promote/stage"), `Alice <alice@example.com>
+	digest := regexp.MustCompile("Fairlead-Digest: sha256:[0-9a-f]{64}\n")
+	message := w.head("fairlead/lever/promote/stage")
+	if !digest.MatchString(message) {
+		t.Errorf("an amendment would not be noticed:\n%s", message)
+	}
+	w.equal("the message", digest.ReplaceAllString(message, ""), `Alice <alice@example.com>
 Promote BASE2 to stage
 
 Change 2
