@@ -22,6 +22,7 @@ type checkCommand struct {
 	*frame.App
 	input
 	strict bool
+	now    *source.Source // without the revisions of the flags; nil until it is needed
 }
 
 // checkReport is what check found.
@@ -55,6 +56,9 @@ a problem; warnings alone are fine without --strict.
 
 It also says in which order commits get to the environments, and what is wrong with that:
 a Promotion, its gates, holds, freezes and approvals.
+
+With --base or --environment-revision it checks a pull request: a policy that selects nothing,
+and selects something at the head of the branch, is a problem then, and a warning otherwise.
 
 It is made for the CI of a control plane: --output github prints workflow annotations,
 --output sarif a SARIF log for code scanning.`,
@@ -90,6 +94,9 @@ func (k *checkCommand) run(ctx context.Context) error {
 	for _, name := range names {
 		e, err := k.render(ctx, name, source.Revisions{})
 		if err != nil {
+			return err
+		}
+		if e.Problems, err = k.withIdleSince(ctx, name, e); err != nil {
 			return err
 		}
 		e.Problems = k.severe(e.Problems)

@@ -281,3 +281,36 @@ func TestTypoInPolicy(t *testing.T) {
 		})
 	}
 }
+
+// TestTypoInPolicyPreview: the pull request that brings the typo fails, with the place of
+// the policy and what was meant.
+func TestTypoInPolicyPreview(t *testing.T) {
+	t.Parallel()
+	fake := githubfake.Serve(t)
+	fake.Create(githubCP)
+	fake.Create(githubOut)
+	w := worldOn(t, fake.Git, githubCP, githubOut, scaffold.Branches, []string{"dev"})
+	w.kind = "kind: github, api: \"" + fake.API() + "\""
+	w.secret = map[string]string{"TOKEN": fake.Token}
+	w.more += "remotes: [{url: \"" + strings.TrimSuffix(fake.Git.URL(""), "/.git") + "/\", token: {env: TOKEN}}]\n"
+	d := w.begin(w.data)
+	d.cycle()
+	w.people.Pull("dev")
+	gittest.Git(t, w.people.Dir, "checkout", "-qB", "change")
+	w.people.Write(policy, strings.Replace(gittest.Show(t, w.people.Dir, "HEAD", policy), "app: hello", "app: helo", 1))
+	commit := w.people.Commit("a typo")
+	w.people.Push("+HEAD:change")
+	number := fake.Propose(githubCP, githubfake.Proposed{Head: "change", Base: "dev", Title: "mine"})
+	gittest.Git(t, fake.Git.Dir(githubCP), "update-ref", fmt.Sprintf("refs/pull/%d/head", number), commit)
+	d.cycle()
+	said := fake.Statuses(githubCP, commit)
+	if len(said) != 1 || said[0].State != "failure" || said[0].Description != "1 problem would come with it" {
+		t.Errorf("the statuses are %+v; the log:\n%s", said, w.logs.String())
+	}
+	text := strings.Join(fake.Comments(githubCP, number), "\n")
+	for _, want := range []string{"the policy selects no deployment target, and it selected some before this change", "did you mean"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}

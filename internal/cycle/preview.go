@@ -278,7 +278,11 @@ func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name 
 	for _, was := range old.Problems {
 		known[was.String()] = true
 	}
-	for _, is := range now.Problems {
+	found := now.Problems
+	if !old.Problems.Stops() && !now.Problems.Stops() {
+		found = output.WithIdleSince(old.Model, now.Model, found)
+	}
+	for _, is := range found {
 		if !known[is.String()] {
 			p.problems = append(p.problems, is)
 		}

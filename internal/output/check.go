@@ -103,8 +103,7 @@ func (p *pass) problems() problem.List {
 // checkUse warns of what is written and has no effect.
 func (p *pass) checkUse() {
 	for policy, lacks := range p.plan.Idle() {
-		p.warn(&policy.Object, "compare its selectors with the labels; fairlead explain shows what each object lacks",
-			"the policy selects no "+lacks)
+		p.found.add(idleProblem(policy, lacks, p.model))
 	}
 	for config := range p.values.Unread(p.plan) {
 		p.warn(&config.Object, "compare its labels with those of the cluster types and deployment targets",

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/output"
+	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/source"
+)
+
+// withIdleSince returns the problems of an environment at the revisions that the flags
+// name, in which a policy is a problem that selects nothing, and selects something at the
+// heads of the branches that these are to be merged into. Without such revisions there is nothing to compare with.
+func (k *checkCommand) withIdleSince(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
+	of := k.options
+	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
+		return e.Problems, nil
+	}
+	before, problems, err := k.modelNow(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // the clone of a CI job need not have it
+		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head: %s\n", name, display.Visible(err.Error()))
+	case before == nil:
+		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head, which has %s\n", name, display.Counted(problems.Count()))
+	}
+	return output.WithIdleSince(before, e.Model, e.Problems), nil
+}
+
+// modelNow reads an environment as it is without the revisions that the flags name, of the
+// head of the base where they name one of the base; the model is nil if problems stop it.
+func (k *checkCommand) modelNow(ctx context.Context, name string) (*model.Model, problem.List, error) {
+	if k.now == nil {
+		options := k.options
+		options.Base, options.EnvironmentRevision = "", ""
+		var err error
+		if k.now, err = source.Open(ctx, options); err != nil {
+			return nil, nil, err
+		}
+	}
+	at := source.Revisions{}
+	if k.options.Base != "" { // it is to follow the head of the base, whatever was promoted
+		base, err := k.now.Base(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		at.Base = base.Head
+	}
+	return k.now.Model(ctx, name, at)
+}
