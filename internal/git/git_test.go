@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/cgi"
@@ -388,7 +389,11 @@ func TestNastyTrees(t *testing.T) {
 		}
 		level = folder(lines)
 	}
-	for want, root := range map[string]string{"two entries named": twice, "more than 2000000 files": level} {
+	nasty := map[string]string{"two entries named": twice, "more than 2000000 files": level}
+	for _, name := range []string{"..", ".", ".git", ".GIT", "a/b", "/a", "a/", "/"} {
+		nasty[fmt.Sprintf("%q", name)] = folder("100644 " + name + file)
+	}
+	for want, root := range nasty {
 		commit := run(t, dir, "commit-tree", root, "-m", "nasty")
 		if _, err := open(t, dir).Tree(commit); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

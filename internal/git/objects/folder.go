@@ -90,6 +90,9 @@ func checkName(name string) error {
 	if name == "" {
 		return tree.CheckPath(name)
 	}
+	if strings.Contains(name, "/") { // which a path may have
+		return fmt.Errorf("%q cannot be the name of a file", name)
+	}
 	for i := range len(name) {
 		c := name[i]
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' && i > 0 {
