@@ -19,8 +19,9 @@ FUZZ       = $(call having,^func Fuzz)
 
 BENCH    ?= .
 FUZZTIME ?= 1m
+CHAOS    ?= 30m
 
-.PHONY: all build test race lint golden bench fuzz demo
+.PHONY: all build test race lint golden bench e2e fuzz demo
 
 all: build lint test
 
@@ -46,6 +47,9 @@ golden: ## rewrite what the golden tests want; read the diff before committing i
 
 bench: ## measure; BENCH=regexp chooses. BENCHMARKS.md says what the figures mean
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHMARKS)
+
+e2e: ## half an hour of kills, faults and hostile commits (CHAOS=30m)
+	FAIRLEAD_CHAOS=$(CHAOS) $(GO) test -timeout 0 -v -count=1 -run '^TestChaos$$' ./internal/daemon
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; for package in $(FUZZ); do \
