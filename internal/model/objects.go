@@ -19,7 +19,7 @@ type metadataSpec struct {
 	Name              string             `yaml:"name" required:"true"`
 	Namespace         string             `yaml:"namespace"`
 	Labels            map[string]located `yaml:"labels"`
-	Annotations       map[string]located `yaml:"annotations"`
+	Annotations       annotations        `yaml:"annotations"`
 	CreationTimestamp *yaml.Node         `yaml:"creationTimestamp"`
 	DeletionTimestamp *yaml.Node         `yaml:"deletionTimestamp"`
 	Finalizers        *yaml.Node         `yaml:"finalizers"`

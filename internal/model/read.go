@@ -13,7 +13,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/kustomize"
-	"github.com/fairlead-io/fairlead/internal/manifest"
 	"github.com/fairlead-io/fairlead/internal/problem"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -297,18 +296,14 @@ func (r *reader) at(line int) problem.Pos {
 }
 
 func (r *reader) documents(data []byte) {
-	documents, finding := manifest.Documents(data)
-	for _, doc := range documents {
-		if isNull(doc) {
+	for _, doc := range r.readDocuments(data) {
+		if isNull(doc.root) {
 			continue
 		}
 		if r.built {
-			clearLines(doc)
+			clearLines(doc.root)
 		}
 		r.document(doc, 0)
-	}
-	if finding != nil {
-		r.out.problems.Addf(r.at(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
 	}
 }
 
@@ -322,19 +317,17 @@ func clearLines(n *yaml.Node) {
 // maxListDepth bounds Lists of Lists.
 const maxListDepth = 4
 
-func (r *reader) document(n *yaml.Node, depth int) {
-	n = resolve(n)
-	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget}
+func (r *reader) document(doc document, depth int) {
+	n := resolve(doc.root)
+	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if n.Kind != yaml.MappingNode {
 		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
 			"this is not a Kubernetes object, but %s", describe(n))
 		return
 	}
 	head := headerOf(n)
-	if head.kind == "List" && head.items != nil && head.items.Kind == yaml.SequenceNode && depth < maxListDepth {
-		for _, item := range head.items.Content {
-			r.document(item, depth+1)
-		}
+	if strings.HasSuffix(head.kind, "List") && head.items != nil && depth < maxListDepth {
+		r.list(doc, head, d, depth)
 		return
 	}
 	if missing := head.missing(); missing != "" {
@@ -343,6 +336,20 @@ func (r *reader) document(n *yaml.Node, depth int) {
 		return
 	}
 	r.object(n, head, d)
+}
+
+// list reads the items of a List, or of a list of one kind (ConfigMapList).
+func (r *reader) list(doc document, head header, d *decoder, depth int) {
+	switch {
+	case isNull(head.items):
+	case head.items.Kind != yaml.SequenceNode:
+		d.addf(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describe(head.items))
+	default:
+		listed := doc.listed || head.kind != "List" || !doc.alone
+		for _, item := range head.items.Content {
+			r.document(document{root: item, listed: listed}, depth+1)
+		}
+	}
 }
 
 // header is what is read of an object before its kind is known.

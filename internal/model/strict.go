@@ -24,6 +24,9 @@ type decoder struct {
 	// budget bounds the nodes that are visited, so that aliases that multiply
 	// cannot eat the machine.
 	budget int
+	// folded says that folded texts (>) are delivered by Flux as kustomize writes
+	// them.
+	folded bool
 }
 
 // nodeBudget is far above what a control plane's largest object needs.
@@ -72,6 +75,10 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	case reflect.Struct:
 		d.structure(n, v, path)
 	case reflect.Map:
+		if v.Type() == reflect.TypeFor[annotations]() {
+			d.annotations(n, v, path)
+			return
+		}
 		d.stringMap(n, v, path)
 	case reflect.Slice:
 		d.list(n, v, path)
@@ -150,6 +157,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	}
 	fields := fieldsOf(v.Type())
 	seen := map[string]bool{}
+	braces := n.Style&yaml.FlowStyle != 0
 	for key, value := range d.pairs(n) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if i < 0 {
@@ -157,7 +165,11 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			continue
 		}
 		seen[key.Value] = true
-		d.into(value, v.FieldByIndex(fields[i].index), join(path, key.Value))
+		into := v.FieldByIndex(fields[i].index)
+		if isNull(value) && d.refusesNull(value, into.Type(), fields[i].required, braces, join(path, key.Value)) {
+			continue
+		}
+		d.into(value, into, join(path, key.Value))
 	}
 	for _, f := range fields {
 		if f.required && !seen[f.name] {
@@ -228,13 +240,20 @@ func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
 		d.addf(n, "", "%s should be text, but is %s", path, describe(n))
 		return ""
 	}
+	if c, ok := refusedCharacter(n.Value); ok {
+		d.addf(n, "remove it", "%s has the character %U, which Flux does not take", path, c)
+	}
 	if len(n.Value) > maxText {
 		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
 		return n.Value[:maxShown] // so that nobody takes it for missing
 	}
 	switch tag := n.ShortTag(); {
-	case tag == "!!str" || tag == "!!merge" || verbatim:
+	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
+		return d.foldedText(n, path)
+	case tag == "!!str" || tag == "!!merge" || verbatim || !strings.HasPrefix(tag, "!!"):
 		return n.Value
+	case tag == "!!binary":
+		return d.binaryText(n, path)
 	case tag == "!!null":
 		return ""
 	case tag == "!!timestamp":
@@ -272,6 +291,7 @@ func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) boo
 				continue
 			}
 			seen[p.key.Value] = true
+			d.key(p.key)
 			if !yield(p.key, p.value) {
 				return
 			}
