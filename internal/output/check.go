@@ -130,7 +130,8 @@ func (p *pass) warn(o *model.Object, hint, summary string) {
 // validate checks the values of an assignment against its schemas.
 func (p *pass) validate(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
-	violations, _ := p.cache.values.Validate(v, t)
+	violations, steps := p.cache.values.Validate(v, t)
+	p.texts.Charge(steps * stepsOfSchema)
 	for _, violation := range violations {
 		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
 		if violation.Broken {
@@ -142,6 +143,29 @@ func (p *pass) validate(i, j int, v *values.Values) {
 		found.Hint = "fairlead explain shows where each value comes from"
 		p.found.at(assignment{i, j}, found)
 	}
+}
+
+// stepsOfSchema is how many steps of a template take the time of one of a schema.
+const stepsOfSchema = 16
+
+// exhausted reports that the environment is too much work, at the template that has most of
+// it.
+func (p *pass) exhausted() problem.Problem {
+	var most *compiled
+	for _, ts := range p.templates {
+		for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+			if c != nil && (most == nil || p.texts.Steps(c.template) > p.texts.Steps(most.template)) {
+				most = c
+			}
+		}
+	}
+	found := problem.Problem{Pos: problem.Pos{Layer: p.model.Environment}, Subject: "Environment/" + p.model.Environment}
+	if most != nil {
+		found = most.template.Problem(&render.Mistake{})
+	}
+	found.Summary = "rendering the environment was stopped because of the work that it is, most of it in this template"
+	found.Hint = "make its loops shorter, or the texts that its functions read; or make the schemas of the environment simpler"
+	return found
 }
 
 // checkNamespace reports a namespace that Kubernetes would refuse, where a

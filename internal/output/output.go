@@ -127,6 +127,9 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	m, c := p.model, p.cache
 	p.checkUse()
 	rows, texts := p.rows()
+	if p.texts.Exhausted() {
+		p.found.add(p.exhausted())
+	}
 	if p.isCanceled() {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "it was not rendered to the end, because the program ends"})
 	}
@@ -134,6 +137,7 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	if problems.Stops() {
 		return tree.Tree{}, problems
 	}
+	p.texts.Settle()
 	c.rows = knownRows{m.ClusterTypes, rows}
 	entries := make([]tree.Entry, 0, len(rows)+1)
 	for i, r := range rows {
@@ -212,6 +216,7 @@ func (t templates) of(which int) *compiled {
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p := &pass{Options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
+	p.texts.Canceled = o.Canceled
 	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
 	p.values = resolver

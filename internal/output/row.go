@@ -313,7 +313,7 @@ func (p *pass) text(i, k, which int, changes bool) []byte {
 // cluster type i. What is wrong is reported; the id does not matter then.
 func (w *worker) cell(i, k int) cell {
 	p := w.pass
-	if p.isCanceled() {
+	if p.isCanceled() || p.texts.Exhausted() {
 		return cell{}
 	}
 	j := p.sets[i].order[k]
@@ -375,6 +375,9 @@ func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Sco
 	}
 	expanded, mistakes := c.template.Expand(&w.pass.texts, text, d, scope, shape)
 	for _, m := range mistakes {
+		if w.pass.texts.Exhausted() { // it is said once
+			break
+		}
 		w.pass.inTemplate(c.template, &m, at)
 	}
 	if mistakes != nil {

@@ -117,6 +117,9 @@ func width(re *syntax.Regexp) int {
 	return min(n, MaxSize)
 }
 
+// overhead is what looking at a character costs beside the instructions.
+const overhead = 16
+
 // Work is about how many characters are compared with instructions in looking for so many
 // matches in a text of a length.
 func (p *Pattern) Work(length, matches int) int {
@@ -124,7 +127,7 @@ func (p *Pattern) Work(length, matches int) int {
 	if beyond < 0 || beyond > length {
 		beyond = length
 	}
-	return (length + matches*beyond) * p.Size
+	return (length + matches*beyond) * (p.Size + overhead)
 }
 
 // Cache remembers compiled expressions. The zero value is ready to use; it may be used

@@ -14,7 +14,7 @@ import (
 
 var (
 	errTooLong      = errors.New("too much text")
-	errTooManySteps = errors.New("too many steps")
+	errTooManySteps = templatefunc.ErrSteps
 )
 
 // text/template says where a mistake is in the text of its errors only:
@@ -36,7 +36,7 @@ func mistakeOf(err error, line int) *Mistake {
 		return &Mistake{Line: line, Summary: tooLong(0).Summary}
 	}
 	if errors.Is(err, errTooManySteps) {
-		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, or it calls itself"}
+		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, it calls itself, or its functions read too much text"}
 	}
 	message := strings.Join(strings.Fields(err.Error()), " ")
 	m := &Mistake{Line: line, Summary: strings.TrimPrefix(message, "template: ")}
@@ -47,7 +47,7 @@ func mistakeOf(err error, line int) *Mistake {
 	m.Summary = startedAt.ReplaceAllString(m.Summary, "")
 	at := ""
 	if e := executing.FindStringSubmatch(m.Summary); e != nil {
-		at, m.Summary = e[1], e[2]
+		at, m.Summary = unweighed.ReplaceAllString(e[1], "$1"), e[2]
 	}
 	m.explain(at)
 	return m
@@ -103,9 +103,5 @@ func functionHint(name string) string {
 	if why := templatefunc.Removed(name); why != "" {
 		return fmt.Sprintf("%s is not offered: it %s; templates are hermetic", name, why)
 	}
-	var known []string
-	for f := range templatefunc.Map() {
-		known = append(known, f)
-	}
-	return problem.DidYouMean(name, sorted(known))
+	return problem.DidYouMean(name, templatefunc.Names())
 }

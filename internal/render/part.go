@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"github.com/fairlead-io/fairlead/internal/templatefunc"
 )
 
 // part is a piece of a manifest: literal text, one field, or a template of its
@@ -29,16 +31,17 @@ type fieldPart struct {
 // blockPart is everything else. Its reads say for which assignments the text is
 // the same.
 type blockPart struct {
-	index    int // among all blocks of the engine, for the Pass
-	template *template.Template
+	index int // among all blocks of the engine, for the Pass
+	set   *templateSet
+	name  string // in the set
 	*analysis
 	line int
 }
 
 // cut takes a parsed manifest apart. A variable that is declared at the top level
 // is seen by all that follows, so that the rest stays one part.
-func cut(t *template.Template, text string) []part {
-	parts := cutNodes(t, text)
+func cut(s *templateSet, text string) []part {
+	parts := cutNodes(s, text)
 	for i, p := range parts {
 		if p.field != nil && i > 0 && i+1 < len(parts) {
 			p.field.alone = standsAlone(parts[i-1].literal, parts[i+1].literal)
@@ -47,9 +50,9 @@ func cut(t *template.Template, text string) []part {
 	return parts
 }
 
-func cutNodes(t *template.Template, text string) []part {
+func cutNodes(s *templateSet, text string) []part {
 	var parts []part
-	nodes := t.Root.Nodes
+	nodes := s.parsed.Root.Nodes
 	for i, n := range nodes {
 		switch n := n.(type) {
 		case *parse.TextNode:
@@ -59,28 +62,28 @@ func cutNodes(t *template.Template, text string) []part {
 			continue
 		case *parse.ActionNode:
 			if len(n.Pipe.Decl) > 0 {
-				return append(parts, blockOf(t, nodes[i:], text))
+				return append(parts, blockOf(s, nodes[i:], text))
 			}
 			if f := fieldOf(n, text); f != nil {
 				parts = append(parts, part{field: f})
 				continue
 			}
 		}
-		parts = append(parts, blockOf(t, nodes[i:i+1], text))
+		parts = append(parts, blockOf(s, nodes[i:i+1], text))
 	}
 	return parts
 }
 
-func blockOf(t *template.Template, nodes []parse.Node, text string) part {
+func blockOf(s *templateSet, nodes []parse.Node, text string) part {
+	t := s.parsed
 	list := &parse.ListNode{NodeType: parse.NodeList, Pos: nodes[0].Position(), Nodes: nodes}
 	name := t.Name() + "#" + strconv.Itoa(int(nodes[0].Position()))
 	tree := &parse.Tree{Name: name, ParseName: t.ParseName, Root: list}
-	block, err := t.AddParseTree(name, tree)
-	if err != nil {
+	if _, err := t.AddParseTree(name, tree); err != nil {
 		panic("render: a part of a parsed template cannot be added: " + err.Error())
 	}
 	return part{block: &blockPart{
-		template: block, analysis: analyse(t, list), line: lineAt(text, nodes[0].Position()),
+		set: s, name: name, analysis: analyse(t, list), line: lineAt(text, nodes[0].Position()),
 	}}
 }
 
@@ -157,45 +160,25 @@ func (f *fieldPart) expand(dst []byte, d *Data) ([]byte, bool) {
 // noValue is what text/template prints for a missing key.
 var noValue = []byte("<no value>")
 
-// expand runs a block. The text is new; it may be kept.
-func (b *blockPart) expand(d *Data) ([]byte, *Mistake) {
-	return execute(b.template, b.dot(d), b.line)
-}
-
-// execute runs a template to the end, and finds out what a missing value was.
-func execute(t *template.Template, dot any, line int) ([]byte, *Mistake) {
-	out := boundedBuffer{}
-	if err := t.Execute(&out, dot); err != nil {
-		return nil, mistakeOf(err, line)
-	}
-	if !bytes.Contains(out.Bytes(), noValue) {
-		return out.Bytes(), nil
-	}
-	strict, err := t.Clone()
-	if err == nil {
-		err = strict.Option("missingkey=error").Execute(&boundedBuffer{}, dot)
-	}
-	if err != nil {
-		return nil, mistakeOf(err, line)
-	}
-	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
-}
-
 const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}"
 
 // boundedBuffer stops a template that would fill the memory, or never end.
 type boundedBuffer struct {
 	bytes.Buffer
-	steps int
+	meter *templatefunc.Meter
 }
 
-// maxSteps bounds how often a template may write. A loop, and a template that is
-// called, writes at least once each time: see countSteps.
+// maxSteps bounds an expansion. To write is a step, and one more for every so many bytes. A
+// loop, and a template that is called, writes at least once each time: see countSteps. What
+// functions do is counted by the same meter.
 const maxSteps = 1 << 20
 
+// bytesPerStep is how much text is written in the time of a step.
+const bytesPerStep = 256
+
 func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if b.steps++; b.steps > maxSteps {
-		return 0, errTooManySteps
+	if err := b.meter.Spend(1 + len(p)/bytesPerStep); err != nil {
+		return 0, err
 	}
 	if b.Len()+len(p) > maxOutput {
 		return 0, errTooLong
@@ -204,7 +187,8 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 }
 
 // countSteps makes every round of a loop and every call of a template write, if
-// only nothing: text/template has no other way to be stopped.
+// only nothing: text/template has no other way to be stopped. What its own functions
+// compare is weighed.
 func countSteps(t *template.Template) {
 	for _, named := range t.Templates() {
 		if named.Tree == nil || named.Root == nil {
@@ -228,13 +212,20 @@ func countIn(n parse.Node) {
 		for _, item := range n.Nodes {
 			countIn(item)
 		}
+	case *parse.ActionNode:
+		weighIn(n.Pipe)
+	case *parse.TemplateNode:
+		weighIn(n.Pipe)
 	case *parse.IfNode:
+		weighIn(n.Pipe)
 		countIn(n.List)
 		countIn(n.ElseList)
 	case *parse.WithNode:
+		weighIn(n.Pipe)
 		countIn(n.List)
 		countIn(n.ElseList)
 	case *parse.RangeNode:
+		weighIn(n.Pipe)
 		countIn(n.List)
 		countIn(n.ElseList)
 		n.List.Nodes = append([]parse.Node{nothing(n.List.Pos)}, n.List.Nodes...)

@@ -1,11 +1,105 @@
 package render
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"text/template"
+
+	"github.com/fairlead-io/fairlead/internal/panics"
+)
 
 // Pass is one run over the assignments of a model. It remembers the texts that
 // assignments share, and is forgotten with the run. It may be used concurrently;
 // the zero value is ready to use.
-type Pass struct{ texts texts }
+type Pass struct {
+	// Canceled reports whether the texts are no longer wanted; nil if they always are.
+	Canceled func() bool
+
+	texts   texts
+	settled atomic.Bool
+	spent   atomic.Int64
+	engines sync.Map // the steps of each, as *atomic.Int64
+}
+
+// maxPassSteps bounds the work of a pass, far above that of a fleet of 100,000 assignments: it
+// is about a minute.
+const maxPassSteps = 1 << 29
+
+// Exhausted reports whether the pass was stopped for the work that it is.
+func (p *Pass) Exhausted() bool { return !p.settled.Load() && p.spent.Load() > maxPassSteps }
+
+// Settle ends the pass. Texts that were made in it may be made again, without bounds but their
+// own, whether they are wanted or not: who asks for them knows.
+func (p *Pass) Settle() { p.settled.Store(true) }
+
+// charge counts the steps of an engine.
+func (p *Pass) charge(engine Engine, steps int) {
+	p.spent.Add(int64(steps))
+	of, ok := p.engines.Load(engine)
+	if !ok {
+		of, _ = p.engines.LoadOrStore(engine, &atomic.Int64{})
+	}
+	of.(*atomic.Int64).Add(int64(steps))
+}
+
+// Charge counts steps of other work that is done for the assignments.
+func (p *Pass) Charge(steps int) { p.spent.Add(int64(steps)) }
+
+// Steps returns how much of the pass's work was that of a template.
+func (p *Pass) Steps(t *Template) int64 {
+	engine := t.engine
+	if k, ok := engine.(*kustomizeEngine); ok {
+		engine = k.text
+	}
+	if of, ok := p.engines.Load(engine); ok {
+		return of.(*atomic.Int64).Load()
+	}
+	return 0
+}
+
+// execute runs a template to the end, and finds out what a missing value was.
+func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any, line int) ([]byte, *Mistake) {
+	canceled := p.Canceled
+	if p.settled.Load() {
+		canceled = nil
+	}
+	run := func(t *template.Template) ([]byte, error) {
+		m.Reset(maxSteps, canceled)
+		out := boundedBuffer{meter: &m.Meter}
+		err := panics.Library("the template engine", func() error { return t.Execute(&out, dot) })
+		p.charge(e, maxSteps-m.Left())
+		return out.Bytes(), err
+	}
+	if p.Exhausted() {
+		return nil, &Mistake{Line: line, Summary: "the work of rendering the environment is too much"}
+	}
+	text, err := run(t)
+	if err != nil {
+		return nil, mistakeOf(err, line)
+	}
+	if !bytes.Contains(text, noValue) {
+		return text, nil
+	}
+	strict, err := t.Clone()
+	if err == nil {
+		_, err = run(strict.Option("missingkey=error"))
+	}
+	if err != nil {
+		return nil, mistakeOf(err, line)
+	}
+	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
+}
+
+// expand runs a block. The text is new; it may be kept.
+func (p *Pass) expand(e *textEngine, b *blockPart, d *Data) ([]byte, *Mistake) {
+	bound, err := b.set.take()
+	if err != nil {
+		return nil, mistakeOf(err, b.line)
+	}
+	defer b.set.copies.Put(bound)
+	return p.execute(e, bound.metered, bound.set.Lookup(b.name), b.dot(d), b.line)
+}
 
 // memoKey is a part of a template, and the data that it reads.
 type memoKey struct {
@@ -23,7 +117,7 @@ const maxTexts = 1 << 13
 func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
 	scope, shared := b.scope(s)
 	if !shared || d.Changes() && b.reads&fieldBit["ConfigData"] != 0 {
-		return b.expand(d)
+		return p.expand(e, b, d)
 	}
 	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
 	if b.ofValues() {
@@ -32,7 +126,7 @@ func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mi
 	if text, ok := texts.find(key); ok {
 		return text, nil
 	}
-	text, mistake := b.expand(d)
+	text, mistake := p.expand(e, b, d)
 	if mistake == nil {
 		texts.keep(key, text)
 	}

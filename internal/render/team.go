@@ -132,11 +132,11 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 // decoders are the functions that can make a brace of a text that has none.
 var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
 
-// maskedFunctions are the functions for masked data: what is decoded is masked.
-var maskedFunctions = func() template.FuncMap {
+// maskedDecoders are the decoders for masked data: what is decoded is masked.
+func maskedDecoders(of *metered) template.FuncMap {
 	m := template.FuncMap{}
 	for _, name := range decoders {
-		switch decode := functions[name].(type) {
+		switch decode := of.functions[name].(type) {
 		case func(string) (string, error):
 			m[name] = func(text string) (string, error) {
 				decoded, err := decode(text)
@@ -147,12 +147,15 @@ var maskedFunctions = func() template.FuncMap {
 				decoded, err := decode(a, b)
 				return mask(decoded), err
 			}
-		case func(string) map[string]any:
-			m[name] = func(text string) map[string]any { return maskChanged(decode(text), nil).(map[string]any) }
+		case func(string) (map[string]any, error):
+			m[name] = func(text string) (map[string]any, error) {
+				decoded, err := decode(text)
+				return maskChanged(decoded, nil).(map[string]any), err
+			}
 		}
 	}
 	return m
-}()
+}
 
 // twin is the output of a manifest as it is with masked data. The nil twin is that of
 // output in which no team has a part.
@@ -171,7 +174,7 @@ func (e *textEngine) newTwin(i int, d *Data, s Scope) *twin {
 }
 
 // expandTwin makes the text of a manifest with masked data.
-func (e *textEngine) expandTwin(i int, t *twin) *Mistake {
+func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 	for _, part := range e.manifests[i].parts {
 		switch {
 		case part.literal != nil:
@@ -179,11 +182,13 @@ func (e *textEngine) expandTwin(i int, t *twin) *Mistake {
 		case part.field != nil:
 			t.text, _ = part.field.expand(t.text, t.data)
 		default:
-			clone, err := part.block.template.Clone()
+			clone, err := part.block.set.parsed.Clone()
 			if err != nil {
 				return mistakeOf(err, part.block.line)
 			}
-			text, mistake := execute(clone.Funcs(maskedFunctions), part.block.dot(t.data), part.block.line)
+			m := newMetered()
+			clone.Funcs(m.functions).Funcs(maskedDecoders(m))
+			text, mistake := p.execute(e, m, clone.Lookup(part.block.name), part.block.dot(t.data), part.block.line)
 			if mistake != nil {
 				return inTwin()
 			}
@@ -241,17 +246,19 @@ func (t *twin) show(text []byte) []byte {
 }
 
 // expand expands the masked output again.
-func (t *twin) expand() *Mistake {
+func (t *twin) expand(p *Pass, e *textEngine) *Mistake {
 	if t == nil {
 		return nil
 	}
-	parsed, err := template.New(ownName).Funcs(functions).Funcs(maskedFunctions).Parse(string(t.text))
+	m := newMetered()
+	parsed, err := template.New(ownName).Funcs(m.functions).Funcs(maskedDecoders(m)).Parse(string(t.text))
 	if err != nil {
 		return inTwin()
 	}
+	a := analyse(parsed, parsed.Root)
 	countSteps(parsed)
 	var mistake *Mistake
-	if t.text, mistake = execute(parsed, analyse(parsed, parsed.Root).dot(t.data), 0); mistake != nil {
+	if t.text, mistake = p.execute(e, m, parsed, a.dot(t.data), 0); mistake != nil {
 		return inTwin()
 	}
 	return nil

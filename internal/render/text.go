@@ -7,7 +7,6 @@ import (
 	"text/template"
 
 	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/templatefunc"
 )
 
 // textEngine expands manifests with text/template.
@@ -24,12 +23,6 @@ type textManifest struct {
 	mutates bool // it may change the data
 	decodes bool // it may make braces of texts that have none
 }
-
-var functions = func() template.FuncMap {
-	m := templatefunc.Map()
-	m["typeOf"] = typeOf
-	return m
-}()
 
 // ownName is what a manifest is parsed as. It is no name that a {{define}} has, so
 // that one in the Template "c" may be of "c".
@@ -56,16 +49,17 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 	if t.Tree == nil || t.Root == nil { // nothing but {{define}}
 		return textManifest{}
 	}
-	countSteps(t)
 	a := analyse(t, t.Root)
+	countSteps(t)
+	set := &templateSet{parsed: t}
 	e.reads |= a.reads
 	m := textManifest{mutates: a.mutates, decodes: a.decodes}
 	if a.mutates {
-		whole := blockOf(t, t.Root.Nodes, text)
+		whole := blockOf(set, t.Root.Nodes, text)
 		whole.block.reads = everything
 		m.parts = []part{whole}
 	} else {
-		m.parts = cut(t, text)
+		m.parts = cut(set, text)
 	}
 	for _, p := range m.parts {
 		if p.block != nil {
@@ -133,7 +127,7 @@ func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shap
 		if masked == nil {
 			masked = e.newTwin(i, d, s)
 		}
-		text, mistake = e.again(i, dst, slices.Clone(text[len(dst):]), d, masked)
+		text, mistake = e.again(p, i, dst, slices.Clone(text[len(dst):]), d, masked)
 	}
 	if mistake != nil {
 		d.restore()
@@ -169,9 +163,9 @@ var opening = []byte("{{")
 
 // again appends text that came out of manifest i with template actions in it, expanded
 // until there are none. masked is its twin, not expanded yet.
-func (e *textEngine) again(i int, dst, text []byte, d *Data, masked *twin) ([]byte, *Mistake) {
+func (e *textEngine) again(p *Pass, i int, dst, text []byte, d *Data, masked *twin) ([]byte, *Mistake) {
 	if masked != nil {
-		if mistake := e.expandTwin(i, masked); mistake != nil {
+		if mistake := e.expandTwin(p, i, masked); mistake != nil {
 			return nil, mistake
 		}
 	}
@@ -180,19 +174,10 @@ func (e *textEngine) again(i int, dst, text []byte, d *Data, masked *twin) ([]by
 		if text, mistake = masked.hide(text); mistake != nil {
 			return nil, mistake
 		}
-		parsed, err := template.New(ownName).Funcs(functions).Parse(string(text))
-		if err != nil {
-			return nil, mistakeOf(err, 0).within(string(text)).inOutput()
-		}
-		a := analyse(parsed, parsed.Root)
-		if a.mutates {
-			d.detach()
-		}
-		countSteps(parsed)
-		if text, mistake = execute(parsed, a.dot(d), 0); mistake != nil {
+		if text, mistake = e.expandText(p, text, d); mistake != nil {
 			return nil, mistake.inOutput()
 		}
-		if mistake := masked.expand(); mistake != nil {
+		if mistake := masked.expand(p, e); mistake != nil {
 			return nil, mistake
 		}
 	}
@@ -203,6 +188,22 @@ func (e *textEngine) again(i int, dst, text []byte, d *Data, masked *twin) ([]by
 		}
 	}
 	return append(dst, masked.show(text)...), nil
+}
+
+// expandText expands a text that is a template of its own.
+func (e *textEngine) expandText(p *Pass, text []byte, d *Data) ([]byte, *Mistake) {
+	m := meters.Get().(*metered)
+	defer meters.Put(m)
+	parsed, err := template.New(ownName).Funcs(m.functions).Parse(string(text))
+	if err != nil {
+		return nil, mistakeOf(err, 0).within(string(text))
+	}
+	a := analyse(parsed, parsed.Root)
+	if a.mutates {
+		d.detach()
+	}
+	countSteps(parsed)
+	return p.execute(e, m, parsed, a.dot(d), 0)
 }
 
 // inOutput marks a mistake that is not in the template but in what came out of it.
@@ -218,9 +219,4 @@ func (m *Mistake) inOutput() *Mistake {
 		m.Hint = "if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template"
 	}
 	return m
-}
-
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return names
 }

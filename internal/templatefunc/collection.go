@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -28,13 +27,11 @@ func boundedCollections(base template.FuncMap) template.FuncMap {
 		"merge":          merge(base["merge"].(func(map[string]any, ...map[string]any) any)),
 		"mergeOverwrite": merge(base["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
 
-		"split":        bound2(base["split"].(func(string, string) map[string]string), splitFits),
-		"splitList":    bound2(base["splitList"].(func(string, string) []string), splitFits),
-		"splitn":       bound3(base["splitn"].(func(string, int, string) map[string]string), splitnFits),
-		"regexFindAll": regexFindAll,
-		"regexSplit":   regexSplit,
-		"until":        bound1(base["until"].(func(int) []int), untilFits),
-		"untilStep":    bound3(base["untilStep"].(func(int, int, int) []int), untilStepFits),
+		"split":     bound2(base["split"].(func(string, string) map[string]string), splitFits),
+		"splitList": bound2(base["splitList"].(func(string, string) []string), splitFits),
+		"splitn":    bound3(base["splitn"].(func(string, int, string) map[string]string), splitnFits),
+		"until":     bound1(base["until"].(func(int) []int), untilFits),
+		"untilStep": bound3(base["untilStep"].(func(int, int, int) []int), untilStepFits),
 	}
 }
 
@@ -111,25 +108,6 @@ func splitnFits(separator string, n int, text string) error {
 		return nil
 	}
 	return splitFits(separator, text)
-}
-
-// regexFindAll gives the first n matches, all if n is negative.
-func regexFindAll(pattern, text string, n int) ([]string, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, err
-	}
-	return limited(re.FindAllString(text, atMost(n)))
-}
-
-// regexSplit gives the texts between matches, the last of n with all the rest,
-// and all of them if n is negative.
-func regexSplit(pattern, text string, n int) ([]string, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, err
-	}
-	return limited(re.Split(text, atMost(n)))
 }
 
 // atMost bounds a wanted number of elements to one more than may be given, at

@@ -14,6 +14,8 @@
 //     holds for print, printf, println, html, js and urlquery of text/template
 //     too, which the map replaces for that reason. A range over a number and a
 //     template that calls itself are not functions: they are the engine's to bound.
+//   - The work of a call is counted before it is done ([Meter]), in steps that are the
+//     same on every machine; regular expressions are bounded in size, and compiled once.
 //
 // A function that cannot do its work panics or gives an error; text/template
 // makes an error with the place of the call out of both.
@@ -33,15 +35,37 @@ package templatefunc
 
 import (
 	"maps"
+	"slices"
 	"text/template"
 
 	"github.com/Masterminds/sprig"
 )
 
-// Map gives the functions by name, for [template.Template.Funcs]. The map is the
-// caller's; the functions hold no state and are safe for concurrent use, as long
-// as those that [Mutates] names get data that nobody else reads.
-func Map() template.FuncMap {
+// Map returns the functions by name, for [template.Template.Funcs], with their work counted
+// by a meter. The map is the caller's. The functions hold no state but the meter: those of
+// different meters may be called at the same time, as long as those that [Mutates] names
+// get data that nobody else reads.
+func Map(m *Meter) template.FuncMap {
+	metered := make(template.FuncMap, len(unmetered)+6)
+	for name, f := range unmetered {
+		metered[name] = m.counting(name, f)
+	}
+	metered["regexMatch"] = m.regexMatch
+	metered["regexFind"] = m.regexFind
+	metered["regexFindAll"] = m.regexFindAll
+	metered["regexSplit"] = m.regexSplit
+	metered["regexReplaceAll"] = m.regexReplaceAll
+	metered["regexReplaceAllLiteral"] = m.regexReplaceAllLiteral
+	return metered
+}
+
+// Names returns the names of the functions, sorted, for hints.
+func Names() []string {
+	return slices.Sorted(maps.Keys(Map(&Meter{})))
+}
+
+// unmetered are the functions, with their results bounded.
+var unmetered = func() template.FuncMap {
 	base := sprig.TxtFuncMap()
 	maps.DeleteFunc(base, func(name string, _ any) bool { return Removed(name) != "" })
 
@@ -62,7 +86,7 @@ func Map() template.FuncMap {
 		"toEnv":     toEnv,
 	})
 	return m
-}
+}()
 
 // Mutates reports whether the named function changes its arguments. A template
 // that calls one must be given data of its own: maps, and lists too, since

@@ -28,7 +28,7 @@ func execute(t *template.Template, data any) (string, error) {
 }
 
 func TestFunctions(t *testing.T) {
-	functions := Map()
+	functions := Map(unlimited())
 	for _, r := range slices.Concat(sprigRows, ownRows) {
 		t.Run(r.function, func(t *testing.T) {
 			got, err := expand(functions, r.template, sample())
@@ -66,7 +66,7 @@ func TestEveryFunctionHasARow(t *testing.T) {
 		rows[r.function] = true
 	}
 	want := slices.Sorted(maps.Keys(rows))
-	got := slices.Sorted(maps.Keys(Map()))
+	got := slices.Sorted(maps.Keys(Map(unlimited())))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("functions without a row, or rows without a function (-rows +functions):\n%s", diff)
 	}
@@ -110,7 +110,7 @@ func TestRemoved(t *testing.T) {
 		"buildCustomCert": "puts a password or a private key into the output",
 		"derivePassword":  "puts a password or a private key into the output",
 	}
-	offered := Map()
+	offered := Map(unlimited())
 	got := map[string]string{}
 	for name := range sprig.TxtFuncMap() {
 		if offered[name] == nil {
@@ -137,7 +137,7 @@ func TestRemovedCannotBeCalled(t *testing.T) {
 		`derivePassword 1 "long" "p" "u" "s"`, `toDate "2006" "2024"`,
 	} {
 		name, _, _ := strings.Cut(call, " ")
-		_, err := expand(Map(), "{{ "+call+" }}", sample())
+		_, err := expand(Map(unlimited()), "{{ "+call+" }}", sample())
 		if err == nil || !strings.Contains(err.Error(), `function "`+name+`" not defined`) {
 			t.Errorf("%s: error %v, want that the function is not defined", call, err)
 		}
@@ -145,7 +145,7 @@ func TestRemovedCannotBeCalled(t *testing.T) {
 }
 
 func TestMutates(t *testing.T) {
-	functions := Map()
+	functions := Map(unlimited())
 	changing := map[string]bool{}
 	for _, r := range slices.Concat(sprigRows, ownRows) {
 		data := sample()
@@ -165,11 +165,10 @@ func TestMutates(t *testing.T) {
 
 // Map order is the one thing that differs between runs on one machine.
 func TestSameEachTime(t *testing.T) {
-	functions := Map()
 	var wg sync.WaitGroup
 	for _, r := range slices.Concat(sprigRows, ownRows) {
 		wg.Go(func() {
-			compiled := template.Must(template.New("test").Funcs(functions).Parse(r.template))
+			compiled := template.Must(template.New("test").Funcs(Map(unlimited())).Parse(r.template))
 			for range 100 {
 				if got, err := execute(compiled, sample()); err != nil || got != r.want {
 					t.Errorf("%s: got %q, error %v, want %q", r.template, got, err, r.want)
@@ -182,8 +181,8 @@ func TestSameEachTime(t *testing.T) {
 }
 
 func TestMapIsTheCallers(t *testing.T) {
-	delete(Map(), "toYaml")
-	if Map()["toYaml"] == nil {
+	delete(Map(unlimited()), "toYaml")
+	if Map(unlimited())["toYaml"] == nil {
 		t.Error("a change to one map shows in the next")
 	}
 }

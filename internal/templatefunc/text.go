@@ -3,7 +3,6 @@ package templatefunc
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"text/template"
 )
@@ -42,9 +41,6 @@ func boundedTexts(base template.FuncMap) template.FuncMap {
 		"replace":  bound3(base["replace"].(func(string, string, string) string), replaceFits),
 		"join":     join(base["toStrings"].(func(any) []string)),
 		"wrapWith": bound3(base["wrapWith"].(func(int, string, string) string), wrapFits),
-
-		"regexReplaceAll":        bound3(base["regexReplaceAll"].(func(string, string, string) string), regexReplaceFits),
-		"regexReplaceAllLiteral": bound3(base["regexReplaceAllLiteral"].(func(string, string, string) string), regexReplaceFits),
 
 		"print":    boundAll(fmt.Sprint),
 		"println":  boundAll(fmt.Sprintln),
@@ -118,25 +114,6 @@ func join(texts func(any) []string) func(string, any) (string, error) {
 
 func wrapFits(_ int, separator, text string) error {
 	if len(text)*len(separator) > maxEffort {
-		return errEffort
-	}
-	return nil
-}
-
-// regexReplaceFits estimates with as many matches as there can be, and counts
-// them only if that is too much.
-func regexReplaceFits(pattern, text, with string) error {
-	size := func(matches int) int {
-		return len(text)*(1+strings.Count(with, "$")) + matches*len(with)
-	}
-	if size(len(text)+1) <= maxEffort {
-		return nil
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return err
-	}
-	if size(len(re.FindAllStringIndex(text, -1))) > maxEffort {
 		return errEffort
 	}
 	return nil

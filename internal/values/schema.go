@@ -46,7 +46,7 @@ type verdict struct {
 
 // Validate checks the values of an assignment of target against every schema that
 // applies: those of the control plane by name, then the target's own and its
-// workload's. steps is how much work that is, or was when it was done first.
+// workload's. steps is how much work that was; none for what was known.
 func (c *Cache) Validate(v *Values, target *model.Target) (out []Violation, steps int) {
 	check := func(s *model.Schema) {
 		verdict, broken := c.schemas.check(s.Text, v)
@@ -86,7 +86,7 @@ func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
 		if len(s.verdicts) > maxClasses {
 			clear(s.verdicts)
 		}
-		s.verdicts[v.Digest] = of
+		s.verdicts[v.Digest] = verdict{messages: of.messages}
 	}
 	return of, false
 }
