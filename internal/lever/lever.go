@@ -232,6 +232,8 @@ type Result struct {
 	// Commit is the one that was made on Branch; "" if there is a pull request instead.
 	Commit string `json:"commit,omitempty"`
 	Pull   *Pull  `json:"pull,omitempty"`
+	// Output is how far the output has got with To; nil if it was not looked for.
+	Output *Output `json:"output,omitempty"`
 	// Forced are the refusals that were overridden.
 	Forced []string `json:"forced,omitempty"`
 }

@@ -108,28 +108,6 @@ Release, which says that this is over.`,
 	})
 }
 
-func newRollback(a *frame.App) *cobra.Command {
-	s := newStation(a)
-	to := ""
-	c := s.onEnvironment(&cobra.Command{
-		Use:   "rollback ENVIRONMENT",
-		Short: "Give an environment back an older commit, and keep it there",
-		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
-record, and a hold beside it, in one commit: it stays there until fairlead release. Without
---to it is the last one that it had before and that is older. What the environment went
-back behind counts as proven no more.`,
-		Example: `  fairlead rollback stage --reason "checkout is slow"
-  fairlead rollback stage --to 4be1c2d --reason "the last good one"`,
-	}, func(ctx context.Context, d *lever.Desk, environment string) (lever.Result, error) {
-		if err := s.needs("a rollback"); err != nil {
-			return lever.Result{}, err
-		}
-		return d.Rollback(ctx, lever.Rollback{Environment: environment, To: to, Reason: s.reason})
-	})
-	c.Flags().StringVar(&to, "to", "", "the `commit` to go back to")
-	return c
-}
-
 // onEnvironment completes a command that pulls one lever of one environment.
 func (s *station) onEnvironment(c *cobra.Command, pull func(context.Context, *lever.Desk, string) (lever.Result, error)) *cobra.Command {
 	c.GroupID, c.Args, c.ValidArgsFunction = frame.GroupPromotion, frame.Arguments(1, 1), s.complete(1)
