@@ -2,7 +2,6 @@ package cycle
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/model"
@@ -11,19 +10,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/status"
 )
 
-// acknowledged returns what reports whether a person has acknowledged a change of an
-// environment's output: by an Approval on the environment's branch, or by an annotation
-// of its GitOpsRepo. Both name the change.
-func (l *Loop) acknowledged(ctx context.Context, r source.Rendered) func(change string) (bool, error) {
-	return func(change string) (bool, error) {
-		if to := gitOpsRepo(r.Model); to != nil && slices.Contains(changesIn(to.Annotations[model.AcknowledgeAnnotation]), change) {
-			return true, nil
+// acknowledged returns what finds the changes of an environment's output that people have
+// acknowledged: by an Approval on the environment's branch, or by an annotation of its
+// GitOpsRepo.
+func (l *Loop) acknowledged(ctx context.Context, r source.Rendered) func() ([]string, error) {
+	return func() ([]string, error) {
+		var changes []string
+		if to := gitOpsRepo(r.Model); to != nil {
+			changes = changesIn(to.Annotations[model.AcknowledgeAnnotation])
 		}
 		branch, err := l.source.Branch(ctx, r.Environment)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		return slices.ContainsFunc(branch.Progress.Approvals, func(a *model.Approval) bool { return a.Removals == change }), nil
+		for _, a := range branch.Progress.Approvals {
+			if a.Removals != "" {
+				changes = append(changes, a.Removals)
+			}
+		}
+		return changes, nil
 	}
 }
 

@@ -17,6 +17,11 @@ type reading struct {
 // cycle is what a daemon does at a time: reads, decides, says on the forge what it has
 // found, and then takes the steps, some of them later.
 func (w *world) cycle(rng *rand.Rand) {
+	for _, e := range w.envs {
+		if e.direct {
+			w.merge(e)
+		}
+	}
 	h := promote.NewHistory(w.base)
 	readings := make([]reading, len(w.envs))
 	stages := make([]promote.Stage, len(w.envs))

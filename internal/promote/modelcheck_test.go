@@ -80,6 +80,8 @@ func (r *referee) decided(e *env, d promote.Decision, readings []reading, all []
 			r.failf("%s: a step to %s, and the last word on it in %s was %q", e.name, d.To, u.name, st.word)
 		case st.gone:
 			r.failf("%s: a step to %s, which %s went back behind", e.name, d.To, u.name)
+		case u.record == d.To && u.waits():
+			r.failf("%s: a step to %s, of which the output waits for a person in %s", e.name, d.To, u.name)
 		case u.record == d.To && (!there.readable || u.broken != ""):
 			r.failf("%s: a step to %s, of which %s says nothing now", e.name, d.To, u.name)
 		}
@@ -208,7 +210,7 @@ func (r *referee) settle() {
 		done := true
 		for _, e := range w.envs {
 			done = done && (e.record == w.base[0] || !r.free(e))
-			e.output = e.effects[e.record]
+			e.holds(e.effects[e.record])
 			if (e.running != e.output || e.phase != gate.Pass) && (e.record == "" || e.record != failed[e]) {
 				e.running, e.phase, e.when = e.output, gate.Pass, w.now
 			}

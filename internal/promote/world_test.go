@@ -47,9 +47,9 @@ type env struct {
 	version int    // of the branch that holds both
 	broken  string // why it is stopped; "" if it is not
 
-	effects  map[string]int // what a commit makes of the environment; no-ops make the same
-	output   int            // what the output branch holds
-	running  int            // what clusters have reported last, and how they are
+	effects map[string]int // what a commit makes of the environment; no-ops make the same
+	outputs
+	running  int // what clusters have reported last, and how they are
 	phase    gate.Status
 	when     time.Time
 	statuses map[string]gate.Status // of commits of the base, on the forge
@@ -75,7 +75,7 @@ type event struct {
 
 // kinds are the events, each as often as it should come.
 var kinds = strings.Fields(strings.Repeat("commit ", 5) + strings.Repeat("merge ", 5) + strings.Repeat("report ", 6) + strings.Repeat("clock ", 4) +
-	strings.Repeat("cycle ", 12) + "land land crash crash hold release release rollback rollback promote freeze thaw thaw approve approve approve push revert break mend mend edit")
+	strings.Repeat("cycle ", 12) + "land land crash crash hold release release rollback rollback promote freeze thaw thaw approve approve approve removal removal acknowledge acknowledge push revert break mend mend edit")
 
 func newWorld(rng *rand.Rand) *world {
 	w := &world{now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), faulty: rng.IntN(3) == 0, quick: rng.IntN(2) == 0}
@@ -85,6 +85,7 @@ func newWorld(rng *rand.Rand) *world {
 		e.soak = []time.Duration{0, 0, 0, 30 * time.Minute}[rng.IntN(4)]
 		e.blind = rng.IntN(4) == 0
 		e.asks = rng.IntN(5) == 0
+		e.direct, e.removes = rng.IntN(2) == 0, map[int]bool{}
 		for _, u := range w.envs {
 			if near := u == w.envs[i-1]; rng.IntN(4) == 0 || near && rng.IntN(4) > 0 {
 				e.after = append(e.after, u)
@@ -100,7 +101,8 @@ func newWorld(rng *rand.Rand) *world {
 		for _, e := range w.envs {
 			c := w.base[len(w.base)-1]
 			w.write(e, c)
-			e.output, e.running, e.phase, e.when = e.effects[c], e.effects[c], gate.Pass, w.now.Add(-24*time.Hour)
+			e.holds(e.effects[c])
+			e.running, e.phase, e.when = e.output, gate.Pass, w.now.Add(-24*time.Hour)
 		}
 	}
 	return w
@@ -130,8 +132,8 @@ func (w *world) commit(rng *rand.Rand) {
 func (w *world) write(e *env, commit string) {
 	e.record, e.since, e.version = commit, w.now, e.version+1
 	e.stays[commit] = &stay{}
-	if w.quick {
-		e.output, e.running, e.phase, e.when = e.effects[commit], e.effects[commit], gate.Pass, w.now
+	if w.quick && w.merge(e) {
+		e.running, e.phase, e.when = e.output, gate.Pass, w.now
 	}
 }
 
@@ -149,6 +151,10 @@ func (w *world) do(ev event) {
 		w.cycle(rng)
 	case "land":
 		w.land(e)
+	case "removal":
+		w.remove(e, rng)
+	case "acknowledge":
+		w.acknowledge(e, rng)
 	case "crash":
 		w.say("the daemon crashes")
 		for _, e := range w.envs {
@@ -168,9 +174,9 @@ func (w *world) do(ev event) {
 func (w *world) runs(kind string, e *env, rng *rand.Rand) {
 	switch kind {
 	case "merge":
-		e.output = e.effects[e.record]
+		e.holds(e.effects[e.record])
 	case "revert":
-		e.output = max(0, e.output-1)
+		e.output = max(0, e.output-1) // by hand, so that the record of the output stays
 	case "approve":
 		if len(w.base) > 0 {
 			e.approved[w.base[rng.IntN(min(3, len(w.base)))]] = true

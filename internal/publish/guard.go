@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/impact"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
 // removalsLabel marks a pull request that removes more than its environment's limits allow.
@@ -33,18 +34,19 @@ func (w *work) checkLimits() error {
 	if len(w.excess.causes) == 0 {
 		return nil
 	}
-	var err error
-	if w.excess.change, err = w.changeID(); err != nil {
+	change, err := w.change()
+	if err != nil {
 		return err
 	}
+	w.excess.change = change.ID()
 	for i := range w.excess.causes {
 		w.excess.causes[i].Acknowledge = w.excess.change
 	}
 	if w.p.Acknowledged == nil {
 		return nil
 	}
-	acknowledged, err := w.p.Acknowledged(w.excess.change)
-	if acknowledged && err == nil {
+	acknowledged, err := w.p.Acknowledged()
+	if err == nil && change.MayMerge(acknowledged...) {
 		w.excess.causes = nil
 	}
 	return err
@@ -76,24 +78,20 @@ func (w *work) exceeded(limits model.Limits) excess {
 // maxBrought bounds how far back the output branch is looked at for who brought a record.
 const maxBrought = 500
 
-// changeID names the change from what the environment's folder holds now to what is
-// proposed. It is another one if either is another, and also once the folder has changed
-// and is as it was: what was acknowledged once is not acknowledged for good.
-func (w *work) changeID() (string, error) {
-	since := ""
-	if w.target != "" {
-		brought, err := w.repo.Brought(w.target, strings.TrimPrefix(CleanFolder(w.p.Folder)+"/"+RecordFile, "/"), maxBrought)
-		if err != nil {
-			return "", err
-		}
-		since = brought.ID
+// change returns the change from what the environment's folder holds now to what is
+// proposed.
+func (w *work) change() (promote.Change, error) {
+	c := promote.Change{
+		Environment: w.p.Environment, Folder: CleanFolder(w.p.Folder), Exceeds: len(w.excess.causes) > 0,
+		Before: w.next.before.ID().String(), After: bare(w.p.Rendered).ID().String(),
 	}
-	id := digest("change", w.p.Environment, CleanFolder(w.p.Folder), since, w.next.before.ID().String(), bare(w.p.Rendered).ID().String())
-	return strings.TrimPrefix(id, "sha256:")[:changeIDLength], nil
+	if w.target == "" {
+		return c, nil
+	}
+	brought, err := w.repo.Brought(w.target, strings.TrimPrefix(c.Folder+"/"+RecordFile, "/"), maxBrought)
+	c.Since = brought.ID
+	return c, err
 }
-
-// changeIDLength is how much of a digest names a change, in hexadecimal digits.
-const changeIDLength = 40
 
 // title returns the title of the pull request and the commit. It does not depend on
 // whether the change was acknowledged: the commit, and the reviews of it, stay.

@@ -103,7 +103,7 @@ func TestAcknowledged(t *testing.T) {
 	propose := func(version string, n int, text string) publish.Result {
 		t.Helper()
 		proposal := w.proposal(version, assigned(n, text))
-		proposal.Merge, proposal.Acknowledged = publish.Direct, func(change string) (bool, error) { return change == known, nil }
+		proposal.Merge, proposal.Acknowledged = publish.Direct, func() ([]string, error) { return []string{known}, nil }
 		r, err := p.try(proposal)
 		if err != nil {
 			t.Fatal(err)

@@ -53,9 +53,10 @@ type Proposal struct {
 	Recheck func(ctx context.Context) ([]Withholding, error)
 	// Limits are those of the environment; nil for the default ones.
 	Limits *model.Limits
-	// Acknowledged reports whether a person has acknowledged a change that exceeds the
-	// limits, by the name that [Withholding.Acknowledge] has; nil for never.
-	Acknowledged func(change string) (bool, error)
+	// Acknowledged returns the changes that people have acknowledged though they exceed
+	// the limits, by the names that [Withholding.Acknowledge] has. It is asked only where
+	// one does; nil for none.
+	Acknowledged func() ([]string, error)
 	// Chosen says that Fairlead itself chose the place, for an environment that is made from
 	// one whose place is established: its first write does not wait for a person.
 	Chosen bool
