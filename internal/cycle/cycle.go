@@ -104,6 +104,7 @@ type Loop struct {
 	wakes        *wakes
 	chain        *chain.Mover
 	orders       chain.Orders
+	unlisted     map[string]string // by repository, why its pull requests could not be read last
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -113,7 +114,7 @@ const lockWait = 2 * time.Second
 // gives it back. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), previews: previews{noted: map[int]noted{}}}
+	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
 	s := o.Settings
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
@@ -207,6 +208,10 @@ func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 
 func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	moved := l.remotes.Poll(ctx, asked)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	moved = l.checkPulls(ctx) || moved
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

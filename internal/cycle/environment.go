@@ -191,6 +191,8 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 	}
 	if problems > 0 {
 		args = append(args, "problems", problems, "first", firstProblem(&r))
+	} else if r.Reason != "" && err == nil {
+		args = append(args, "reason", r.Reason)
 	}
 	if err != nil {
 		l.Logger.Error("environment", append(args, "error", err)...)

@@ -49,17 +49,17 @@ func TestGitHub(t *testing.T) {
 	if first == nil || first.URL == "" {
 		t.Fatalf("there is no page of the pull request: %+v", first)
 	}
-	calls(0)
+	calls(1) // our open pull requests
 	w.edit("dev", "configs/environment.yaml", "debug", "info")
 	calls(6)
 	if again := d.state("dev").Pull; again == nil || again.Number != first.Number || again.Head == first.Head {
 		t.Errorf("the pull request is %+v, and was %+v", again, first)
 	}
-	calls(0)
+	calls(1) // our open pull requests
 	fake.Merge(githubOut, first.Number, true)
 	calls(6)
 	d.want(map[string]status.State{"dev": status.InSync})
-	calls(0)
+	calls(1) // our open pull requests
 	commit := d.state("dev").Inputs[slices.IndexFunc(d.state("dev").Inputs, func(i status.Input) bool { return i.Layer == "dev" })].Commit
 	said := fake.Statuses(githubCP, commit)
 	if len(said) == 0 || said[0].Context != "fairlead/dev" || said[0].State != "success" {
@@ -130,7 +130,7 @@ func TestGitHubPreview(t *testing.T) {
 	}
 	before := len(fake.Requests())
 	d.cycle()
-	if n := len(fake.Requests()) - before; n != 0 {
+	if n := len(fake.Requests()) - before; n > 1 {
 		t.Errorf("a quiet cycle makes %d calls", n)
 	}
 	broken := change(line, "  SAID: [\n")

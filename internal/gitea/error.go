@@ -61,9 +61,11 @@ func explainAnswer(what string, status int, said string) error {
 		r.Advice = "let the token's user merge into the branch: see its protection, and the ways to merge in the repository's settings"
 	case status == http.StatusMethodNotAllowed:
 		r.Kind = forge.ErrNotYet
-		r.Advice = "see on the pull request what is missing"
+		r.Advice = "see on the pull request what is missing; if nothing is, name the token's user in the protection of the branch"
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), outOfDate):
 		r.Kind = forge.ErrMoved
+	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), alreadyChanged):
+		r.Kind, r.Advice = forge.ErrChanged, "it will be looked at again"
 	}
 	return r
 }

@@ -226,7 +226,8 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 		})
 	})
 	if err != nil {
-		return forge.Pull{}, is(forge.ErrExists, http.StatusConflict, answer, err)
+		err = is(forge.ErrExists, http.StatusConflict, answer, err)
+		return forge.Pull{}, is(forge.ErrChanged, http.StatusInternalServerError, answer, err) // it may be there all the same
 	}
 	pull, _, err := g.read(p)
 	if err == nil {
@@ -287,7 +288,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 }
 
 func (g *Forge) update(ctx context.Context, op string, number int, to sdk.EditPullRequestOption) (*sdk.PullRequest, error) {
-	p, _, err := call(ctx, g, op, func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+	p, _, err := insist(ctx, g, op, func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.EditPullRequest(g.owner, g.name, int64(number), to)
 	})
 	return p, err

@@ -146,7 +146,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if i.Open {
 		state = sdk.StateOpen
 	}
-	after, _, err := call(ctx, g, "edit an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
+	after, _, err := insist(ctx, g, "edit an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
 		return c.EditIssue(g.owner, g.name, int64(i.Number), sdk.EditIssueOption{Title: i.Title, Body: &body, State: &state})
 	})
 	if err != nil {

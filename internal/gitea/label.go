@@ -72,7 +72,7 @@ func (g *Forge) label(ctx context.Context, p *sdk.PullRequest, ours, wanted []st
 		if err != nil {
 			return err
 		}
-		p.Labels, _, err = call(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
+		p.Labels, _, err = insist(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
 			return c.AddIssueLabels(g.owner, g.name, p.Index, sdk.IssueLabelsOption{Labels: ids})
 		})
 		if err != nil {
@@ -84,7 +84,7 @@ func (g *Forge) label(ctx context.Context, p *sdk.PullRequest, ours, wanted []st
 		if l == nil || slices.Contains(wanted, name) {
 			continue
 		}
-		_, _, err := call(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
+		_, _, err := insist(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
 			answer, err := c.DeleteIssueLabel(g.owner, g.name, p.Index, l.ID)
 			return nil, answer, err
 		})

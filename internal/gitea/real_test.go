@@ -270,8 +270,7 @@ func lost(t *testing.T, r subject) {
 	equal(t, "pull requests", len(all), 1)
 
 	lose("PATCH", "/pulls")
-	wantError(t, r.Close(t.Context(), all[0].Number, "x"), "close a pull request")
-	check(t, r.Close(t.Context(), all[0].Number, "x"))
+	check(t, r.Close(t.Context(), all[0].Number, "x")) // what has become of it is looked at
 	pull, err := r.Open(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.Until(func() bool { return r.server.Mergeable(r.repo, pull.Number) })

@@ -62,7 +62,7 @@ func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
 		case http.StatusConflict:
 			r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
 		case http.StatusMethodNotAllowed:
-			r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what is missing"
+			r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what is missing; if nothing is, let the token's user or App bypass the rules of the branch"
 		}
 		return r
 	})

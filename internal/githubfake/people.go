@@ -126,6 +126,13 @@ func (s *Server) Labels(repo string, number int) (names []string) {
 	return names
 }
 
+// Newest gives the number of the newest issue or pull request.
+func (s *Server) Newest(repo string) (number int) {
+	s.t.Helper()
+	s.people(repo, func(r *repository) { number = len(r.items) })
+	return number
+}
+
 // Copies opens many pull requests that are as another one, and closed.
 func (s *Server) Copies(repo string, number, times int) {
 	s.t.Helper()

@@ -50,7 +50,7 @@ func (g *Forge) accept(ctx context.Context, op string, number int, o gl.AcceptMe
 	case status == http.StatusConflict:
 		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
 	case slices.Contains(notYet, status):
-		r.Kind, r.Advice = forge.ErrNotYet, "see on the merge request what is missing"
+		r.Kind, r.Advice = forge.ErrNotYet, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
 	case status == http.StatusUnauthorized: // the token was good for reading it
 		r.Said = "the token's user may not merge this: 401"
 		r.Advice = "let it merge into the branch: see the project's settings, Repository, Protected branches"

@@ -170,6 +170,19 @@ func (s *Server) Descriptions(at string) (all []string) {
 	return all
 }
 
+// Newest gives the iid of the newest merge request.
+func (s *Server) Newest(at string) (iid int) {
+	s.t.Helper()
+	s.people(at, func(p *project) {
+		for _, i := range p.items {
+			if i.merge != nil {
+				iid = max(iid, i.iid)
+			}
+		}
+	})
+	return iid
+}
+
 // Copies opens many merge requests that are as another one, and closed.
 func (s *Server) Copies(at string, iid, times int) {
 	s.t.Helper()

@@ -19,6 +19,19 @@ const (
 	Direct    Merge = "direct"     // we, as soon as the forge lets us
 )
 
+// advice returns what people have to change so that a pull request can be merged which the
+// forge refuses to merge; "" for any other error.
+func advice(err error) string {
+	var refusal *forge.Refusal
+	switch {
+	case errors.Is(err, git.ErrRefused):
+		return "let the daemon's user push to the branch, or set merge to manual"
+	case errors.As(err, &refusal) && refusal.Kind == nil:
+		return refusal.Advice
+	}
+	return ""
+}
+
 // merge merges a pull request as the environment wants it. What the forge does not
 // allow yet is no error: the result says what is missing, and that it is to be tried
 // again.
@@ -57,6 +70,13 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
 	case errors.Is(err, forge.ErrNotYet):
 		r.Reason, r.Again = err.Error(), true
+		var refusal *forge.Refusal
+		if errors.As(err, &refusal) && refusal.Advice != "" {
+			r.Reason += "; " + refusal.Advice
+		}
+		return r, nil
+	case advice(err) != "":
+		r.Reason, r.Again = fmt.Sprintf("merge is %s, and the forge does not let us: %v; %s", w.p.Merge, err, advice(err)), true
 		return r, nil
 	case errors.Is(err, forge.ErrUnsupported):
 		r.Reason = fmt.Sprintf("merge is %s: %v", w.p.Merge, err)

@@ -306,6 +306,16 @@ func PauseAfter(failures int, random float64) time.Duration {
 	return pause + time.Duration(random*float64(pause)/10)
 }
 
+// IsAsked reports whether a remote has answered in this round.
+func (r *Set) IsAsked(m *Remote) bool {
+	r.mu.Lock()
+	round := r.round
+	r.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.round == round && m.err == nil
+}
+
 // Known gives the remote at a place if there is one.
 func (r *Set) Known(place string) *Remote {
 	r.mu.Lock()
