@@ -65,7 +65,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newOwnWorld(t)
 			p := w.publisher()
 			propose := func(version string, files map[string]string, limits *model.Limits) publish.Result {
 				t.Helper()
@@ -97,7 +97,7 @@ func TestLimits(t *testing.T) {
 // acknowledged it the commit stays as it was and is merged.
 func TestAcknowledged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newOwnWorld(t)
 	p := w.publisher()
 	known := ""
 	propose := func(version string, n int, text string) publish.Result {

@@ -14,6 +14,14 @@ func recordOf(environment string) string {
 	return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: Output\nenvironments:\n  - environment: %s\n    tree: 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n    from: []\n", environment)
 }
 
+// newOwnWorld is newWorld with a record that says that main is the place of dev.
+func newOwnWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.commit("main", publish.RecordFile, recordOf("dev"))
+	return w
+}
+
 // TestPlaceOfAnother: a place that the record of another environment says is its own, that
 // lies inside of such a place, or that contains one, is refused.
 func TestPlaceOfAnother(t *testing.T) {
