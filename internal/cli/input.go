@@ -46,6 +46,7 @@ func (in *input) addPlaces(c *cobra.Command) {
 	f.StringVar(&in.options.BaseDir, "base-dir", "", "read the base from a plain `folder`")
 	f.StringVar(&in.options.EnvironmentDir, "environment-dir", "", "read the environment from a plain `folder`")
 	f.StringArrayVar(&in.workloads, "workload", nil, "read a registration's workloads from a plain folder: `NAME=DIR` (repeatable)")
+	frame.AddMissingValues(f, &in.options.Rendering)
 	_ = c.MarkFlagDirname("base-dir")
 	_ = c.MarkFlagDirname("environment-dir")
 }

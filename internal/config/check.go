@@ -49,6 +49,7 @@ func (c *checker) settings(s *Settings) {
 	c.mapped(s.Map)
 	c.dataDir(s)
 	c.oneOf("promotion", s.Promotion, "managed", "external")
+	c.oneOf("missingValues", s.MissingValues, "refuse", "publish")
 	c.nextEnvironment(s.NextEnvironment)
 	for _, name := range slices.Sorted(maps.Keys(s.Merge)) {
 		c.oneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")

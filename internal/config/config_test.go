@@ -57,7 +57,7 @@ func TestDefaults(t *testing.T) {
 		RenderTimeout: 2 * time.Minute,
 		Parallel:      4,
 		Output:        config.Output{BranchPrefix: "fairlead/"},
-		Promotion:     "managed", Verify: "1%",
+		Promotion:     "managed", MissingValues: "refuse", Verify: "1%",
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
@@ -89,6 +89,7 @@ map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
 webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}, flux: {secret: {env: TOKEN}}}
 promotion: external
+missingValues: publish
 nextEnvironment: {dev: stage, stage: prod}
 probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "http://tests.example.com"}]
 `
@@ -122,7 +123,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
-		Promotion:       "external",
+		Promotion: "external", MissingValues: "publish",
 		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
 		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},
 		Log:    config.Log{Format: "text", Level: "info"},

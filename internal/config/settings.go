@@ -33,6 +33,9 @@ type Settings struct {
 	// Promotion is "managed", or "external": others decide which commit of the base an
 	// environment has, and Fairlead renders it.
 	Promotion string `yaml:"promotion"`
+	// MissingValues is "refuse", or "publish": a value that is null or missing shows as
+	// "<no value>", as in Kalypso.
+	MissingValues string `yaml:"missingValues"`
 	// NextEnvironment names the environment after another, as Kalypso's
 	// NEXT_ENVIRONMENT does, for a control plane that has no Promotion.
 	NextEnvironment map[string]string `yaml:"nextEnvironment"`
@@ -201,6 +204,7 @@ func defaults() *Settings {
 		Parallel:      4,
 		Output:        Output{BranchPrefix: "fairlead/"},
 		Promotion:     "managed",
+		MissingValues: "refuse",
 		Verify:        "1%",
 		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:           Log{Format: "text", Level: "info"},

@@ -40,6 +40,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
+	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -279,6 +280,11 @@ func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival
 // Knows reports whether the loop reads a repository, by its normalized URL.
 func (l *Loop) Knows(normal string) bool { return l.remotes.Knows(normal) }
 
+// rendering says how the settings want templates to be expanded.
+func (l *Loop) rendering() render.Options {
+	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
+}
+
 // refresh has the control plane read as it is now.
 func (l *Loop) refresh(ctx context.Context) (err error) {
 	l.remotes.Reading()
@@ -288,7 +294,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
 		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier,
-		RenderTimeout: l.Settings.RenderTimeout,
+		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
 	})
 	if err == nil {
 		l.source, l.opened = s, true

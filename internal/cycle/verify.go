@@ -19,7 +19,7 @@ func (l *Loop) verify(ctx context.Context, e *environment) error {
 	}
 	fresh, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout,
+		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
 	})
 	if err != nil {
 		return err

@@ -123,6 +123,39 @@ func (p *pass) checkUse() {
 	}
 }
 
+// missing notes which texts show a value that is missing, where that is published.
+func (p *pass) missing(f files) (bits uint8) {
+	if !p.PublishMissing {
+		return 0
+	}
+	for which, text := range [...][]byte{namespaceText: f.namespace, configText: f.config, reconcilerText: f.reconciler} {
+		if render.HasMissing(text) {
+			bits |= 1 << which
+		}
+	}
+	return bits
+}
+
+// warnMissing warns of the templates that show a value that is missing.
+func (p *pass) warnMissing(rows []*row) {
+	if !p.PublishMissing || p.isCanceled() {
+		return
+	}
+	for i, r := range rows {
+		for k := range r.members.names {
+			for which, bits := 0, r.cells.at(k).missing; bits>>which != 0; which++ {
+				if bits>>which&1 != 0 {
+					p.found.at(assignment{i, p.sets[i].order[k]}, problem.Problem{
+						Pos: p.templates[i].of(which).template.Model.Pos, Subject: p.templates[i].of(which).template.Model.Subject(), Warning: true,
+						Summary: fmt.Sprintf("%s has \"<no value>\" in it: a value is null or missing, or is that text", p.fileNames(i)[which]),
+						Hint:    "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; missing values are published because the settings, or a flag, say so",
+					})
+				}
+			}
+		}
+	}
+}
+
 func (p *pass) warn(o *model.Object, hint, summary string) {
 	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
 }

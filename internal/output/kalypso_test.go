@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	expand "github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -29,6 +30,8 @@ type kalypsoCase struct {
 	data, configs string
 	// want is the platform-config; the other two are looked at if they are given.
 	want, wantReconciler, wantNamespace string
+	// publish has missing values published.
+	publish bool
 	// problem is in a problem that stops the environment, so that there is nothing to
 	// want; warning is in a warning. Without it there is none.
 	problem, warning string
@@ -111,7 +114,7 @@ func (c *kalypsoCase) layers(t *testing.T) []model.Layer {
 
 func (c *kalypsoCase) run(t *testing.T) {
 	m, problems := model.Parse("alpha", c.layers(t)...)
-	made, more := output.Environment(m, nil)
+	made, more := output.Render(m, nil, output.Options{Options: expand.Options{PublishMissing: c.publish}})
 	problems = append(problems, more...).Sorted()
 	if c.problem != "" {
 		if !slices.ContainsFunc(problems, func(p problem.Problem) bool {
@@ -343,4 +346,49 @@ func TestFluxRefuses(t *testing.T) {
 		{name: "items that are no list", configs: "apiVersion: v1\nkind: ConfigMapList\nitems: {}\n", problem: "alpha/d.yaml:3: items should be a list, but is a mapping"},
 		{name: "a mistake in a later document", configs: another + "---\n" + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: e}\ndata: {a: 1}\n", problem: "alpha/d.yaml:8: ConfigMap/e: data.a should be text, but 1 is a number"},
 	})
+}
+
+const hasNoValue = "platform-config.sh has \"<no value>\" in it: a value is null or missing, or is that text [gull-main on cluster type pier]"
+
+// A value that is missing is a problem, unless those are published as Kalypso does.
+func TestMissingValues(t *testing.T) {
+	cases := []kalypsoCase{
+		{name: "null in a list", config: `["{{ range .ConfigData.K }}x={{ . }}\n{{ end }}"]`, data: `data: {K: "[a, null]"}`, want: "x=a\nx=<no value>\n"},
+		{name: "a key", config: `["{{ .ConfigData.K }} {{ .ConfigData.NOPE }} {{ .ConfigData.NOPE.deeper }}\n"]`, data: `data: {K: v}`, want: "v <no value> <no value>\n"},
+		{name: "a key of texts", config: `["{{ .Manifests.repo }} {{ .Manifests.nope }} {{ .Labels.nope }}\n"]`, want: "x <no value> <no value>\n"},
+		{name: "in a template that changes its data", config: `["{{ $_ := unset .ConfigData \"K\" }}{{ .ConfigData.K }}\n"]`, data: `data: {K: v}`, want: "<no value>\n"},
+		{name: "in what is expanded again", config: `["{{ .ConfigData.K }} {{ .Manifests.nope }}\n"]`, data: `data: {K: "{{ .ConfigData.NOPE }}"}`, want: "<no value> <no value>\n"},
+		{name: "a text that says so", config: `["K={{ .ConfigData.K }}\n"]`, data: `data: {K: "<no value>"}`, want: "K=<no value>\n"},
+	}
+	for i := range cases {
+		cases[i].contentType = "sh"
+		refused := cases[i]
+		refused.problem = "Template/c: "
+		t.Run(refused.name+", refused", refused.run)
+		cases[i].publish, cases[i].warning = true, hasNoValue
+	}
+	runKalypso(t, cases)
+}
+
+// The warning stays while the assignment is not rendered again, and goes with the option.
+func TestMissingValuesAreRemembered(t *testing.T) {
+	c := kalypsoCase{config: `["{{ .ConfigData.NOPE }}\n"]`, contentType: "sh"}
+	parser, cache := model.NewParser(), &output.Cache{}
+	publish := output.Options{Options: expand.Options{PublishMissing: true}}
+	for _, configs := range []string{"", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: quay, labels: {region: south}}\nspec: {reconciler: r, namespaceService: n, configType: r}\n"} {
+		c.configs = configs
+		m, _ := parser.Parse("alpha", c.layers(t)...)
+		before := cache.Rendered()
+		_, problems := output.Render(m, cache, publish)
+		if text := golden.Problems(problems); problems.Stops() || !strings.Contains(text, hasNoValue) {
+			t.Errorf("%d rendered: %s", cache.Rendered()-before, text)
+		}
+		if rendered := cache.Rendered() - before; rendered != 1 {
+			t.Errorf("%d assignments were rendered, want the new one", rendered)
+		}
+	}
+	m, _ := parser.Parse("alpha", c.layers(t)...)
+	if _, problems := output.Environment(m, cache); !problems.Stops() {
+		t.Error("a missing value is published without the option")
+	}
 }

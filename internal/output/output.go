@@ -55,6 +55,7 @@ type Cache struct {
 	rows      knownRows
 	rendered  atomic.Int64
 	last      rendering
+	options   render.Options
 }
 
 // rendering is what came of a model.
@@ -97,12 +98,17 @@ type Options struct {
 	// does. It is called often, from several goroutines. A run that was canceled has a
 	// problem that stops the environment, and the cache forgets it.
 	Canceled func() bool
+	// Options say how templates are expanded.
+	render.Options
 }
 
 // Render renders the environment that the model describes, as [Environment] does.
 func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
+	}
+	if c.options != o.Options {
+		*c = Cache{options: o.Options}
 	}
 	if c.last.model == m {
 		return c.last.tree, c.last.problems
@@ -133,6 +139,7 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	if p.isCanceled() {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "it was not rendered to the end, because the program ends"})
 	}
+	p.warnMissing(rows)
 	problems := p.problems()
 	if problems.Stops() {
 		return tree.Tree{}, problems
@@ -306,7 +313,7 @@ func (p *pass) compiled(t *model.Template) *compiled {
 	c := p.cache.templates[t]
 	if c == nil {
 		c = &compiled{digest: templateDigest(t)}
-		c.template, c.problems = render.Compile(t)
+		c.template, c.problems = p.cache.options.Compile(t)
 		p.cache.templates[t] = c
 	}
 	return c

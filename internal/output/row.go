@@ -64,6 +64,8 @@ type cell struct {
 	// changes says that one of the templates changes its data, so that what the later
 	// ones make depends on it.
 	changes bool
+	// missing says by bit which of the texts show a value that is missing.
+	missing uint8
 }
 
 // cells are those of a row. A row that was made is not changed any more, so that a change
@@ -324,6 +326,7 @@ func (w *worker) cell(i, k int) cell {
 	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
 		w.check(i, j, files)
 		c.changes = files.changes
+		c.missing = p.missing(files)
 		c.texts = files.ids()
 		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
 		c.id = tree.HashText(w.encoded)

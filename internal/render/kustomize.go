@@ -28,8 +28,8 @@ type kustomizeEngine struct {
 // maxBuilt bounds how many builds are remembered.
 const maxBuilt = 1 << 10
 
-func newKustomizeEngine(t *model.Template) (Engine, []Mistake) {
-	e, mistakes := newTextEngine(t)
+func newKustomizeEngine(t *model.Template, o Options) (Engine, []Mistake) {
+	e, mistakes := newTextEngine(t, o)
 	if mistakes != nil {
 		return nil, mistakes
 	}

@@ -149,13 +149,19 @@ func accessor(ident []string, piped bool) func(*Data) (string, bool) {
 	return nil
 }
 
-func (f *fieldPart) expand(dst []byte, d *Data) ([]byte, bool) {
+func (f *fieldPart) expand(dst []byte, d *Data, o Options) ([]byte, bool) {
 	text, ok := f.text(d)
+	if !ok && o.PublishMissing {
+		return append(dst, noValue...), true
+	}
 	if f.quote {
 		return strconv.AppendQuote(dst, text), ok
 	}
 	return append(dst, text...), ok
 }
+
+// HasMissing reports whether a text shows a value that is null or missing.
+func HasMissing(text []byte) bool { return bytes.Contains(text, noValue) }
 
 // noValue is what text/template prints for a missing key.
 var noValue = []byte("<no value>")

@@ -78,7 +78,7 @@ func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any,
 	if err != nil {
 		return nil, mistakeOf(err, line)
 	}
-	if !bytes.Contains(text, noValue) {
+	if e.PublishMissing || !bytes.Contains(text, noValue) {
 		return text, nil
 	}
 	strict, err := t.Clone()

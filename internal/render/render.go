@@ -80,21 +80,31 @@ type Template struct {
 	engine Engine
 }
 
+// Options say how templates are expanded.
+type Options struct {
+	// PublishMissing has a value that is null or missing come out as "<no value>", as
+	// in Kalypso, and not be a mistake.
+	PublishMissing bool
+}
+
 // engines are the ways to expand a template, by the name in its annotation.
-var engines = map[string]func(*model.Template) (Engine, []Mistake){
+var engines = map[string]func(*model.Template, Options) (Engine, []Mistake){
 	"text":      newTextEngine,
 	"kustomize": newKustomizeEngine,
 }
 
 // Compile makes a template ready. The problems are those that can be known
 // without data; what a template with problems expands to is good for finding more.
-func Compile(t *model.Template) (*Template, problem.List) {
+func Compile(t *model.Template) (*Template, problem.List) { return Options{}.Compile(t) }
+
+// Compile makes a template ready to be expanded in this way.
+func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 	compiled := &Template{Model: t}
 	newEngine, ok := engines[t.Engine]
 	if !ok {
 		return compiled, nil // the model has a problem about it
 	}
-	engine, mistakes := newEngine(t)
+	engine, mistakes := newEngine(t, o)
 	var problems problem.List
 	for _, m := range mistakes {
 		problems = append(problems, compiled.Problem(&m))

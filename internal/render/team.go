@@ -180,7 +180,7 @@ func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 		case part.literal != nil:
 			t.text = append(t.text, part.literal...)
 		case part.field != nil:
-			t.text, _ = part.field.expand(t.text, t.data)
+			t.text, _ = part.field.expand(t.text, t.data, e.Options)
 		default:
 			clone, err := part.block.set.parsed.Clone()
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // textEngine expands manifests with text/template.
 type textEngine struct {
+	Options
 	manifests  []textManifest
 	blocks     int
 	reads      fields
@@ -28,8 +29,8 @@ type textManifest struct {
 // that one in the Template "c" may be of "c".
 const ownName = "·manifest"
 
-func newTextEngine(t *model.Template) (Engine, []Mistake) {
-	e := &textEngine{expansions: t.Expansions}
+func newTextEngine(t *model.Template, o Options) (Engine, []Mistake) {
+	e := &textEngine{Options: o, expansions: t.Expansions}
 	var mistakes []Mistake
 	for i, m := range t.Manifests {
 		parsed, err := template.New(ownName).Funcs(functions).Parse(m.Text)
@@ -143,7 +144,7 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 		case part.field != nil:
 			var ok bool
 			begin := len(dst)
-			if dst, ok = part.field.expand(dst, d); !ok {
+			if dst, ok = part.field.expand(dst, d, e.Options); !ok {
 				return nil, &Mistake{Line: part.field.line, Hint: missingHint, Summary: part.field.name + " has no value"}
 			}
 			shape.field(part.field, dst[begin:])

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
 	// bound.
 	RenderTimeout time.Duration
+	// Rendering says how templates are expanded.
+	Rendering render.Options
 	// Parser is the one that the layers will be parsed with.
 	Parser *model.Parser
 	// Barrier keeps a panic in reading an ephemeral environment, or a repository, there.

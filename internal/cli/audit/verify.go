@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/source"
 	"github.com/fairlead-io/fairlead/internal/verify"
 )
@@ -26,6 +27,7 @@ type verifyCommand struct {
 	*frame.App
 	repo, controlPlane string
 	maps               []string
+	rendering          render.Options
 }
 
 // NewVerify makes the command.
@@ -54,6 +56,7 @@ It exits with 4 if something is different.`,
 	f.StringVar(&v.repo, "repo", "", "the GitOps repository: a `PATH` (default: the repository here)")
 	f.StringVar(&v.controlPlane, "control-plane", "", "read the control plane at a `PATH-or-URL` (default: where the record says)")
 	f.StringArrayVar(&v.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
+	frame.AddMissingValues(f, &v.rendering)
 	a.AddOutput(c)
 	return c
 }
@@ -81,7 +84,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		if v.controlPlane != "" {
 			base = v.controlPlane
 		}
-		return source.Open(ctx, source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials()})
+		return source.Open(ctx, source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials(), Rendering: v.rendering})
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
 		return frame.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
