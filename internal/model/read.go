@@ -51,6 +51,7 @@ type layerMemory struct {
 type reading struct {
 	id      tree.ID
 	content *content
+	said    *content            // of a layer's root: with what was dropped
 	within  map[string]*reading // of a folder, by name
 	// built says that a kustomization is in it, which may read files anywhere in
 	// the layer; root is what the layer was then.
@@ -109,7 +110,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	}
 	lists := last.lists
 	m := link(env, all, &lists) // it adds to the problems
-	problems := all.problems.Sorted()
+	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.models[env] = linked{of, m, problems, lists}
@@ -132,6 +133,7 @@ type content struct {
 	ignored       map[string]int
 	progress      Progress
 	problems      problem.List
+	dropped       dropped
 }
 
 func (c *content) add(o *content) {
@@ -148,6 +150,7 @@ func (c *content) add(o *content) {
 	c.schemas = append(c.schemas, o.schemas...)
 	c.progress.add(&o.progress)
 	c.problems = append(c.problems, o.problems...)
+	c.dropped.add(o.dropped)
 	for kind, n := range o.ignored {
 		c.ignore(kind, n)
 	}
@@ -173,7 +176,10 @@ func (p *Parser) layer(env string, l Layer) *content {
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
 	memory.last = readFolder(env, l, "", l.Files, memory.last)
-	return memory.last.content
+	if memory.last.said == nil {
+		memory.last.said = memory.last.content.withDropped(l)
+	}
+	return memory.last.said
 }
 
 // readFolder reads a folder, taking over what last has of it. One with a
@@ -189,10 +195,15 @@ func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *re
 	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries)), root: l.Files.ID()}
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
-			return &reading{id: t.ID(), content: readKustomization(env, l, dir), built: true, root: r.root}
+			at := problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, dir, e.Name)}
+			return &reading{id: t.ID(), content: contain(at, func() *content { return readKustomization(env, l, dir) }), built: true, root: r.root}
 		}
 	}
-	for _, e := range entries {
+	for i, e := range entries {
+		if r.content.isFull() {
+			r.content.skip(entries[i:])
+			break
+		}
 		file, known := path.Join(dir, e.Name), last.within[e.Name]
 		switch {
 		case e.IsDir():
@@ -202,11 +213,15 @@ func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *re
 		case known != nil && known.id == e.ID:
 			r.within[e.Name] = known
 		default:
-			r.within[e.Name] = &reading{id: e.ID, content: readFile(env, l, file, e)}
+			r.within[e.Name] = &reading{id: e.ID, content: contain(problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, file)}, func() *content { return readFile(env, l, file, e) })}
 		}
 		r.content.add(r.within[e.Name].content)
 		r.built = r.built || r.within[e.Name].built
+		if len(r.content.problems) > 4*maxProblems {
+			r.content.problems = trim(r.content.problems, &r.content.dropped)
+		}
 	}
+	r.content.problems = trim(r.content.problems, &r.content.dropped)
 	return r
 }
 

@@ -84,7 +84,10 @@ func (f *findings) inText(t *render.Template, file string, finding manifest.Find
 	f.at(a, p)
 }
 
-// problems gives all that was found, in order.
+// maxProblems bounds what is said of an environment.
+const maxProblems = 2000
+
+// problems gives what was found, in order.
 func (p *pass) problems() problem.List {
 	p.found.mu.Lock()
 	defer p.found.mu.Unlock()
@@ -97,7 +100,7 @@ func (p *pass) problems() problem.List {
 		found.Summary = fmt.Sprintf("%s [%s]", found.Summary, where)
 		all = append(all, found)
 	}
-	return all.Sorted()
+	return all.Sorted().Capped(maxProblems)
 }
 
 // checkUse warns of what is written and has no effect.

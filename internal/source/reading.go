@@ -31,7 +31,7 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 		return Input{}, nil, err
 	}
 	if r.layers == nil { // there is nothing that could point to the rest
-		return r.input(), r.problems.Sorted(), nil
+		return r.input(), r.problems.Sorted().Capped(maxProblems), nil
 	}
 	if err := r.base(ctx); err != nil {
 		return Input{}, nil, err
@@ -39,7 +39,7 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 	if err := r.workloads(ctx); err != nil {
 		return Input{}, nil, err
 	}
-	return r.input(), r.problems.Sorted(), nil
+	return r.input(), r.problems.Sorted().Capped(maxProblems), nil
 }
 
 // reading is one call of ReadAt.

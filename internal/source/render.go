@@ -12,6 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/templates"
 )
 
+// maxProblems bounds what is said of an environment: as many problems that stop it, and as
+// many warnings.
+const maxProblems = 2000
+
 // Rendered is what an environment's output should be.
 type Rendered struct {
 	Environment string
@@ -40,7 +44,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 		for _, l := range read.Layers {
 			problems = append(problems, s.options.Parser.Scan(read.parsedAs(), l).Problems...)
 		}
-		r.Problems = problems.Sorted()
+		r.Problems = problems.Sorted().Capped(maxProblems)
 		return r, ctx.Err()
 	}
 	stopped := problems.Stops() // something could not be read
@@ -53,7 +57,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	if stopped { // what is not there cannot be warned of: some of the model is missing
 		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning })
 	}
-	r.Problems = append(problems, more...).Sorted()
+	r.Problems = append(problems, more...).Sorted().Capped(maxProblems)
 	if !r.Problems.Stops() {
 		r.Tree = files
 	}
