@@ -20,6 +20,9 @@ func TestOtherEnvironments(t *testing.T) {
 		"path out of it":          object("Environment", "stage", "{controlPlane: {repo: "+cpURL+", branch: stage-eu, path: ../x}}"),
 		"two of one name":         environment("stage", "stage-eu") + "---\n" + environment("stage", "dev"),
 		"a field that is unknown": object("Environment", "stage", "{colour: red, controlPlane: {repo: "+cpURL+", branch: stage-eu, path: .}}"),
+		"a file that is no YAML":  "{{{{",
+		"what is no object":       "controlPlane: {}\n",
+		"an object of no name":    "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nspec: {controlPlane: {repo: " + cpURL + ", branch: stage-eu, path: .}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			cp, apps, _ := controlPlane(t)

@@ -69,7 +69,7 @@ func (r *reading) environment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.problems = append(r.problems, ofOthers(problems, r.env)...)
+	r.problems = append(r.problems, attributeProblems(problems, all, r.env)...)
 	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
 		if r.ephemeral, err = r.Source.ephemeral(ctx, r.env); err != nil {
 			return err
@@ -104,13 +104,18 @@ func (r *reading) environment(ctx context.Context) error {
 	return nil
 }
 
-// ofOthers returns problems of the files with the environments, as they are for one of
-// them: what is wrong with another environment does not stop this one.
-func ofOthers(problems problem.List, env string) problem.List {
+// attributeProblems returns problems of the files with the environments, as they are for
+// one of them: what is wrong with another environment, or with a file that this one is not
+// in, does not stop it.
+func attributeProblems(problems problem.List, all []*model.Environment, env string) problem.List {
+	i := slices.IndexFunc(all, func(e *model.Environment) bool { return e.Name == env })
 	mine := slices.Clone(problems)
-	for i, p := range mine {
-		if name, ok := strings.CutPrefix(p.Subject, "Environment/"); ok && name != "" && name != env {
-			mine[i].Warning = true
+	for n, p := range mine {
+		name, named := strings.CutPrefix(p.Subject, "Environment/")
+		if named && name != "" {
+			mine[n].Warning = p.Warning || name != env
+		} else if i >= 0 {
+			mine[n].Warning = p.Warning || p.Pos.File != all[i].Pos.File
 		}
 	}
 	return mine

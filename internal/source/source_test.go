@@ -285,14 +285,13 @@ func TestRenderAgain(t *testing.T) {
 	if warnings == 0 {
 		t.Fatalf("there is no warning that could be lost: %v", fine.Problems)
 	}
-	writeAll(t, cp, map[string]string{".environments/broken.yaml": "kind: [\n"})
-	run(t, cp, "add", "-A")
-	run(t, cp, "commit", "-qm", "a typo")
+	writeAll(t, cp, map[string]string{".environments/dev.yaml": environment("dev", "dev") + "---\nspec: {}\n"})
+	run(t, cp, "commit", "-qam", "a typo")
 	if broken := render(); !broken.Problems.Stops() || broken.Model != fine.Model {
 		t.Errorf("with a typo elsewhere the problems are %v", broken.Problems)
 	}
-	run(t, cp, "rm", "-q", ".environments/broken.yaml")
-	run(t, cp, "commit", "-qm", "mended")
+	writeAll(t, cp, map[string]string{".environments/dev.yaml": environment("dev", "dev")})
+	run(t, cp, "commit", "-qam", "mended")
 	if diff := cmp.Diff(fine.Problems, render().Problems); diff != "" {
 		t.Errorf("afterwards the problems are others (-before +after):\n%s", diff)
 	}
