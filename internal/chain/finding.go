@@ -265,12 +265,15 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 		pull := *f.Pull
 		pull.Approvals = nil
 		for _, a := range all {
-			pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number)})
+			pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number), Login: a.By, Refused: a.Refused})
 		}
 		f.Pull, given = &pull, given+len(all)
 	}
 	if given == 0 { // nobody's login is looked at
 		return f, nil
+	}
+	if f.Approvals, err = m.withLogins(ctx, s, f.Approvals); err != nil {
+		return f, err
 	}
 	coming, err := s.coming(f.Commit)
 	if err != nil || coming == nil { // without authors nobody is known to be another one
@@ -279,7 +282,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	}
 	f.Authors = slices.Clone(f.Authors)
 	for _, c := range coming {
-		author, err := m.authorOf(ctx, c.ID)
+		author, err := m.authorOf(ctx, m.Remotes.ControlPlane(), c.ID)
 		if err != nil {
 			f.Authors = nil
 			return f, err
@@ -291,16 +294,30 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	return f, nil
 }
 
-// authorOf gives the login of who wrote a commit of the base, where the forge knows. A
-// commit keeps its author.
-func (m *Mover) authorOf(ctx context.Context, commit string) (string, error) {
+// withLogins returns approvals that are files with the logins of who brought them, where the
+// forge knows whose their addresses are.
+func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approval) ([]gate.Approval, error) {
+	all := slices.Clone(files)
+	for i, a := range all {
+		login, err := m.authorOf(ctx, m.Remotes.Of(s.branch.URL), a.Commit)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return files, err
+		}
+		all[i].Login = login
+	}
+	return all, nil
+}
+
+// authorOf gives the login of who wrote a commit, where the forge knows. A commit keeps its
+// author.
+func (m *Mover) authorOf(ctx context.Context, repo *remotes.Remote, commit string) (string, error) {
 	m.mu.Lock()
 	known, ok := m.logins[commit]
 	m.mu.Unlock()
 	if ok {
 		return known, nil
 	}
-	asked, err := approver(m.Remotes.ControlPlane())
+	asked, err := approver(repo)
 	if err != nil || asked == nil {
 		return "", err
 	}

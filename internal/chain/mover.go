@@ -84,6 +84,7 @@ type Mover struct {
 	failures     map[string]string         // by environment, that were logged last
 	reversals    map[string]reversalMemory // by environment
 	reached      map[string]string         // by environment, the commit that its output was in sync with
+	pulls        string                    // the open ones of records, in the last round
 }
 
 // New makes a Mover.
@@ -426,6 +427,10 @@ func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
 	} else if s.err != nil && d.State == promote.Moves {
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
+	}
+	if s.declined != 0 && d.State != promote.Held {
+		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
+		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.Short(d.To))
 	}
 	r := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,

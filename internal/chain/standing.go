@@ -38,6 +38,8 @@ type standing struct {
 	// moved says that we have given it another commit, and unmerged that we could not
 	// merge the pull request for that yet.
 	moved, unmerged bool
+	// declined is the pull request of its record that somebody has closed; 0 for none.
+	declined int
 
 	enterGates, running, soaking gate.Set
 
@@ -379,7 +381,7 @@ func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, gate.Approval{By: brought.Author.Email, When: brought.When, Where: a.Pos.File})
+		all = append(all, gate.Approval{By: brought.Author.Email, When: brought.When, Where: a.Pos.File, Commit: brought.ID})
 	}
 	return all, nil
 }

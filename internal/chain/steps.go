@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/source"
 )
 
 // byPull is the policy of records that are written by pull request.
@@ -107,6 +108,9 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 	}
 	if s.spec.Record == byPull {
 		return m.carryByPull(ctx, s, d)
+	}
+	if err := m.withdrawRecord(ctx, s, "Records of this environment are written directly now."); err != nil {
+		return err
 	}
 	if d.State != promote.Moves {
 		return nil
@@ -235,7 +239,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	switch {
 	case d.State == promote.Moves || onlyApprovals(d.Verdict, s.approvals()):
 	case d.State != promote.Waiting || unwanted(d.Verdict):
-		return m.withdrawRecord(ctx, s)
+		return m.withdrawRecord(ctx, s, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 	default: // it may be so again in a moment, and approvals would be lost
 		return nil
 	}
@@ -253,6 +257,9 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if edit.When = info.When; s.branch.When.After(edit.When) {
 		edit.When = s.branch.When
 	}
+	if _, reviewed := o.Forge.(forge.Approver); reviewed { // a push would take the reviews away
+		edit.Beside = source.OwnFolder
+	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
 		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.Title(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
 		Body: recordBody(s, d),
@@ -262,6 +269,10 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	}
 	if err != nil {
 		return fmt.Errorf("propose %s for %s: %w", promote.Short(d.To), s.spec.Name, err)
+	}
+	if pull.State == forge.Closed {
+		s.declined = pull.Number
+		return nil
 	}
 	merger, ok := o.Forge.(forge.Merger)
 	if d.State != promote.Moves || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
@@ -290,7 +301,7 @@ func unwanted(v gate.Verdict) bool {
 }
 
 // withdrawRecord takes back what was proposed, if it is wanted no more.
-func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
+func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) error {
 	remote := m.Remotes.Of(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return nil
@@ -303,7 +314,7 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing) error {
 		return err
 	}
 	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, Step: m.Step}
-	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
 }
 
 func recordBody(s *standing, d promote.Decision) string {

@@ -217,7 +217,7 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 		return ctx.Err()
 	}
 	if up := l.timeIsUp(); l.opened && !moved && !l.undone && !up {
-		if l.chain.Due(asked != nil) {
+		if l.chain.Due(asked != nil) || l.chain.CheckPulls(ctx) {
 			l.undone = l.chain.Move(ctx, l.source, l.reports())
 		}
 		l.preview(ctx)

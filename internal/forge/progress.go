@@ -24,9 +24,9 @@ type Statement struct {
 
 // Approver is a forge on which people approve pull requests.
 type Approver interface {
-	// Approvals gives who approves a pull request as it is now, sorted by login. An
-	// approval of an older commit, or one that was dismissed or followed by a request
-	// for changes, is none.
+	// Approvals returns who approves a pull request as it is now, sorted by login. An
+	// approval that was followed by a request for changes is none. One that does not count
+	// says why.
 	Approvals(ctx context.Context, number int) ([]Approval, error)
 	// Members gives the logins of a team ("org/team"), sorted. The error is
 	// ErrNotFound if there is no such team, or we may not see it.
@@ -40,8 +40,26 @@ type Approver interface {
 
 // Approval is a yes of a person.
 type Approval struct {
-	By   string // the login
-	When time.Time
+	By      string // the login
+	When    time.Time
+	Refused string // why it does not count; "" if it does
+}
+
+// Why an approval does not count.
+const (
+	RefusedOlder     = "is of an older commit"
+	RefusedDismissed = "was dismissed"
+	RefusedNoAccess  = "does not count: no write access"
+)
+
+// CountApprovals returns how many approvals count.
+func CountApprovals(all []Approval) (n int) {
+	for _, a := range all {
+		if a.Refused == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Dispatcher is a forge that runs workflows.

@@ -146,7 +146,9 @@ func (r *run) approvedBy(number int) []string {
 		if a.When.IsZero() {
 			r.Errorf("the approval of %s has no time", a.By)
 		}
-		logins = append(logins, a.By)
+		if a.Refused == "" {
+			logins = append(logins, a.By)
+		}
 	}
 	return logins
 }

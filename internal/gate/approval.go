@@ -69,18 +69,7 @@ func memberNeed(team string) Need { return Need{Key: "members " + team, Kind: Me
 
 // Check counts those who approved and may.
 func (g approval) Check(f Facts) Verdict {
-	var counted, refused []string
-	seen := map[string]bool{}
-	for _, a := range g.given(f) {
-		if person := identity(a.By); !seen[person] {
-			if why := g.refuse(a.By, f); why != "" {
-				refused = append(refused, why)
-				continue // the same person may have approved under another name
-			}
-			seen[person] = true
-			counted = append(counted, a.By)
-		}
-	}
+	counted, refused := g.countPeople(f)
 	missing := g.count - len(counted)
 	var parts []string
 	if missing > 0 {
@@ -105,6 +94,54 @@ func (g approval) Check(f Facts) Verdict {
 	return g.wait("%s", strings.Join(parts, "; "))
 }
 
+// countPeople returns who counts, and why others do not. A login and an address of which
+// nobody knows whose it is may be one person: of reviews and files only one kind counts then,
+// that of more people.
+func (g approval) countPeople(f Facts) (counted, refused []string) {
+	reviewed := map[string]bool{}
+	if f.Pull != nil {
+		for _, a := range f.Pull.Approvals {
+			reviewed[a.person()] = a.Refused == "" || reviewed[a.person()]
+		}
+	}
+	seen := map[string]bool{}
+	var reviews, others, addresses []string
+	for _, a := range g.given(f) {
+		person := a.person()
+		if seen[person] {
+			continue
+		}
+		if why := g.refuse(a, f); why != "" {
+			refused = append(refused, why)
+			continue // the same person may have approved under another name
+		}
+		seen[person] = true
+		switch {
+		case reviewed[person]:
+			reviews = append(reviews, a.By)
+		case strings.Contains(person, "@"):
+			addresses = append(addresses, a.By)
+		default:
+			others = append(others, a.By)
+		}
+	}
+	if len(reviews) > 0 && len(addresses) > 0 {
+		dropped := &addresses
+		if len(addresses) > len(reviews) {
+			dropped = &reviews
+		}
+		for _, name := range *dropped {
+			refused = append(refused, fmt.Sprintf("%s may be one of the others: the forge does not say whose login and address are one person's", name))
+		}
+		*dropped = nil
+	}
+	counted = slices.Concat(reviews, others, addresses)
+	slices.SortFunc(counted, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+	return counted, refused
+}
+
 // given are all approvals, in one order, those with nobody's name left out.
 func (g approval) given(f Facts) []Approval {
 	all := slices.Clone(f.Approvals)
@@ -118,14 +155,17 @@ func (g approval) given(f Facts) []Approval {
 	return all
 }
 
-// refuse says why somebody's approval does not count; "" if it does.
-func (g approval) refuse(who string, f Facts) string {
+// refuse says why an approval does not count; "" if it does.
+func (g approval) refuse(a Approval, f Facts) string {
+	who := a.By
 	switch {
+	case a.Refused != "":
+		return "the approval of " + who + " " + a.Refused
 	case !g.may(who, f):
 		return who + " may not approve"
 	case g.distinct && len(f.Authors) == 0:
 		return who + " may be an author: it is not known who wrote the commits"
-	case g.distinct && slices.ContainsFunc(f.Authors, func(a string) bool { return identity(a) == identity(who) }):
+	case g.distinct && slices.ContainsFunc(f.Authors, func(author string) bool { return identity(author) == a.person() || identity(author) == identity(who) }):
 		return who + " is an author of what is approved"
 	default:
 		return ""
@@ -156,6 +196,9 @@ func (g approval) from() string {
 func (g approval) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, many(g.count, "approval")+g.from())
 }
+
+// person is who has approved, for telling who is the same.
+func (a Approval) person() string { return identity(cmp.Or(a.Login, a.By)) }
 
 // identity is what names of one person have in common: case does not count, and the
 // addresses that GitHub and GitLab make up for a login stand for the login. It tells who

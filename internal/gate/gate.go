@@ -114,6 +114,14 @@ type Approval struct {
 	When time.Time
 	// Where it is: "pull request 7", or a file.
 	Where string
+	// Login is whose address By is, where the forge knows. It tells who is the same, and
+	// never who may approve.
+	Login string
+	// Commit is the one that brought the file.
+	Commit string
+	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it
+	// does.
+	Refused string
 }
 
 // Statement is a commit status.

@@ -193,7 +193,7 @@ func randomFacts(r *rand.Rand) Facts {
 		s := Statement{word(), word(), word(), word(), at(), word()}
 		f.Base, f.Result = append(f.Base, s), append(f.Result, s)
 		f.Authors = append(f.Authors, word())
-		f.Approvals = append(f.Approvals, Approval{word(), at(), word()})
+		f.Approvals = append(f.Approvals, Approval{By: word(), When: at(), Where: word(), Login: word(), Refused: word()})
 		f.Freezes = append(f.Freezes, Freeze{Name: word(), From: at(), To: at(), Except: map[string]string{word(): word()}})
 		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, When: at()})
 		f.Teams["org/sre"] = append(f.Teams["org/sre"], word())

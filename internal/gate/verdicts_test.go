@@ -128,6 +128,14 @@ func TestApproval(t *testing.T) {
 			}
 		}
 	}
+	refused := func(name, why string) func(*Facts) {
+		return func(f *Facts) { f.Pull.Approvals = append(f.Pull.Approvals, Approval{By: name, Refused: why}) }
+	}
+	known := func(address, login string) func(*Facts) {
+		return func(f *Facts) {
+			f.Approvals = append(f.Approvals, Approval{By: address, Login: login, Where: "approvals/stage.yaml"})
+		}
+	}
 	inGit := func(name string) func(*Facts) {
 		return func(f *Facts) { f.Approvals = append(f.Approvals, Approval{By: name, Where: "approvals/stage.yaml"}) }
 	}
@@ -144,13 +152,22 @@ func TestApproval(t *testing.T) {
 		{"one person twice", "approval: {count: 2}", facts(by("alice", "Alice"), inGit("1234+alice@users.noreply.github.com"), inGit("9-ALICE@users.noreply.gitlab.com")),
 			"wait: 1 approval missing; approved by 1234+alice@users.noreply.github.com"},
 		{"one of two", two, facts(by("Alice"), team), "wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by Alice"},
-		{"both", two, facts(by("alice"), inGit("Bob@example.com"), team), "pass: approved by alice and Bob@example.com"},
+		{"both", two, facts(by("alice"), known("Bob@example.com", "bob"), team), "pass: approved by alice and Bob@example.com"},
+		{"a review and an address of the same person", "approval: {count: 2}", facts(by("dave"), known("dave@example.com", "Dave")), "wait: 1 approval missing; approved by dave"},
+		{"a review and an address of nobody knows whom", "approval: {count: 2}", facts(by("dave"), inGit("dave@example.com")),
+			"wait: 1 approval missing; approved by dave; dave@example.com may be one of the others: the forge does not say whose login and address are one person's"},
+		{"a review and two such addresses", "approval: {count: 2}", facts(by("dave"), inGit("dave@example.com"), inGit("eve@example.com")),
+			"pass: approved by dave@example.com and eve@example.com; dave may be one of the others: the forge does not say whose login and address are one person's"},
+		{"two addresses of one person", "approval: {count: 2}", facts(known("dave@example.com", "dave"), known("dave@home.example", "dave")), "wait: 1 approval missing; approved by dave@example.com"},
+		{"the author by another address", "approval: {distinct: true}", facts(known("w@home.example", "wren")), "wait: 1 approval missing; w@home.example is an author of what is approved"},
+		{"not counted by the forge", "approval: {count: 2}", facts(by("alice"), refused("bob", "is of an older commit"), refused("eve", "was dismissed"), refused("zoe", "does not count: no write access")),
+			"wait: 1 approval missing; approved by alice; the approval of bob is of an older commit; the approval of eve was dismissed; the approval of zoe does not count: no write access"},
 		{"of a team", two, facts(by("dave", "erin"), team), "pass: approved by dave and erin"},
 		{"not allowed", two, facts(by("mallory", "alice"), team),
 			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by alice; mallory may not approve"},
 		{"an address is no login", two, facts(by("alice"), inGit("alice@users.noreply.github.com"), inGit("dave@example.com"), team),
 			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by alice; dave@example.com may not approve"},
-		{"a team that nobody asked", two, facts(by("alice"), inGit("bob@example.com")), "pass: approved by alice and bob@example.com"},
+		{"a team that nobody asked", two, facts(by("alice"), known("bob@example.com", "bob")), "pass: approved by alice and bob@example.com"},
 		{"a team that cannot be asked", two, facts(by("dave"), func(f *Facts) { f.Answers = map[string]Answer{"members org/sre": {Reason: "403 Forbidden"}} }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; dave may not approve; the members of org/sre are not known (it could not be asked: 403 Forbidden)"},
 		{"an author", two, facts(by("alice", "dave"), team, func(f *Facts) { f.Authors = []string{"7+Alice@users.noreply.github.com"} }),

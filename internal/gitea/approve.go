@@ -51,10 +51,19 @@ func (g *Forge) approvals(ctx context.Context, p *sdk.PullRequest) ([]forge.Appr
 	var yes []forge.Approval
 	for _, login := range slices.Sorted(maps.Keys(latest)) {
 		r := latest[login]
-		now := r.CommitID == p.Head.Sha && !r.Stale // that it is stale Gitea finds out later
-		if r.State == sdk.ReviewStateApproved && r.Official && now && !r.Dismissed {
-			yes = append(yes, forge.Approval{By: login, When: r.Submitted})
+		if r.State != sdk.ReviewStateApproved {
+			continue
 		}
+		a := forge.Approval{By: login, When: r.Submitted}
+		switch {
+		case r.Dismissed:
+			a.Refused = forge.RefusedDismissed
+		case r.CommitID != p.Head.Sha || r.Stale: // that it is stale Gitea finds out later
+			a.Refused = forge.RefusedOlder
+		case !r.Official:
+			a.Refused = forge.RefusedNoAccess
+		}
+		yes = append(yes, a)
 	}
 	return yes, nil
 }
@@ -167,7 +176,7 @@ func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, er
 		if err != nil {
 			return nil, err
 		}
-		if n := int(branch.RequiredApprovals) - len(yes); n > 0 {
+		if n := int(branch.RequiredApprovals) - forge.CountApprovals(yes); n > 0 {
 			all = append(all, fmt.Sprintf("it needs %d more of the %d approvals that the branch asks for", n, branch.RequiredApprovals))
 		}
 	}

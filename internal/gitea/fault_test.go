@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := answering(t, map[string]string{"/pulls": `[` + pullObject(7, nil) + `]`})
+			p := answering(t, map[string]string{"/pulls": `[` + pullObject(7, nil) + `]`, "/pulls/7": pullObject(7, nil)})
 			now := start
 			g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{Now: func() time.Time { return now }})
 			test.fault.times = 1
@@ -142,7 +142,7 @@ func TestChecksAnswers(t *testing.T) {
 		pullObject(9, func(_, head, _ map[string]any) { head["label"], head["ref"] = "", "refs/pull/9/head" }), // of AGit
 		`null`, `{}`,
 	}
-	p := answering(t, map[string]string{"/pulls": "[" + strings.Join(list, ",") + "]"})
+	p := answering(t, map[string]string{"/pulls": "[" + strings.Join(list, ",") + "]", "/pulls/1": pullObject(1, nil)})
 	found, err := connect(t, p.URL, "Acme/GitOps", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "pull requests", len(found), 1)
@@ -166,7 +166,7 @@ func TestManyPages(t *testing.T) {
 			}
 			var some []string
 			for n := total - (page-1)*size; n > max(0, total-page*size); n-- {
-				some = append(some, pullObject(n, nil))
+				some = append(some, pullObject(n, func(p, _, _ map[string]any) { p["state"] = "closed" }))
 			}
 			fmt.Fprintf(w, "[%s]", strings.Join(some, ","))
 		})

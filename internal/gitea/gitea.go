@@ -130,7 +130,17 @@ func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Clien
 
 // Pulls gives our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
-	return g.list(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+	all, err := g.list(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+	for i := range all {
+		if all[i].State != forge.Open {
+			continue
+		}
+		// In lists, one that was opened again is still at the commit that it was closed at.
+		if _, all[i], _, err = g.find(ctx, all[i].Number); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
 }
 
 // OpenPulls returns our open pull requests, newest first.

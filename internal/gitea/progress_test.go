@@ -25,9 +25,9 @@ func approvals(t *testing.T, r subject) {
 	check(t, err)
 	var names []string
 	for _, a := range all {
-		names = append(names, a.By)
+		names = append(names, strings.TrimSpace(a.By+" "+a.Refused))
 	}
-	equal(t, "by", names, []string{"bob", "zoe"})
+	equal(t, "by", names, []string{"bob", "stranger does not count: no write access", "zoe"})
 }
 
 // required has a branch that asks for a status and approvals.

@@ -26,7 +26,7 @@ func TestReal(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"merge": merges, "merge a conflict": conflicts, "calls": calls, "bodies that people edited": editedBodies, "texts": cuts,
 		"missing": missing, "scopes": scopes, "labels": labels, "issues": issuesAsTheyAre, "lost answers": lost,
-		"approvals": approvals, "required": required, "runs": runs, "annotations": annotates,
+		"approvals": approvals, "opened again": reopened, "required": required, "runs": runs, "annotations": annotates,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,10 +118,10 @@ func calls(t *testing.T, r subject) {
 	equal(t, "the first", ops, []string{"list pull requests", "list labels", "make a label", "open a pull request", "set a status"})
 	want.Title = "y"
 	cycle()
-	equal(t, "a change", ops, []string{"list pull requests", "read a pull request", "edit a pull request"})
+	equal(t, "a change", ops, []string{"list pull requests", "read a pull request", "read a pull request", "edit a pull request"})
 	cycle()
-	equal(t, "no change", ops, []string{"list pull requests", "read a pull request"})
-	equal(t, "requests", len(r.proxy.asked()), 10)
+	equal(t, "no change", ops, []string{"list pull requests", "read a pull request", "read a pull request"})
+	equal(t, "requests", len(r.proxy.asked()), 12)
 }
 
 func editedBodies(t *testing.T, r subject) {
@@ -286,4 +286,22 @@ func lost(t *testing.T, r subject) {
 	found, err := r.Issues(t.Context(), "dev")
 	check(t, err)
 	equal(t, "issues", found, []forge.Issue{put})
+}
+
+// reopened has a pull request that is opened again after a push while it was closed.
+func reopened(t *testing.T, r subject) {
+	r.branch("out/dev")
+	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	check(t, err)
+	r.server.SetOpen(r.repo, pull.Number, false)
+	commit := r.branch("out/dev")
+	r.server.SetOpen(r.repo, pull.Number, true)
+	all, err := r.Pulls(t.Context(), "out/dev", "main")
+	check(t, err)
+	equal(t, "commit", all[0].Commit, commit)
+	r.server.Until(func() bool {
+		err = r.Merge(t.Context(), pull.Number, commit)
+		return err == nil || !strings.Contains(err.Error(), "try again later")
+	})
+	check(t, err)
 }

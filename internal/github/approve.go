@@ -15,6 +15,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
+// strangers are those of whom GitHub says that they were given no access, also of members who
+// hide that they are members: in a public repository anybody can approve.
+var strangers = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "MANNEQUIN"}
+
 // Approvals gives who approves a pull request at the commit that it is at. Of each
 // reviewer the latest word counts; a comment is none.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
@@ -29,11 +33,37 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	var all []forge.Approval
 	for _, login := range slices.Sorted(maps.Keys(latest)) {
 		r := latest[login]
-		if r.GetState() == "APPROVED" && r.GetCommitID() == p.GetHead().GetSHA() {
-			all = append(all, forge.Approval{By: login, When: r.GetSubmittedAt().Time})
+		a := forge.Approval{By: login, When: r.GetSubmittedAt().Time}
+		switch older := r.GetCommitID() != p.GetHead().GetSHA(); {
+		case r.GetState() == "DISMISSED":
+			a.Refused = forge.RefusedDismissed
+		case r.GetState() != "APPROVED":
+			continue
+		case older:
+			a.Refused = forge.RefusedOlder
+		case slices.Contains(strangers, r.GetAuthorAssociation()):
+			may, err := g.mayWrite(ctx, login)
+			if err != nil {
+				return nil, err
+			}
+			if !may {
+				a.Refused = forge.RefusedNoAccess
+			}
 		}
+		all = append(all, a)
 	}
 	return all, nil
+}
+
+// mayWrite reports whether somebody may write to the repository.
+func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
+	level, _, err := call(g, "read a permission", func() (*gh.RepositoryPermissionLevel, *gh.Response, error) {
+		return g.client.Repositories.GetPermissionLevel(ctx, g.owner, g.name, url.PathEscape(login))
+	})
+	if errors.Is(err, forge.ErrNotFound) {
+		return false, nil
+	}
+	return slices.Contains([]string{"admin", "write"}, level.GetPermission()), err
 }
 
 // look reads a pull request, whosever it is.

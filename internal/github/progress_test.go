@@ -74,7 +74,9 @@ func TestGitHubReviews(t *testing.T) {
 		all, err := g.Approvals(t.Context(), pull.Number)
 		check(t, err)
 		for _, a := range all {
-			logins = append(logins, a.By)
+			if a.Refused == "" {
+				logins = append(logins, a.By)
+			}
 		}
 		return logins
 	}

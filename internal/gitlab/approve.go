@@ -43,9 +43,14 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	}
 	var all []forge.Approval
 	for _, a := range found.By {
-		if a.User.Name != "" && (a.When.IsZero() || !a.When.Before(pushed)) {
-			all = append(all, forge.Approval{By: a.User.Name, When: a.When})
+		if a.User.Name == "" {
+			continue
 		}
+		given := forge.Approval{By: a.User.Name, When: a.When}
+		if !a.When.IsZero() && a.When.Before(pushed) {
+			given.Refused = forge.RefusedOlder
+		}
+		all = append(all, given)
 	}
 	slices.SortFunc(all, func(a, b forge.Approval) int { return strings.Compare(a.By, b.By) })
 	return all, nil

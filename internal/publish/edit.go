@@ -28,6 +28,10 @@ type Edit struct {
 	// line, which is a trailer.
 	Message string
 	When    time.Time
+	// Beside is a folder in which nothing is that the edit depends on: a proposal that was
+	// made before only that folder changed stays as it is, with the reviews that it has; ""
+	// has it made anew whenever the branch moves.
+	Beside string
 }
 
 // commit gives the commit that makes the edit; none, if the files are so already.
@@ -116,7 +120,11 @@ func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Co
 	if last := found.ended; last != nil && last.State == forge.Closed && last.Body == p.Body {
 		return *last, nil
 	}
-	if err := e.push(ctx, o, c, id, p.Head); err != nil {
+	if kept, err := e.kept(o, p.Head); err != nil || kept != "" {
+		if id = kept; err != nil {
+			return forge.Pull{}, err
+		}
+	} else if err := e.push(ctx, o, c, id, p.Head); err != nil {
 		return forge.Pull{}, err
 	}
 	pull := forge.Pull{}
@@ -132,6 +140,48 @@ func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Co
 	}
 	pull.Commit = id // a forge may learn that a moment later
 	return pull, err
+}
+
+// kept returns the head of our branch if it is this edit on an older head of the branch that
+// it is for, from which that differs only beside the edit; "" if it is something else.
+func (e Edit) kept(o Options, ours string) (string, error) {
+	repo := o.Remote.Mirror()
+	head, err := repo.Branch(ours)
+	if errors.Is(err, git.ErrNoRevision) || err == nil && e.Beside == "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	info, err := repo.Commit(head)
+	if err != nil || len(info.Parents) != 1 || lastLine(info.Message) != lastLine(e.Message) {
+		return "", err
+	}
+	before := info.Parents[0]
+	if ok, err := repo.Contains(e.Head, before); err != nil || !ok {
+		return "", err
+	}
+	older := e
+	older.Head = before
+	c, err := older.commit(o)
+	if err != nil || c == nil || c.Tree.ID().String() != info.Tree {
+		return "", err
+	}
+	var rest [2]tree.ID
+	for i, at := range []string{before, e.Head} {
+		view, err := repo.View(at)
+		if err != nil {
+			return "", err
+		}
+		rest[i] = tree.FromEntries(without(view.Tree, e.Beside)).ID()
+		if err := view.Err(); err != nil {
+			return "", err
+		}
+	}
+	if rest[0] != rest[1] {
+		return "", nil
+	}
+	return head, nil
 }
 
 func (o Options) step(what string) {
