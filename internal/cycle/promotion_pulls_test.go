@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
-// recordBranch is where the record of stage is proposed from.
-const recordBranch = "fairlead/promotion/stage"
+// stageRecord is where the record of stage is proposed from.
+const stageRecord = "fairlead/promotion/stage"
 
 // newRecord begins a hub in which a commit waits for approvals in stage, and gives the
 // number of the pull request of its record.
@@ -34,7 +34,7 @@ func newRecord(t *testing.T, gates string) (*hub, int, map[string]string) {
 func TestApprovalIsPerson(t *testing.T) {
 	h, number, names := newRecord(t, "approval: {count: 2}")
 	h.fake.Account("alice", person)
-	head := h.head(githubCP, recordBranch)
+	head := h.head(githubCP, stageRecord)
 	h.fake.Review(githubCP, "alice", number, "APPROVED")
 	var commit string
 	for id := range names {
@@ -43,7 +43,7 @@ func TestApprovalIsPerson(t *testing.T) {
 	h.commitNow("stage", "approve", map[string]string{".fairlead/approvals/a.yaml": own("Approval", "a", "{commit: "+commit+"}")})
 	h.looks(2, 10*time.Minute)
 	h.wantNext("stage", promote.Waiting, "1 approval missing; approved by a@example.com")
-	if now := h.head(githubCP, recordBranch); now != head || !slices.Equal(h.records(t), []int{number}) {
+	if now := h.head(githubCP, stageRecord); now != head || !slices.Equal(h.records(t), []int{number}) {
 		t.Errorf("the approval in a file has moved the pull request from %s to %s: %v", head, now, h.records(t))
 	}
 	h.fake.Review(githubCP, "bob", number, "APPROVED")
@@ -82,7 +82,7 @@ func TestRecordPulls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := f.Pulls(t.Context(), recordBranch, "other")
+	moved, err := f.Pulls(t.Context(), stageRecord, "other")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestRecordPulls(t *testing.T) {
 	if open := h.records(t); len(open) != 0 {
 		t.Errorf("records are written directly, and the open pull requests are %v", open)
 	}
-	if gittest.Refs(t, h.server.Dir(githubCP))["refs/heads/"+recordBranch] != "" {
+	if gittest.Refs(t, h.server.Dir(githubCP))["refs/heads/"+stageRecord] != "" {
 		t.Error("the branch is still there")
 	}
 }
