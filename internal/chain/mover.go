@@ -267,7 +267,7 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	if err != nil {
 		return shown, false, err
 	}
-	if err := m.confirm(ctx, base, decisions); err != nil {
+	if err := m.confirm(ctx, base, all, decisions); err != nil {
 		return shown, false, err
 	}
 	for i, s := range all {
@@ -284,25 +284,46 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	return shown, moved, nil
 }
 
-// errMoved says that the base is not what was read any more.
-var errMoved = errors.New("the base has moved meanwhile")
+// errMoved says that the base, or the branch of an environment, is not what was read any
+// more.
+var errMoved = errors.New("the control plane has moved meanwhile")
 
 // confirm asks the control plane once more before something moves: a freeze that is in
-// it already counts.
-func (m *Mover) confirm(ctx context.Context, base source.Base, decisions []promote.Decision) error {
+// the base already counts, and so does a hold on the branch of an environment.
+func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, decisions []promote.Decision) error {
 	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Moves })
 	remote := m.Remotes.ControlPlane()
 	if !moves || !m.Settings.Write || remote == nil {
 		return nil
 	}
-	if _, err := remote.Sync(ctx); err != nil {
-		return fmt.Errorf("ask the control plane before a promotion: %w", err)
+	asked := map[*remotes.Remote]bool{}
+	isAt := func(remote *remotes.Remote, branch, head string) error {
+		if !asked[remote] {
+			if _, err := remote.Sync(ctx); err != nil {
+				return fmt.Errorf("ask the control plane before a promotion: %w", err)
+			}
+			asked[remote] = true
+		}
+		now, err := remote.Mirror().Branch(branch)
+		if err == nil && now != head {
+			err = errMoved
+		}
+		return err
 	}
-	head, err := remote.Mirror().Branch(m.Settings.ControlPlane.Branch)
-	if err == nil && head != base.Head {
-		err = errMoved
+	if err := isAt(remote, m.Settings.ControlPlane.Branch, base.Head); err != nil {
+		return err
 	}
-	return err
+	for i, s := range all {
+		if decisions[i].State != promote.Moves || s.branch.Repo == nil {
+			continue
+		}
+		if remote := m.Remotes.Of(s.branch.URL); remote != nil {
+			if err := isAt(remote, s.branch.Name, s.branch.Head); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // standings makes the stages of a chain, of which nothing is found out yet.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cycle"
 	"github.com/fairlead-io/fairlead/internal/githubfake"
+	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
 	"github.com/fairlead-io/fairlead/internal/status"
 )
@@ -96,6 +97,38 @@ func TestHoldSinceThePoll(t *testing.T) {
 			wantHeld(t, w, d, before, by.words)
 		})
 	}
+}
+
+// TestHoldBeforeRecord: a hold that is pushed after an environment's branch was read, and
+// before its record's pull request is merged, counts.
+func TestHoldBeforeRecord(t *testing.T) {
+	h := newHub(t, two("record: pull-request, gates: [approval: {}]"), "dev", "stage")
+	names := map[string]string{h.changeNow(1): "1"}
+	h.looks(4, time.Minute)
+	h.wantLine(names, "dev=1 stage=-")
+	var late func()
+	d := h.begin(h.data+"-again", func(o *cycle.Options) {
+		o.Step = func(what string) {
+			if what == "merge the pull request" && late != nil {
+				push := late
+				late = nil
+				push()
+			}
+		}
+	})
+	h.fake.Review(githubCP, "bob", h.records(t)[0], "APPROVED")
+	h.commitNow("dev", "own change", map[string]string{"configs/own.yaml": ownConfig("own", "OWN: \"1\"")})
+	late = func() {
+		h.commitNow("stage", "hold", map[string]string{".fairlead/hold.yaml": own("Hold", "hold", "{reason: the load test}")})
+	}
+	for range 4 {
+		d.pass(time.Minute)
+	}
+	if late != nil {
+		t.Fatal("nobody has pushed the hold")
+	}
+	h.wantLine(names, "dev=1 stage=-")
+	d.wantNext("stage", promote.Held, "the load test")
 }
 
 // TestFreezeCancelsAutoMerge: what GitHub was to merge once nothing is missing, it does
