@@ -40,6 +40,7 @@ func (c *checker) settings(s *Settings) {
 	}
 	c.verify(s.Verify)
 	c.ref("output.branchPrefix", s.Output.BranchPrefix+"environment")
+	c.oneOf("output.retired", s.Output.Retired, "remove", "keep")
 	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
 		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
 	}

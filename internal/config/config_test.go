@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 		Timeout:       2 * time.Minute,
 		RenderTimeout: 2 * time.Minute,
 		Parallel:      4,
-		Output:        config.Output{BranchPrefix: "fairlead/"},
+		Output:        config.Output{BranchPrefix: "fairlead/", Retired: "remove"},
 		Promotion:     "managed", MissingValues: "refuse", Verify: "1%",
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Log:    config.Log{Format: "text", Level: "info"},
@@ -109,7 +109,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 		Timeout:       30 * time.Second,
 		RenderTimeout: 40 * time.Second,
 		Parallel:      64,
-		Output:        config.Output{BranchPrefix: "fairlead/"},
+		Output:        config.Output{BranchPrefix: "fairlead/", Retired: "remove"},
 		Remotes: []config.Remote{
 			{URL: "https://github.com/", Token: &config.SecretRef{Env: "TOKEN"}, Username: "x-access-token"},
 			{URL: "https://github.com/acme", GitHubApp: &config.GitHubApp{ID: 1, Installation: 2, Key: key, API: "https://api.github.com"}},

@@ -89,6 +89,10 @@ type Output struct {
 	// VerifiedCommits has the forge make the commits, and sign them, which needs a
 	// GitHub App.
 	VerifiedCommits bool `yaml:"verifiedCommits"`
+	// Retired says what becomes of the output of an environment that has left the control
+	// plane, or has its output elsewhere now: "remove" proposes to remove it, which only
+	// people merge, and "keep" leaves it.
+	Retired string `yaml:"retired"`
 	// Allow is where output may go; nil is every repository but those of the control plane.
 	Allow []Destination `yaml:"allow"`
 }
@@ -202,7 +206,7 @@ func defaults() *Settings {
 		Timeout:       2 * time.Minute,
 		RenderTimeout: 2 * time.Minute,
 		Parallel:      4,
-		Output:        Output{BranchPrefix: "fairlead/"},
+		Output:        Output{BranchPrefix: "fairlead/", Retired: "remove"},
 		Promotion:     "managed",
 		MissingValues: "refuse",
 		Verify:        "1%",

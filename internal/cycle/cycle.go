@@ -100,7 +100,9 @@ type Loop struct {
 	worked       bool // since memory was last given back, something has moved
 	opened       bool
 	previews     previews
-	gone         []leaving // that have left the control plane
+	gone         []leaving // that have left the control plane, or a place
+	searched     bool      // there is no more than is known of that
+	certain      bool      // all environments that there are were read
 	ephemerals   temporary
 	wakes        *wakes
 	chain        *chain.Mover
@@ -240,7 +242,10 @@ func (l *Loop) round(ctx context.Context, asked remotes.Scope) error {
 	if names, err = l.addEphemerals(ctx, names); err != nil {
 		return l.reportControlPlane(err)
 	}
-	l.forget(names, certain)
+	if err := l.forget(names, certain); err != nil {
+		return l.reportControlPlane(err)
+	}
+	l.certain = certain
 	l.run(ctx, names)
 	if l.chain.Move(ctx, l.source, l.reports()) {
 		l.undone = true
@@ -342,20 +347,33 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 		hint := "an object of kind Environment in .environments/ of the base makes one"
 		l.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
-	return names, !problems.Stops(), nil
+	return names, !problems.Stops() && !l.source.Unread(), nil
 }
 
 // forget drops what is known of environments that are gone. If that is not certain, one may
 // only seem to be, because its file cannot be read: what we said for it stays.
-func (l *Loop) forget(names []string, certain bool) {
+func (l *Loop) forget(names []string, certain bool) error {
 	for name, e := range l.environments {
-		if !slices.Contains(names, name) {
-			if certain || e.ephemeral != nil {
-				l.leave(e)
-			}
-			delete(l.environments, name)
-			l.Metrics.Forget(name)
+		if slices.Contains(names, name) {
+			continue
 		}
+		gone := certain || e.ephemeral != nil
+		if gone && e.ephemeral == nil {
+			named, err := l.source.Named(name)
+			if err != nil {
+				return err
+			}
+			if gone = len(named) == 0; !gone {
+				l.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
+			}
+		}
+		if gone {
+			l.leave(e)
+		} else {
+			l.searched = false // for when it is certain
+		}
+		delete(l.environments, name)
+		l.Metrics.Forget(name)
 	}
 	for _, name := range names {
 		if l.environments[name] == nil {
@@ -364,6 +382,7 @@ func (l *Loop) forget(names []string, certain bool) {
 		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}
 	l.Store.Forget(names)
+	return nil
 }
 
 // run works on all environments, some at a time. All are rendered before the first is

@@ -36,10 +36,12 @@ type environment struct {
 	failures int
 	next     time.Time // before which it is left alone
 	said     remotes.Said
-	settled  bool        // it has no open issue
-	again    bool        // something waits for the forge
-	unread   atomic.Bool // the control plane has moved since this round has read it
-	withheld string      // by the orders, when it was published last
+	settled  bool            // it has no open issue
+	output   status.Output   // where its output goes, as far as that was ever known
+	left     []status.Output // where it went before, and may be still
+	again    bool            // something waits for the forge
+	unread   atomic.Bool     // the control plane has moved since this round has read it
+	withheld string          // by the orders, when it was published last
 	attempt  attempt
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
@@ -237,6 +239,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	}
 	if to != nil {
 		report.Output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Wanted: r.Tree.ID().String()}
+		l.noteOutput(e, status.Output{Repo: report.Output.Repo, Branch: to.Branch, Folder: report.Output.Folder})
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
@@ -275,6 +278,9 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 		fmt.Fprintln(h, p.String())
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
+	if e := l.environments[r.Environment]; e != nil {
+		fmt.Fprintln(h, l.leftFolders(e))
+	}
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
 	}
@@ -325,6 +331,7 @@ func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		Limits:  &limits, Acknowledged: l.acknowledged(ctx, r),
 		Chosen: a.chosen,
+		Left:   l.leftFolders(e), IsOurs: l.isOurs(ctx),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

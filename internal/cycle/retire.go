@@ -22,27 +22,42 @@ type leaving struct {
 	// whole says that its output goes too: it was there for a time only.
 	whole bool
 	merge publish.Merge
+	// moved says that the environment is there still, and has its output elsewhere now.
+	moved bool
 	// ended is the one whose branch is still in the control plane, and goes last; nil
 	// if it has gone.
 	ended *source.Ephemeral
 }
 
-// leave remembers an environment that is gone.
+// leave remembers an environment that is gone. If it is not known where its output went, that
+// is looked for.
 func (l *Loop) leave(e *environment) {
-	if e.report.Output.Repo == "" {
+	if e.output.Repo == "" {
+		l.searched = false
 		return
 	}
-	l.gone = append(l.gone, leaving{name: e.name, output: e.report.Output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
+	output := e.output
+	output.Commit = e.report.Output.Commit
+	l.gone = append(l.gone, leaving{name: e.name, output: output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
+	for _, o := range e.left {
+		l.gone = append(l.gone, leaving{name: e.name, output: o})
+	}
 }
 
-// retire withdraws what we said for environments that have left the control plane while
-// this process ran: nobody would update it any more. Their output stays, but for that of
-// ephemeral ones; of those whose time is over the branch goes too. One that fails is
-// tried again.
+// retire withdraws what we said for environments that have left the control plane: nobody would
+// update it any more. That their output goes as well is proposed, and that of ephemeral ones
+// goes; of those whose time is over the branch goes too. One that fails is tried again.
 func (l *Loop) retire(ctx context.Context) {
+	if !l.searched && l.certain && l.Settings.Write && len(l.Settings.Environments) == 0 {
+		if err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) }); err != nil && ctx.Err() == nil {
+			l.Logger.Warn("what environments have left could not be looked for", "error", err)
+			l.undone = true
+		}
+	}
+	l.leaveMoved()
 	var left []leaving
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
-		if l.environments[e.name] != nil || e.ended == nil && l.isEnded(e.name) { // it is back
+		if l.isBack(e) {
 			continue
 		}
 		var done ephemeral.Cleared
@@ -59,10 +74,12 @@ func (l *Loop) retire(ctx context.Context) {
 			continue
 		}
 		l.undone = l.undone || done.Again
+		why := "it is no longer in the control plane: "
 		if e.ended != nil {
-			l.Store.Set(status.Environment{
-				Name: e.name, State: status.Waiting, Reason: "its time is over: " + done.Reason, Output: e.output, Checked: l.Now(),
-			})
+			why = "its time is over: "
+		}
+		if !e.moved {
+			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Checked: l.Now()})
 		}
 		e.ended = nil // if somebody removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
@@ -101,22 +118,19 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 
 // outputOf gives the repository of an environment's output; nil if it was never read.
 func (l *Loop) outputOf(ctx context.Context, e leaving) (*remotes.Remote, error) {
-	if e.ended != nil {
-		if _, err := l.remotes.Output(ctx, l.place(e.output.Repo)); err != nil {
-			return nil, fmt.Errorf("read the GitOps repository: %w", err)
-		}
+	out, err := l.remotes.Output(ctx, l.place(e.output.Repo))
+	if err != nil {
+		return nil, fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	out := l.remotes.Known(l.place(e.output.Repo))
-	if out == nil || out.Mirror() == nil {
+	if out.Mirror() == nil {
 		return nil, nil
 	}
 	return out, nil
 }
 
 // clear closes what is open, and removes our branch, and the output of what was there for
-// a time.
+// a time. The output of what was there to stay is proposed to be removed.
 func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephemeral.Cleared, error) {
-	done := ephemeral.Cleared{Done: true}
 	f, err := out.Forge()
 	if err != nil {
 		return ephemeral.Cleared{}, err
@@ -124,13 +138,19 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 	if err := l.closePulls(ctx, f, e); err != nil {
 		return ephemeral.Cleared{}, err
 	}
+	if e.moved { // its branch and its issue are those of what is there now
+		return l.removeOutput(ctx, e, out, f)
+	}
 	if err := l.closeIssues(ctx, f, e.name); err != nil {
 		return ephemeral.Cleared{}, err
 	}
-	if err := l.removeOurs(ctx, e, out); err != nil || !e.whole {
-		return done, err
+	if err := l.removeOurs(ctx, e, out); err != nil {
+		return ephemeral.Cleared{}, err
 	}
-	done, err = ephemeral.Clear(ctx, publish.Options{
+	if !e.whole {
+		return l.removeOutput(ctx, e, out, f)
+	}
+	done, err := ephemeral.Clear(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step,
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
 	if err == nil && done.Done && done.Kept != "" {
@@ -147,7 +167,7 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("The environment %s is no longer in the control plane.", e.name)
+	reason := l.why(e) + "."
 	for _, p := range pulls {
 		if p.State != forge.Open {
 			continue
@@ -183,7 +203,10 @@ func (l *Loop) removeOurs(ctx context.Context, e leaving, out *remotes.Remote) e
 			return err
 		}
 		known, err := publish.IsOutputOnly(out.Mirror(), head, target, e.name)
-		if err != nil || !e.whole {
+		if err == nil && known && !e.whole {
+			known, err = l.isProposal(ctx, out.Mirror(), head, e)
+		}
+		if err != nil {
 			return err
 		}
 		if !known {
@@ -198,6 +221,17 @@ func (l *Loop) removeOurs(ctx context.Context, e leaving, out *remotes.Remote) e
 	}
 	l.Logger.Info("an environment is gone", "environment", e.name)
 	return err
+}
+
+// isProposal reports whether a commit has output that this control plane has written for an
+// environment.
+func (l *Loop) isProposal(ctx context.Context, repo *git.Repository, commit string, e leaving) (bool, error) {
+	view, err := repo.View(commit)
+	if err != nil {
+		return false, err
+	}
+	written, err := publish.FindWritten(view, e.output.Folder, e.name, l.isOurs(ctx))
+	return written != nil, err
 }
 
 // closeIssues closes the issues of an environment's problems.

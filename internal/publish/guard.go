@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promote"
 )
 
-// removalsLabel marks a pull request that removes more than its environment's limits allow.
+// removalsLabel marks a pull request that removes more than its environment's limits allow, or
+// the output in a place that its environment has left.
 const removalsLabel = "removals"
 
 // excess is what of a proposal exceeds the limits of its environment. The zero excess is
@@ -101,7 +102,7 @@ func (w *work) title() string { return forge.Title(w.p.Environment + ": " + w.su
 func (w *work) summary() string {
 	switch {
 	case w.report.Empty():
-		return ""
+		return w.leftSummary()
 	case w.excess.says != "":
 		return w.excess.says
 	}

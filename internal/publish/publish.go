@@ -60,6 +60,10 @@ type Proposal struct {
 	// Chosen says that Fairlead itself chose the place, for an environment that is made from
 	// one whose place is established: its first write does not wait for a person.
 	Chosen bool
+	// Left are folders of the branch that the output was in before: what is there of this
+	// environment, and IsOurs, goes with the change.
+	Left   []string
+	IsOurs func(Written) (bool, error) // nil if there are none
 }
 
 // Options are the same for all proposals to one repository.
@@ -170,6 +174,7 @@ type work struct {
 	target string    // the head of the output branch
 	whole  *git.View // what the output branch holds
 	next   composed
+	left   []leftFolder // folders of the branch that have output from before
 	report impact.Report
 
 	excess   excess
@@ -206,7 +211,10 @@ func (w *work) run(ctx context.Context) (Result, error) {
 	if err := w.compose(); err != nil {
 		return Result{}, err
 	}
-	if w.next.same {
+	if err := w.findLeft(); err != nil {
+		return Result{}, err
+	}
+	if w.next.same && len(w.left) == 0 {
 		return w.settle(ctx)
 	}
 	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
@@ -315,7 +323,7 @@ const heads = "refs/heads/"
 
 // commit gives the commit that holds what the branch should.
 func (w *work) commit() git.Commit {
-	next := replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree)
+	next := w.withoutLeft(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
 	c := git.Commit{
 		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
 		Message: message(w.p, w.title(), digestOf(w.p.Environment, next.ID().String())),

@@ -37,7 +37,7 @@ const (
 // withholdings returns all reasons why only a person may merge what is proposed: the
 // caller's, and those that the change itself shows.
 func (w *work) withholdings() []Withholding {
-	return slices.Concat(w.p.Withheld, w.excess.causes, w.firstWrite())
+	return slices.Concat(w.p.Withheld, w.excess.causes, w.firstWrite(), w.leftReasons())
 }
 
 // labels returns the labels of the pull request, sorted.

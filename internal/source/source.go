@@ -119,6 +119,7 @@ func newMemory() memory { return memory{map[commitFolder]tree.Tree{}, map[string
 type environments struct {
 	found    []*model.Environment
 	problems problem.List
+	unread   bool // something that they may be written in could not be read
 }
 
 // commitFolder names a folder of a commit: what it holds never changes.
@@ -200,8 +201,16 @@ func (s *Source) Environments(ctx context.Context) ([]*model.Environment, proble
 			problems.Addf(e.Pos, e.Subject(), "remove one of them", "there is another Environment of this name at %s", found.Environments[i-1].Pos)
 		}
 	}
-	s.environments = &environments{found.Environments, problems}
+	s.environments = &environments{found.Environments, problems, found.Problems.Stops()}
 	return found.Environments, problems, nil
+}
+
+// Unread reports whether there may be more environments than [Source.Environments] returned: a
+// file that they may be written in could not be read.
+func (s *Source) Unread() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.environments != nil && s.environments.unread
 }
 
 // baseFiles gives the files of the base that the environments are found in.
