@@ -265,6 +265,8 @@ func TestValues(t *testing.T) {
 			warning: "K looks like YAML but is kept as text: it begins with a list, and the text behind that would be lost"},
 		{name: "a mapping, then text", configs: configs("{user} logged in"), want: "kind: Thing\nv:\n  K: '{user} logged in'\n",
 			warning: "K looks like YAML but is kept as text: it begins with a mapping, and the text behind that would be lost"},
+		{name: "infinity, with a schema", configs: configs("[.inf, .nan]") + "---\napiVersion: scheduler.kalypso.io/v1alpha1\nkind: ConfigSchema\nmetadata: {name: s}\nspec: {schema: '{\"type\": \"object\", \"properties\": {\"K\": {\"type\": \"array\"}}}'}\n",
+			want: "kind: Thing\nv:\n  K:\n      - .inf\n      - .nan\n"},
 		{name: "infinity, without a schema", configs: configs("[.inf, .nan]"), want: "kind: Thing\nv:\n  K:\n      - .inf\n      - .nan\n"},
 	})
 }

@@ -166,7 +166,7 @@ func HasMissing(text []byte) bool { return bytes.Contains(text, noValue) }
 // noValue is what text/template prints for a missing key.
 var noValue = []byte("<no value>")
 
-const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}"
+const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; docs/kalypso.md says how to publish it as Kalypso does meanwhile"
 
 // boundedBuffer stops a template that would fill the memory, or never end.
 type boundedBuffer struct {
