@@ -98,6 +98,9 @@ type Options struct {
 	// does. It is called often, from several goroutines. A run that was canceled has a
 	// problem that stops the environment, and the cache forgets it.
 	Canceled func() bool
+	// MaxSteps bounds the work of rendering, in steps of templates; 0 for the usual bound.
+	// It counts what is rendered in the run, and not what the cache knows.
+	MaxSteps int64
 	// Options say how templates are expanded.
 	render.Options
 }
@@ -223,7 +226,7 @@ func (t templates) of(which int) *compiled {
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p := &pass{Options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
-	p.texts.Canceled = o.Canceled
+	p.texts.Canceled, p.texts.MaxSteps = o.Canceled, o.MaxSteps
 	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
 	p.values = resolver

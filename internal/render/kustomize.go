@@ -28,6 +28,9 @@ type kustomizeEngine struct {
 // maxBuilt bounds how many builds are remembered.
 const maxBuilt = 1 << 10
 
+// stepsOfBuild is how many steps of a template take the time of a build.
+const stepsOfBuild = 1 << 13
+
 func newKustomizeEngine(t *model.Template, o Options) (Engine, []Mistake) {
 	e, mistakes := newTextEngine(t, o)
 	if mistakes != nil {
@@ -54,6 +57,7 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 	text, ok := e.built[files.ID()]
 	e.mu.Unlock()
 	if !ok {
+		p.charge(e.text, stepsOfBuild)
 		objects, problems := kustomize.Build(files, "")
 		if problems.Stops() {
 			return dst, buildMistakes(problems.Sorted(), at)

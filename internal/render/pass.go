@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"text/template"
@@ -15,6 +16,8 @@ import (
 type Pass struct {
 	// Canceled reports whether the texts are no longer wanted; nil if they always are.
 	Canceled func() bool
+	// MaxSteps bounds the work of the pass; 0 for the usual bound.
+	MaxSteps int64
 
 	texts   texts
 	settled atomic.Bool
@@ -27,7 +30,9 @@ type Pass struct {
 const maxPassSteps = 1 << 29
 
 // Exhausted reports whether the pass was stopped for the work that it is.
-func (p *Pass) Exhausted() bool { return !p.settled.Load() && p.spent.Load() > maxPassSteps }
+func (p *Pass) Exhausted() bool {
+	return !p.settled.Load() && p.spent.Load() > cmp.Or(p.MaxSteps, maxPassSteps)
+}
 
 // Settle ends the pass. Texts that were made in it may be made again, without bounds but their
 // own, whether they are wanted or not: who asks for them knows.

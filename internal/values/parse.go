@@ -10,6 +10,8 @@ import (
 
 	yaml2 "gopkg.in/yaml.v2"
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/panics"
 )
 
 // parse reads the text of one value as Kalypso does: text in single quotes stays
@@ -27,7 +29,8 @@ func parse(text string) parsed {
 		return parsed{value: text}
 	}
 	var structure any
-	if err := yaml2.Unmarshal([]byte(text), &structure); err != nil {
+	err := panics.Library("the YAML reader", func() error { return yaml2.Unmarshal([]byte(text), &structure) })
+	if err != nil {
 		return parsed{value: text, bomb: strings.Contains(err.Error(), "excessive aliasing")}
 	}
 	switch structure.(type) {
