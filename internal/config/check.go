@@ -45,6 +45,7 @@ func (c *checker) settings(s *Settings) {
 		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
 	}
 	c.destinations(s.Output.Allow)
+	c.network(s.Network)
 	c.remotes(s.Remotes)
 	c.forges(s.Forges)
 	c.mapped(s.Map)

@@ -44,9 +44,11 @@ type Settings struct {
 	Verify string `yaml:"verify"`
 	// Merge says by environment who merges its pull requests: "manual" (the default),
 	// "when-green" or "direct".
-	Merge   map[string]string `yaml:"merge"`
-	Remotes []Remote          `yaml:"remotes"`
-	Forges  []Forge           `yaml:"forges"`
+	Merge map[string]string `yaml:"merge"`
+	// Network is about what repositories may be named in the control plane.
+	Network Network  `yaml:"network"`
+	Remotes []Remote `yaml:"remotes"`
+	Forges  []Forge  `yaml:"forges"`
 	// Map says where a repository is read instead: from its URL, as written, to a
 	// URL or an absolute path.
 	Map map[string]string `yaml:"map"`
@@ -103,6 +105,13 @@ type Destination struct {
 	Repo string `yaml:"repo" required:"repo: https://git.example.com/team/gitops"`
 	// Branches are patterns of names, as in path.Match; nil is all.
 	Branches []string `yaml:"branches"`
+}
+
+// Network says what of this machine, and of the platform that it runs on, the control plane
+// may name.
+type Network struct {
+	// Allow are hosts, with or without a port, and absolute paths of folders.
+	Allow []string `yaml:"allow"`
 }
 
 // Remote says how to reach the repositories whose URLs begin with URL. One of Token,

@@ -142,8 +142,13 @@ func (d *doctor) sorted() []*repository {
 
 // remote makes a remote of a place, with a mirror that goes when the doctor does.
 func (d *doctor) remote(place string) (*git.Remote, error) {
+	guard, err := access.Guard(d.Settings, place)
+	if err != nil {
+		return nil, err
+	}
 	return git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
+		Guard: guard,
+		URL:   place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
 	})
 }
 

@@ -39,6 +39,9 @@ type RemoteOptions struct {
 	// has read yet: folders and the content of files are fetched when they are read. A
 	// mirror of another remote is whole, or becomes so.
 	Partial bool
+	// Guard refuses addresses of this machine and of the platform that it runs on, and repeats
+	// nothing that the server answers: for places that the operator did not name.
+	Guard bool
 	// Filtered is told what of that which commits lead to is left at the server from now on:
 	// "tree:0", "blob:none", or "" for nothing. nil is nobody.
 	Filtered func(filter string)
@@ -172,7 +175,7 @@ func (m *Remote) exchange(ctx context.Context, what string, do func(context.Cont
 		if cause := context.Cause(limited); ctx.Err() == nil && cause != nil {
 			err = fmt.Errorf("%w after %s", cause, m.options.Timeout)
 		}
-		return fmt.Errorf("%s %s: %w", what, m.shown, classify(err))
+		return fmt.Errorf("%s %s: %w", what, m.shown, m.classified(err))
 	}
 	return nil
 }

@@ -85,6 +85,12 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 		}
 	}
 	auth, err := who.method(endpoint)
+	if err == nil && m.options.Guard && endpoint.Protocol == "ssh" {
+		if err := wire.CheckHost(ctx, endpoint.Host); err != nil {
+			return nil, nil, err
+		}
+		auth, err = guardSSH(endpoint, auth)
+	}
 	return endpoint, auth, err
 }
 
@@ -112,7 +118,7 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
 	switch {
 	case isHTTP(endpoint):
-		return githttp.NewClient(wire.Client(m.options.Stall)), nil
+		return githttp.NewClient(wire.Client(m.options.Stall, m.options.Guard)), nil
 	case endpoint.Protocol == "ssh":
 		return gitssh.NewClient(nil), nil
 	case endpoint.Protocol == "file":

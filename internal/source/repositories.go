@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -26,6 +27,8 @@ type repositories struct {
 	ownURLs   map[string]*git.Repository // URLs that are the control plane
 	anyIsOwn  *git.Repository            // a local control plane that has no URL
 	tokenHost string                     // the only one that is sent the token
+	said      bool                       // it is not that of the control plane
+	named     []string                   // places that who runs this has named
 }
 
 // opening is a repository that is being opened, or was.
@@ -44,7 +47,17 @@ func (r *repositories) reset(o Options) {
 	defer r.mu.Unlock()
 	r.barrier, r.cacheDir, r.credentials, r.maps = o.Barrier, o.CacheDir, o.Credentials, normalized(o.Map)
 	r.opened, r.ownURLs, r.anyIsOwn = map[string]*opening{}, nil, nil
-	r.tokenHost = giturl.Host(o.ControlPlane)
+	r.tokenHost, r.said = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
+	if r.said {
+		r.tokenHost = o.CredentialsHost
+	}
+	r.named = []string{o.ControlPlane}
+	if r.said {
+		r.named = nil
+	}
+	for _, place := range o.Map {
+		r.named = append(r.named, place)
+	}
 	r.remote = giturl.IsRemote(o.ControlPlane)
 	if r.place = o.Open; r.place == nil {
 		r.place = r.openPlace
@@ -84,13 +97,17 @@ func (r *repositories) own(location string, repo *git.Repository) {
 	if giturl.IsRemote(location) {
 		return
 	}
-	remote := false
-	for _, url := range repo.Remotes() {
+	remote, urls := false, repo.Remotes()
+	for _, url := range urls {
 		remote = remote || giturl.IsRemote(url)
 		r.ownURLs[giturl.Normalize(url)] = repo
-		if host := giturl.Host(url); host != "" {
-			r.tokenHost = host
-		}
+	}
+	origin := repo.RemoteURL("origin")
+	if origin == "" && len(urls) == 1 {
+		origin = urls[0]
+	}
+	if r.named = append(r.named, origin); !r.said {
+		r.tokenHost = giturl.Host(origin)
 	}
 	if !remote {
 		r.anyIsOwn = repo
@@ -157,7 +174,8 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return git.Open(giturl.LocalPath(place))
 	}
 	remote, err := git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
+		Guard: !r.isNamed(place),
+		URL:   place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
 		Credentials: func(context.Context) (git.Credentials, error) {
 			if host := giturl.Host(place); host != "" && host == r.tokenHost {
 				return r.credentials, nil
@@ -172,4 +190,9 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return nil, err
 	}
 	return remote.Mirror(), nil
+}
+
+// isNamed reports whether the host of a place is one that who runs this has named.
+func (r *repositories) isNamed(place string) bool {
+	return slices.ContainsFunc(r.named, func(url string) bool { return giturl.SameServer(url, place) })
 }

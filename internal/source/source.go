@@ -51,8 +51,12 @@ type Options struct {
 	Map map[string]string
 	// CacheDir holds the mirrors of remotes.
 	CacheDir string
-	// Credentials are shown to the host of the control plane, and to no other.
+	// Credentials are shown to the host of the control plane, and to no other; of a clone that
+	// is where its origin is.
 	Credentials git.Credentials
+	// CredentialsHost, if not "", is the only host that they are shown to instead: where the
+	// control plane is, was not said by who runs this.
+	CredentialsHost string
 	// Open gives the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/frame"
 	"github.com/fairlead-io/fairlead/internal/display"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -40,6 +41,9 @@ func NewVerify(a *frame.App) *cobra.Command {
 		Long: `Verify reads from a commit of the GitOps repository which commits its output was rendered
 from, renders it again from nothing, and compares every file. Without COMMIT it is what is
 checked out. It is run in a clone of the GitOps repository.
+
+FAIRLEAD_GIT_TOKEN is shown to the host of --control-plane; without it, to that of the
+clone's origin, and not to where the record says that the control plane is.
 
 It exits with 4 if something is different.`,
 		Example: `  fairlead verify                         what is checked out here
@@ -81,10 +85,13 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		return err
 	}
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
+		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials(), Rendering: v.rendering}
 		if v.controlPlane != "" {
-			base = v.controlPlane
+			o.ControlPlane = v.controlPlane
+		} else if o.CredentialsHost = giturl.Host(repo.RemoteURL("origin")); o.CredentialsHost == "" {
+			o.Credentials, o.CredentialsHost = git.Credentials{}, "none"
 		}
-		return source.Open(ctx, source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials(), Rendering: v.rendering})
+		return source.Open(ctx, o)
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
 		return frame.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")

@@ -81,6 +81,12 @@ func (i Identity) Leads(other Identity) bool {
 	return i.Same(other)
 }
 
+// SameServer reports whether two URLs are of one server: the same host and, over HTTP, port.
+func SameServer(a, b string) bool {
+	x, y := Identify(a), Identify(b)
+	return x.Host != "" && x.Host == y.Host && x.port == y.port
+}
+
 // String returns a text that is equal for identities that are.
 func (i Identity) String() string {
 	if i.port != "" {

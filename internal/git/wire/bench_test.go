@@ -25,7 +25,7 @@ func BenchmarkReferences(b *testing.B) {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	client, before := Client(time.Minute), cpu()
+	client, before := Client(time.Minute, false), cpu()
 	for b.Loop() {
 		if _, err := (Server{Client: client, URL: s.URL + "/r.git"}).References(b.Context(), []string{"HEAD", "refs/heads/"}); err != nil {
 			b.Fatal(err)

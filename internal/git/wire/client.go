@@ -12,8 +12,12 @@ import (
 )
 
 // Client gives a client whose connections are kept from one exchange to the next. It
-// gives up answers that pause for longer than stall.
-func Client(stall time.Duration) *http.Client {
+// gives up answers that pause for longer than stall. With guard it reaches no address that
+// only the operator may name.
+func Client(stall time.Duration, guard bool) *http.Client {
+	if guard {
+		return &http.Client{Transport: &patience{guarded(), stall}}
+	}
 	return &http.Client{Transport: &patience{http.DefaultTransport, stall}}
 }
 

@@ -113,10 +113,14 @@ func (s Server) request(ctx context.Context, service string, body io.Reader) (*h
 // maxRedirects bounds how often a server may send us elsewhere.
 const maxRedirects = 10
 
-// keepMethod does not go where a request would become another one, without what it says.
+// keepMethod does not go where a request would become another one, without what it says. To
+// another server it goes without credentials.
 func keepMethod(req *http.Request, via []*http.Request) error {
 	if req.Method != via[0].Method || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
+	}
+	if from := via[0].URL; req.URL.Scheme != from.Scheme || !strings.EqualFold(req.URL.Host, from.Host) {
+		req.Header.Del("Authorization") // another port is another server
 	}
 	return nil
 }

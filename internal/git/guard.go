@@ -1,0 +1,88 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/fairlead-io/fairlead/internal/git/wire"
+)
+
+// classified is classify, with nothing in it that a server said which the operator did not
+// name.
+func (m *Remote) classified(err error) error {
+	known := classify(err)
+	if !m.options.Guard || errors.Is(known, context.Canceled) {
+		return known
+	}
+	var busy *Busy
+	if errors.As(known, &busy) {
+		return &Busy{busy.After, &wire.Stranger{Kind: ErrUnreachable, Err: busy.err}}
+	}
+	var answer *githttp.Err
+	s := &wire.Stranger{Kind: ErrUnreachable, Err: known}
+	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout} {
+		if errors.Is(known, kind) {
+			s.Kind = kind
+			break
+		}
+	}
+	if errors.As(err, &answer) {
+		s.Code = answer.StatusCode()
+	}
+	return s
+}
+
+// guardSSH has the address of an SSH server checked before anything is proved to it: its
+// name may have changed since it was looked up.
+func guardSSH(endpoint *transport.Endpoint, auth transport.AuthMethod) (transport.AuthMethod, error) {
+	method, ok := auth.(gitssh.AuthMethod)
+	if !ok {
+		agent, err := gitssh.DefaultAuthBuilder(endpoint.User)
+		if err != nil {
+			return nil, err
+		}
+		method = agent
+	}
+	return guardedSSH{method, endpoint}, nil
+}
+
+type guardedSSH struct {
+	gitssh.AuthMethod
+	endpoint *transport.Endpoint
+}
+
+// ClientConfig returns that of the method, with the check of the address before that of the
+// host's key.
+func (g guardedSSH) ClientConfig() (*ssh.ClientConfig, error) {
+	c, err := g.AuthMethod.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	if c.HostKeyCallback == nil {
+		db, err := gitssh.NewKnownHostsDb()
+		if err != nil {
+			return nil, err
+		}
+		port := g.endpoint.Port
+		if port == 0 {
+			port = gitssh.DefaultPort
+		}
+		c.HostKeyCallback = db.HostKeyCallback()
+		c.HostKeyAlgorithms = db.HostKeyAlgorithms(net.JoinHostPort(g.endpoint.Host, strconv.Itoa(port)))
+	}
+	next := c.HostKeyCallback
+	c.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
+		if err := wire.CheckAddress(remote.String()); err != nil {
+			return err
+		}
+		return next(host, remote, key)
+	}
+	return c, nil
+}
