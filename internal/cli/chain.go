@@ -39,8 +39,8 @@ func (k *checkCommand) chain(ctx context.Context, names []string, all found) (ch
 	}
 	chain, problems := model.NewChain(base.Progress, base.Environments, nil)
 	if chain.Inferred != "" { // nobody has written anything wrong, and the settings may know better
-		for i := range problems {
-			problems[i].Warning = true
+		for i, p := range problems {
+			problems[i].Warning = !strings.HasPrefix(p.Subject, "Freeze/") // that one has been written
 		}
 	}
 	problems = append(problems, base.Progress.Problems...)
@@ -70,7 +70,14 @@ func (k *checkCommand) progress(ctx context.Context, name string) (problem.List,
 			problems = append(problems, k.parser.Progress(name, l).Problems...)
 		}
 	}
-	return problems, err
+	if err != nil || k.options.EnvironmentRevision != "" { // what the branch has now may be what is mended
+		return problems, err
+	}
+	branch, err := k.source.Branch(ctx, name)
+	if err != nil {
+		return problems, err
+	}
+	return append(problems, branch.Progress.Problems...), nil
 }
 
 func queueText(q model.Queue) string {
