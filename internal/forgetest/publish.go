@@ -42,9 +42,13 @@ func (h *Hook) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // RunPublish publishes again and again, while somebody acts before the first request, the
-// second, and so on, and wants that nothing is lost.
-func RunPublish(t *testing.T, open func(t *testing.T) Crowd) {
+// second, and so on, and wants that nothing is lost. Situations that are named are the only
+// ones: a real server takes its time.
+func RunPublish(t *testing.T, open func(t *testing.T) Crowd, only ...string) {
 	for _, s := range situations {
+		if len(only) > 0 && !slices.Contains(only, s.name) {
+			continue
+		}
 		for _, a := range acts {
 			t.Run(s.name+"/"+a.name, func(t *testing.T) {
 				t.Parallel()

@@ -42,5 +42,5 @@ func TestGiteaPublish(t *testing.T) {
 			Retarget: func(number int, base string) { s.Retarget(repo, number, base) },
 			Remove:   func(branch string) { s.RemoveBranch(repo, branch) },
 		}
-	})
+	}, "update", "merge")
 }

@@ -388,3 +388,34 @@ func TestGitHubChecksNeedPermission(t *testing.T) {
 	wantError(t, err, "list check runs of acme/gitops: the token may not do that")
 	equal(t, "hint", hint(err), "give the token or the App the permission checks=read")
 }
+
+// TestGitHubStrangers: in a public repository anybody can approve, and members may hide that
+// they are members: who may write counts.
+func TestGitHubStrangers(t *testing.T) {
+	t.Parallel()
+	review := func(login, association string) string {
+		return fmt.Sprintf(`{"user":{"login":%q},"state":"APPROVED","commit_id":"c","author_association":%q,"submitted_at":"2026-01-01T00:00:00Z"}`, login, association)
+	}
+	asked := ""
+	g := listing(t, func(req *http.Request) string {
+		switch {
+		case strings.HasSuffix(req.URL.Path, "/reviews"):
+			return "[" + review("alice", "CONTRIBUTOR") + "," + review("bob", "MEMBER") + "," + review("mallory", "NONE") + "]"
+		case strings.HasSuffix(req.URL.Path, "/permission"):
+			asked += req.URL.Path + " "
+			if strings.Contains(req.URL.Path, "/alice/") {
+				return `{"permission":"write"}`
+			}
+			return `{"permission":"read"}`
+		}
+		return `{"number":1,"head":{"sha":"c"}}`
+	})
+	all, err := g.Approvals(t.Context(), 1)
+	check(t, err)
+	var got []string
+	for _, a := range all {
+		got = append(got, strings.TrimSpace(a.By+" "+a.Refused))
+	}
+	equal(t, "approvals", got, []string{"alice", "bob", "mallory " + forge.RefusedNoAccess})
+	equal(t, "asked", asked, "/repos/acme/gitops/collaborators/alice/permission /repos/acme/gitops/collaborators/mallory/permission ")
+}
