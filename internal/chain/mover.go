@@ -79,6 +79,7 @@ type Mover struct {
 	looked       time.Time                 // last
 	idle         int                       // looks in a row that found the same
 	last         string                    // what the last look found
+	news         time.Time                 // when a look found something else than the one before
 	known        lineCache                 // of the base's branch
 	complained   string                    // the problem that was logged last
 	failures     map[string]string         // by environment, that were logged last
@@ -429,15 +430,31 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 			}
 		}
 	}
-	if m.idle++; found.String() != m.last {
-		m.idle, m.last = 1, found.String()
+	if found.String() != m.last {
+		m.last, m.news = found.String(), m.Now()
+	}
+	if m.idle++; m.Now().Sub(m.news) < promptFor {
+		m.idle = 0
 	}
 	if outside {
-		if again := m.Now().Add(max(remotes.PauseAfter(m.idle, m.Random()), m.Settings.Schedule.Interval)); at.IsZero() || again.Before(at) {
+		if again := m.Now().Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
 			at = again
 		}
 	}
 	m.next = at
+}
+
+// promptFor is how long after news, what only a poll can find is looked for at the interval
+// that is set: a status that is written without a webhook. After that the pauses grow.
+const promptFor = time.Hour
+
+// pauseOutside returns how long to wait before looking again for what no reference tells.
+func (m *Mover) pauseOutside() time.Duration {
+	interval := m.Settings.Schedule.Interval
+	if m.idle == 0 && interval > 0 {
+		return interval
+	}
+	return max(remotes.PauseAfter(max(m.idle, 1), m.Random()), interval)
 }
 
 // report says how far a stage has got. What was decided and could not be done is waited

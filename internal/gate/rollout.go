@@ -145,7 +145,8 @@ func hasWords(text, words string) bool {
 func reportOf(s Statement) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
 	if parts := strings.Split(s.Context, "/"); len(parts) == 3 && !slices.Contains(parts, "") {
-		r.Source, r.Object = parts[2], parts[0]+"/"+parts[1]
+		// As Flux's notification-controller writes it: the last part is of the Provider's uid.
+		r.Source, r.Object, r.Anonymous = parts[2], parts[0]+"/"+parts[1], true
 	}
 	switch s.Outcome {
 	case "success":

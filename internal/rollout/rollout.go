@@ -28,6 +28,9 @@ type Report struct {
 	// Source says whose it is: a cluster, or the uid of an object where nothing
 	// better is known.
 	Source string `json:"source"`
+	// Anonymous says that Source tells one cluster from another and means nothing to people,
+	// such as the uid of a Provider of Flux.
+	Anonymous bool `json:"anonymous,omitempty"`
 	// Object is what it is about, as "Kustomization/flux-system/apps".
 	Object string `json:"object"`
 	Phase  Phase  `json:"phase"`
@@ -72,6 +75,7 @@ type State struct {
 // source is what all reports of one say.
 type source struct {
 	name          string
+	anonymous     bool  // the name means nothing to people
 	phase         Phase // of the commit, by the reports that are believed
 	behind, stale bool
 	worst         Report    // the one that decides
@@ -92,7 +96,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 			s.Stale++
 		case one.behind:
 			s.Behind++
-			s.Late = append(s.Late, cmp.Or(one.name, "a cluster"))
+			s.Late = append(s.Late, one.shown())
 		case one.phase == Ready:
 			ready = append(ready, one)
 		}
@@ -123,14 +127,23 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 
 // failure is what is said of a source that failed.
 func (s *source) failure() string {
-	text := cmp.Or(s.worst.Object, s.name, "a cluster") + " failed"
-	if s.name != "" && s.name != s.worst.Object {
+	object, _, _ := strings.Cut(s.worst.Object, "@") // the uid that tells objects of unnamed clusters apart
+	text := cmp.Or(object, s.shown()) + " failed"
+	if !s.anonymous && s.name != "" && s.name != object {
 		text += " on " + s.name
 	}
 	if s.worst.Message != "" {
 		text += ": " + oneLine(s.worst.Message)
 	}
 	return text
+}
+
+// shown returns what people call a source.
+func (s *source) shown() string {
+	if s.anonymous || s.name == "" {
+		return "a cluster"
+	}
+	return s.name
 }
 
 // endOf gives when n of the sources are stale; zero for never.
@@ -195,7 +208,7 @@ func bySource(reports []Report, rule Rule, now time.Time) []source {
 			continue // a later one of the same object follows
 		}
 		if len(all) == 0 || all[len(all)-1].name != r.Source {
-			all = append(all, source{name: r.Source, phase: Ready})
+			all = append(all, source{name: r.Source, anonymous: r.Anonymous, phase: Ready})
 		}
 		all[len(all)-1].add(r, rule, now)
 	}
