@@ -22,7 +22,7 @@ const (
 // rows is the picture, from top to bottom. It also has the packages of later
 // issues, so that their place is settled before they are written.
 var rows = []row{
-	{"words", pure, "internal/problem internal/tree internal/panics internal/pattern"},
+	{"words", pure, "internal/problem internal/tree internal/panics internal/pattern internal/recent"},
 	{"text", pure, "internal/manifest internal/kustomize internal/templatefunc internal/kubename internal/gitname"},
 	{"written", pure, "templates schemas"},
 	{"written", pure, "internal/model"},

@@ -29,6 +29,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/fairlead-io/fairlead/internal/git/objects"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -53,7 +54,8 @@ type Repository struct {
 	store    *objects.Store
 	location string // for errors; without a password
 	mirror   string // its folder, if it is a mirror
-	folders  map[tree.ID]counted
+	folders  recent.Map[tree.ID, counted]
+	updates  int    // of references, since what is kept was last gone through
 	tagged   bool   // somebody has looked for a tag
 	filter   string // of a mirror that does not have all; see package partial
 	refused  bool   // the server does not let us ask so any more
@@ -73,6 +75,18 @@ func (r *Repository) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.store.ForgetReferences()
+}
+
+// turnAfter is after how many updates of references that is forgotten which nobody has
+// looked into since.
+const turnAfter = 128
+
+// age counts an update of references. Its caller has the lock.
+func (r *Repository) age() {
+	if r.updates++; r.updates%turnAfter == 0 {
+		r.store.Turn()
+		r.folders.Turn()
+	}
 }
 
 // broken says that an object could not be read that must be there.
@@ -140,7 +154,7 @@ func openDir(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Repository{store: store, location: dir, folders: map[tree.ID]counted{}}, nil
+	return &Repository{store: store, location: dir}, nil
 }
 
 // openMirror opens the mirror in a folder; shown is the URL of the remote.

@@ -21,8 +21,8 @@ func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, r.broken(err))
 	}
-	if len(r.folders) > maxFolders {
-		clear(r.folders)
+	if r.folders.Len() > maxFolders {
+		r.folders.Turn()
 	}
 	t, _, err := r.tree(c.TreeHash)
 	if err != nil {
@@ -47,7 +47,7 @@ const (
 
 // tree reads a tree, each of its folders once.
 func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
-	if known, ok := r.folders[tree.ID(id)]; ok {
+	if known, ok := r.folders.Find(tree.ID(id)); ok {
 		return known.tree, known.files, nil
 	}
 	f, err := r.folder(tree.ID(id))
@@ -73,7 +73,7 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 		stored = tree.Encoded(tree.ID(id), f.Text, nil)
 	}
 	read := stored.With(entries)
-	r.folders[tree.ID(id)] = counted{read, files}
+	r.folders.Put(tree.ID(id), counted{read, files})
 	return read, files, nil
 }
 

@@ -191,8 +191,12 @@ func (r *Repository) moved(updates []RefUpdate) error {
 			u.set = append(u.set, plumbing.NewHashReference(name, plumbing.NewHash(ref.New)))
 		}
 	}
+	return errors.Join(r.refresh(), r.apply(u))
+}
+
+// refresh reads the list of packs again.
+func (r *Repository) refresh() error {
 	r.mu.Lock()
-	err := r.store.Refresh()
-	r.mu.Unlock()
-	return errors.Join(err, r.apply(u))
+	defer r.mu.Unlock()
+	return r.store.Refresh()
 }

@@ -387,6 +387,7 @@ func isUnder(name string, prefixes []string) bool {
 func (r *Repository) apply(u update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.age()
 	// A branch a may have become a/b, or the other way round.
 	for _, name := range u.remove {
 		if err := r.store.RemoveReference(name); err != nil {

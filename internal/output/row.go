@@ -449,7 +449,7 @@ type shapeSet struct {
 }
 
 // maxShapes bounds what is remembered for a template.
-const maxShapes = 1 << 12
+const maxShapes = 1 << 10
 
 func (s *shapeSet) has(key []byte) bool {
 	s.mu.RLock()

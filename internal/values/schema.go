@@ -38,6 +38,9 @@ type compiledSchema struct {
 	verdicts map[Digest]verdict
 }
 
+// maxVerdicts bounds what is remembered of a schema.
+const maxVerdicts = 1 << 10
+
 // verdict is what a schema says of some values.
 type verdict struct {
 	messages []string
@@ -83,7 +86,7 @@ func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
 	of, ok := s.verdicts[v.Digest]
 	if !ok {
 		of = s.validate(v.Data)
-		if len(s.verdicts) > maxClasses {
+		if len(s.verdicts) > maxVerdicts {
 			clear(s.verdicts)
 		}
 		s.verdicts[v.Digest] = verdict{messages: of.messages}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/schedule"
 )
 
@@ -44,14 +45,11 @@ type Values struct {
 type Cache struct {
 	mu      sync.Mutex
 	parsed  map[*model.Config]*parsedConfig
-	classes map[string]*Values
+	classes recent.Map[string, *Values] // those of this model, and of the last
 	schemas schemaCache
 	serial  int
 	last    *Resolver
 }
-
-// maxClasses bounds what a cache keeps of the past.
-const maxClasses = 1 << 13
 
 // Resolver finds the values of a model's assignments. It may be used
 // concurrently.
@@ -123,9 +121,7 @@ func (r *Resolver) readConfigs() problem.List {
 	defer c.mu.Unlock()
 	known := c.parsed
 	c.parsed = map[*model.Config]*parsedConfig{}
-	if c.classes == nil || len(c.classes) > maxClasses {
-		c.classes = map[string]*Values{}
-	}
+	c.classes.Turn()
 	var problems problem.List
 	var app []*Rule
 	for _, config := range r.model.Configs {
@@ -253,9 +249,9 @@ func contains(set, subset schedule.Set) bool {
 // class merges the rules, once for each list of rules.
 func (c *Cache) class(key string, rules []*Rule) *Values {
 	c.mu.Lock()
-	v := c.classes[key]
+	v, ok := c.classes.Find(key)
 	c.mu.Unlock()
-	if v != nil {
+	if ok {
 		return v
 	}
 	data := map[string]any{}
@@ -271,10 +267,10 @@ func (c *Cache) class(key string, rules []*Rule) *Values {
 	v = &Values{Data: data, Digest: digestOf(data)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first := c.classes[key]; first != nil {
+	if first, ok := c.classes.Find(key); ok {
 		return first
 	}
-	c.classes[key] = v
+	c.classes.Put(key, v)
 	return v
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -32,7 +33,7 @@ const maxFolders = 16 << 20
 
 // Folder reads a tree object, or knows it.
 func (s *Store) Folder(id tree.ID) (Folder, error) {
-	if known, ok := s.folders[id]; ok {
+	if known, ok := s.folders.Find(id); ok {
 		return known, nil
 	}
 	text, err := s.Read(pack.Tree, id)
@@ -43,10 +44,10 @@ func (s *Store) Folder(id tree.ID) (Folder, error) {
 	if err := f.check(); err != nil {
 		return Folder{}, err
 	}
-	if s.folderBytes += len(text); s.folders == nil || s.folderBytes > maxFolders {
-		s.folders, s.folderBytes = map[tree.ID]Folder{}, len(text)
+	if s.folderBytes += len(text); s.folderBytes > maxFolders {
+		s.folders, s.folderBytes = recent.Map[tree.ID, Folder]{}, len(text)
 	}
-	s.folders[id] = f
+	s.folders.Put(id, f)
 	return f, nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -79,9 +80,9 @@ type Store struct {
 	Bring func(kind pack.Kind, ids []tree.ID) error
 	// folders has the tree objects that were looked into, and folderBytes is their size in
 	// all.
-	folders     map[tree.ID]Folder
+	folders     recent.Map[tree.ID, Folder]
 	folderBytes int
-	texts       map[tree.ID][]byte // that are kept, and the size of that
+	texts       recent.Map[tree.ID, []byte] // that are kept, and the size of that
 	textBytes   int
 	references  []*plumbing.Reference // of a mirror; nil if they are to be read
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -14,7 +15,7 @@ const maxTexts = 16 << 20
 // Text gives the content of a file, which must not be changed and is kept unless it is large;
 // nil if want says no to its size in bytes.
 func (s *Store) Text(id tree.ID, want func(size int64) bool) ([]byte, error) {
-	if known, ok := s.texts[id]; ok {
+	if known, ok := s.texts.Find(id); ok {
 		if !want(int64(len(known))) {
 			return nil, nil
 		}
@@ -35,8 +36,16 @@ func (s *Store) keep(id tree.ID, data []byte) {
 	if len(data) > maxTexts/64 {
 		return
 	}
-	if s.textBytes += len(data); s.texts == nil || s.textBytes > maxTexts {
-		s.texts, s.textBytes = map[tree.ID][]byte{}, len(data)
+	if s.textBytes += len(data); s.textBytes > maxTexts {
+		s.texts, s.textBytes = recent.Map[tree.ID, []byte]{}, len(data)
 	}
-	s.texts[id] = data
+	s.texts.Put(id, data)
+}
+
+// Turn begins a generation of what is kept from one look to the next: what was not used in
+// the one that ends is forgotten.
+func (s *Store) Turn() {
+	s.folders.Turn()
+	s.texts.Turn()
+	s.folderBytes, s.textBytes = s.folderBytes/2, s.textBytes/2 // some of it is used again
 }
