@@ -330,6 +330,7 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 // standings makes the stages of a chain, of which nothing is found out yet.
 func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
 	clear(m.heard)
+	m.forgetRetired(chain)
 	var problems problem.List
 	all := make([]*standing, len(chain.Stages))
 	for i, s := range chain.Stages {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/kustomize"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
@@ -23,8 +24,8 @@ import (
 // may be used concurrently.
 type Parser struct {
 	mu     sync.Mutex
-	layers map[layerKey]*layerMemory
-	models map[string]linked // by environment
+	layers recent.Map[layerKey, *layerMemory]
+	models recent.Map[string, linked] // by environment, and the layers that it was made of
 }
 
 // linked is a model, and what it was made of.
@@ -41,11 +42,17 @@ type layerKey struct {
 	kind              LayerKind
 }
 
-// layerMemory is the last reading of a layer.
+// layerMemory is the last reading of a layer, and those before it that are used: two
+// environments may read a layer at two commits, in turns.
 type layerMemory struct {
-	mu   sync.Mutex
-	last *reading
+	mu    sync.Mutex
+	last  *reading
+	known recent.Map[tree.ID, *reading]
+	fresh int // readings, since what was known was last gone through
 }
+
+// maxFresh bounds the readings of one layer that are kept beside those in use.
+const maxFresh = 2
 
 // reading is what was read of a file or a folder.
 type reading struct {
@@ -67,14 +74,22 @@ func (r *reading) still(id, root tree.ID) bool {
 
 // NewParser gives a Parser that remembers nothing yet.
 func NewParser() *Parser {
-	return &Parser{layers: map[layerKey]*layerMemory{}, models: map[string]linked{}}
+	return &Parser{}
+}
+
+// Turn begins a generation: what was read before the last one, and not since, is forgotten.
+func (p *Parser) Turn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layers.Turn()
+	p.models.Turn()
 }
 
 // Forget has everything be read anew.
 func (p *Parser) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.layers, p.models = map[layerKey]*layerMemory{}, map[string]linked{}
+	p.layers, p.models = recent.Map[layerKey, *layerMemory]{}, recent.Map[string, linked]{}
 }
 
 // Found is what a layer says about where other layers are.
@@ -95,12 +110,13 @@ func (p *Parser) Scan(env string, l Layer) Found {
 
 // Parse gives the model of environment env; see the function [Parse].
 func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
-	all, of := &content{}, make([]*content, 0, len(layers))
+	all, of, key := &content{}, make([]*content, 0, len(layers)), env
 	for _, l := range layers {
 		of = append(of, p.layer(env, l))
+		key += fmt.Sprintf("\x00%d %s\x00%s", l.Kind, l.Name, l.Prefix)
 	}
 	p.mu.Lock()
-	last := p.models[env]
+	last, _ := p.models.Find(key)
 	p.mu.Unlock()
 	if last.model != nil && slices.Equal(last.of, of) {
 		return last.model, last.problems
@@ -113,7 +129,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.models[env] = linked{of, m, problems, lists}
+	p.models.Put(key, linked{of, m, problems, lists})
 	return m, problems
 }
 
@@ -167,15 +183,25 @@ func (c *content) ignore(kind string, n int) {
 func (p *Parser) layer(env string, l Layer) *content {
 	key := layerKey{env, l.Name, l.Prefix, l.Kind}
 	p.mu.Lock()
-	memory := p.layers[key]
-	if memory == nil {
+	memory, ok := p.layers.Find(key)
+	if !ok {
 		memory = &layerMemory{}
-		p.layers[key] = memory
+		p.layers.Put(key, memory)
 	}
 	p.mu.Unlock()
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
+	id := l.Files.ID()
+	if known, ok := memory.known.Find(id); ok {
+		memory.last = known
+		return known.said
+	}
 	memory.last = readFolder(env, l, "", l.Files, memory.last)
+	if memory.fresh++; memory.fresh > maxFresh {
+		memory.known.Turn()
+		memory.fresh = 1
+	}
+	memory.known.Put(id, memory.last)
 	if memory.last.said == nil {
 		memory.last.said = memory.last.content.withDropped(l)
 	}

@@ -251,15 +251,34 @@ func (i Input) parsedAs() string {
 	return i.Environment
 }
 
-// narrow gives a model with those cluster types only that were chosen.
-func (e *Ephemeral) narrow(m *model.Model) (*model.Model, problem.List) {
+// narrowing is a model, and what chooses some of its cluster types.
+type narrowing struct {
+	of *model.Model
+	by *model.Ephemeral
+}
+
+// narrow returns a model with those cluster types only that were chosen: the same one, as
+// long as it is made of the same.
+func (s *Source) narrow(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
+	key := narrowing{m, e.Spec}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	narrowed, ok := s.narrowed.Find(key)
+	if !ok {
+		narrowed = e.narrow(m)
+		s.narrowed.Put(key, narrowed)
+	}
 	var problems problem.List
-	c := *m
-	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
-	if len(c.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
+	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
 		problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "mend spec.clusterTypes", "none of the %d cluster types of %s is %s", len(m.ClusterTypes), e.From.Name, e.Spec.ClusterTypes)
 	}
-	return &c, problems
+	return narrowed, problems
+}
+
+func (e *Ephemeral) narrow(m *model.Model) *model.Model {
+	c := *m
+	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
+	return &c
 }
 
 // astray reports an Ephemeral in the branch of an environment that is there to stay: it

@@ -24,7 +24,7 @@ func (s *Source) Model(ctx context.Context, env string, at Revisions) (*model.Mo
 		return nil, problems.Sorted(), nil
 	}
 	if read.Ephemeral != nil {
-		m, more = read.Ephemeral.narrow(m)
+		m, more = s.narrow(m, read.Ephemeral)
 		problems = append(problems, more...)
 	}
 	return m, problems.Sorted(), nil

@@ -50,7 +50,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	stopped := problems.Stops() // something could not be read
 	problems = append(problems, more...)
 	if read.Ephemeral != nil {
-		m, more = read.Ephemeral.narrow(m)
+		m, more = s.narrow(m, read.Ephemeral)
 		r.Model, problems = m, append(problems, more...)
 	}
 	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Options: s.options.Rendering})

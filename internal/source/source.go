@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/panics"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/recent"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
@@ -108,6 +109,7 @@ type Source struct {
 	ephemerals   *ephemerals
 	base         *Base
 	read, before memory // since the last Refresh, and before it
+	narrowed     recent.Map[narrowing, *model.Model]
 }
 
 // memory is the folders of commits that were read: by what they are, and the last one of each
@@ -151,7 +153,9 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
+	s.narrowed.Turn()
 	s.mu.Unlock()
+	s.options.Parser.Turn()
 	s.repositories.reset(s.options)
 	if s.options.ControlPlane == "" {
 		return nil
