@@ -197,7 +197,7 @@ func (m *Mover) reports(s *standing) []rollout.Report {
 			same = s.output.holds(e.Commit)
 			holds[e.Commit] = same
 		}
-		return same, same || m.Now().Sub(e.When) < gone
+		return same, same || m.round.Sub(e.When) < gone
 	})
 }
 
@@ -360,10 +360,10 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	m.mu.Lock()
 	last, ok := m.answers[asked]
 	m.mu.Unlock()
-	if ok && m.Now().Before(last.At.Add(need.Every)) {
+	if ok && m.round.Before(last.At.Add(need.Every)) {
 		return last
 	}
-	a := observe.Ask(ctx, http.DefaultClient, m.Settings.Probe, need, m.Now())
+	a := observe.Ask(ctx, http.DefaultClient, m.Settings.Probe, need, m.round)
 	a.URL = need.URL
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -399,12 +399,12 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 	if witness, ok := found.(forge.Witness); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
-	return runs.Run(ctx, f.Commit, need, said, m.Now()), nil
+	return runs.Run(ctx, f.Commit, need, said, m.round), nil
 }
 
 // enter says whether a commit may enter an environment.
 func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
-	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: to, Freezes: gate.FreezesOf(s.base.Progress)}
+	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: to, Freezes: gate.FreezesOf(s.base.Progress)}
 	err := m.factsOfCandidate(ctx, s, &f)
 	if err != nil {
 		s.fail(err)

@@ -77,6 +77,7 @@ type Mover struct {
 	heard        map[place]*hearing        // in this look
 	next         time.Time                 // when to look though nothing moves; zero for never
 	looked       time.Time                 // last
+	round        time.Time                 // when the round began: what is decided in it is decided of one time
 	idle         int                       // looks in a row that found the same
 	last         string                    // what the last look found
 	news         time.Time                 // when a look found something else than the one before
@@ -179,6 +180,9 @@ func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why s
 	}
 }
 
+// Begin begins a round at a time. All that is decided in the round is decided of that time.
+func (m *Mover) Begin(at time.Time) { m.round = at }
+
 // Next gives when to look again though nothing moves; zero for never.
 func (m *Mover) Next() time.Time { return m.next }
 
@@ -190,11 +194,11 @@ const betweenLooks = 5 * time.Second
 // Due reports whether to look though no reference has moved: it is time, or somebody has
 // told us something. What is told just after a look is looked at a little later.
 func (m *Mover) Due(woken bool) bool {
-	if !m.next.IsZero() && !m.Now().Before(m.next) {
+	if !m.next.IsZero() && !m.round.Before(m.next) {
 		return true
 	}
 	soon := m.looked.Add(betweenLooks)
-	if woken && m.Now().Before(soon) {
+	if woken && m.round.Before(soon) {
 		if m.next.IsZero() || soon.Before(m.next) {
 			m.next = soon
 		}
@@ -209,10 +213,10 @@ func (m *Mover) Due(woken bool) bool {
 func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
 	m.noteReached(environments)
 	if m.Settings.Promotion != managed {
-		m.Store.SetChain(status.Chain{External: true, Checked: m.Now()})
+		m.Store.SetChain(status.Chain{External: true, Checked: m.round})
 		return false
 	}
-	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.Now()
+	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.round
 	var shown status.Chain
 	var moved bool
 	err := m.Barrier.Run("promote", "", func() (err error) {
@@ -231,7 +235,7 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
 		return false
 	}
-	shown.Checked = m.Now()
+	shown.Checked = m.round
 	m.Store.SetChain(shown)
 	return moved
 }
@@ -413,7 +417,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return promote.Next(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.Now()), nil
+	return promote.Next(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
 }
 
 // plan says when to look again: when a verdict may become another by itself, and, while

@@ -85,7 +85,7 @@ func (m *Mover) withholdAll(ctx context.Context, src *source.Source, base source
 	}
 	for _, f := range base.Progress.Freezes {
 		for _, at := range []time.Time{f.From, f.To} {
-			if at.After(m.Now()) && (o.Next.IsZero() || at.Before(o.Next)) {
+			if at.After(m.round) && (o.Next.IsZero() || at.Before(o.Next)) {
 				o.Next = at
 			}
 		}
@@ -185,7 +185,7 @@ func broughtBy(repo *git.Repository, head, file string) (string, error) {
 func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint, error) {
 	var all []restraint
 	for i, f := range base.Progress.Freezes {
-		facts := gate.Facts{Now: m.Now(), Environment: environment, Commit: has, Freezes: gate.FreezesOf(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
+		facts := gate.Facts{Now: m.round, Environment: environment, Commit: has, Freezes: gate.FreezesOf(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
 		inForce := facts
 		inForce.Commit = ""
 		if f.Scope == model.ScopePromotion || gate.Freezes(inForce).Status == gate.Pass {

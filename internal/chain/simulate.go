@@ -17,7 +17,7 @@ import (
 // Simulate says when a commit of the base would reach each environment under today's
 // gates, from what a cycle has found. It changes nothing.
 func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments map[string]status.Environment, revision string) ([]promote.Arrival, error) {
-	m.source, m.environments = src, environments
+	m.source, m.environments, m.round = src, environments, m.Now()
 	base, chain, problems, err := m.written(ctx, src)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	proof := func(environment string, from time.Time) gate.Forecast {
 		return find(environment).forecastProof(commit, from)
 	}
-	return promote.Simulate(h, stages, commit, enter, proof, m.Now()), nil
+	return promote.Simulate(h, stages, commit, enter, proof, m.round), nil
 }
 
 // Blocked says that nothing is promoted because of problems.
@@ -68,7 +68,7 @@ func (e *Blocked) Error() string {
 }
 
 func (m *Mover) forecastEnter(ctx context.Context, s *standing, commit string, from time.Time) gate.Forecast {
-	f := gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: commit, Freezes: gate.FreezesOf(s.base.Progress)}
+	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: commit, Freezes: gate.FreezesOf(s.base.Progress)}
 	if err := m.factsOfCandidate(ctx, s, &f); err != nil {
 		return gate.Forecast{Waits: err.Error()}
 	}

@@ -125,7 +125,7 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage.Commit = commit
 	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
 	if err == nil {
-		s.stage.Since, err = notAhead(s.branch.Repo, brought, m.Now())
+		s.stage.Since, err = notAhead(s.branch.Repo, brought, m.round)
 	}
 	return err
 }
@@ -227,7 +227,7 @@ func (m *Mover) prove(ctx context.Context, s *standing) {
 	if running.Status != gate.Pass {
 		s.facts.Deployed = time.Time{}
 	} else if s.facts.Deployed.IsZero() {
-		s.facts.Deployed = m.Now()
+		s.facts.Deployed = m.round
 	}
 	soaking := s.soaking.Check(s.facts)
 	s.stage.Proof = gate.All("proof", append(slices.Clone(running.Parts), soaking.Parts...))
@@ -239,7 +239,7 @@ func (m *Mover) prove(ctx context.Context, s *standing) {
 // factsOf collects what is known of an environment and the commit that it has.
 func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	f := &s.facts
-	*f = gate.Facts{Now: m.Now(), Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: gate.FreezesOf(s.base.Progress)}
+	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: gate.FreezesOf(s.base.Progress)}
 	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (m *Mover) findOutput(s *standing) error {
 	if err != nil {
 		return err
 	}
-	s.facts.Output, s.facts.Merged = head, earliest(brought.When, m.Now())
+	s.facts.Output, s.facts.Merged = head, earliest(brought.When, m.round)
 	if s.stage.Since.After(brought.When) { // it changed nothing, so that it was there from the beginning
 		s.facts.Merged = s.stage.Since
 	}

@@ -149,7 +149,7 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	}
 	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, Step: m.Step}
 	e := publish.Edit{
-		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.Now(),
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.round,
 		Message: recordMessage(s, d),
 	}
 	return o, e, nil

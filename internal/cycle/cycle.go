@@ -93,6 +93,7 @@ type Loop struct {
 	unlock  func()
 
 	number       int64
+	began        time.Time // the round: what is decided in it is decided of one time
 	next         time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	records      publish.Records
@@ -188,6 +189,8 @@ func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
 func (l *Loop) cycle(ctx context.Context, asked remotes.Scope) error {
 	l.number++
 	started := l.Now()
+	l.began = started
+	l.chain.Begin(started)
 	l.Store.BeginCycle(started)
 	err := l.runRound(ctx, asked)
 	if ctx.Err() != nil {

@@ -61,7 +61,7 @@ type attempt struct {
 // render renders an environment.
 func (l *Loop) render(ctx context.Context, e *environment) {
 	started := l.Now()
-	if e.attempt = (attempt{paused: started.Before(e.next) && !l.isOtherwiseWithheld(e)}); e.attempt.paused {
+	if e.attempt = (attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e)}); e.attempt.paused {
 		return
 	}
 	l.Metrics.Unfinished(e.name, l.Store.Begin(e.name, started))

@@ -89,7 +89,7 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 	if !e.Settled() {
 		return false, nil
 	}
-	now := l.Now()
+	now := l.began
 	for _, at := range []time.Time{ephemeral.Near(e), e.Spec.Expires} {
 		if at.After(now) {
 			t.wake(at)
@@ -136,7 +136,7 @@ func (l *Loop) due() time.Time {
 func (l *Loop) timeIsUp() bool {
 	up := false
 	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
-		if !next.IsZero() && !l.Now().Before(*next) {
+		if !next.IsZero() && !l.began.Before(*next) {
 			up, *next = true, time.Time{}
 		}
 	}
@@ -209,7 +209,7 @@ func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRe
 
 // warnOfEnd says in the report of an environment that its end is near.
 func (l *Loop) warnOfEnd(e *environment) {
-	if l.Now().Before(ephemeral.Near(e.ephemeral)) {
+	if l.began.Before(ephemeral.Near(e.ephemeral)) {
 		return
 	}
 	e.attempt.rendered.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
