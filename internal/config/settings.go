@@ -18,7 +18,10 @@ type Settings struct {
 	// DataDir is the folder for mirrors; it need not exist yet.
 	DataDir string `yaml:"dataDir"`
 	// Listen is the host:port of the HTTP server; "" is none.
-	Listen   string   `yaml:"listen" empty:"true"`
+	Listen string `yaml:"listen" empty:"true"`
+	// Hosts are names under which the page is reached, beside those that only the machine or
+	// its cluster resolves.
+	Hosts    []string `yaml:"hosts"`
 	Schedule Schedule `yaml:"schedule"`
 	// OverdueAfter is after how long it is told that an environment has not finished a
 	// cycle.

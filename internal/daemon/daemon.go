@@ -137,7 +137,7 @@ func Serve(ctx context.Context, o Options) error {
 			loop.Tell()
 		},
 	})
-	window := web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks})
+	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
 	return together(ctx, loop, o, listener, window)
 }
 

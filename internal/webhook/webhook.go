@@ -15,7 +15,6 @@ package webhook
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -27,8 +26,6 @@ const (
 	// tooMuch is the size, in bytes, that a body must stay under. GitHub sends no
 	// payload over 25 MB.
 	tooMuch = 25_000_000
-	// atOnce is how many bodies are held in memory at the same time.
-	atOnce = 4
 )
 
 // Kind says what happened.
@@ -89,7 +86,7 @@ func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
 	}
-	p := &post{Options: o, memory: newMemory(), bodies: make(chan struct{}, atOnce)}
+	p := &post{Options: o, memory: newMemory(), pieces: make(chan struct{}, atOnce)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhooks/{forge}", p.receive)
 	return mux
@@ -99,7 +96,7 @@ func New(o Options) http.Handler {
 type post struct {
 	Options
 	memory *memory
-	bodies chan struct{} // has an element for each body that is in memory
+	pieces chan struct{} // has an element for each piece of a body that is in memory
 }
 
 func (p *post) receive(w http.ResponseWriter, r *http.Request) {
@@ -127,13 +124,8 @@ func (p *post) admit(w http.ResponseWriter, r *http.Request, f forge) answer {
 	case !proven || proof.isToken() && !proof.holds(secrets, nil):
 		return unauthorized
 	}
-	select {
-	case p.bodies <- struct{}{}:
-		defer func() { <-p.bodies }()
-	case <-r.Context().Done(): // the client has gone
-		return malformed
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, tooMuch-1))
+	body, release, err := p.body(w, r)
+	defer release()
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return tooLarge
 	}

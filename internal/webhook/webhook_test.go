@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -245,47 +244,6 @@ func TestSize(t *testing.T) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// TestAtOnce holds as many bodies as there is room for; one more is not read.
-func TestAtOnce(t *testing.T) {
-	b := newBox(nil)
-	begun, release := make(chan bool), make(chan bool)
-	var wait sync.WaitGroup
-	for i := range atOnce {
-		body := hubPush + strings.Repeat(" ", i)
-		r := signed("github", "push", "", body)
-		r.Body = io.NopCloser(&held{strings.NewReader(body), begun, release})
-		wait.Go(func() { b.deliver(r) })
-		<-begun
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	r := signed("github", "push", "", hubPush).WithContext(ctx)
-	r.Body = io.NopCloser(unread{t})
-	if w := b.deliver(r); w.Code != http.StatusBadRequest {
-		t.Errorf("one too many gets %d", w.Code)
-	}
-	close(release)
-	wait.Wait()
-	if len(b.events) != atOnce {
-		t.Errorf("%d events", len(b.events))
-	}
-}
-
-// held is a body that says when it is read, and waits.
-type held struct {
-	io.Reader
-	begun, release chan bool
-}
-
-func (h *held) Read(p []byte) (int, error) {
-	if h.begun != nil {
-		h.begun <- true
-		<-h.release
-		h.begun = nil
-	}
-	return h.Reader.Read(p)
-}
 
 // TestRepeated sends deliveries again: as they were, under another id, and changed.
 func TestRepeated(t *testing.T) {

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// CheckHost refuses requests for the page and the API that name another host than ours: a
+// browser sends those whose site's name was made to lead here (DNS rebinding). Addresses,
+// names that only this machine or its cluster resolves, and hosts are ours. What monitoring
+// asks and what forges post is not looked at: those are no browsers, and post under any name.
+func CheckHost(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isOpenPath(r.URL.Path) && !isOurHost(r.Host, hosts) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			w.WriteHeader(http.StatusMisdirectedRequest)
+			_ = json.NewEncoder(w).Encode(failure{"the page is not reached under this name", "add the name to hosts in the settings"}) // the client has gone
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isOpenPath(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/metrics" || strings.HasPrefix(path, "/webhooks/")
+}
+
+// isOurHost reports whether a name, with or without a port, is one under which we are reached.
+func isOurHost(host string, hosts []string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	// No one outside can have these lead somewhere.
+	inside := !strings.Contains(host, ".") || slices.ContainsFunc([]string{".localhost", ".svc", ".svc.cluster.local"}, func(end string) bool { return strings.HasSuffix(host, end) })
+	return host != "" && (inside || slices.ContainsFunc(hosts, func(known string) bool { return strings.EqualFold(known, host) }))
+}

@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"errors"
+	"io"
+	"net/http"
+)
+
+const (
+	// pieceSize is how much of a body is read at a time.
+	pieceSize = 32 << 10
+	// atOnce is how many pieces are in memory at the same time: four of the largest bodies.
+	atOnce = 4 * tooMuch / pieceSize
+)
+
+// body reads what a client sends. Memory is taken for what has come, so that a client that
+// sends slowly, or nothing, keeps nobody waiting. release gives it back.
+func (p *post) body(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	taken := 0
+	release = func() {
+		for range taken {
+			<-p.pieces
+		}
+	}
+	in := http.MaxBytesReader(w, r.Body, tooMuch-1)
+	var piece [pieceSize]byte
+	for {
+		n, err := in.Read(piece[:])
+		for len(body)+n > taken*pieceSize {
+			select {
+			case p.pieces <- struct{}{}:
+				taken++
+			case <-r.Context().Done(): // the client has gone
+				return nil, release, r.Context().Err()
+			}
+		}
+		body = append(body, piece[:n]...)
+		if errors.Is(err, io.EOF) {
+			return body, release, nil
+		}
+		if err != nil {
+			return nil, release, err
+		}
+	}
+}
