@@ -85,8 +85,10 @@ func builtIn(t *testing.T) map[string]object {
 // expand makes the file that the template makes of the data.
 func expand(o object, d data) (string, error) {
 	var parts []string
+	var meter templatefunc.Meter
+	meter.Reset(1<<20, nil)
 	for _, text := range o.Spec.Manifests {
-		t, err := template.New(o.Metadata.Name).Funcs(templatefunc.Map()).Parse(text)
+		t, err := template.New(o.Metadata.Name).Funcs(templatefunc.Map(&meter)).Parse(text)
 		if err != nil {
 			return "", err
 		}

@@ -42,6 +42,7 @@ var hostileSchemas = []struct{ schema, want string }{
 	{`{"definitions": true}`, "definitions are not an object"},
 	{`{"allOf": [{"definitions": false}]}`, "definitions are not an object"},
 	{`{"definitions": 1}`, "not a JSON Schema"},
+	{`{"$id": "17%0X"}`, "not a JSON Schema"},
 	{`{"$id": "#/definitions/x", "$ref": "#/definitions/x"}`, `named "#/definitions/x"`},
 	{`{"id": "#/definitions/x", "$ref": "#/definitions/x"}`, `named "#/definitions/x"`},
 	{`{"$id": "https://example.com/#/definitions/x", "$ref": "#/definitions/x"}`, `named "https://example.com/#/definitions/x"`},

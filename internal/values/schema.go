@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,12 +127,16 @@ func decodeSchema(text string) (document any, err error) {
 }
 
 // loaderOf returns the loader of a schema that was examined. The name that it has at its root
-// is left out: nothing is looked up by it.
+// is left out: nothing is looked up by it. One that is no URL is left for the validator to
+// refuse.
 func loaderOf(document any, text string) gojsonschema.JSONLoader {
 	root, _ := document.(map[string]any)
 	named := false
 	for _, key := range []string{"$id", "id"} {
-		if _, ok := root[key].(string); ok {
+		if name, ok := root[key].(string); ok {
+			if _, err := url.Parse(name); err != nil {
+				return gojsonschema.NewStringLoader(text)
+			}
 			delete(root, key)
 			named = true
 		}
