@@ -276,7 +276,7 @@ func (r *Repository) missing(commits []string) update {
 // open opens the mirror, or makes an empty one beside its place and renames it.
 func (m *Remote) open() error {
 	if m.mirror != nil {
-		if _, err := os.Stat(filepath.Join(m.options.Dir, "HEAD")); err != nil || m.mirror.damaged.Load() {
+		if !m.hasHead() || m.mirror.damaged.Load() {
 			return ErrDamaged
 		}
 		m.mirror.look()
@@ -292,12 +292,21 @@ func (m *Remote) open() error {
 		}
 	}
 	r, err := openMirror(m.options.Dir, m.shown)
+	if err == nil && !m.hasHead() {
+		err = errors.Join(errors.New("HEAD is not a file"), r.close())
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	m.mirror = r
 	m.equip()
 	return nil
+}
+
+// hasHead reports whether there is a file HEAD in the mirror.
+func (m *Remote) hasHead() bool {
+	info, err := os.Stat(filepath.Join(m.options.Dir, "HEAD"))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // mirrored are the references that a mirror has: branches, tags, and those in which
