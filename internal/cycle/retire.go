@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -135,8 +136,10 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 	if err != nil {
 		return ephemeral.Cleared{}, err
 	}
-	if err := l.closePulls(ctx, f, e); err != nil {
-		return ephemeral.Cleared{}, err
+	if !e.moved || !l.proposesTo(e.name, e.output) {
+		if err := l.closePulls(ctx, f, e); err != nil {
+			return ephemeral.Cleared{}, err
+		}
 	}
 	if e.moved { // its branch and its issue are those of what is there now
 		return l.removeOutput(ctx, e, out, f)
@@ -157,6 +160,13 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 		l.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
 	}
 	return done, err
+}
+
+// proposesTo reports whether the output of an environment goes to another folder of the same
+// branch: what is open there is of that.
+func (l *Loop) proposesTo(environment string, left status.Output) bool {
+	e := l.environments[environment]
+	return e != nil && e.output.Branch == left.Branch && giturl.Normalize(l.place(e.output.Repo)) == giturl.Normalize(l.place(left.Repo))
 }
 
 // closePulls closes the pull requests of an environment. Their text goes, with the mark that
