@@ -202,21 +202,11 @@ func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
 // recordPull gives the open pull request that proposes a commit; nil if there is none.
 // One that proposes another commit still has the approvals of that.
 func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.Pull, error) {
-	remote := m.Remotes.Of(s.branch.URL)
-	if remote == nil || remote.Mirror() == nil {
-		return nil, nil
-	}
-	head, err := remote.Mirror().Branch(m.recordBranch(s))
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil, nil
-	}
-	if err != nil {
+	head, proposed, err := m.readProposedRecord(s)
+	if err != nil || head == "" || proposed != to {
 		return nil, err
 	}
-	if has, err := s.branch.CommitAt(head); err != nil || has != to {
-		return nil, err
-	}
-	f, err := remote.Forge()
+	f, err := m.Remotes.Of(s.branch.URL).Forge()
 	if err != nil {
 		return nil, err
 	}
@@ -232,13 +222,38 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 	return nil, nil
 }
 
+// readProposedRecord returns the head of the branch that proposes a record, and the commit
+// of the base that the record there names; both are "" if there is no such branch.
+func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return "", "", nil
+	}
+	head, err = remote.Mirror().Branch(m.recordBranch(s))
+	if errors.Is(err, git.ErrNoRevision) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	proposed, err = s.branch.CommitAt(head)
+	return head, proposed, err
+}
+
 // carryByPull proposes what was decided. The pull request is opened when all but
 // approvals of it are there; where approvals are asked for we merge it once they are,
 // and elsewhere people do.
 func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
+	_, proposed, err := m.readProposedRecord(s)
+	if err != nil {
+		return err
+	}
+	// Until a newer commit is proven in turn, the one that is proposed may be merged: it was
+	// proven, and to close its pull request would take its reviews away.
+	newer := proposed != "" && proposed != d.To
 	switch {
 	case d.State == promote.Moves || onlyApprovals(d.Verdict, s.approvals()):
-	case d.State != promote.Waiting || unwanted(d.Verdict):
+	case d.State != promote.Waiting || stopsMerge(d.Verdict, newer):
 		return m.withdrawRecord(ctx, s, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 	default: // it may be so again in a moment, and approvals would be lost
 		return nil
@@ -290,14 +305,15 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	return nil
 }
 
-// unwanted reports whether a commit must not be merged as things are: it is not proven
-// any more where it comes from, or everything is frozen.
-func unwanted(v gate.Verdict) bool {
+// stopsMerge reports whether what is proposed must not be merged, by the verdict on the
+// commit that comes next: everything is frozen, or that commit is what is proposed, and is
+// not proven any more where it comes from. newer says that it is a newer one.
+func stopsMerge(v gate.Verdict, newer bool) bool {
 	name, _, _ := strings.Cut(v.Gate, " ")
-	if v.Status != gate.Pass && (name == "after" || name == "freeze") {
+	if v.Status != gate.Pass && (name == "freeze" || name == "after" && !newer) {
 		return true
 	}
-	return slices.ContainsFunc(v.Parts, unwanted)
+	return slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return stopsMerge(part, newer) })
 }
 
 // withdrawRecord takes back what was proposed, if it is wanted no more.
