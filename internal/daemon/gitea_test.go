@@ -41,7 +41,13 @@ type flow struct {
 // fillGitea pushes the branches of a scaffold to a repository that has a first commit.
 func fillGitea(t *testing.T, s *giteatest.Server, repo string, branches []scaffold.Branch) {
 	t.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: s.Remote(repo), Dir: filepath.Join(t.TempDir(), "fill")})
+	fillRemote(t, s.Remote(repo), branches)
+}
+
+// fillRemote pushes the branches of a scaffold to a repository.
+func fillRemote(t *testing.T, url string, branches []scaffold.Branch) {
+	t.Helper()
+	remote, err := git.NewRemote(git.RemoteOptions{URL: url, Dir: filepath.Join(t.TempDir(), "fill")})
 	must(t, err)
 	_, err = remote.Sync(t.Context())
 	must(t, err)
