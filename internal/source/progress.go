@@ -214,7 +214,12 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	}
 	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
-	b.Progress = withProblems(b.Progress, checkUnread(e.Name, b.Folder, whole, b.Progress))
+	b.Progress = withProblems(b.Progress, append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...))
+	above, err := s.strayAbove(ctx, e, b, view.Tree)
+	if err != nil {
+		return b, err
+	}
+	b.Progress = withProblems(b.Progress, above)
 	if err := view.Err(); err != nil {
 		return b, err
 	}

@@ -252,6 +252,9 @@ func (s *Source) baseBranch() string {
 	if s.options.BaseBranch != "" {
 		return s.options.BaseBranch
 	}
+	if s.controlPlane == nil {
+		return mainBranch
+	}
 	_, err := s.controlPlane.Branch(mainBranch)
 	if branch := s.controlPlane.DefaultBranch(); errors.Is(err, git.ErrNoRevision) && branch != "" {
 		return branch

@@ -1,7 +1,7 @@
 package source
 
 import (
-	"cmp"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -44,7 +44,7 @@ func (s *Source) strayHolds(read *model.Progress, environments []*model.Environm
 	for _, h := range read.Holds {
 		belongs := slices.ContainsFunc(environments, func(e *model.Environment) bool {
 			folder := path.Clean("/" + e.ControlPlane.Path)[1:]
-			return e.ControlPlane.Branch == cmp.Or(s.options.BaseBranch, "main") && (folder == "" || strings.HasPrefix(h.Pos.File, folder+"/"))
+			return e.ControlPlane.Branch == s.baseBranch() && (folder == "" || strings.HasPrefix(h.Pos.File, folder+"/"))
 		})
 		if !belongs {
 			problems.Addf(h.Pos, h.Subject(), "write it on the environment's branch, as fairlead hold does; a Freeze in the base covers environments by name",
@@ -52,6 +52,64 @@ func (s *Source) strayHolds(read *model.Progress, environments []*model.Environm
 		}
 	}
 	return problems
+}
+
+// strayFreezes reports freezes on an environment's own branch: they freeze nothing. A
+// folder of the base's branch is read as a part of the base as well, where they count.
+func (s *Source) strayFreezes(b Branch) problem.List {
+	var problems problem.List
+	if s.isOnBase(b) {
+		return nil
+	}
+	for _, f := range b.Progress.Freezes {
+		problems.Addf(f.Pos, f.Subject(), "write it in the base, as fairlead freeze does, or make it a Hold, as fairlead hold does",
+			"a Freeze on an environment's branch freezes nothing")
+	}
+	return problems
+}
+
+// isOnBase reports whether an environment's branch is that of the base.
+func (s *Source) isOnBase(b Branch) bool {
+	same := s.controlPlane == nil || s.options.BaseDir != "" || b.Repo == s.controlPlane
+	return same && b.Name == s.baseBranch()
+}
+
+// strayAbove reports holds and freezes of an environment's branch that lie above its
+// folder, in one that is no environment's: they are read by nobody.
+func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch, root tree.Tree) (problem.List, error) {
+	if b.Folder == "" || s.isOnBase(b) {
+		return nil, nil
+	}
+	all, _, err := s.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems problem.List
+	for dir := b.Folder; dir != ""; {
+		dir = path.Clean("/" + path.Dir(dir))[1:]
+		if slices.ContainsFunc(all, func(o *model.Environment) bool {
+			return o.ControlPlane.Repo == e.ControlPlane.Repo && o.ControlPlane.Branch == b.Name && path.Clean("/" + o.ControlPlane.Path)[1:] == dir
+		}) {
+			continue
+		}
+		own := root.Sub(path.Join(dir, OwnFolder))
+		if own.IsEmpty() {
+			continue
+		}
+		files, err := aboutPromotion(tree.FromEntries([]tree.Entry{tree.Dir(OwnFolder, own)}))
+		if err != nil {
+			return nil, err
+		}
+		read := s.options.Parser.Progress(e.Name+" above", model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: dir})
+		hint := "write it in " + path.Join(b.Folder, OwnFolder) + ", which is the environment's"
+		for _, h := range read.Holds {
+			problems.Addf(h.Pos, h.Subject(), hint, "a Hold above the environment's folder holds nothing")
+		}
+		for _, f := range read.Freezes {
+			problems.Addf(f.Pos, f.Subject(), "write it in the base, as fairlead freeze does", "a Freeze above the environment's folder freezes nothing")
+		}
+	}
+	return problems, nil
 }
 
 // unread collects files that are not read.

@@ -51,6 +51,8 @@ var unread = map[string]struct{ branch, file, text, want string }{
 	"link of any name":     {"dev", ".fairlead/stay", "-> ../stay.yaml", "links are not followed"},
 	"link beside":          {"dev", "hold.yaml", "-> stay/hold.yaml", "links are not followed"},
 	"folder is a link":     {"dev", ".fairlead", "-> ops", ".fairlead is not the folder .fairlead"},
+	"freeze of a branch":   {"dev", ".fairlead/freezes/q4.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
+	"freeze as a hold":     {"dev", ".fairlead/hold.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
 	"hold in the base":     {"main", ".fairlead/hold.yaml", aHold, "a Hold in the base holds no environment"},
 	"broken freeze":        {"main", ".fairlead/freezes/q4.yaml", "apiVersion: [", "not YAML"},
 	"freeze.json":          {"main", ".fairlead/freezes/q4.json", "{}", "q4.json: it is not read"},
@@ -124,5 +126,52 @@ func wantUnread(t *testing.T, p *model.Progress, file, text, want string) {
 		t.Errorf("%s does not count", file)
 	case !strings.Contains(said, want):
 		t.Errorf("the problems are %q, want %q", said, want)
+	}
+}
+
+// TestMisplacedHolds: where environments have folders, a hold or a freeze outside of them is
+// a problem, unless it is another's, or in the base.
+func TestMisplacedHolds(t *testing.T) {
+	const nothing = "above the environment's folder"
+	tests := map[string]struct{ branch, file, text, others, want string }{
+		"in the folder":                  {"live", "fleet/dev/.fairlead/hold.yaml", aHold, "", ""},
+		"above":                          {"live", ".fairlead/hold.yaml", aHold, "", "a Hold " + nothing},
+		"just above":                     {"live", "fleet/.fairlead/stay.yaml", aHold, "", "a Hold " + nothing},
+		"freeze above":                   {"live", ".fairlead/freezes/q4.yaml", aFreeze, "", "a Freeze " + nothing},
+		"above, and another's":           {"live", ".fairlead/hold.yaml", aHold, ".", ""},
+		"just above, and another's":      {"live", "fleet/.fairlead/hold.yaml", aHold, "./fleet", ""},
+		"above two":                      {"live", ".fairlead/hold.yaml", aHold, "fleet", "a Hold " + nothing},
+		"freeze in a folder":             {"live", "fleet/dev/.fairlead/freezes/q4.yaml", aFreeze, "", "freezes nothing"},
+		"in the folder of the base":      {"main", "fleet/dev/.fairlead/hold.yaml", aHold, "", ""},
+		"freeze in the base":             {"main", ".fairlead/freezes/q4.yaml", aFreeze, "", ""},
+		"freeze in a folder of the base": {"main", "fleet/dev/.fairlead/freezes/q4.yaml", aFreeze, "", ""},
+		"readme above":                   {"live", ".fairlead/README.md", "what is here", "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := "{controlPlane: {repo: " + dir + ", branch: " + test.branch + ", path: "
+			files := map[string]map[string]string{
+				"main": {".environments/dev.yaml": object("Environment", "dev", at+"./fleet/dev}}")}, "live": {"README.md": "live"},
+			}
+			if test.others != "" {
+				files["main"][".environments/other.yaml"] = object("Environment", "other", at+test.others+"}}")
+			}
+			files[test.branch]["fleet/dev/README.md"] = "dev"
+			files[test.branch][test.file] = test.text
+			for _, name := range []string{"main", "live"} {
+				branch(t, dir, name, files[name])
+			}
+			s, err := source.Open(t.Context(), source.Options{ControlPlane: dir, Parser: model.NewParser()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := s.Branch(t.Context(), "dev")
+			if err != nil || own.Repo == nil {
+				t.Fatal(err, own)
+			}
+			wantUnread(t, own.Progress, test.file, "", test.want)
+		})
 	}
 }
