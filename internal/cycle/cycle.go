@@ -91,6 +91,7 @@ type Loop struct {
 	sign    git.Signer
 	barrier panics.Barrier
 	unlock  func()
+	ended   func() bool // the process does
 
 	number       int64
 	began        time.Time // the round: what is decided in it is decided of one time
@@ -120,6 +121,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
 	s := o.Settings
+	l.ended = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
@@ -288,6 +290,13 @@ func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival
 // Knows reports whether the loop reads a repository, by its normalized URL.
 func (l *Loop) Knows(normal string) bool { return l.remotes.Knows(normal) }
 
+// newParser returns a parser that reads nothing more once the process ends.
+func (l *Loop) newParser() *model.Parser {
+	p := model.NewParser()
+	p.Canceled = l.ended
+	return p
+}
+
 // rendering says how the settings want templates to be expanded.
 func (l *Loop) rendering() render.Options {
 	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
@@ -301,7 +310,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 	}
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier,
+		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier,
 		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
 	})
 	if err == nil {

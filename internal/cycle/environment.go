@@ -74,6 +74,7 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
+	l.Logger.Debug("render", "environment", e.name)
 	if e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (l *Loop) openPreviews(ctx context.Context, fork bool) (*source.Source, err
 		return s, nil
 	}
 	s, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -19,7 +18,7 @@ func (l *Loop) verify(ctx context.Context, e *environment) error {
 	}
 	fresh, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: model.NewParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
 	})
 	if err != nil {
 		return err

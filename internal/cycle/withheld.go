@@ -7,7 +7,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -34,7 +33,7 @@ func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.W
 	e.unread.Store(true) // the next round has to read what this one did not
 	fresh, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: model.NewParser(),
+		Open: l.remotes.Open, Parser: l.newParser(),
 	})
 	if err != nil {
 		return nil, err

@@ -210,22 +210,34 @@ func (p *process) is(want string, environments ...int) {
 }
 
 // cpu is the CPU time of the daemon, without that of processes that it has started, in
-// seconds: that of its threads, which the kernel knows more exactly than that of a process.
-// Go does not end threads.
+// seconds.
 func (p *process) cpu() float64 {
 	p.Helper()
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.pid))
-	p.must(err)
+	return cpuTime(p, p.pid)
+}
+
+// cpuTime returns the CPU time of a process in seconds: that of its threads, which the kernel
+// knows more exactly than that of a process. Go does not end threads.
+func cpuTime(t testing.TB, pid int) float64 {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(threads) == 0 {
-		p.Fatal("the kernel does not say how much CPU time a thread has had")
+		t.Fatal("the kernel does not say how much CPU time a thread has had")
 	}
 	sum := 0.0
 	for _, file := range threads {
 		data, err := os.ReadFile(file)
-		p.must(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		spent, _, _ := strings.Cut(string(data), " ")
 		n, err := strconv.ParseFloat(spent, 64)
-		p.must(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		sum += n / 1e9
 	}
 	return sum

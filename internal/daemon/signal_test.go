@@ -27,11 +27,12 @@ type scene struct {
 	*testing.T
 	server   *gittest.Server
 	dir      string
-	plane    string // the URL of the control plane, "" for that of the server
-	forge    string // what the settings say of it
-	more     string // settings
-	settings string // a file that is read in the place of the settings; "" for them
-	word     string // that its log has at the moment; "" if something else tells
+	plane    string        // the URL of the control plane, "" for that of the server
+	forge    string        // what the settings say of it
+	more     string        // settings
+	settings string        // a file that is read in the place of the settings; "" for them
+	word     string        // that its log has at the moment; "" if something else tells
+	working  time.Duration // CPU time that it spends from then until it is told to end
 	pipe     *os.File
 	reached  chan struct{}
 	once     sync.Once
@@ -126,6 +127,9 @@ var moments = map[string]struct {
 		s.Cleanup(unlock)
 		s.more, s.word = "log: {level: debug}\n", "there is something to do"
 	}, 0, ""},
+	"rendering what takes long":        {func(s *scene) { s.burden(hostileTemplate(slowTemplate)) }, 0, ""},
+	"checking with a schema":           {func(s *scene) { s.burden(hostileSchema(nestedRefs(13))) }, 0, ""},
+	"reading one file again and again": {(*scene).repeat, 0, ""},
 	"in what nothing can end": {func(s *scene) {
 		s.settings = filepath.Join(s.dir, "pipe") // nobody writes into it
 		if err := syscall.Mkfifo(s.settings, 0o600); err != nil {
@@ -215,6 +219,7 @@ func (s *scene) run(program string) (code int, took time.Duration, stderr string
 	case <-outer:
 		s.Fatalf("the moment did not come; it says\n%s", said)
 	}
+	s.spend(command.Process.Pid, outer, said)
 	signalled := time.Now()
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		s.Fatal(err)

@@ -106,3 +106,12 @@ func contain(at problem.Pos, read func() *content) (c *content) {
 	c.progress.Problems = trim(c.progress.Problems, &c.dropped)
 	return c
 }
+
+func (p *Parser) isCanceled() bool { return p.Canceled != nil && p.Canceled() }
+
+// unread returns what a layer holds whose reading was canceled.
+func unread(l Layer) *content {
+	c := &content{}
+	c.problems.Addf(problem.Pos{Layer: l.display()}, "", "", "it was not read to the end, because the program ends")
+	return c
+}

@@ -231,6 +231,22 @@ func TestParserRemembers(t *testing.T) {
 	}
 }
 
+// TestParserCanceled: what was not read to the end has a problem that stops the environment, and
+// is not remembered.
+func TestParserCanceled(t *testing.T) {
+	layer := model.Layer{Kind: model.Env, Name: "dev", Files: treeOf(t, map[string]string{"a.yaml": "kind: [\n", "b.yaml": "kind: [\n"})}
+	_, wanted := model.Parse("dev", layer)
+	parser, asked := model.NewParser(), 0
+	parser.Canceled = func() bool { asked++; return asked > 1 }
+	if _, problems := parser.Parse("dev", layer); !problems.Stops() || !strings.Contains(problems[0].Summary, "not read to the end") {
+		t.Errorf("a canceled parser says %v", problems)
+	}
+	parser.Canceled = nil
+	if _, problems := parser.Parse("dev", layer); !cmp.Equal(wanted, problems) {
+		t.Errorf("then it says %v, want %v", problems, wanted)
+	}
+}
+
 // TestParserKeepsLists edits workloads at random, with names that two of them have, targets that
 // come and go, labels that cannot be, and a team that moves to another workspace: a parser that
 // knows the lists of the last model gives the model and the problems of a new one.

@@ -23,6 +23,10 @@ import (
 // which none has changed give the model that they gave, which must not be changed. It
 // may be used concurrently.
 type Parser struct {
+	// Canceled reports whether nobody wants what is read any more; nil if it is always wanted.
+	// What is not read then has a problem that stops the environment, and is not remembered.
+	Canceled func() bool
+
 	mu     sync.Mutex
 	layers recent.Map[layerKey, *layerMemory]
 	models recent.Map[string, linked] // by environment, and the layers that it was made of
@@ -196,7 +200,11 @@ func (p *Parser) layer(env string, l Layer) *content {
 		memory.last = known
 		return known.said
 	}
-	memory.last = readFolder(env, l, "", l.Files, memory.last)
+	if read := p.readFolder(env, l, "", l.Files, memory.last); !p.isCanceled() {
+		memory.last = read
+	} else {
+		return unread(l)
+	}
 	if memory.fresh++; memory.fresh > maxFresh {
 		memory.known.Turn()
 		memory.fresh = 1
@@ -211,7 +219,7 @@ func (p *Parser) layer(env string, l Layer) *content {
 // readFolder reads a folder, taking over what last has of it. One with a
 // kustomization file is a unit, built as Flux would build it; elsewhere every YAML
 // file counts.
-func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
+func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
 	if last == nil {
 		last = &reading{}
 	} else if last.still(t.ID(), l.Files.ID()) {
@@ -230,10 +238,13 @@ func readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *re
 			r.content.skip(entries[i:])
 			break
 		}
+		if p.isCanceled() { // and so is the layer
+			break
+		}
 		file, known := path.Join(dir, e.Name), last.within[e.Name]
 		switch {
 		case e.IsDir():
-			r.within[e.Name] = readFolder(env, l, file, e.Tree(), known)
+			r.within[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
 		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || !isYAML(e.Name):
 			continue
 		case known != nil && known.id == e.ID:
