@@ -81,10 +81,18 @@ func (r *Repository) stored(err error) error {
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w", errDisk, err)
+	case lacksFolder(err):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case err != nil:
 		return fmt.Errorf("%w: the pack that was sent is not whole: %w", ErrUnreachable, err)
 	}
 	return nil
+}
+
+// lacksFolder reports whether what could not be written is for want of a folder: it has become
+// a file, or has gone.
+func lacksFolder(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
 }
 
 // haves gives commits that the mirror has.

@@ -28,6 +28,9 @@ func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	pack, err := writePack(ctx, m.packDir(), commits)
+	if mirror := m.Mirror(); mirror != nil && lacksFolder(err) {
+		err = mirror.broken(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write commits for %s: %w", m.shown, err)
 	}

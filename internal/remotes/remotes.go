@@ -301,7 +301,11 @@ func (m *Remote) outcome(r *Set, err error) {
 		pause = max(pause, busy.After)
 	}
 	m.err, m.next = err, now.Add(pause)
-	r.Logger.Warn("a repository cannot be reached", "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
+	what := "a repository cannot be reached"
+	if errors.Is(err, git.ErrDamaged) {
+		what = "the mirror of a repository cannot be read"
+	}
+	r.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
 	r.Metrics.RemoteBackoff(m.URL(), true)
 }
 
