@@ -105,8 +105,8 @@ func isReleased(b source.Branch, commit string) bool {
 const shortestID = 7
 
 // recorded returns the commits of the base that the record named at a commit of the branch
-// and before, newest first; "" first if it names none there. What the base does not have
-// is left out.
+// and before, newest first; "" first if it names none there. What the base's branch does
+// not have, or has no more, is left out: to leave that is not to go back.
 func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
 	now, err := b.CommitAt(head)
 	if err != nil {
@@ -126,14 +126,17 @@ func recorded(base source.Base, b source.Branch, head string) ([]string, error) 
 			continue
 		}
 		commit, err := base.Repo.Resolve(written)
+		on := false
+		if err == nil {
+			on, err = base.Repo.Contains(base.Head, commit)
+		}
 		switch {
-		case errors.Is(err, git.ErrNoRevision) && i == 0 && now != "": // it went nowhere that is known
-			return nil, nil
-		case errors.Is(err, git.ErrNoRevision):
-		case err != nil:
+		case err != nil && !errors.Is(err, git.ErrNoRevision):
 			return nil, err
-		default:
+		case on:
 			were = append(were, commit)
+		case i == 0 && now != "": // it went nowhere that is known
+			return nil, nil
 		}
 	}
 	return were, nil

@@ -186,7 +186,7 @@ func TestRollback(t *testing.T) {
 	d.wantNext("stage", promote.Held, "later")
 
 	// The second is proven in dev, and stage is only held. Then dev is set back.
-	w.commitNow("dev", "roll back", map[string]string{"base-repo.yaml": recordText(w, commits[0]), "hold.yaml": own("Hold", "hold", "{reason: 2 is bad}")})
+	w.commitNow("dev", "roll back", map[string]string{"base-repo.yaml": recordText(w, commits[0]), "hold.yaml": own("Hold", "hold", "{reason: 2 is bad, commit: "+commits[0]+"}")})
 	w.commitNow("stage", "release", map[string]string{"hold.yaml": ""})
 	d.settle(both...)
 	w.wantLine(names, "dev=1 stage=1")

@@ -53,7 +53,8 @@ func TestVerifiedCommits(t *testing.T) {
 	before := len(fake.Requests())
 	d.cycle()
 	for _, r := range fake.Requests()[before:] {
-		if !strings.HasSuffix(r.Path, "/access_tokens") { // an hour has passed
+		// An hour has passed, and somebody may have closed the pull request.
+		if !strings.HasSuffix(r.Path, "/access_tokens") && !strings.HasSuffix(r.Path, "/pulls") {
 			t.Errorf("a cycle in which nothing moved asks %s %s", r.Method, r.Path)
 		}
 	}
