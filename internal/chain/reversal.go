@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 // Reversal is a commit of an environment's branch by which a person took its record back
@@ -60,12 +62,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if err != nil || isPromotion(by, environment) || isReleased(b, by.ID) {
 		return nil, err
 	}
-	view, err := b.Repo.View(by.ID)
-	if err != nil {
-		return nil, err
-	}
-	_, held := view.Tree.Lookup(HoldFile(b.Folder)) // a rollback that says so itself
-	if err := view.Err(); err != nil || held {
+	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
 		return nil, err
 	}
 	were, err := recorded(base, b, by.ID)
@@ -82,6 +79,39 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 		return nil, failed
 	}
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
+}
+
+// isHeldBy reports whether a commit brings a Hold with it, or has ours in its place.
+func isHeldBy(b source.Branch, c git.Info, environment string) (bool, error) {
+	view, err := b.Repo.View(c.ID)
+	if err != nil {
+		return false, err
+	}
+	if _, held := view.Tree.Lookup(HoldFile(b.Folder)); held {
+		return true, view.Err()
+	}
+	var before tree.Tree
+	if len(c.Parents) > 0 {
+		parent, err := b.Repo.View(c.Parents[0])
+		if err != nil {
+			return false, err
+		}
+		before = parent.Tree
+	}
+	var changed tree.Builder
+	for change := range tree.Diff(before.Sub(b.Folder), view.Tree.Sub(b.Folder)) {
+		if change.Removed() {
+			continue
+		}
+		if err := changed.AddEntry(change.Path, change.New); err != nil {
+			return false, err
+		}
+	}
+	if err := view.Err(); err != nil {
+		return false, err
+	}
+	layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
+	return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
 }
 
 // isPromotion reports whether a commit is a step that we have taken, or one of our

@@ -53,7 +53,8 @@ func (w *world) cycle(rng *rand.Rand) {
 			e.pending = nil
 			continue
 		}
-		if !said { // what is not on record must not be left behind
+		if !said { // what is not on record must not be left behind, nor by what was decided before
+			e.pending = nil
 			continue
 		}
 		w.referee.decided(e, d, readings, decisions)
