@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/output"
 	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
 )
@@ -201,6 +202,8 @@ type previewed struct {
 	problems    problem.List // that come with it
 	listed      problem.List // those of them that the comment lists
 	stops       bool
+	exceeding   []publish.Withholding // that nobody has acknowledged
+	unknown     bool                  // whether it exceeds the limits
 }
 
 // previewOne renders a pull request and what it was made from, and says what is
@@ -290,6 +293,7 @@ func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name 
 	p.listed, p.stops = p.problems, now.Problems.Stops()
 	if !p.stops && !old.Problems.Stops() {
 		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
+		err = l.previewExcess(ctx, &p, old, now)
 	}
-	return p, nil
+	return p, err
 }

@@ -29,6 +29,7 @@ func previewText(all []previewed, before, after string) string {
 		default:
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxPreview/len(all))) + "\n")
 		}
+		previewExceeding(&b, p)
 		previewProblems(&b, p.listed)
 		if n := len(p.problems) - len(p.listed); n > 0 {
 			fmt.Fprintf(&b, "\n%s at the lines of this change\n", counted(n, "remark"))
