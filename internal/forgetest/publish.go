@@ -102,6 +102,13 @@ var acts = []struct {
 	{"delete the branch", func(r *race) {
 		r.toOpen(func(int) {})
 		r.crowd.Remove(ourBranch)
+		if r.Until != nil { // a server closes the pull request a little later
+			r.Until(func() bool {
+				open := false
+				r.toOpen(func(int) { open = true })
+				return !open
+			})
+		}
 	}},
 }
 

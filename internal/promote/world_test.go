@@ -208,11 +208,11 @@ func (w *world) lever(kind string, e *env, rng *rand.Rand) {
 		e.hold, e.version = "", e.version+1
 	case kind == "rollback" && e.record != "" && older < len(w.base):
 		e.hold = "rolled back"
-		w.write(e, w.base[older+rng.IntN(len(w.base)-older)])
+		w.writeByHand(e, w.base[older+rng.IntN(len(w.base)-older)])
 	case kind == "promote" && len(w.base) > 0 && rng.IntN(2) == 0:
-		w.write(e, w.base[rng.IntN(len(w.base))])
+		w.writeByHand(e, w.base[rng.IntN(len(w.base))])
 	case kind == "edit" && rng.IntN(4) == 0:
-		w.write(e, "unknown")
+		w.writeByHand(e, "unknown")
 	case kind == "break" && rng.IntN(2) == 0:
 		e.broken = "the template t has a mistake"
 	case kind == "mend":
@@ -220,6 +220,15 @@ func (w *world) lever(kind string, e *env, rng *rand.Rand) {
 	}
 	e.touched = e.touched || e.record != record
 	w.say("%s %s: has %q, hold %q, broken %q", kind, e.name, e.record, e.hold, e.broken)
+}
+
+// writeByHand gives an environment a commit as a person does, who does not wait until the
+// daemon has said what it saw of the one before: of that counts what is on record.
+func (w *world) writeByHand(e *env, commit string) {
+	if st := e.stays[e.record]; st != nil {
+		st.word = e.statuses[e.record]
+	}
+	w.write(e, commit)
 }
 
 // forcePush takes commits away from the base, and puts others there.
