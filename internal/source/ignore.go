@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -20,26 +21,55 @@ var defaultIgnores = []string{
 	"**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml",
 }
 
+// maxExpressions bounds the patterns with wildcards of a source, and maxMatched the length
+// of the paths that they are matched with: without bounds 200 kB of patterns take minutes.
+const (
+	maxExpressions = 500
+	maxMatched     = 4096 // as long as a path can be on Linux
+)
+
+// TooManyPatterns is the error for a source whose .sourceignore files have more patterns
+// with wildcards than Fairlead matches.
+type TooManyPatterns struct{ File string }
+
+// Error names the file with the first pattern that is too many.
+func (e *TooManyPatterns) Error() string {
+	return fmt.Sprintf("%s has patterns with wildcards beyond the first %d of the repository", e.File, maxExpressions)
+}
+
 // Filter leaves out what Flux would: its defaults, then what .sourceignore files
 // say, those of sub-folders after those above them. The last pattern that matches
-// decides, so that "!" takes back what was left out.
+// decides, so that "!" takes back what was left out. Patterns beyond what Fairlead
+// matches do not count; [FilterStrictly] reports them.
 func Filter(t tree.Tree) tree.Tree {
-	var patterns []pattern
-	for _, line := range defaultIgnores {
-		p, _ := parsePattern(line, "")
-		patterns = append(patterns, p)
+	kept, _ := FilterStrictly(t)
+	return kept
+}
+
+// FilterStrictly is [Filter]; the error is a [*TooManyPatterns].
+func FilterStrictly(t tree.Tree) (tree.Tree, error) {
+	var f ignoreFilter
+	kept := f.filter("", t, f.appendPatterns(nil, strings.Join(defaultIgnores, "\n"), ""), -1)
+	if f.exceeded != "" {
+		return kept, &TooManyPatterns{f.exceeded}
 	}
-	return filter("", t, patterns, -1)
+	return kept, nil
+}
+
+// ignoreFilter counts what is matched.
+type ignoreFilter struct {
+	expressions int
+	exceeded    string // the .sourceignore file with one too many; "" if there is none
 }
 
 // filter leaves files out below a folder; a folder of which nothing is left out is given as
 // it is. above is the place of the last pattern that matches the folder, or one that it is
 // in; -1 for none.
-func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
+func (f *ignoreFilter) filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 	entries := t.Entries()
 	for _, e := range entries {
 		if e.Name == ignoreFile && !e.IsDir() {
-			patterns = appendPatterns(patterns, string(e.Data), dir)
+			patterns = f.appendPatterns(patterns, string(e.Data), dir)
 		}
 	}
 	var kept []tree.Entry // once it is not all
@@ -47,7 +77,7 @@ func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 		last := max(above, lastMatch(dir, e.Name, e.IsDir(), patterns))
 		same, keep := !e.IsDir(), last < 0 || patterns[last].include
 		if e.IsDir() {
-			sub := filter(path.Join(dir, e.Name), e.Tree(), patterns, last)
+			sub := f.filter(path.Join(dir, e.Name), e.Tree(), patterns, last)
 			same, keep, e = sub == e.Tree(), true, tree.Dir(e.Name, sub)
 		}
 		if kept == nil && (!same || !keep) {
@@ -64,12 +94,24 @@ func filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 }
 
 // appendPatterns never changes the patterns of the folder above.
-func appendPatterns(patterns []pattern, text, dir string) []pattern {
+func (f *ignoreFilter) appendPatterns(patterns []pattern, text, dir string) []pattern {
 	patterns = patterns[:len(patterns):len(patterns)]
 	for line := range strings.Lines(text) {
-		if p, ok := parsePattern(strings.TrimRight(line, "\r\n"), dir); ok {
-			patterns = append(patterns, p)
+		if f.exceeded != "" {
+			break
 		}
+		p, ok := parsePattern(strings.TrimRight(line, "\r\n"), dir)
+		if !ok {
+			continue
+		}
+		if p.path != nil {
+			f.expressions++
+		}
+		if f.expressions > maxExpressions {
+			f.exceeded = path.Join(dir, ignoreFile)
+			break
+		}
+		patterns = append(patterns, p)
 	}
 	return patterns
 }
@@ -93,6 +135,7 @@ type pattern struct {
 	folders bool   // it ends in "/", and matches folders only
 	// Most patterns are a name, or end a name: for these, comparing texts does.
 	name, ending string
+	exact        string         // a whole path, without wildcards
 	path         *regexp.Regexp // of all others
 }
 
@@ -121,6 +164,10 @@ func parsePattern(line, dir string) (pattern, bool) {
 	}
 	if ending, ok := strings.CutPrefix(line, "*"); ok && !anchored && !strings.ContainsAny(ending, `*?[\`) {
 		p.ending = ending
+		return p, true
+	}
+	if anchored && !strings.ContainsAny(line, `*?[\`) {
+		p.exact = line
 		return p, true
 	}
 	expression := globExpression(line)
@@ -181,7 +228,11 @@ func characterClass(glob string) (expression string, length int) {
 // is reports whether the pattern is for a name in a folder, which it counts for.
 func (p *pattern) is(dir, name string) bool {
 	if p.path != nil {
-		return p.path.MatchString(path.Join(dir, name)[len(p.dir):])
+		whole := path.Join(dir, name)
+		return len(whole) <= maxMatched && p.path.MatchString(whole[len(p.dir):])
+	}
+	if p.exact != "" {
+		return path.Join(dir, name)[len(p.dir):] == p.exact
 	}
 	return name == p.name || p.name == "" && strings.HasSuffix(name, p.ending)
 }

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -113,5 +114,35 @@ func TestIgnores(t *testing.T) {
 	slices.Sort(left)
 	if got, want := strings.Join(left, " "), filtered(t, paths, map[string]string{".sourceignore": patterns}); got != want {
 		t.Errorf("left are %q, and of the folder %q", got, want)
+	}
+}
+
+// TestManyPatterns matches as many patterns with wildcards as there may be, and no more.
+func TestManyPatterns(t *testing.T) {
+	files := map[string][]byte{"a.yaml": []byte("a"), strings.Repeat("n", 5000): []byte("n"), "x/b.txt": []byte("b")}
+	for name, c := range map[string]struct {
+		patterns string
+		refused  string
+	}{
+		"names":        {strings.Repeat("/x/y\n*.txt\n", 20_000), ""},
+		"few":          {strings.Repeat("**/*a*/**\n", 500), ""},
+		"too many":     {strings.Repeat("**/*a*/**\n", 501), ".sourceignore has patterns with wildcards beyond the first 500 of the repository"},
+		"far too many": {strings.Repeat("**/*a*/**\n", 200_000), ".sourceignore has patterns with wildcards beyond the first 500 of the repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := maps.Clone(files)
+			all[".sourceignore"] = []byte(c.patterns)
+			read, err := tree.FromFiles(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := ""
+			if _, err := source.FilterStrictly(read); err != nil {
+				said = err.Error()
+			}
+			if said != c.refused {
+				t.Errorf("it says %q, want %q", said, c.refused)
+			}
+		})
 	}
 }

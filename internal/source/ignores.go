@@ -6,7 +6,7 @@ import "path"
 // last one that matches a file, or a folder that it is in, is for it. Files are named
 // from the folder that the patterns are of.
 func Ignores(patterns string) func(file string) bool {
-	read := appendPatterns(nil, patterns, "")
+	read := new(ignoreFilter).appendPatterns(nil, patterns, "")
 	return func(file string) bool {
 		last := -1
 		for i, c := range file {

@@ -249,10 +249,23 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 		return err
 	}
 	r.commits = append(r.commits, Commit{Layer: layerName(layer), Folder: dir})
-	loaded := Filter(files)
+	loaded, err := FilterStrictly(files)
+	if r.refusesPatterns(layer, err) {
+		return nil
+	}
 	r.hides = r.hides || layer.Kind == model.Env && hidesRecord(files, loaded)
 	r.add(layer, loaded, "")
 	return nil
+}
+
+// refusesPatterns reports whether a layer has too many patterns to be read, and says so.
+func (r *reading) refusesPatterns(layer model.Layer, err error) bool {
+	var many *TooManyPatterns
+	if !errors.As(err, &many) {
+		return false
+	}
+	r.problems.Addf(problem.Pos{Layer: layerName(layer), File: many.File, Line: 1}, "", "name folders and files, which costs nothing, or write fewer patterns", "%s", many.Error())
+	return true
 }
 
 // commitID is what Flux takes for a commit, or the beginning of it. A name would follow
@@ -311,6 +324,9 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
 	files, err := r.folderOf(r.env, layerName(layer), repo, commit, clean)
+	if r.refusesPatterns(layer, err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -353,7 +369,11 @@ func (s *Source) folderOf(env, layer string, repo *git.Repository, commit, sub s
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		return repo.Load(Filter(t).Sub(sub), before, wanted)
+		kept, err := FilterStrictly(t)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		return repo.Load(kept.Sub(sub), before, wanted)
 	})
 	if err == nil {
 		s.mu.Lock()
