@@ -35,6 +35,8 @@ type environment struct {
 	report   status.Environment
 	failures int
 	next     time.Time // before which it is left alone
+	failed   string    // the heads that it was made from when it failed last; see [Loop.headsOf]
+	limited  bool      // a forge has said until when it is left alone
 	said     remotes.Said
 	settled  bool            // it has no open issue
 	output   status.Output   // where its output goes, as far as that was ever known
@@ -61,7 +63,7 @@ type attempt struct {
 // render renders an environment.
 func (l *Loop) render(ctx context.Context, e *environment) {
 	started := l.Now()
-	if e.attempt = (attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e)}); e.attempt.paused {
+	if e.attempt = (attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e) && !l.hasMended(ctx, e)}); e.attempt.paused {
 		return
 	}
 	l.Metrics.Unfinished(e.name, l.Store.Begin(e.name, started))
@@ -155,16 +157,19 @@ func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool
 	}
 	report := e.report
 	report.Name, report.Checked, report.Took = e.name, l.Now(), took
+	e.limited = false
 	if err != nil {
+		e.failed = l.headsOf(ctx, e)
 		e.failures++
 		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))
 		var limit *forge.RateLimit
 		if errors.As(err, &limit) && limit.Until.After(e.next) {
-			e.next = limit.Until
+			e.next, e.limited = limit.Until, true
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.done = [sha256.Size]byte{}
 	} else if l.finish(e); e.again {
+		e.failed = l.headsOf(ctx, e)
 		e.failures = min(e.failures+1, maxWaits)
 		e.next = l.Now().Add(remotes.PauseAfter(e.failures, l.Random()))
 	} else {

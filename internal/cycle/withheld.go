@@ -20,6 +20,27 @@ func (l *Loop) isOtherwiseWithheld(e *environment) bool {
 	return e.withheld != fmt.Sprint(l.orders.Withheld[e.name])
 }
 
+// hasMended reports whether an environment that has failed has other commits now than those
+// that it failed with: people may have mended it, so it is not left alone.
+func (l *Loop) hasMended(ctx context.Context, e *environment) bool {
+	heads := l.headsOf(ctx, e)
+	return heads != "" && heads != e.failed && !e.limited
+}
+
+// headsOf returns the heads of the base and of an environment's branch as this round has
+// read them; "" if they cannot be read.
+func (l *Loop) headsOf(ctx context.Context, e *environment) string {
+	base, err := l.source.Base(ctx)
+	if err != nil {
+		return ""
+	}
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(base.Head, " ", branch.Head)
+}
+
 // recheckWithheld asks the control plane once more before a merge of ours: a hold or a
 // freeze that is in it already counts.
 func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.Withholding, error) {

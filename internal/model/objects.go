@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 	}
 	for _, key := range sortedKeys(meta.Annotations) {
 		o.Annotations[key] = meta.Annotations[key].Text
-		r.checkAnnotation(key, meta.Annotations[key], d)
+		r.checkAnnotation(kind, key, meta.Annotations[key], d)
 	}
 	if owner := r.layer.owner(r.env); owner != "" {
 		o.Labels[ownerNameLabel], o.Labels[ownerNamespaceLabel] = owner, "flux-system"
@@ -103,16 +104,18 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 
 var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation}
 
-func (r *reader) checkAnnotation(key string, value located, d *decoder) {
+func (r *reader) checkAnnotation(kind, key string, value located, d *decoder) {
 	if !strings.HasPrefix(key, "fairlead.io/") {
 		return
 	}
-	for _, own := range ownAnnotations {
-		if key == own {
-			return
-		}
+	known := ownAnnotations
+	if kind == "GitOpsRepo" {
+		known = []string{AcknowledgeAnnotation}
 	}
-	d.problems.Warnf(r.at(value.Line), d.subject, problem.DidYouMean(key, ownAnnotations), "the annotation %s means nothing here", key)
+	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
+		return
+	}
+	d.problems.Warnf(r.at(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s means nothing here", key)
 }
 
 // kalypso reads an object of one of the Kinds.

@@ -12,12 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
-// holdFile is where fairlead hold writes, in our folder, and freezesFolder where fairlead
-// freeze does.
-const (
-	holdFile      = "hold.yaml"
-	freezesFolder = "freezes"
-)
+// freezesFolder is where fairlead freeze writes, in our folder.
+const freezesFolder = "freezes"
 
 // checkUnread reports what people may have written as a hold or a freeze and what would
 // be read as neither. folder is that of the layer in its repository, whole all that is in
@@ -129,6 +125,9 @@ func (u *unread) own(dir string, t tree.Tree) {
 		name := path.Join(dir, e.Name)
 		switch {
 		case e.IsDir():
+			if isNear(e.Name) && looksRead(e.Name) {
+				u.addf(path.Join(OwnFolder, name), "make it a file that holds a Hold or a Freeze, or remove it", "it is a folder, though its name is that of a file with a Hold or a Freeze")
+			}
 			u.own(name, e.Tree())
 		case kustomize.IsKustomizationFile(e.Name):
 			u.addf(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
@@ -147,7 +146,7 @@ func (u *unread) file(file string, e tree.Entry) {
 		u.addf(file, hint, "it is not a file, but a link, and links are not followed")
 	case !isYAML(e.Name):
 		u.addf(file, hint, "it is not read: its name does not end in .yaml or .yml")
-	case file == path.Join(OwnFolder, holdFile) && !u.understood(file), path.Base(path.Dir(file)) == freezesFolder && !u.understood(file):
+	case (path.Dir(file) == OwnFolder && isNear(e.Name) || path.Base(path.Dir(file)) == freezesFolder) && !u.understood(file):
 		u.addf(file, hint, "there is no Hold and no Freeze in it")
 	}
 }
