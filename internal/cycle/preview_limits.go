@@ -71,6 +71,6 @@ func previewExceeding(b *strings.Builder, p previewed) {
 		fmt.Fprintf(b, "- %s\n", forge.Escape(w.Reason))
 	}
 	name := p.exceeding[0].Acknowledge
-	fmt.Fprintf(b, "\nTo acknowledge exactly this change beforehand, annotate the environment's GitOpsRepo with `%s: %s`, or run `fairlead approve %s %s --removals`. "+
+	fmt.Fprintf(b, "\nTo acknowledge exactly this change beforehand, annotate the environment's GitOpsRepo with `%s: %s`, or run `fairlead approve %s %s --removals --ahead`. "+
 		"The name holds as long as nothing else changes the output.\n", model.AcknowledgeAnnotation, name, p.environment, name)
 }

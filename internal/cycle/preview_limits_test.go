@@ -40,7 +40,7 @@ func TestPreviewNamesRemovals(t *testing.T) {
 				return strings.Join(fake.Comments(githubCP, number), "\n")
 			}
 			text := said(policy, "app: hello", "app: helo")
-			named := regexp.MustCompile("fairlead.io/removals: ([0-9a-f]{40})`, or run `fairlead approve dev ([0-9a-f]{40}) --removals`").FindStringSubmatch(text)
+			named := regexp.MustCompile("fairlead.io/removals: ([0-9a-f]{40})`, or run `fairlead approve dev ([0-9a-f]{40}) --removals --ahead`").FindStringSubmatch(text)
 			if named == nil || named[1] != named[2] || !strings.Contains(text, "it removes ") {
 				t.Fatalf("the change is not named:\n%s\n%s", text, d.logs.String())
 			}

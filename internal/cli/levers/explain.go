@@ -2,6 +2,7 @@ package levers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,11 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	} else {
 		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.Short(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
 		if !s.Deployed.IsZero() {
-			fmt.Fprintf(&b, "The clusters run it%s.\n", sinceText(s.Deployed, now))
+			what := "It is merged" // where no cluster reports, that is all that is known
+			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
+				what = "The clusters run it"
+			}
+			fmt.Fprintf(&b, "%s%s.\n", what, sinceText(s.Deployed, now))
 		}
 	}
 	if s.Hold != "" {

@@ -95,7 +95,7 @@ func TestStageText(t *testing.T) {
 	want := `stage, which comes after dev
 
 It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commits since.
-The clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.
+It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
 
 Is it proven?
   wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
@@ -112,6 +112,25 @@ Something may change by itself on Mon 2026-01-05 12:30 UTC, in 30m.
 `
 	if diff := cmp.Diff(want, stageText(s, now, display.NewStream(&bytes.Buffer{}))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestStageTextOfClusters: where clusters report, it is they who run a commit.
+func TestStageTextOfClusters(t *testing.T) {
+	s, _ := shown().Stage("stage")
+	s.Proof.Parts = append(s.Proof.Parts, gate.Verdict{Gate: "rollout", Status: gate.Pass, Reason: "2 of 2 clusters ready"})
+	if got := stageText(s, now, display.NewStream(&bytes.Buffer{})); !strings.Contains(got, "\nThe clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.\n") {
+		t.Errorf("it says\n%s", got)
+	}
+}
+
+// TestChainTextOfFreezes: a freeze is shown as a hold is, whatever it is that waits.
+func TestChainTextOfFreezes(t *testing.T) {
+	chain := shown()
+	chain.Stages[0].Withheld = []status.Withheld{{Cause: "freeze", Reason: "the freeze q4: the year ends"}}
+	want := "it has the newest commit of the base; only a person may merge its output: the freeze q4: the year ends\n"
+	if got := chainText(chain, now); !strings.Contains(got, want) {
+		t.Errorf("it says\n%s", got)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 func newApprove(a *frame.App) *cobra.Command {
 	s := newStation(a)
-	removals := false
+	removals, ahead := false, false
 	c := &cobra.Command{
 		Use:     "approve ENVIRONMENT [COMMIT]",
 		GroupID: frame.GroupPromotion,
@@ -24,19 +24,29 @@ not enough, let people approve pull requests.
 
 With --removals it approves a change of the environment's output that exceeds its limits,
 so that it is merged as any other: the one that is named as the pull request of the output
-names it, or else the one that waits now. Any other change still waits.`,
+names it, or else the one that waits now. Any other change still waits. One that does not
+wait now is refused, unless --ahead says that it is that of a preview, which waits once
+its pull request is merged.`,
 		Example: `  fairlead approve prod
   fairlead approve prod --removals --reason "the shop has moved"
   fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
 		Args:              frame.Arguments(1, 2),
 		ValidArgsFunction: s.complete(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if ahead && !removals {
+				return frame.Usagef("add --removals", "--ahead is for removals")
+			}
+			if removals {
+				if err := checkChange(args[1:], ahead); err != nil {
+					return err
+				}
+			}
 			d, err := s.ready(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if removals {
-				return s.done(s.acknowledge(c.Context(), d, args[0], args[1:]))
+				return s.done(s.acknowledge(c.Context(), d, args[0], args[1:], ahead))
 			}
 			if len(args) == 2 {
 				return s.done(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
@@ -50,6 +60,7 @@ names it, or else the one that waits now. Any other change still waits.`,
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
+	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
 	s.addURL(c)
 	s.addWriting(c, "")
 	return c

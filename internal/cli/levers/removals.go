@@ -13,9 +13,14 @@ import (
 )
 
 // acknowledge approves a change that exceeds an environment's limits: the one that is
-// named, or else the one that waits now.
-func (s *station) acknowledge(ctx context.Context, d *lever.Desk, environment string, named []string) (lever.Result, error) {
+// named, or else the one that waits now. ahead says that it need not wait yet.
+func (s *station) acknowledge(ctx context.Context, d *lever.Desk, environment string, named []string, ahead bool) (lever.Result, error) {
 	if len(named) > 0 {
+		if !ahead {
+			if err := s.checkWaiting(ctx, environment, named[0]); err != nil {
+				return lever.Result{}, err
+			}
+		}
 		return d.Acknowledge(ctx, environment, named[0], s.reason)
 	}
 	waiting, err := s.withheld(ctx, environment)
@@ -27,6 +32,39 @@ func (s *station) acknowledge(ctx context.Context, d *lever.Desk, environment st
 		result.Says += "; " + waiting.Reason
 	}
 	return result, err
+}
+
+// checkChange refuses what is not the name of a change, or is missing.
+func checkChange(named []string, ahead bool) error {
+	const hint = "copy the command from the pull request"
+	if len(named) == 0 && ahead {
+		return frame.Usagef(hint, "--ahead needs the name of a change")
+	}
+	if len(named) > 0 && !lever.IsChangeName(named[0]) {
+		return frame.Usagef(hint, "%q is not the name of a change, which has 40 hexadecimal digits", named[0])
+	}
+	return nil
+}
+
+// checkWaiting refuses a change that is not the one that waits now. Where what waits is
+// not known, every change is taken.
+func (s *station) checkWaiting(ctx context.Context, environment, named string) error {
+	chain, err := s.chain(ctx)
+	if err != nil || chain == nil {
+		return err
+	}
+	stage, found := chain.Stage(environment)
+	if !found {
+		return nil
+	}
+	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%s does not wait for an approval in %s, and no other removals do", named, environment)
+	case stage.Withheld[i].Acknowledge != named:
+		return fmt.Errorf("%s does not wait for an approval in %s; what waits now is %s", named, environment, stage.Withheld[i].Acknowledge)
+	}
+	return nil
 }
 
 // withheld returns why the output of an environment waits for an acknowledgement.

@@ -3,6 +3,7 @@ package levers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,6 +153,8 @@ func chainText(c status.Chain, now time.Time) string {
 		}
 		if len(s.Withheld) > 0 && !s.Merged {
 			next += "; its pull request waits for a person: " + s.Withheld[0].Reason
+		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
+			next += "; only a person may merge its output: " + s.Withheld[i].Reason
 		}
 		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
 	}
