@@ -407,8 +407,9 @@ func (l *Loop) run(ctx context.Context, names []string) {
 	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.render(ctx, e) })
 	l.checkPlaces(ctx, all)
 	l.findRivals(ctx, all)
+	retry := l.searchLeftovers(ctx, all)
 	l.Metrics.Queue(len(all))
-	left, retry := len(all), false
+	left := len(all)
 	var mu sync.Mutex
 	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) {
 		again := l.publish(ctx, e)

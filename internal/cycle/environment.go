@@ -244,8 +244,9 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 	}
 	if to != nil {
-		report.Output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Wanted: r.Tree.ID().String()}
-		l.noteOutput(e, status.Output{Repo: report.Output.Repo, Branch: to.Branch, Folder: report.Output.Folder})
+		report.Output = outputTo(to)
+		l.noteOutput(e, report.Output)
+		report.Output.Wanted = r.Tree.ID().String()
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
@@ -285,7 +286,7 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
 	if e := l.environments[r.Environment]; e != nil {
-		fmt.Fprintln(h, l.leftFolders(e))
+		fmt.Fprintf(h, "%q\n", l.leftFolders(e)) // the root is "", and not nothing
 	}
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/status"
@@ -106,12 +107,31 @@ func (l *Loop) findLeftovers(ctx context.Context) error {
 		}
 	}
 	l.searched = complete && len(named) == 0 // what has its name still may be gone in the next round
-	if len(s.moved) > 0 {                    // what they have left goes with what is proposed for them
-		undone := l.undone
-		l.run(ctx, s.moved)
-		l.undone = l.undone || undone
-	}
 	return nil
+}
+
+// searchLeftovers looks for what was left, if that is not known, before anything is published:
+// what environments have left goes with what is proposed for them. again says that it failed.
+func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
+	if l.searched || !l.certain || !l.Settings.Write || len(l.Settings.Environments) > 0 {
+		return false
+	}
+	for _, e := range all {
+		if to := gitOpsRepo(e.attempt.rendered.Model); e.attempt.err == nil && to != nil {
+			l.noteOutput(e, outputTo(to))
+		}
+	}
+	err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) })
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	l.Logger.Warn("what environments have left could not be looked for", "error", err)
+	return true
+}
+
+// outputTo returns the place that a GitOpsRepo names.
+func outputTo(to *model.GitOpsRepo) status.Output {
+	return status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
 }
 
 // outputPlaces returns the GitOps repositories that are known, sorted.
@@ -136,7 +156,6 @@ type search struct {
 	*Loop
 	former []string // environments that the base has had
 	found  []leaving
-	moved  []string // environments that have left a place
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -196,7 +215,7 @@ func (s *search) branch(ctx context.Context, out *remotes.Remote, repo, branch, 
 		case there == nil:
 			s.found = append(s.found, leaving{name: environment, output: *to})
 		default:
-			there.left, s.moved = append(there.left, at), append(s.moved, environment)
+			there.left = append(there.left, at)
 		}
 	}
 	return view.Err()
@@ -276,6 +295,39 @@ func (l *Loop) leaveMoved() {
 	}
 }
 
+// withdrawRemovals withdraws what removes the output of environments from where it goes now: it
+// was proposed when they had gone, or had their output elsewhere.
+func (l *Loop) withdrawRemovals(ctx context.Context) {
+	for _, e := range l.environments {
+		if e.output.Repo == "" || !l.Settings.Write {
+			continue
+		}
+		err := l.barrier.Run("withdraw a removal", e.name, func() error { return l.withdrawRemoval(ctx, e) })
+		if err != nil && ctx.Err() == nil {
+			l.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
+			l.undone = true
+		}
+	}
+}
+
+func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
+	out := l.remotes.Known(l.place(e.output.Repo))
+	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
+	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.Settings.Output.BranchPrefix) {
+		return nil
+	}
+	f, err := out.Forge()
+	if err != nil {
+		return err
+	}
+	return publish.WithdrawRemoval(ctx, l.removing(out, f), removal)
+}
+
+// removing returns the options for the removal of an output.
+func (l *Loop) removing(out *remotes.Remote, f forge.Forge) publish.Options {
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step}
+}
+
 // isBack reports whether what was to go is wanted again.
 func (l *Loop) isBack(e leaving) bool {
 	there := l.environments[e.name]
@@ -308,9 +360,7 @@ func (l *Loop) removeOutput(ctx context.Context, e leaving, out *remotes.Remote,
 		l.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step,
-	}, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.why(e), IsOurs: l.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, l.removing(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.why(e), IsOurs: l.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/model"
 	"github.com/fairlead-io/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/internal/remotes"
 	"github.com/fairlead-io/fairlead/internal/source"
@@ -49,13 +50,8 @@ func (l *Loop) leave(e *environment) {
 // update it any more. That their output goes as well is proposed, and that of ephemeral ones
 // goes; of those whose time is over the branch goes too. One that fails is tried again.
 func (l *Loop) retire(ctx context.Context) {
-	if !l.searched && l.certain && l.Settings.Write && len(l.Settings.Environments) == 0 {
-		if err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) }); err != nil && ctx.Err() == nil {
-			l.Logger.Warn("what environments have left could not be looked for", "error", err)
-			l.undone = true
-		}
-	}
 	l.leaveMoved()
+	l.withdrawRemovals(ctx)
 	var left []leaving
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
 		if l.isBack(e) {
@@ -142,6 +138,12 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *remotes.Remote) (ephem
 		}
 	}
 	if e.moved { // its branch and its issue are those of what is there now
+		if there := l.environments[e.name]; there != nil {
+			holds, err := l.owns(ctx, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
+			if err != nil || !holds { // it has no other place yet
+				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
+			}
+		}
 		return l.removeOutput(ctx, e, out, f)
 	}
 	if err := l.closeIssues(ctx, f, e.name); err != nil {

@@ -35,6 +35,12 @@ func (w *work) body() string {
 	}
 	var top strings.Builder
 	w.writeWithheld(&top)
+	if left := w.leftSummary(); left != "" {
+		fmt.Fprintf(&top, "**%s**\n\n", forge.Escape(left))
+		if w.report.Empty() {
+			return top.String() + tail
+		}
+	}
 	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
 }
 

@@ -98,13 +98,16 @@ func (w *work) change() (promote.Change, error) {
 // whether the change was acknowledged: the commit, and the reviews of it, stay.
 func (w *work) title() string { return forge.Title(w.p.Environment + ": " + w.summary()) }
 
-// summary returns the change in one line: what is removed, if that exceeds the limits.
+// summary returns the change in one line: what is removed, if that exceeds the limits, or
+// is where the output was before.
 func (w *work) summary() string {
 	switch {
 	case w.report.Empty():
 		return w.leftSummary()
 	case w.excess.says != "":
 		return w.excess.says
+	case len(w.left) > 0:
+		return w.leftSummary() + "; " + w.report.Summary()
 	}
 	return w.report.Summary()
 }

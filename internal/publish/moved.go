@@ -11,6 +11,7 @@ import (
 type leftFolder struct {
 	folder  string
 	written Written
+	removed int // how many cluster types go there
 }
 
 // findLeft finds out which of the folders that the output is said to have left still have it.
@@ -24,7 +25,8 @@ func (w *work) findLeft() error {
 			return err
 		}
 		if found != nil {
-			w.left = append(w.left, leftFolder{CleanFolder(folder), *found})
+			_, removed := withoutOutput(w.whole.Tree, folder, *found, CleanFolder(w.p.Folder))
+			w.left = append(w.left, leftFolder{CleanFolder(folder), *found, len(removed)})
 		}
 	}
 	return nil
@@ -57,15 +59,15 @@ func placeOf(folder string) string {
 	return "the folder " + folder
 }
 
-// leftSummary says in one line what a change does that only removes what was left; "" if there
-// is nothing of that.
+// leftSummary says in one line what a change removes from where the output was; "" if there is
+// nothing of that.
 func (w *work) leftSummary() string {
 	if len(w.left) == 0 {
 		return ""
 	}
 	var places []string
 	for _, l := range w.left {
-		places = append(places, placeOf(l.folder))
+		places = append(places, fmt.Sprintf("%s (%s)", placeOf(l.folder), counted(l.removed, "cluster type")))
 	}
 	return "remove its output from " + strings.Join(places, " and ")
 }

@@ -81,6 +81,17 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 	return Removed{Pull: &pull}, nil
 }
 
+// IsProposed reports whether our branch with the removal is there.
+func (r Removal) IsProposed(repo *git.Repository, prefix string) bool {
+	_, err := repo.Branch(r.branch(prefix))
+	return err == nil
+}
+
+// WithdrawRemoval closes the pull request that removes an output, for the output belongs there.
+func WithdrawRemoval(ctx context.Context, o Options, r Removal) error {
+	return Withdraw(ctx, o, r.branch(o.Prefix), r.Branch, r.trailer(), fmt.Sprintf("The output of %s belongs here.", r.Environment))
+}
+
 // branch returns the name of the branch that proposes the removal. One environment may have
 // left several places.
 func (r Removal) branch(prefix string) string {
