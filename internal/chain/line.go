@@ -177,7 +177,8 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (line
 			if n, err = l.containing(c); err != nil {
 				return l, err
 			}
-			if lost[c] = n == 0; n > 0 && n <= turn {
+			lost[c] = n == 0
+			if n > 0 && n <= turn {
 				missing, at, turn = c, l.commits[n-1], n
 			}
 		}

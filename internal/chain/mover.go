@@ -438,7 +438,8 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	if found.String() != m.last {
 		m.last, m.news = found.String(), m.Now()
 	}
-	if m.idle++; m.Now().Sub(m.news) < promptFor {
+	m.idle++
+	if m.Now().Sub(m.news) < promptFor {
 		m.idle = 0
 	}
 	if outside {
