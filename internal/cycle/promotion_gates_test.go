@@ -2,6 +2,7 @@ package cycle_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promote"
 	"github.com/fairlead-io/fairlead/internal/rollout"
 	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/web"
 )
 
 // two is dev, in which everything is proven at once, and stage with some more.
@@ -165,6 +167,42 @@ func TestFailedRollout(t *testing.T) {
 	w.wantLine(names, "dev=2 stage=2")
 	w.wantTold(first, "dev environment: failure Failed to deploy")
 	w.wantTold(second, "dev environment: success Deployed\nstage environment: success Deployed")
+}
+
+// TestFailureNamesCluster: a failure that a commit status of Flux tells of names the cluster and
+// the object, in Flux's own text, as soon as an event has them, and never the uid of a Provider:
+// in the verdict, in what waits for it, and on the page.
+func TestFailureNamesCluster(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, `
+    - {name: dev, merge: direct}
+    - {name: stage, after: [dev], merge: direct, proof: []}
+`, "dev", "stage")
+	inbox, use := w.inbox()
+	w.changeNow(1)
+	d := w.begin(w.data, use)
+	d.settle("dev", "stage")
+	w.says("dev", "kustomization/apps/0c9c1d2e", forge.Failure, "health check failed")
+	d.pass(time.Hour)
+	for _, step := range []struct {
+		happens func()
+		want    string
+	}{
+		{func() {}, "kustomization/apps failed: health check failed"},
+		{func() { w.reports(inbox, "dev", "dev", "oslo", rollout.Progressing) }, "Kustomization/flux-system/apps failed on oslo: health check failed"},
+		{func() { w.reports(inbox, "dev", "dev", "oslo", rollout.Failed) }, "Kustomization/flux-system/apps failed on oslo: failed"},
+	} {
+		step.happens()
+		d.told()
+		if proof := d.stage("dev").Proof; proof.Status != "fail" || !strings.HasSuffix(proof.Reason, step.want) {
+			t.Errorf("the proof is %s: %s\nwant %s", proof.Status, proof.Reason, step.want)
+		}
+		d.wantNext("stage", promote.Waiting, step.want)
+		page := httptest.NewRecorder()
+		web.New(web.Options{Store: d.store}).ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/", nil))
+		if text := page.Body.String(); !strings.Contains(text, step.want) || strings.Contains(text, "0c9c1d2e") {
+			t.Errorf("the page does not say %q, or has the uid of the Provider:\n%s", step.want, text)
+		}
+	}
 }
 
 // TestProvenThenBroken: what clusters report later counts, also when nothing moves, and

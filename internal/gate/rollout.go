@@ -140,13 +140,21 @@ func hasWords(text, words string) bool {
 	return strings.Contains(" "+separate.Replace(text)+" ", " "+separate.Replace(words)+" ")
 }
 
+// beginsUID is the part of a Provider's uid that Flux puts into contexts.
+var beginsUID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
 // reportOf takes a status for a report. It is on the very commit of the output, so it
 // is never about another one.
 func reportOf(s Statement) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
-	if parts := strings.Split(s.Context, "/"); len(parts) == 3 && !slices.Contains(parts, "") {
-		// As Flux's notification-controller writes it: the last part is of the Provider's uid.
-		r.Source, r.Object, r.Anonymous = parts[2], parts[0]+"/"+parts[1], true
+	parts := strings.Split(s.Context, "/")
+	last := parts[len(parts)-1]
+	switch {
+	case slices.Contains(parts, ""):
+	case len(parts) == 3: // as Flux's notification-controller writes it: the last part is of the Provider's uid
+		r.Source, r.Object, r.Anonymous = last, parts[0]+"/"+parts[1], true
+	case len(parts) > 3 && beginsUID.MatchString(last): // as a commitStatusExpr of the Provider has it
+		r.Object, r.Anonymous = strings.TrimSuffix(s.Context, "/"+last), true
 	}
 	switch s.Outcome {
 	case "success":

@@ -45,6 +45,12 @@ func TestRollout(t *testing.T) {
 			f.Reports = append(f.Reports, rollout.Report{Source: source, Object: "Kustomization/flux-system/apps", Phase: phase, Current: current, When: before(5 * time.Minute)})
 		}
 	}
+	const apps = "Kustomization/flux-system/apps"
+	event := func(cluster, object string, phase rollout.Phase, text string) func(*Facts) {
+		return func(f *Facts) {
+			f.Reports = append(f.Reports, rollout.Report{Source: cluster, Object: object, Phase: phase, Current: true, Message: text, When: before(5 * time.Minute)})
+		}
+	}
 	formerly := func(context string) func(*Facts) {
 		return func(f *Facts) {
 			f.Before = append(f.Before, Statement{Context: context, Outcome: "success", When: before(time.Hour)})
@@ -67,6 +73,24 @@ func TestRollout(t *testing.T) {
 		{"Flux statuses", "rollout: {clusters: 2}", facts(status("kustomization/apps/0c9c", "success", ""), status("kustomization/infra/0c9c", "success", ""), status("helmrelease/gull/77aa", "success", "")),
 			"pass: 2 of 2 clusters ready"},
 		{"a Flux failure", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check\nfailed")),
+			"fail: kustomization/apps failed: health check failed"},
+		{"a Flux failure with a context of one's own", "rollout", facts(status("kustomization/apps/oslo/0c9c1d2e", "failure", "health check failed")),
+			"fail: kustomization/apps/oslo failed: health check failed"},
+		{"a Flux failure, and the event of it", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", apps, rollout.Failed, "timeout waiting for Deployment/gull")),
+			"fail: Kustomization/flux-system/apps failed on oslo: timeout waiting for Deployment/gull"},
+		{"a Flux failure, and an event of another object", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", "Kustomization/flux-system/infra", rollout.Progressing, "")),
+			"fail: kustomization/apps failed: health check failed"},
+		{"a Flux failure, and a failure of another object", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", "HelmRelease/web/gull", rollout.Failed, "upgrade failed")),
+			"fail: HelmRelease/web/gull failed on oslo: upgrade failed"},
+		{"a Flux failure after the event that it began", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", apps, rollout.Progressing, "reconciling")),
+			"fail: Kustomization/flux-system/apps failed on oslo: health check failed"},
+		{"a Flux failure, and an event of another commit", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), report("oslo", rollout.Progressing, false)),
+			"fail: kustomization/apps failed: health check failed"},
+		{"a Flux failure of a cluster that sends no events", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", apps, rollout.Ready, "")),
+			"fail: kustomization/apps failed: health check failed"},
+		{"a Flux failure of one of two clusters", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), event("oslo", apps, rollout.Progressing, ""), event("riga", apps, rollout.Progressing, "")),
+			"fail: kustomization/apps failed: health check failed"},
+		{"a Flux failure beside the status of another cluster", "rollout", facts(status("kustomization/apps/0c9c", "failure", "health check failed"), status("kustomization/apps/77aa", "pending", ""), event("oslo", apps, rollout.Progressing, "")),
 			"fail: kustomization/apps failed: health check failed"},
 		{"behind by its status", "rollout", facts(status("kustomization/apps/0c9c", "success", ""), formerly("kustomization/apps/77aa")), "wait: 1 of 2 clusters ready, 1 on another commit (a cluster)"},
 		{"not behind any more", "rollout", facts(status("kustomization/apps/0c9c", "success", ""), formerly("kustomization/apps/0c9c")), "pass: 1 of 1 cluster ready"},

@@ -109,7 +109,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 	limited := rule.Timeout > 0 && !merged.IsZero()
 	switch {
 	case s.Failed > tolerated:
-		s.Phase, s.Reason = Failed, failed[0].failure()
+		s.Phase, s.Reason = Failed, describeFailure(failed, reports)
 		s.Until = endOf(failed, s.Failed-tolerated)
 	case s.Ready >= need:
 		s.Phase, s.Reason = Ready, of(s.Ready, clusters)+" ready"
@@ -123,6 +123,53 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 		}
 	}
 	return s
+}
+
+// describeFailure returns what is said of the sources that failed: of one that names its
+// cluster, rather than of one that only a commit status tells of. What that status does not
+// say is taken from what a cluster has reported of the same object.
+func describeFailure(failed []source, reports []Report) string {
+	if i := slices.IndexFunc(failed, func(s source) bool { return !s.anonymous }); i >= 0 {
+		return failed[i].failure()
+	}
+	one := failed[0]
+	if told, ok := findReporter(one.worst, reports); ok {
+		one.name, one.anonymous, one.worst.Object = told.Source, false, told.Object
+		if told.Phase == Failed && told.Message != "" {
+			one.worst.Message = told.Message
+		}
+	}
+	return one.failure()
+}
+
+// findReporter returns the report of the cluster that an anonymous failure is of: the only one
+// that has reported the object on this commit. There is none if the cluster reported it as
+// ready, or if another anonymous source is about an object of that name.
+func findReporter(failure Report, reports []Report) (found Report, ok bool) {
+	for _, r := range reports {
+		switch {
+		case !r.Current || !sameObject(failure.Object, r.Object):
+			continue
+		case r.Anonymous && r.Source != failure.Source, !r.Anonymous && ok && r.Source != found.Source:
+			return Report{}, false
+		case !r.Anonymous && (!ok || r.When.After(found.When)):
+			found, ok = r, true
+		}
+	}
+	return found, ok && found.Phase != Ready
+}
+
+// sameObject reports whether the object of a commit status, "kustomization/apps", is that of
+// an event, "Kustomization/flux-system/apps", or of another status.
+func sameObject(status, event string) bool {
+	return strings.EqualFold(kindAndName(status), kindAndName(event))
+}
+
+// kindAndName returns an object without its namespace and its uid.
+func kindAndName(object string) string {
+	object, _, _ = strings.Cut(object, "@")
+	kind, rest, _ := strings.Cut(object, "/")
+	return kind + "/" + rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
 // failure is what is said of a source that failed.
