@@ -147,8 +147,8 @@ func (d *doctor) remote(place string) (*git.Remote, error) {
 		return nil, err
 	}
 	return git.NewRemote(git.RemoteOptions{
-		Guard: guard,
-		URL:   place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
+		Guard: guard, Named: d.Settings.Names,
+		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
@@ -11,8 +12,17 @@ import (
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/wire"
 )
+
+// trusts reports whether the server of a request may be one of this machine.
+func (m *Remote) trusts(u *url.URL) bool {
+	if !m.options.Guard && giturl.SameServer(m.options.URL, u.String()) {
+		return true
+	}
+	return m.options.Named != nil && m.options.Named(u.String())
+}
 
 // classified is classify, with nothing in it that a server said which the operator did not
 // name.
@@ -27,7 +37,7 @@ func (m *Remote) classified(err error) error {
 	}
 	var answer *githttp.Err
 	s := &wire.Stranger{Kind: ErrUnreachable, Err: known}
-	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout} {
+	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout, wire.ErrGone, wire.ErrUnsupported} {
 		if errors.Is(known, kind) {
 			s.Kind = kind
 			break

@@ -197,7 +197,11 @@ func (m *Remote) ask(ctx context.Context, w wire.Wanted, take func(io.Reader) er
 	if !isHTTP(endpoint) {
 		return wire.ErrUnsupported
 	}
-	return m.server(endpoint, auth).Fetch(ctx, w, take)
+	err = m.server(endpoint, auth).Fetch(ctx, w, take)
+	if err != nil && m.options.Guard {
+		return m.classified(err) // who reads a file sees it, without an exchange in between
+	}
+	return err
 }
 
 // objects fetches what is lacking.

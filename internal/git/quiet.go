@@ -63,7 +63,7 @@ func (r *Repository) looksForTags() bool {
 // server gives the remote as one that is spoken to by version 2 of Git's protocol.
 func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) wire.Server {
 	who, _ := auth.(githttp.AuthMethod) // nil for nobody
-	return wire.Server{Client: wire.Client(m.options.Stall, m.options.Guard), URL: endpoint.String(), Auth: who}
+	return wire.Server{Client: wire.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }

@@ -42,6 +42,9 @@ type RemoteOptions struct {
 	// Guard refuses addresses of this machine and of the platform that it runs on, and repeats
 	// nothing that the server answers: for places that the operator did not name.
 	Guard bool
+	// Named reports whether the operator has named the server of a URL, so that a redirect may
+	// lead to it wherever it is; nil for none but that of an unguarded remote itself.
+	Named func(url string) bool
 	// Filtered is told what of that which commits lead to is left at the server from now on:
 	// "tree:0", "blob:none", or "" for nothing. nil is nobody.
 	Filtered func(filter string)

@@ -118,7 +118,7 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
 	switch {
 	case isHTTP(endpoint):
-		return githttp.NewClient(wire.Client(m.options.Stall, m.options.Guard)), nil
+		return githttp.NewClient(wire.Client(m.options.Stall, m.trusts)), nil
 	case endpoint.Protocol == "ssh":
 		return gitssh.NewClient(nil), nil
 	case endpoint.Protocol == "file":
@@ -153,6 +153,10 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 
 // classify says in our words what a server or the network answered.
 func classify(err error) error {
+	var stranger *wire.Stranger
+	if errors.As(err, &stranger) { // it says already what it may
+		return err
+	}
 	err = wire.Bare(err)
 	var answer *githttp.Err
 	switch {

@@ -201,8 +201,8 @@ func (r *Set) At(place string) (*Remote, error) {
 		return nil, err
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
-		Guard: guard,
-		URL:   place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
+		Guard: guard, Named: r.Settings.Names,
+		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
 		Credentials: r.keys.Git(place), Brief: true, Partial: true, Within: r.within,
 		Filtered: func(filter string) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))

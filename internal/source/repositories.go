@@ -174,8 +174,8 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return git.Open(giturl.LocalPath(place))
 	}
 	remote, err := git.NewRemote(git.RemoteOptions{
-		Guard: !r.isNamed(place),
-		URL:   place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
+		Guard: !r.isNamed(place), Named: r.isNamed,
+		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
 		Credentials: func(context.Context) (git.Credentials, error) {
 			if host := giturl.Host(place); host != "" && host == r.tokenHost {
 				return r.credentials, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func BenchmarkReferences(b *testing.B) {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	client, before := Client(time.Minute, false), cpu()
+	client, before := Client(time.Minute, func(*url.URL) bool { return true }), cpu()
 	for b.Loop() {
 		if _, err := (Server{Client: client, URL: s.URL + "/r.git"}).References(b.Context(), []string{"HEAD", "refs/heads/"}); err != nil {
 			b.Fatal(err)

@@ -6,34 +6,37 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
 )
 
-// Client gives a client whose connections are kept from one exchange to the next. It
-// gives up answers that pause for longer than stall. With guard it reaches no address that
-// only the operator may name.
-func Client(stall time.Duration, guard bool) *http.Client {
-	if guard {
-		return &http.Client{Transport: &patience{guarded(), stall}}
-	}
-	return &http.Client{Transport: &patience{http.DefaultTransport, stall}}
+// Client returns a client whose connections are kept from one exchange to the next. It
+// gives up answers that pause for longer than stall. trusted reports whether a request goes
+// to a server that the operator has named; all others, those of redirects too, reach no
+// address that only the operator may name.
+func Client(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
+	return &http.Client{Transport: &patience{trusted, stall}}
 }
 
 // patience gives up answers that stall: it is what a server that is there and says
 // nothing looks like.
 type patience struct {
-	next  http.RoundTripper
-	limit time.Duration
+	trusted func(*url.URL) bool
+	limit   time.Duration
 }
 
 var errStalled = errors.New("the server stopped answering")
 
 // RoundTrip sends a request, and watches over the body of the answer.
 func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := http.DefaultTransport
+	if !p.trusted(req.URL) {
+		next = guarded()
+	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	res, err := p.next.RoundTrip(req.WithContext(ctx))
+	res, err := next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		cancel(err)
 		return nil, err
