@@ -167,6 +167,10 @@ func openMirror(dir, shown string) (*Repository, error) {
 	return r, r.store.IsMirror(dir)
 }
 
+// Location returns the path that the repository was opened at; of a mirror, the URL of the
+// remote without a password.
+func (r *Repository) Location() string { return r.location }
+
 // Remotes gives the URLs of all remotes, sorted.
 func (r *Repository) Remotes() []string {
 	r.mu.Lock()

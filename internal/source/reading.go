@@ -287,6 +287,9 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 	case errors.Is(err, git.ErrAccess):
 		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.shown(ref.Repo))
 		return nil
+	case errors.Is(err, errFolder):
+		r.problems.Addf(by.Pos, by.Subject(), "a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
+		return nil
 	case errors.Is(err, errLocal):
 		r.problems.Addf(by.Pos, by.Subject(), "a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
 		return nil

@@ -21,6 +21,7 @@ type repositories struct {
 	place       func(context.Context, string) (*git.Repository, error)
 	barrier     panics.Barrier
 	remote      bool // the control plane is on a server
+	bounded     bool // folders that it names must be beside it; who gives Open decides that
 
 	mu        sync.Mutex
 	opened    map[string]*opening
@@ -29,6 +30,7 @@ type repositories struct {
 	tokenHost string                     // the only one that is sent the token
 	said      bool                       // it is not that of the control plane
 	named     []string                   // places that who runs this has named
+	folders   []string                   // the control plane's, and that it was cloned from
 }
 
 // opening is a repository that is being opened, or was.
@@ -38,15 +40,19 @@ type opening struct {
 	err  error
 }
 
-// errLocal says that something on a server names a repository of this machine.
-var errLocal = errors.New("not a URL")
+// errLocal says that something on a server names a repository of this machine, errFolder
+// that something in a folder names one that is not beside it.
+var (
+	errLocal  = errors.New("not a URL")
+	errFolder = fmt.Errorf("not beside the control plane: %w", errLocal)
+)
 
 // reset forgets what was opened.
 func (r *repositories) reset(o Options) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.barrier, r.cacheDir, r.credentials, r.maps = o.Barrier, o.CacheDir, o.Credentials, normalized(o.Map)
-	r.opened, r.ownURLs, r.anyIsOwn = map[string]*opening{}, nil, nil
+	r.opened, r.ownURLs, r.anyIsOwn, r.folders = map[string]*opening{}, nil, nil, nil
 	r.tokenHost, r.said = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
 	if r.said {
 		r.tokenHost = o.CredentialsHost
@@ -58,7 +64,7 @@ func (r *repositories) reset(o Options) {
 	for _, place := range o.Map {
 		r.named = append(r.named, place)
 	}
-	r.remote = giturl.IsRemote(o.ControlPlane)
+	r.remote, r.bounded = giturl.IsRemote(o.ControlPlane), o.Open == nil
 	if r.place = o.Open; r.place == nil {
 		r.place = r.openPlace
 	}
@@ -106,6 +112,10 @@ func (r *repositories) own(location string, repo *git.Repository) {
 	if origin == "" && len(urls) == 1 {
 		origin = urls[0]
 	}
+	r.folders = append(r.folders, repo.Location())
+	if origin != "" && !giturl.IsRemote(origin) {
+		r.folders = append(r.folders, fromFolder(repo.Location(), origin))
+	}
 	if r.named = append(r.named, origin); !r.said {
 		r.tokenHost = giturl.Host(origin)
 	}
@@ -136,8 +146,13 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
 			return repo, nil
 		}
-		if place = location; r.remote && !giturl.IsRemote(place) {
+		place = location
+		switch {
+		case giturl.IsRemote(place):
+		case r.remote:
 			return nil, errLocal
+		case r.bounded && !r.isBeside(place):
+			return nil, errFolder
 		}
 	}
 	r.mu.Lock()
@@ -195,4 +210,36 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 // isNamed reports whether the host of a place is one that who runs this has named.
 func (r *repositories) isNamed(place string) bool {
 	return slices.ContainsFunc(r.named, func(url string) bool { return giturl.SameServer(url, place) })
+}
+
+// isBeside reports whether a folder of this machine is beside the control plane, or beside
+// the folder that it was cloned from, or below one that is. A folder inside of a work tree
+// is not: whoever writes the control plane can have it lead to another repository.
+func (r *repositories) isBeside(place string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	folder := giturl.Identify(fromFolder(".", place))
+	beside := false
+	for _, named := range r.folders {
+		own := giturl.Identify(fromFolder(".", named))
+		parent := giturl.Identity{Path: filepath.Dir(own.Path)}
+		if own.Leads(folder) && own != folder {
+			return false
+		}
+		beside = beside || filepath.Dir(parent.Path) != parent.Path && parent.Leads(folder)
+	}
+	return beside
+}
+
+// fromFolder returns a location on this machine as an absolute path; a relative one begins
+// at a folder.
+func fromFolder(folder, location string) string {
+	local := giturl.LocalPath(location)
+	if !filepath.IsAbs(local) {
+		local = filepath.Join(folder, local)
+	}
+	if full, err := filepath.Abs(local); err == nil {
+		return full
+	}
+	return local
 }
