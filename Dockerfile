@@ -2,7 +2,7 @@
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always --dirty)" -t fairlead .
 
-# The Go version is that of go.mod; internal/deploytest compares them.
+# The Go version is that of go.mod; internal/testkit/deploytest compares them.
 FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
 # Modules change less often than the source: they are a layer of their own.

@@ -4,16 +4,14 @@
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Packages with goroutines of their own (internal/archtest has the list): the race
+# Packages with goroutines of their own (internal/testkit/archtest has the list): the race
 # detector has nothing to find in the others.
-RACE := ./internal/output/... ./internal/render/... ./internal/source/... ./internal/git/... ./internal/forge/... \
-	./internal/observe/... ./internal/publish/... ./internal/status/... ./internal/web/... ./internal/daemon/... \
-	./internal/panics/... ./internal/parallel/... ./internal/pack/... ./internal/remotes/... ./internal/chain/... \
-	./internal/cycle/... ./internal/webhook/...
+RACE := $(addprefix ./internal/,base/panics base/parallel render render/output git/... forge server/... \
+	$(addprefix reconcile/,source observe publish status repos promoter loop))
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
-GOLDEN     = $(call having,internal/golden"|flag.Bool."update")
+GOLDEN     = $(call having,internal/testkit/golden"|flag.Bool."update")
 BENCHMARKS = $(call having,^func Benchmark)
 FUZZ       = $(call having,^func Fuzz)
 
@@ -49,7 +47,7 @@ bench: ## measure; BENCH=regexp chooses. BENCHMARKS.md says what the figures mea
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(BENCHMARKS)
 
 e2e: ## half an hour of kills, faults and hostile commits (CHAOS=30m)
-	FAIRLEAD_CHAOS=$(CHAOS) $(GO) test -timeout 0 -v -count=1 -run '^TestChaos$$' ./internal/daemon
+	FAIRLEAD_CHAOS=$(CHAOS) $(GO) test -timeout 0 -v -count=1 -run '^TestChaos$$' ./internal/server/daemon
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@set -e; for package in $(FUZZ); do \

@@ -1,7 +1,7 @@
 // Package schemas holds the JSON Schemas (draft 7) of the kinds that people write in
 // a control plane, for editors and for "fairlead schema".
 //
-// What the package keeps true: there is a schema for every kind that internal/model
+// What the package keeps true: there is a schema for every kind that internal/controlplane/model
 // reads, with the same fields, of which the same are required; all.json says the
 // same for a file with objects of several kinds, and has nothing to say about
 // objects of others.

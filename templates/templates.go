@@ -11,7 +11,7 @@ package templates
 import (
 	"embed"
 
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
 //go:embed *.yaml

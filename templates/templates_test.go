@@ -18,8 +18,8 @@ import (
 	yamlv2 "gopkg.in/yaml.v2"
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/crdtest"
-	"github.com/fairlead-io/fairlead/internal/templatefunc"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
+	"github.com/fairlead-io/fairlead/internal/testkit/crdtest"
 	"github.com/fairlead-io/fairlead/templates"
 )
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/gate"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // checkedChain is the report on the order of promotion.

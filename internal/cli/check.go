@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/schedule"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // checkCommand is what `fairlead check` was asked to do.
 type checkCommand struct {
-	*frame.App
+	*command.App
 	input
 	strict bool
 	now    *source.Source // without the revisions of the flags; nil until it is needed
@@ -44,11 +44,11 @@ type checkedEnvironment struct {
 	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
 }
 
-func newCheck(a *frame.App) *cobra.Command {
+func newCheck(a *command.App) *cobra.Command {
 	k := &checkCommand{App: a}
 	c := &cobra.Command{
 		Use:     "check",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Name every problem of a control plane",
 		Long: `Check reads and renders every environment (or the one named with -e), names all
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
@@ -66,7 +66,7 @@ It is made for the CI of a control plane: --output github prints workflow annota
   fairlead check --base HEAD --output github         a pull request to the base
   fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
   fairlead check -v                                  also count what is not Fairlead's`,
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
 	}
@@ -82,7 +82,7 @@ func (k *checkCommand) run(ctx context.Context) error {
 		return err
 	}
 	names, err := k.environments(ctx)
-	var unread *frame.ProblemsError
+	var unread *command.ProblemsError
 	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
@@ -115,7 +115,7 @@ func (k *checkCommand) run(ctx context.Context) error {
 		return err
 	}
 	if list := all.list().Sorted(); list.Stops() {
-		return &frame.ProblemsError{Summary: "the control plane has " + display.Counted(list.Count())}
+		return &command.ProblemsError{Summary: "the control plane has " + display.Counted(list.Count())}
 	}
 	return nil
 }

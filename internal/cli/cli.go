@@ -16,15 +16,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/cli/audit"
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/cli/levers"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/panics"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/cli/operate"
 )
 
 // commands lists the constructors of all commands.
-var commands = []func(*frame.App) *cobra.Command{
+var commands = []func(*command.App) *cobra.Command{
 	newRender,
 	newCheck,
 	newDiff,
@@ -42,20 +42,20 @@ var commands = []func(*frame.App) *cobra.Command{
 // Main runs the program and gives its exit code. When ctx ends, what is under way
 // is given up, and nothing is written.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &frame.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: version().Version}
+	a := &command.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: version().Version}
 	root := newRoot(a)
-	root.SetArgs(levers.Arrows(args))
+	root.SetArgs(operate.Arrows(args))
 	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
 		fmt.Fprintf(a.Err, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
 	}}.Run("", "", func() error { return root.ExecuteContext(ctx) })
 	if err != nil && ctx.Err() != nil {
-		err = frame.ErrInterrupted
+		err = command.ErrInterrupted
 	}
 	a.Report(err)
-	return frame.ExitCode(err)
+	return command.ExitCode(err)
 }
 
-func newRoot(a *frame.App) *cobra.Command {
+func newRoot(a *command.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "From a control plane to every cluster of a fleet",
@@ -77,20 +77,20 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 		Version:       a.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          frame.Subcommand,
+		Args:          command.Subcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.PersistentFlags().BoolVarP(&a.Verbose, "verbose", "v", false, "say more")
-	root.SetFlagErrorFunc(frame.FlagError)
+	root.SetFlagErrorFunc(command.FlagError)
 	root.AddGroup(
-		&cobra.Group{ID: frame.GroupMain, Title: "A control plane, and what comes of it:"},
-		&cobra.Group{ID: frame.GroupPromotion, Title: "Promotion, from environment to environment:"},
-		&cobra.Group{ID: frame.GroupDaemon, Title: "The daemon, and its pull requests:"},
+		&cobra.Group{ID: command.GroupMain, Title: "A control plane, and what comes of it:"},
+		&cobra.Group{ID: command.GroupPromotion, Title: "Promotion, from environment to environment:"},
+		&cobra.Group{ID: command.GroupDaemon, Title: "The daemon, and its pull requests:"},
 	)
-	for _, newCommand := range slices.Concat(commands, levers.All) {
+	for _, newCommand := range slices.Concat(commands, operate.All) {
 		root.AddCommand(newCommand(a))
 	}
 	strictHelp(root)
@@ -107,12 +107,12 @@ func strictHelp(root *cobra.Command) {
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				of, rest, err := root.Find(args)
-				return errors.Join(err, frame.Subcommand(of, rest))
+				return errors.Join(err, command.Subcommand(of, rest))
 			}
 		case "completion":
-			c.Args, c.RunE = frame.Subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.Args, c.RunE = command.Subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
-				shell.Args = frame.Arguments(0, 0)
+				shell.Args = command.Arguments(0, 0)
 			}
 		}
 	}

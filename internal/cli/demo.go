@@ -13,32 +13,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/daemon"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/scaffold"
-	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
 // demoCommand is what `fairlead demo` was asked to do.
 type demoCommand struct {
-	*frame.App
+	*command.App
 	dir    string
 	listen string
 	once   bool
 }
 
-func newDemo(a *frame.App) *cobra.Command {
+func newDemo(a *command.App) *cobra.Command {
 	d := &demoCommand{App: a}
 	c := &cobra.Command{
 		Use:     "demo",
-		GroupID: frame.GroupDaemon,
+		GroupID: command.GroupDaemon,
 		Short:   "Watch the daemon work on a sample fleet, on this machine",
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
 It ends with Ctrl-C, and removes the folder. It needs Git.`,
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
 	}
@@ -86,12 +86,12 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}
 	}
-	settings, problems, err := config.Load(filepath.Join(dir, frame.SettingsFile), os.Getenv)
+	settings, problems, err := config.Load(filepath.Join(dir, command.SettingsFile), os.Getenv)
 	if err != nil {
 		return err
 	}
 	if problems.Stops() {
-		return &frame.SettingsError{ProblemsError: frame.ProblemsError{Summary: "the settings have " + display.Counted(problems.Count()), List: problems}}
+		return &command.SettingsError{ProblemsError: command.ProblemsError{Summary: "the settings have " + display.Counted(problems.Count()), List: problems}}
 	}
 	options := daemon.Options{Settings: settings, Version: d.Version, Log: d.Err}
 	if d.once {
@@ -120,7 +120,7 @@ func (d *demoCommand) folder() (string, func(), error) {
 		return "", nil, err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", nil, frame.Usagef("name one that is not there yet", "%s is not empty", dir)
+		return "", nil, command.Usagef("name one that is not there yet", "%s is not empty", dir)
 	}
 	return dir, func() {}, nil
 }
@@ -129,7 +129,7 @@ func (d *demoCommand) folder() (string, func(), error) {
 func free(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", frame.Usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
+		return "", command.Usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

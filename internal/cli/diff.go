@@ -8,30 +8,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/drift"
-	"github.com/fairlead-io/fairlead/internal/impact"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/output"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // diffCommand is what `fairlead diff` was asked to do.
 type diffCommand struct {
-	*frame.App
+	*command.App
 	input
 	unified bool
 	context uint
 }
 
-func newDiff(a *frame.App) *cobra.Command {
+func newDiff(a *command.App) *cobra.Command {
 	d := &diffCommand{App: a}
 	c := &cobra.Command{
 		Use:     "diff A B",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Say what a change of the control plane means",
 		Long: `Diff renders A and B and says what changes from one to the other: what it means (how
 many cluster types and workloads, which kinds of change, what is deleted), identical
@@ -57,7 +57,7 @@ differ.`,
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
   fairlead diff stage prod                      what differs between two environments`,
-		Args: frame.Arguments(2, 2),
+		Args: command.Arguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args[0], args[1]) },
 	}
 	d.addEnvironment(c, "all that A and B are of")
@@ -117,7 +117,7 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 		return err
 	}
 	if failed != nil {
-		return &frame.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
+		return &command.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
 	}
 	return d.differs(len(report.Environments) > 0)
 }
@@ -134,7 +134,7 @@ func (d *diffCommand) show(r diffReport) error {
 // they are no failure.
 func (d *diffCommand) differs(yes bool) error {
 	if yes && d.Format != "github" {
-		return frame.ErrDiffers
+		return command.ErrDiffers
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
 // TestDocs: docs/cli.md has all commands and their flags, and the README and it have
@@ -30,7 +30,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(&frame.App{Out: nobody, Err: nobody, Format: "text"}))
+	walk(newRoot(&command.App{Out: nobody, Err: nobody, Format: "text"}))
 
 	page := read(t, "../../docs/cli.md")
 	for _, name := range commands[1:] { // without the program itself

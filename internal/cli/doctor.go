@@ -8,22 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/doctor"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 )
 
 // doctorCommand is what `fairlead doctor` was asked to do.
 type doctorCommand struct {
-	*frame.App
+	*command.App
 	config string
 }
 
-func newDoctor(a *frame.App) *cobra.Command {
+func newDoctor(a *command.App) *cobra.Command {
 	d := &doctorCommand{App: a}
 	c := &cobra.Command{
 		Use:     "doctor",
-		GroupID: frame.GroupDaemon,
+		GroupID: command.GroupDaemon,
 		Short:   "Check a set-up against the settings, and say what to change",
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
@@ -32,12 +32,12 @@ requests, set statuses. It changes nothing.
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
   fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&d.config, "config", frame.SettingsFile, "settings `file`")
+	c.Flags().StringVar(&d.config, "config", command.SettingsFile, "settings `file`")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	a.AddOutput(c)
 	return c
@@ -65,9 +65,9 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return frame.Hint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
+		return command.Hint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
 	}
-	return frame.Hint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
+	return command.Hint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
 // findingsText shows findings, a line for each, and what to do below.

@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/drift"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // ofTwo reports whether the sides are of two environments.
@@ -36,7 +36,7 @@ func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
 		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree, Base: baseOf(made[i])}
 	}
 	if failed != nil {
-		return &frame.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems", List: problems.Sorted()}
+		return &command.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems", List: problems.Sorted()}
 	}
 	if err := d.ahead(ctx, &both); err != nil {
 		return err

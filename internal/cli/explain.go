@@ -6,24 +6,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/cli/levers"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/explain"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/cli/operate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // explainCommand is what `fairlead explain` was asked to do.
 type explainCommand struct {
-	*frame.App
+	*command.App
 	input
 }
 
-func newExplain(a *frame.App) *cobra.Command {
+func newExplain(a *command.App) *cobra.Command {
 	e := &explainCommand{App: a}
 	c := &cobra.Command{
 		Use:     "explain ASSIGNMENT|CLUSTER-TYPE|WORKLOAD|FILE|KIND/NAME",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Say why something is, or is not, where it is",
 		Long: `Explain answers why, in one environment:
   CLUSTER-TYPE/TARGET       an assignment: the policies that chose it, or the label that
@@ -40,14 +40,14 @@ It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args:              frame.Arguments(1, 1),
+		Args:              command.Arguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
 	}
 	e.addEnvironment(c, "the only one there is")
 	e.AddOutput(c)
 	e.addPlaces(c)
-	c.AddCommand(levers.NewExplain(a))
+	c.AddCommand(operate.NewExplain(a))
 	return c
 }
 

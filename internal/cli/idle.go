@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/output"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // withIdleSince returns the problems of an environment at the revisions that the flags

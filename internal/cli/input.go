@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // input says where a command's control plane comes from.
@@ -31,7 +31,7 @@ type input struct {
 // if it is not given.
 func (in *input) addEnvironment(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
-	c.Flags().VarP(&frame.Single{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
+	c.Flags().VarP(&command.Single{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
@@ -46,7 +46,7 @@ func (in *input) addPlaces(c *cobra.Command) {
 	f.StringVar(&in.options.BaseDir, "base-dir", "", "read the base from a plain `folder`")
 	f.StringVar(&in.options.EnvironmentDir, "environment-dir", "", "read the environment from a plain `folder`")
 	f.StringArrayVar(&in.workloads, "workload", nil, "read a registration's workloads from a plain folder: `NAME=DIR` (repeatable)")
-	frame.AddMissingValues(f, &in.options.Rendering)
+	command.AddMissingValues(f, &in.options.Rendering)
 	_ = c.MarkFlagDirname("base-dir")
 	_ = c.MarkFlagDirname("environment-dir")
 }
@@ -62,10 +62,10 @@ func (in *input) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if in.options.Workloads, err = frame.Pairs("--workload", "NAME=DIR", in.workloads); err != nil {
+	if in.options.Workloads, err = command.Pairs("--workload", "NAME=DIR", in.workloads); err != nil {
 		return err
 	}
-	if in.options.Map, err = frame.Pairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
+	if in.options.Map, err = command.Pairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
 		return err
 	}
 	here := in.options.ControlPlane == "" && !in.plain()
@@ -74,10 +74,10 @@ func (in *input) open(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials = frame.Credentials()
+	in.options.Credentials = command.Credentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
-		return frame.Hint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
+		return command.Hint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	}
 	return err
 }
@@ -96,13 +96,13 @@ func (in *input) checkFlags() error {
 	o := in.options
 	switch {
 	case o.Base != "" && o.BaseDir != "":
-		return frame.Usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
+		return command.Usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
 	case o.EnvironmentRevision != "" && o.EnvironmentDir != "":
-		return frame.Usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
+		return command.Usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
 	case in.plain() && o.BaseDir == "":
-		return frame.Usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
+		return command.Usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
 	case in.plain() && o.EnvironmentDir == "":
-		return frame.Usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
+		return command.Usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (in *input) environments(ctx context.Context) ([]string, error) {
 		return []string{in.environment}, nil
 	}
 	if in.plain() {
-		return nil, frame.Usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
+		return nil, command.Usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
 	}
 	names, problems, err := in.known(ctx)
 	if err != nil {
@@ -130,14 +130,14 @@ func (in *input) choose(names []string, problems problem.List) ([]string, error)
 	}
 	switch {
 	case len(names) == 0 && problems.Stops():
-		return nil, frame.NewProblemsError(problems)
+		return nil, command.NewProblemsError(problems)
 	case len(names) == 0:
-		return nil, frame.Hint(fmt.Errorf("the control plane has no environments"),
+		return nil, command.Hint(fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
-		return nil, frame.Usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
+		return nil, command.Usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
-		return nil, frame.Usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
+		return nil, command.Usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
 	}
 	return names, nil
 }
@@ -150,13 +150,13 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 		}
 	}
 	if problems.Stops() { // it may be written in a file that cannot be read
-		return nil, frame.NewProblemsError(problems)
+		return nil, command.NewProblemsError(problems)
 	}
 	hint := problem.DidYouMean(in.environment, names)
 	if hint == "" && len(names) > 0 {
 		hint = "the environments are " + display.Enumerate(names, "and")
 	}
-	return nil, frame.Usagef(hint, "there is no environment %s", in.environment)
+	return nil, command.Usagef(hint, "there is no environment %s", in.environment)
 }
 
 // known gives the names of all environments of the control plane, sorted; an ephemeral
@@ -195,7 +195,7 @@ func (in *input) one(ctx context.Context) (string, error) {
 }
 
 func moreThanOne(names []string) error {
-	return frame.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
+	return command.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
 // render reads and renders an environment at some revisions.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
 // TestPanicOfOneEnvironment: where rendering one environment panics, each command names it
@@ -22,36 +22,36 @@ func TestPanicOfOneEnvironment(t *testing.T) {
 			panic("token s3cr3t")
 		}
 	}
-	command := func(a *frame.App) *cobra.Command {
+	bare := func(a *command.App) *cobra.Command {
 		c := &cobra.Command{}
 		c.SetErr(a.Err)
 		return c
 	}
-	for name, run := range map[string]func(*frame.App) error{
-		"check": func(a *frame.App) error {
+	for name, run := range map[string]func(*command.App) error{
+		"check": func(a *command.App) error {
 			k := &checkCommand{App: a}
-			k.addPlaces(command(a))
+			k.addPlaces(bare(a))
 			k.options.Barrier.Before, k.options.ControlPlane = die, dir
 			return k.run(t.Context())
 		},
-		"render": func(a *frame.App) error {
+		"render": func(a *command.App) error {
 			r := &renderCommand{App: a, all: true, to: filepath.Join(t.TempDir(), "out")}
-			r.addPlaces(command(a))
+			r.addPlaces(bare(a))
 			r.options.Barrier.Before, r.options.ControlPlane = die, dir
 			return r.run(t.Context())
 		},
-		"diff": func(a *frame.App) error {
+		"diff": func(a *command.App) error {
 			d := &diffCommand{App: a}
-			d.addPlaces(command(a))
+			d.addPlaces(bare(a))
 			d.options.Barrier.Before, d.options.ControlPlane = die, dir
 			return d.run(t.Context(), "main", "main")
 		},
 	} {
 		var out, stderr bytes.Buffer
-		a := &frame.App{Out: display.NewStream(&out), Err: display.NewStream(&stderr), Format: "json"}
+		a := &command.App{Out: display.NewStream(&out), Err: display.NewStream(&stderr), Format: "json"}
 		err := run(a)
 		a.Report(err)
-		var problems *frame.ProblemsError
+		var problems *command.ProblemsError
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: it ends with %v", name, err)
 		}

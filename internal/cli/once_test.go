@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestOnceWithoutControlPlane: serve --once exits with 1 if the control plane could not be

@@ -13,16 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/impact"
 )
 
 // prCommand is what `fairlead pr` was asked to do.
 type prCommand struct {
-	*frame.App
+	*command.App
 	repo          string
 	all           bool
 	commit, cause string
@@ -32,11 +32,11 @@ type prCommand struct {
 	done   func()
 }
 
-func newPR(a *frame.App) *cobra.Command {
+func newPR(a *command.App) *cobra.Command {
 	p := &prCommand{App: a}
 	c := &cobra.Command{
 		Use:     "pr",
-		GroupID: frame.GroupDaemon,
+		GroupID: command.GroupDaemon,
 		Short:   "List, show, merge and close pull requests of a repository without a forge",
 		Long: `Fairlead's pull requests need no forge: in a repository that is only Git, a bare one
 on disk or over SSH, they are branches, with what is said about them in
@@ -44,18 +44,18 @@ refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
   fairlead pr show 3      what it means, and its lines
   fairlead pr merge 3`,
-		Args: frame.Subcommand,
+		Args: command.Subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
-	list := p.command("list", "List the open pull requests", frame.Arguments(0, 0), p.list)
+	list := p.command("list", "List the open pull requests", command.Arguments(0, 0), p.list)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
-	merge := p.command("merge NUMBER", "Merge a pull request", frame.Arguments(1, 1), p.merge)
+	merge := p.command("merge NUMBER", "Merge a pull request", command.Arguments(1, 1), p.merge)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
-	closing := p.command("close NUMBER", "Close a pull request without merging it", frame.Arguments(1, 1), p.close)
+	closing := p.command("close NUMBER", "Close a pull request without merging it", command.Arguments(1, 1), p.close)
 	closing.Flags().StringVar(&p.cause, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", frame.Arguments(1, 1), p.show), merge, closing,
-		p.command("reopen NUMBER", "Open a pull request again that was closed", frame.Arguments(1, 1), p.reopen))
+	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", command.Arguments(1, 1), p.show), merge, closing,
+		p.command("reopen NUMBER", "Open a pull request again that was closed", command.Arguments(1, 1), p.reopen))
 	return c
 }
 
@@ -77,7 +77,7 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			if len(args) == 1 {
 				var err error
 				if number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#")); err != nil || number <= 0 {
-					return frame.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
+					return command.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
 				}
 			}
 			if err := p.open(c.Context()); err != nil {
@@ -86,7 +86,7 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			answer, err := run(c.Context(), number)
 			p.done()
 			if errors.Is(err, forge.ErrNotFound) {
-				return frame.Usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
+				return command.Usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
 			}
 			if err != nil {
 				return err
@@ -100,7 +100,7 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 
 // open reads the repository.
 func (p *prCommand) open(ctx context.Context) error {
-	place, err := frame.Repository("--repo", p.repo, "the GitOps repository")
+	place, err := command.Repository("--repo", p.repo, "the GitOps repository")
 	if err != nil {
 		return err
 	}
@@ -111,16 +111,16 @@ func (p *prCommand) open(ctx context.Context) error {
 	p.done = func() { _ = os.RemoveAll(mirror) }
 	p.remote, err = git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(mirror, "git"),
-		Credentials: func(context.Context) (git.Credentials, error) { return frame.Credentials(), nil },
+		Credentials: func(context.Context) (git.Credentials, error) { return command.Credentials(), nil },
 	})
 	if err == nil {
 		_, err = p.remote.Sync(ctx)
 	}
 	if err != nil {
 		p.done()
-		return frame.Elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
+		return command.Elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
 	}
-	p.forge = forge.NewPlain(p.remote, frame.Person(), time.Now)
+	p.forge = forge.NewPlain(p.remote, command.Person(), time.Now)
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 	}
 	err := p.forge.Merge(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		err = frame.Hint(err, "the next cycle of the daemon brings it up to date: look at it again")
+		err = command.Hint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
 	return ended(number, forge.Merged), err
 }
@@ -219,7 +219,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 func (p *prCommand) reopen(ctx context.Context, number int) (printed, error) {
 	err := p.forge.Reopen(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
-		err = frame.Hint(err, "a change of the content is proposed anew by the daemon")
+		err = command.Hint(err, "a change of the content is proposed anew by the daemon")
 	}
 	return ended(number, forge.Open), err
 }
@@ -235,7 +235,7 @@ func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
 func (p *prCommand) isOpen(number int) error {
 	pull, err := p.forge.Find(number)
 	if err == nil && pull.State != forge.Open {
-		err = frame.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
+		err = command.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
 	}
 	return err
 }

@@ -9,29 +9,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/place"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/publish"
-	"github.com/fairlead-io/fairlead/internal/source"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/cli/atomicfile"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // renderCommand is what `fairlead render` was asked to do.
 type renderCommand struct {
-	*frame.App
+	*command.App
 	input
 	all   bool
 	to    string
 	force bool
 }
 
-func newRender(a *frame.App) *cobra.Command {
+func newRender(a *command.App) *cobra.Command {
 	r := &renderCommand{App: a}
 	c := &cobra.Command{
 		Use:     "render",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Write the tree that an environment's GitOps branch should hold",
 		Long: `Render decides what runs where in an environment, and writes the files that its
 branch of the GitOps repository should hold: to a folder, a tar file (.tar, .tar.gz,
@@ -48,7 +48,7 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
   fairlead render -e dev --base my-change    with another commit of the base, to be read
   fairlead render --all -o out.tar           all environments, as folders of a tar
   fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return r.run(c.Context()) },
 	}
@@ -64,9 +64,9 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
 func (r *renderCommand) run(ctx context.Context) error {
 	switch {
 	case r.all && r.environment != "":
-		return frame.Usagef("leave one of them out", "--all and -e exclude each other")
+		return command.Usagef("leave one of them out", "--all and -e exclude each other")
 	case r.to == "":
-		return frame.Usagef("name a folder or a tar file; - is standard output", "-o has no path")
+		return command.Usagef("name a folder or a tar file; - is standard output", "-o has no path")
 	}
 	if err := r.open(ctx); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &frame.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), List: problems}
+		return nil, &command.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), List: problems}
 	}
 	fmt.Fprint(r.Err, display.Problems(problems, r.Err))
 	return done, nil
@@ -126,12 +126,12 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	switch {
 	case r.to == "-":
 		return r.writeStream(files)
-	case place.IsTar(r.to):
-		count, err = place.Tar(ctx, r.to, files)
+	case atomicfile.IsTar(r.to):
+		count, err = atomicfile.Tar(ctx, r.to, files)
 	default:
 		var mark []byte
 		if mark, err = r.record(done).Text(aboutRecord); err == nil {
-			count, err = place.Folder(ctx, r.to, files, place.Mark{Path: publish.RecordFile, Text: mark}, r.force)
+			count, err = atomicfile.Folder(ctx, r.to, files, atomicfile.Mark{Path: publish.RecordFile, Text: mark}, r.force)
 		}
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	if r.Verbose || r.Err.Terminal {
 		fmt.Fprintf(r.Err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.to, files.ID())
 	}
-	for _, left := range place.Leftovers(r.to) {
+	for _, left := range atomicfile.Leftovers(r.to) {
 		fmt.Fprintf(r.Err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
 	if r.Format == "text" {

@@ -6,22 +6,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
-func newSchema(a *frame.App) *cobra.Command {
+func newSchema(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "schema [KIND]",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Print the JSON Schema of a kind, or list the kinds",
 		Long: `Schema prints the JSON Schema of a kind of the control plane, or of all of them with
 "all", for editors. Without a kind it lists them.`,
 		Example: `  fairlead schema ClusterType > cluster-type.json
   fairlead schema all > control-plane.json`,
-		Args:      frame.Arguments(0, 1),
+		Args:      command.Arguments(0, 1),
 		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -35,14 +35,14 @@ func newSchema(a *frame.App) *cobra.Command {
 }
 
 // printSchema prints one schema. It is JSON to people too.
-func printSchema(a *frame.App, kind string) error {
+func printSchema(a *command.App, kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {
 		hint := problem.DidYouMean(kind, schemas.Kinds())
 		if hint == "" {
 			hint = "the kinds are " + display.Enumerate(schemas.Kinds(), "and")
 		}
-		return frame.Usagef(hint, "there is no kind %s", kind)
+		return command.Usagef(hint, "there is no kind %s", kind)
 	}
 	return a.Print(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

@@ -9,24 +9,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/daemon"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/status"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
 // serveCommand is what `fairlead serve` was asked to do.
 type serveCommand struct {
-	*frame.App
+	*command.App
 	config      string
 	check, once bool
 }
 
-func newServe(a *frame.App) *cobra.Command {
+func newServe(a *command.App) *cobra.Command {
 	s := &serveCommand{App: a}
 	c := &cobra.Command{
 		Use:     "serve",
-		GroupID: frame.GroupDaemon,
+		GroupID: command.GroupDaemon,
 		Short:   "Watch a control plane, and keep pull requests for its output",
 		Long: `Serve watches the control plane that the settings name, renders every environment,
 and keeps one pull request for each against its branch of the GitOps repository.
@@ -39,12 +39,12 @@ docs/settings.md describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.config, "config", frame.SettingsFile, "settings `file`")
+	c.Flags().StringVar(&s.config, "config", command.SettingsFile, "settings `file`")
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
@@ -54,7 +54,7 @@ docs/settings.md describes the settings.`,
 
 func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
-		return frame.Usagef("", "--check and --once exclude each other")
+		return command.Usagef("", "--check and --once exclude each other")
 	}
 	settings, err := s.Settings(s.config)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 	}
 	snapshot, err := daemon.Once(ctx, o)
 	if err != nil {
-		return frame.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return command.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
 	if err := s.Print(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 
 // outcome gives the error of a cycle in which not everything went well. Problems are
 // said also if something has failed, and once, however many environments have them.
-func outcome(a *frame.App, snapshot status.Snapshot) error {
+func outcome(a *command.App, snapshot status.Snapshot) error {
 	var failed []error
 	all := found{}
 	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
@@ -102,7 +102,7 @@ func outcome(a *frame.App, snapshot status.Snapshot) error {
 		fmt.Fprint(a.Err, display.Problems(problems, a.Err))
 		return errors.Join(failed...)
 	case problems != nil:
-		return frame.NewProblemsError(problems)
+		return command.NewProblemsError(problems)
 	}
 	return nil
 }

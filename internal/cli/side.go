@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/source"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // side is A or B of diff: a folder, or revisions.
@@ -40,7 +40,7 @@ func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side
 		return sides, nil
 	}
 	if d.plain() {
-		return sides, frame.Usagef("a revision needs --control-plane: plain folders have none", "%s is not a folder", notFolder(sides))
+		return sides, command.Usagef("a revision needs --control-plane: plain folders have none", "%s is not a folder", notFolder(sides))
 	}
 	if err := d.open(ctx); err != nil {
 		return sides, err
@@ -67,9 +67,9 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	s.in = &d.input
 	switch {
 	case s.environment == "" && d.options.BaseDir != "":
-		return frame.Usagef("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.arg)
+		return command.Usagef("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.arg)
 	case s.environment != "" && d.options.EnvironmentDir != "":
-		return frame.Usagef("leave --environment-dir out, or compare revisions of the base",
+		return command.Usagef("leave --environment-dir out, or compare revisions of the base",
 			"%s is a revision of environment %s, and --environment-dir stands for it", s.arg, s.environment)
 	case s.environment == "":
 		if s.in, err = d.atBase(ctx, s.arg); err != nil {
@@ -113,7 +113,7 @@ func checkSingle(dir string) error {
 	if folders == nil {
 		return nil
 	}
-	return frame.Usagef("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
+	return command.Usagef("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
 }
 
 // revision finds out what the revision is of.
@@ -148,7 +148,7 @@ func (d *diffCommand) compared(sides [2]side) ([]string, error) {
 			continue
 		}
 		if d.environment != "" && d.environment != s.environment {
-			return nil, frame.Usagef("compare revisions of one environment", "%s is of environment %s, not of %s", s.arg, s.environment, d.environment)
+			return nil, command.Usagef("compare revisions of one environment", "%s is of environment %s, not of %s", s.arg, s.environment, d.environment)
 		}
 		d.environment = s.environment
 	}

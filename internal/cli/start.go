@@ -12,25 +12,25 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/daemon"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/scaffold"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
 // initCommand is what `fairlead init` was asked to do.
 type initCommand struct {
-	*frame.App
+	*command.App
 	options scaffold.Options
 	folders bool
 }
 
-func newInit(a *frame.App) *cobra.Command {
+func newInit(a *command.App) *cobra.Command {
 	i := &initCommand{App: a}
 	c := &cobra.Command{
 		Use:     "init [FOLDER]",
-		GroupID: frame.GroupDaemon,
+		GroupID: command.GroupDaemon,
 		Short:   "Begin a control plane, a GitOps repository and the daemon's settings",
 		Long: `Init fills two empty repositories, a control plane and a GitOps repository, and
 writes settings for the daemon to FOLDER/fairlead.yaml (the current folder by default).
@@ -42,7 +42,7 @@ A repository that has branches is left alone.`,
 		Example: `  fairlead init --sample fleet
   fairlead init --control-plane https://git.example.com/team/control-plane \
     --gitops https://git.example.com/team/gitops --environments dev,prod`,
-		Args: frame.Arguments(0, 1),
+		Args: command.Arguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error { return i.run(c.Context(), args) },
 	}
 	f := c.Flags()
@@ -64,9 +64,9 @@ func (i *initCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	settings := filepath.Join(folder, frame.SettingsFile)
+	settings := filepath.Join(folder, command.SettingsFile)
 	if _, err := os.Stat(settings); !errors.Is(err, fs.ErrNotExist) {
-		return frame.Usagef("choose another folder, or delete it", "there is a %s already", settings)
+		return command.Usagef("choose another folder, or delete it", "there is a %s already", settings)
 	}
 	if err := i.complete(folder); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (i *initCommand) complete(folder string) error {
 		}
 	}
 	if problems := i.options.Check(); problems.Stops() {
-		return &frame.SettingsError{ProblemsError: frame.ProblemsError{Summary: "that cannot be begun with", List: problems}}
+		return &command.SettingsError{ProblemsError: command.ProblemsError{Summary: "that cannot be begun with", List: problems}}
 	}
 	return nil
 }
@@ -130,14 +130,14 @@ func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Da
 		return err
 	}
 	repositories := daemon.Repositories{
-		Options: o, Author: frame.Person(), When: time.Now(),
-		Credentials: func(context.Context) (git.Credentials, error) { return frame.Credentials(), nil },
+		Options: o, Author: command.Person(), When: time.Now(),
+		Credentials: func(context.Context) (git.Credentials, error) { return command.Credentials(), nil },
 	}
 	if err := repositories.Start(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {
-			return frame.Hint(err, "init fills empty repositories only; name others, or delete what is there")
+			return command.Hint(err, "init fills empty repositories only; name others, or delete what is there")
 		}
-		return frame.Elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
+		return command.Elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}
-	return os.WriteFile(filepath.Join(folder, frame.SettingsFile), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(folder, command.SettingsFile), []byte(text), 0o644)
 }

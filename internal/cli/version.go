@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
 )
 
 // build says what this program was made of.
@@ -23,11 +23,11 @@ type build struct {
 // not know it: the Dockerfile builds without the history. "" is for Go to say.
 var stampedVersion string
 
-func newVersion(a *frame.App) *cobra.Command {
+func newVersion(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              frame.Arguments(0, 0),
+		Args:              command.Arguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := version()

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/gitname"
-	"github.com/fairlead-io/fairlead/internal/problem"
 )
 
 // checker looks at what the values mean, and makes paths absolute.

@@ -26,7 +26,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/problem"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 // maxSize bounds the settings file and each file that has a secret, in bytes.

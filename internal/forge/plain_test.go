@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forgetest"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/gittest"
-	"github.com/fairlead-io/fairlead/internal/parallel"
+	"github.com/fairlead-io/fairlead/internal/testkit/forgetest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 func TestPlain(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
 // Witness is a forge that tells what anybody has said of a commit.

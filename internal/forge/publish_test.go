@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forgetest"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/forgetest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestPlainPublish publishes while people act between our calls.

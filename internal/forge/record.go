@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/manifest"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
 // records are documents in references of a repository: each is a commit whose tree

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/program"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestAsk: a remote is asked for its branches, and whether it lets us push, and nothing

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestEveryDamageOfAMirror damages every file of a mirror in every way, and has folders become files: a

@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/fairlead-io/fairlead/internal/git/pack"
 	"github.com/fairlead-io/fairlead/internal/git/partial"
-	"github.com/fairlead-io/fairlead/internal/git/wire"
-	"github.com/fairlead-io/fairlead/internal/pack"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 var (
@@ -44,7 +44,7 @@ func (r *Repository) receive(ctx context.Context, s session, wants, haves []plum
 	if err != nil {
 		return err
 	}
-	if err := r.ingest(wire.Demultiplexed(req.Capabilities, answer)); err != nil {
+	if err := r.ingest(protocol.Demultiplexed(req.Capabilities, answer)); err != nil {
 		return errors.Join(err, answer.Close())
 	}
 	return answer.Close()

@@ -28,9 +28,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/fairlead-io/fairlead/internal/base/recent"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
-	"github.com/fairlead-io/fairlead/internal/recent"
-	"github.com/fairlead-io/fairlead/internal/tree"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // trusts reports whether the server of a request may be one of this machine.
@@ -33,11 +33,11 @@ func (m *Remote) classified(err error) error {
 	}
 	var busy *Busy
 	if errors.As(known, &busy) {
-		return &Busy{busy.After, &wire.Stranger{Kind: ErrUnreachable, Err: busy.err}}
+		return &Busy{busy.After, &protocol.Stranger{Kind: ErrUnreachable, Err: busy.err}}
 	}
 	var answer *githttp.Err
-	s := &wire.Stranger{Kind: ErrUnreachable, Err: known}
-	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout, wire.ErrGone, wire.ErrUnsupported} {
+	s := &protocol.Stranger{Kind: ErrUnreachable, Err: known}
+	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout, protocol.ErrGone, protocol.ErrUnsupported} {
 		if errors.Is(known, kind) {
 			s.Kind = kind
 			break
@@ -89,7 +89,7 @@ func (g guardedSSH) ClientConfig() (*ssh.ClientConfig, error) {
 	}
 	next := c.HostKeyCallback
 	c.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {
-		if err := wire.CheckAddress(remote.String()); err != nil {
+		if err := protocol.CheckAddress(remote.String()); err != nil {
 			return err
 		}
 		return next(host, remote, key)

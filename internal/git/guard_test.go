@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/git/wire"
-	"github.com/fairlead-io/fairlead/internal/gittest"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestGuard: a remote that the operator did not name reaches nothing on this machine, over
@@ -33,7 +33,7 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = remote.Sync(context.Background())
-		if !errors.Is(err, wire.ErrForbidden) || !errors.Is(err, git.ErrUnreachable) && !strings.Contains(err.Error(), git.ErrUnreachable.Error()) || !strings.Contains(err.Error(), "network.allow") {
+		if !errors.Is(err, protocol.ErrForbidden) || !errors.Is(err, git.ErrUnreachable) && !strings.Contains(err.Error(), git.ErrUnreachable.Error()) || !strings.Contains(err.Error(), "network.allow") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestGuardOfRedirects(t *testing.T) {
 					for _, brief := range []bool{false, true} {
 						own := func(url string) bool { return giturl.SameServer(url, server.URL) }
 						remote := newRemote(t, git.RemoteOptions{URL: server.URL + "/x", Brief: brief, Guard: guard, Named: own})
-						if _, err := remote.Sync(t.Context()); !errors.Is(err, wire.ErrForbidden) || !strings.Contains(err.Error(), "network.allow") {
+						if _, err := remote.Sync(t.Context()); !errors.Is(err, protocol.ErrForbidden) || !strings.Contains(err.Error(), "network.allow") {
 							t.Errorf("%d to %s://%s (brief %v, guarded %v): %v", code, scheme, host, brief, guard, err)
 						}
 					}

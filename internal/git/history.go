@@ -1,7 +1,7 @@
 package git
 
 import (
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
 // FirstParents gives a commit and those before it by first parents, newest first, until

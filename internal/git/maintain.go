@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
-	"github.com/fairlead-io/fairlead/internal/pack"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
 // maxPacks is the number of packs at which a mirror is tidied: each fetch and each

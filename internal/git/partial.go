@@ -13,11 +13,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
+	"github.com/fairlead-io/fairlead/internal/git/pack"
 	"github.com/fairlead-io/fairlead/internal/git/partial"
-	"github.com/fairlead-io/fairlead/internal/git/wire"
-	"github.com/fairlead-io/fairlead/internal/pack"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // KeepWhole has the mirror have all that its commits lead to from the next Sync on, and
@@ -83,7 +83,7 @@ func (m *Remote) fetch(ctx context.Context, s session, theirs *packp.AdvRefs, u 
 		return m.complete(ctx, s, theirs, u)
 	case filter != partial.Whole && len(u.want) > 0:
 		err := m.fetchFiltered(ctx, filter, u, haves)
-		if errors.Is(err, wire.ErrUnsupported) {
+		if errors.Is(err, protocol.ErrUnsupported) {
 			return m.complete(ctx, s, theirs, u)
 		}
 		return err
@@ -185,17 +185,17 @@ func (m *Remote) fetchFiltered(ctx context.Context, filter string, u update, hav
 	if filter == partial.Folders { // there are many
 		take = m.mirror.ingest
 	}
-	return partial.Asker(m.ask).Commits(ctx, wire.Wanted{Wants: u.want, Haves: haves, Filter: filter}, func(id plumbing.Hash) bool { return documents[id] }, take)
+	return partial.Asker(m.ask).Commits(ctx, protocol.Wanted{Wants: u.want, Haves: haves, Filter: filter}, func(id plumbing.Hash) bool { return documents[id] }, take)
 }
 
 // ask has a server send objects.
-func (m *Remote) ask(ctx context.Context, w wire.Wanted, take func(io.Reader) error) error {
+func (m *Remote) ask(ctx context.Context, w protocol.Wanted, take func(io.Reader) error) error {
 	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil {
 		return err
 	}
 	if !isHTTP(endpoint) {
-		return wire.ErrUnsupported
+		return protocol.ErrUnsupported
 	}
 	err = m.server(endpoint, auth).Fetch(ctx, w, take)
 	if err != nil && m.options.Guard {
@@ -219,7 +219,7 @@ func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 		ctx, cancel := m.options.Within(m.options.Timeout)
 		defer cancel()
 		err := m.objects(ctx, kind, r.filter, func() []tree.ID { return r.store.Lacks(ids) }, r.add)
-		r.refused = r.refused || errors.Is(err, wire.ErrUnsupported)
+		r.refused = r.refused || errors.Is(err, protocol.ErrUnsupported)
 		return supplied(err)
 	}
 }
@@ -250,7 +250,7 @@ func supplied(err error) error {
 		return nil
 	case errors.Is(err, plumbing.ErrObjectNotFound):
 		return err
-	case errors.Is(err, wire.ErrGone):
+	case errors.Is(err, protocol.ErrGone):
 		return fmt.Errorf("%w: %w", plumbing.ErrObjectNotFound, err)
 	}
 	return fmt.Errorf("fetch what is not in the mirror: %w", classify(err))
@@ -277,7 +277,7 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	}
 	bring := func(kind pack.Kind, ids []tree.ID) error {
 		err := m.objects(ctx, kind, filter, func() []tree.ID { return lacks(ids) }, r.take)
-		if errors.Is(err, wire.ErrUnsupported) {
+		if errors.Is(err, protocol.ErrUnsupported) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.refused = true

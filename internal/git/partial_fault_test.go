@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/gittest"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestPartialBadGateway: a proxy that once has no answer does not make a mirror fetch

@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
-	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // RefUpdate is one reference to be moved, or, if New is Old, not to have moved.
@@ -99,7 +99,7 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
 		}
 	}
-	if pack != nil && adv.Capabilities.Supports(wire.NoThin) {
+	if pack != nil && adv.Capabilities.Supports(protocol.NoThin) {
 		if err := pack.Complete(m.mirror.base); err != nil {
 			return fmt.Errorf("make the pack whole: %w", err)
 		}
@@ -112,13 +112,13 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 	if pack != nil {
 		file = pack.Path
 	}
-	req, err := wire.Request(adv.Capabilities, commands)
+	req, err := protocol.Request(adv.Capabilities, commands)
 	if err != nil {
 		return err
 	}
 	report, err := m.receivePack(ctx, s, req, file)
 	if report != nil && report.Error() != nil {
-		return fmt.Errorf("%w: %s", ErrRefused, wire.Short(wire.Refusals(report)))
+		return fmt.Errorf("%w: %s", ErrRefused, protocol.Short(protocol.Refusals(report)))
 	}
 	return err
 }
@@ -131,11 +131,11 @@ func (m *Remote) receivePack(ctx context.Context, s session, req *packp.Referenc
 	}
 	if isHTTP(endpoint) {
 		report, err := m.server(endpoint, auth).Push(ctx, req, file)
-		if !errors.Is(err, wire.ErrUnsupported) {
+		if !errors.Is(err, protocol.ErrUnsupported) {
 			return report, err
 		}
 	}
-	if req.Packfile, _, err = wire.Pack(req, file); err != nil {
+	if req.Packfile, _, err = protocol.Pack(req, file); err != nil {
 		return nil, err
 	}
 	return s.push.ReceivePack(ctx, req)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestPushMoved pushes to the old address of a repository, from which a server sends

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
-	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // quiet asks a server only for the references that somebody here looks at, and reports
@@ -25,7 +25,7 @@ func (m *Remote) quiet(ctx context.Context) (bool, error) {
 	}
 	asked := m.asked()
 	theirs, err := m.server(endpoint, auth).References(ctx, append([]string{"HEAD"}, asked...))
-	if errors.Is(err, wire.ErrUnsupported) {
+	if errors.Is(err, protocol.ErrUnsupported) {
 		m.notBrief = true
 		return false, nil
 	}
@@ -36,7 +36,7 @@ func (m *Remote) quiet(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if m.wantOthers {
-		m.others = wire.Digest(theirs, proposed)
+		m.others = protocol.Digest(theirs, proposed)
 	}
 	plan, err := m.mirror.compare(theirs, asked)
 	return err == nil && plan.nothing(), err
@@ -61,9 +61,9 @@ func (r *Repository) looksForTags() bool {
 }
 
 // server gives the remote as one that is spoken to by version 2 of Git's protocol.
-func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) wire.Server {
+func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
 	who, _ := auth.(githttp.AuthMethod) // nil for nobody
-	return wire.Server{Client: wire.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}
+	return protocol.Server{Client: protocol.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }

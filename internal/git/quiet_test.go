@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestQuietPoll asks a server with many pull requests and tags: one small request, until

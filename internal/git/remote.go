@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
-	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // RemoteOptions say where a remote is and how to get at it.
@@ -219,7 +219,7 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	if err := m.open(); err != nil {
 		return false, err
 	}
-	m.others = wire.Digest(theirs, proposed)
+	m.others = protocol.Digest(theirs, proposed)
 	plan, err := m.mirror.compare(theirs, mirrored)
 	if err != nil {
 		return false, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
-	"github.com/fairlead-io/fairlead/internal/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestSSHSigner has Git itself check the signature.

@@ -15,7 +15,7 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 
-	"github.com/fairlead-io/fairlead/internal/git/wire"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // Credentials prove to a server who asks. The zero Credentials are nobody; over
@@ -86,7 +86,7 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 	}
 	auth, err := who.method(endpoint)
 	if err == nil && m.options.Guard && endpoint.Protocol == "ssh" {
-		if err := wire.CheckHost(ctx, endpoint.Host); err != nil {
+		if err := protocol.CheckHost(ctx, endpoint.Host); err != nil {
 			return nil, nil, err
 		}
 		auth, err = guardSSH(endpoint, auth)
@@ -118,7 +118,7 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
 	switch {
 	case isHTTP(endpoint):
-		return githttp.NewClient(wire.Client(m.options.Stall, m.trusts)), nil
+		return githttp.NewClient(protocol.Client(m.options.Stall, m.trusts)), nil
 	case endpoint.Protocol == "ssh":
 		return gitssh.NewClient(nil), nil
 	case endpoint.Protocol == "file":
@@ -153,11 +153,11 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 
 // classify says in our words what a server or the network answered.
 func classify(err error) error {
-	var stranger *wire.Stranger
+	var stranger *protocol.Stranger
 	if errors.As(err, &stranger) { // it says already what it may
 		return err
 	}
-	err = wire.Bare(err)
+	err = protocol.Bare(err)
 	var answer *githttp.Err
 	switch {
 	case isOurs(err):
@@ -165,7 +165,7 @@ func classify(err error) error {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNotFound
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
-		return fmt.Errorf("%w: %s", ErrAccess, wire.Short(err.Error()))
+		return fmt.Errorf("%w: %s", ErrAccess, protocol.Short(err.Error()))
 	case errors.As(err, &answer):
 		return fmt.Errorf("%w: %w", ErrUnreachable, answered(answer))
 	case errors.Is(err, context.Canceled):
@@ -186,10 +186,10 @@ func isOurs(err error) bool {
 }
 
 func answered(a *githttp.Err) error {
-	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), wire.Short(a.Reason))
+	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), protocol.Short(a.Reason))
 	switch a.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return &Busy{wire.RetryAfter(a.Response.Header), err}
+		return &Busy{protocol.RetryAfter(a.Response.Header), err}
 	}
 	return err
 }

@@ -8,9 +8,9 @@ import (
 
 	yaml2 "gopkg.in/yaml.v2"
 
-	"github.com/fairlead-io/fairlead/internal/manifest"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
 // FuzzTemplateData expands any template with any texts in its data. Findings are a

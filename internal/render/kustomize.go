@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fairlead-io/fairlead/internal/kustomize"
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 )
 
 // kustomizeEngine expands the manifests as text and takes them for the files of a

@@ -6,7 +6,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/fairlead-io/fairlead/internal/templatefunc"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // metered are the functions of templates with the meter that counts their work.

@@ -7,7 +7,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/fairlead-io/fairlead/internal/templatefunc"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // part is a piece of a manifest: literal text, one field, or a template of its

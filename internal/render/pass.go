@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"text/template"
 
-	"github.com/fairlead-io/fairlead/internal/panics"
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
 // Pass is one run over the assignments of a model. It remembers the texts that

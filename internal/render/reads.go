@@ -5,7 +5,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/fairlead-io/fairlead/internal/templatefunc"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // fields is a set of the fields of Data.

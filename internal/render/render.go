@@ -24,9 +24,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/model"
-	"github.com/fairlead-io/fairlead/internal/problem"
-	"github.com/fairlead-io/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
 // Data is what a template sees. The fields up to ConfigData are Kalypso's.

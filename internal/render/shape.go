@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
 // Shape tells texts of one template apart as far as a check of them could: two

@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/manifest"
-	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/render"
-	"github.com/fairlead-io/fairlead/internal/values"
 )
 
 // Pieces of templates and of data that are easy to take for harmless.

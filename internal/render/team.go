@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // What a workload's repository writes is data, never template. Output that contains "{{"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // FuzzTeamData prints what a team wrote with templates that expand their output again, and do

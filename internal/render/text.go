@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/template"
 
-	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // textEngine expands manifests with text/template.

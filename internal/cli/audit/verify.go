@@ -13,30 +13,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 	"github.com/fairlead-io/fairlead/internal/render"
-	"github.com/fairlead-io/fairlead/internal/source"
-	"github.com/fairlead-io/fairlead/internal/verify"
 )
 
 // verifyCommand is what `fairlead verify` was asked to do.
 type verifyCommand struct {
-	*frame.App
+	*command.App
 	repo, controlPlane string
 	maps               []string
 	rendering          render.Options
 }
 
 // NewVerify makes the command.
-func NewVerify(a *frame.App) *cobra.Command {
+func NewVerify(a *command.App) *cobra.Command {
 	v := &verifyCommand{App: a}
 	c := &cobra.Command{
 		Use:     "verify [COMMIT]",
-		GroupID: frame.GroupMain,
+		GroupID: command.GroupMain,
 		Short:   "Render a commit of the GitOps repository again, and compare",
 		Long: `Verify reads from a commit of the GitOps repository which commits its output was rendered
 from, renders it again from nothing, and compares every file. Without COMMIT it is what is
@@ -49,7 +49,7 @@ It exits with 4 if something is different.`,
 		Example: `  fairlead verify                         what is checked out here
   fairlead verify origin/prod             the head of a branch
   fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
-		Args:              frame.Arguments(0, 1),
+		Args:              command.Arguments(0, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.run(c.Context(), strings.Join(args, ""))
@@ -60,13 +60,13 @@ It exits with 4 if something is different.`,
 	f.StringVar(&v.repo, "repo", "", "the GitOps repository: a `PATH` (default: the repository here)")
 	f.StringVar(&v.controlPlane, "control-plane", "", "read the control plane at a `PATH-or-URL` (default: where the record says)")
 	f.StringArrayVar(&v.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
-	frame.AddMissingValues(f, &v.rendering)
+	command.AddMissingValues(f, &v.rendering)
 	a.AddOutput(c)
 	return c
 }
 
 func (v *verifyCommand) run(ctx context.Context, revision string) error {
-	maps, err := frame.Pairs("--map", "URL=PATH-or-URL", v.maps)
+	maps, err := command.Pairs("--map", "URL=PATH-or-URL", v.maps)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 	}
 	repo, err := git.Find(v.repo)
 	if err != nil {
-		return frame.Hint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+		return command.Hint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
 	}
 	if revision == "" {
 		revision = "HEAD"
@@ -85,7 +85,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		return err
 	}
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
-		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: frame.Credentials(), Rendering: v.rendering}
+		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: command.Credentials(), Rendering: v.rendering}
 		if v.controlPlane != "" {
 			o.ControlPlane = v.controlPlane
 		} else if o.CredentialsHost = giturl.Host(repo.RemoteURL("origin")); o.CredentialsHost == "" {
@@ -94,7 +94,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		return source.Open(ctx, o)
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
-		return frame.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+		return command.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
 	}
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 	}
 	for _, r := range results {
 		if r.Count > 0 {
-			return frame.ErrDiffers
+			return command.ErrDiffers
 		}
 	}
 	return nil

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/cli/frame"
-	"github.com/fairlead-io/fairlead/internal/display"
-	"github.com/fairlead-io/fairlead/internal/gittest"
-	"github.com/fairlead-io/fairlead/internal/publish"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestVerifyShowsNoToken: a host that only the record of a commit names is not shown the
@@ -56,7 +56,7 @@ func TestVerifyShowsNoToken(t *testing.T) {
 		} else {
 			gittest.Git(t, w.Dir, "remote", "add", "other", server.URL+"/out")
 		}
-		v := &verifyCommand{App: &frame.App{Out: display.NewStream(io.Discard), Err: display.NewStream(io.Discard)}, repo: w.Dir, controlPlane: test.controlPlane}
+		v := &verifyCommand{App: &command.App{Out: display.NewStream(io.Discard), Err: display.NewStream(io.Discard)}, repo: w.Dir, controlPlane: test.controlPlane}
 		if err := v.run(t.Context(), ""); err == nil {
 			t.Error("it was verified")
 		}

@@ -3,9 +3,9 @@ package objects
 import (
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/fairlead-io/fairlead/internal/pack"
-	"github.com/fairlead-io/fairlead/internal/recent"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/recent"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
 // maxTexts bounds the content of files that is kept from one look to the next, in bytes:

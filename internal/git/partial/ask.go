@@ -8,22 +8,22 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/fairlead-io/fairlead/internal/git/wire"
-	"github.com/fairlead-io/fairlead/internal/pack"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git/pack"
+	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
 // Asker has a server send objects, and the pack taken that comes.
-type Asker func(ctx context.Context, w wire.Wanted, take func(io.Reader) error) error
+type Asker func(ctx context.Context, w protocol.Wanted, take func(io.Reader) error) error
 
 // Commits fetches commits without what a filter leaves out, but for some: those come with
 // all.
-func (ask Asker) Commits(ctx context.Context, w wire.Wanted, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
+func (ask Asker) Commits(ctx context.Context, w protocol.Wanted, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
 	some, whole := w, w
 	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
 	whole.Wants = slices.DeleteFunc(slices.Clone(w.Wants), func(id plumbing.Hash) bool { return !all(id) })
 	whole.Filter = Whole
-	for _, w := range []wire.Wanted{some, whole} {
+	for _, w := range []protocol.Wanted{some, whole} {
 		if len(w.Wants) == 0 {
 			continue
 		}
@@ -46,13 +46,13 @@ func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lac
 	}
 	for left := lacks(); len(left) > 0; {
 		for ids := range slices.Chunk(left, maxWants) {
-			if err := ask(ctx, wire.Wanted{Wants: hashes(ids), Filter: filter}, take); err != nil {
+			if err := ask(ctx, protocol.Wanted{Wants: hashes(ids), Filter: filter}, take); err != nil {
 				return err
 			}
 		}
 		before := len(left)
 		if left = lacks(); len(left) == before {
-			return fmt.Errorf("%s: %w", left[0], wire.ErrGone)
+			return fmt.Errorf("%s: %w", left[0], protocol.ErrGone)
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lac
 
 // Whole fetches folders with everything in them.
 func (ask Asker) Whole(ctx context.Context, folders []tree.ID, take func(io.Reader) error) error {
-	return ask(ctx, wire.Wanted{Wants: hashes(folders)}, take)
+	return ask(ctx, protocol.Wanted{Wants: hashes(folders)}, take)
 }
 
 func hashes(ids []tree.ID) []plumbing.Hash {

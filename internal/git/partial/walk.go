@@ -1,9 +1,9 @@
 package partial
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
-	"github.com/fairlead-io/fairlead/internal/pack"
-	"github.com/fairlead-io/fairlead/internal/tree"
+	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
 // Walk brings what somebody is about to read, level by level: all folders of one level,

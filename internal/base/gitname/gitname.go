@@ -1,0 +1,99 @@
+// Package gitname is about what Git takes as names of branches and of files.
+//
+// What the package keeps true: a name that it lets pass, Git takes on every system, and it
+// means nothing else than what it says. Names that a file system takes for .git are refused
+// as Git refuses them (core.protectHFS and core.protectNTFS), whatever the system.
+package gitname
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// unsafeBranch finds what git check-ref-format refuses, and refs/ at the beginning, which
+// would make the branch another reference than it says.
+var unsafeBranch = regexp.MustCompile(`^[/-]|^refs/|^@?$|^HEAD$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
+
+// BranchHint says which names are good.
+const BranchHint = "letters, digits, - and / are good; no refs/ before it"
+
+// maxBranch bounds a name: servers keep branches in files.
+const maxBranch = 240
+
+// CheckBranch returns why a branch cannot have this name; nil if it can.
+func CheckBranch(name string) error {
+	if unsafeBranch.MatchString(name) || !utf8.ValidString(name) || len(name) > maxBranch || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("%q cannot be the name of a branch", name)
+	}
+	return nil
+}
+
+// CheckFolder returns why a folder of a repository cannot be at this path, which is
+// written from the root with or without "./" before it; nil if it can.
+func CheckFolder(folder string) error {
+	clean := path.Join(".", folder)
+	if clean == ".." || strings.HasPrefix(clean, "../") {
+		return fmt.Errorf("the path %q leaves the repository", folder)
+	}
+	if clean = strings.Trim(clean, "/"); clean == "" || clean == "." {
+		return nil
+	}
+	if err := tree.CheckPath(clean); err != nil {
+		return fmt.Errorf("the path %q cannot be a folder of a repository: %w", folder, err)
+	}
+	for name := range strings.SplitSeq(clean, "/") {
+		switch {
+		case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+			return fmt.Errorf("the path %q has a character that paths cannot have", folder)
+		case isDotGit(name):
+			return fmt.Errorf("the path %q has %q in it, which file systems take for .git", folder, name)
+		}
+	}
+	return nil
+}
+
+// IsFolder reports whether a name can be that of one folder that people see: it does not
+// begin with a dot.
+func IsFolder(name string) bool {
+	if name == "" || name[0] == '.' {
+		return false
+	}
+	return isPlain(name) || !strings.Contains(name, "/") && CheckFolder(name) == nil
+}
+
+// isPlain reports whether a name is made of what is fine everywhere: it is asked for
+// every object of a fleet.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return name[len(name)-1] != '.'
+}
+
+// isDotGit reports whether a file system takes a name for .git: macOS ignores some
+// characters, Windows what comes after a colon and spaces and dots at the end, and has
+// short names.
+func isDotGit(name string) bool {
+	seen := strings.Map(func(r rune) rune {
+		if isIgnored(r) {
+			return -1
+		}
+		return r
+	}, name)
+	seen, _, _ = strings.Cut(seen, ":")
+	seen = strings.ToLower(strings.TrimRight(seen, " ."))
+	return seen == ".git" || seen == "git~1"
+}
+
+// isIgnored reports whether HFS+ leaves a character out when it compares names.
+func isIgnored(r rune) bool {
+	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
+}

@@ -1,0 +1,142 @@
+package drift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
+
+// numbers gives the index of each object in a list, by name.
+func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
+	at := make(map[string]int, len(list))
+	for i, o := range list {
+		at[object(o).Name] = i
+	}
+	return at
+}
+
+func clusterTypeObject(t *model.ClusterType) *model.Object { return &t.Object }
+
+// grid finds the assignments of a side by names.
+type grid struct {
+	Side
+	plan                  *schedule.Plan
+	clusterTypes, targets map[string]int
+}
+
+func gridOf(s Side) grid {
+	return grid{s, schedule.Assign(s.Model, nil), numbers(s.Model.ClusterTypes, clusterTypeObject), numbers(s.Model.Targets, targetObject)}
+}
+
+// find gives the indexes of an assignment of another grid; known says whether there are
+// such a cluster type and such a target.
+func (g grid) find(a schedule.Assignment) (i, j int, known bool) {
+	i, one := g.clusterTypes[a.ClusterType.Name]
+	j, two := g.targets[a.Target.Name]
+	return i, j, one && two
+}
+
+// assignments finds those that one side makes.
+func (c *comparison) assignments(f *findings) {
+	from, to := gridOf(c.from), gridOf(c.to)
+	for _, sides := range [][2]grid{{from, to}, {to, from}} {
+		has, lacks := sides[0], sides[1]
+		for a := range has.plan.All() {
+			i, j, known := lacks.find(a)
+			switch {
+			case !known:
+				f.add(Finding{Only: has.name(), Because: "the cluster type or the deployment target is in " + has.name() + " only"}, "")
+			case !lacks.plan.Targets(i).Has(j):
+				there := schedule.Assignment{ClusterType: lacks.Model.ClusterTypes[i], Target: lacks.Model.Targets[j]}
+				f.add(Finding{Only: has.name(), Because: whyNot(has, a, lacks, there)}, pathOf(a))
+			}
+		}
+	}
+}
+
+func pathOf(a schedule.Assignment) string { return a.ClusterType.Name + "/" + a.Target.Name }
+
+// whyNot says what has become, on the side without an assignment, of the policies that
+// make it on the other one.
+func whyNot(has grid, a schedule.Assignment, lacks grid, there schedule.Assignment) string {
+	opinions := schedule.Opinions(lacks.Model, there)
+	var reasons []string
+	for _, o := range schedule.Opinions(has.Model, a) {
+		if !o.Selected {
+			continue
+		}
+		i := slices.IndexFunc(opinions, func(other schedule.Opinion) bool { return other.Policy.Name == o.Policy.Name })
+		if i < 0 {
+			reasons = append(reasons, fmt.Sprintf("policy %s is in %s only", o.Policy.Name, has.name()))
+			continue
+		}
+		var misses []string
+		if miss := opinions[i].ClusterType; miss != "" {
+			misses = append(misses, "the cluster type "+miss)
+		}
+		if miss := opinions[i].Target; miss != "" {
+			misses = append(misses, "the deployment target "+miss)
+		}
+		reasons = append(reasons, fmt.Sprintf("for policy %s in %s %s", o.Policy.Name, lacks.name(), strings.Join(misses, ", and ")))
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// each gives the assignments that both sides make, as the indexes of each.
+func (c *comparison) each(do func(a schedule.Assignment, from, to [2]int)) {
+	from, to := gridOf(c.from), gridOf(c.to)
+	for a := range from.plan.All() {
+		if i, j, known := to.find(a); known && to.plan.Targets(i).Has(j) {
+			do(a, [2]int{from.clusterTypes[a.ClusterType.Name], from.targets[a.Target.Name]}, [2]int{i, j})
+		}
+	}
+}
+
+// shared counts the assignments that both sides make, and those of them whose folders are
+// the same.
+func (c *comparison) shared() (all, same int) {
+	folders := func(t tree.Tree) func(clusterType string) map[string]tree.ID {
+		known := map[string]map[string]tree.ID{}
+		return func(clusterType string) map[string]tree.ID {
+			if known[clusterType] == nil {
+				known[clusterType] = map[string]tree.ID{}
+				for _, e := range t.Sub(clusterType).Entries() {
+					known[clusterType][e.Name] = e.ID
+				}
+			}
+			return known[clusterType]
+		}
+	}
+	from, to := folders(c.from.Tree), folders(c.to.Tree)
+	c.each(func(a schedule.Assignment, _, _ [2]int) {
+		all++
+		if from(a.ClusterType.Name)[a.Target.Name] == to(a.ClusterType.Name)[a.Target.Name] {
+			same++
+		}
+	})
+	return all, same
+}
+
+// values finds the keys whose values differ for an assignment that both sides make. They
+// are compared once for all assignments of the same two classes.
+func (c *comparison) values(f *findings) {
+	from, _ := values.Resolve(c.from.Model, &values.Cache{})
+	to, _ := values.Resolve(c.to.Model, &values.Cache{})
+	known := map[[2]*values.Values][]Finding{}
+	c.each(func(a schedule.Assignment, x, y [2]int) {
+		class := [2]*values.Values{from.For(x[0], x[1]), to.For(y[0], y[1])}
+		changes, seen := known[class]
+		if !seen && class[0].Digest != class[1].Digest {
+			changes = c.keys(from.Explain(x[0], x[1]), to.Explain(y[0], y[1]))
+		}
+		known[class] = changes
+		for _, change := range changes {
+			f.add(change, pathOf(a))
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package drift
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// pairs compares two lists that are sorted by name: only gets what is in one of them,
+// and which side that is, both what is in both.
+func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, isTo bool), both func(a, b *T)) {
+	for len(from) > 0 || len(to) > 0 {
+		order := 0
+		switch {
+		case len(from) == 0:
+			order = 1
+		case len(to) == 0:
+			order = -1
+		default:
+			order = cmp.Compare(object(from[0]).Name, object(to[0]).Name)
+		}
+		switch {
+		case order < 0:
+			only(from[0], false)
+			from = from[1:]
+		case order > 0:
+			only(to[0], true)
+			to = to[1:]
+		default:
+			both(from[0], to[0])
+			from, to = from[1:], to[1:]
+		}
+	}
+}
+
+// side gives the side that has something, and the other one.
+func (c *comparison) side(isTo bool) (has, lacks Side) {
+	if isTo {
+		return c.to, c.from
+	}
+	return c.from, c.to
+}
+
+// differ finds the objects of one kind that one side has, and says of those that both
+// have what changes says.
+func differ[T any](c *comparison, f *findings, of func(*model.Model) []*T, object func(*T) *model.Object, changes func(a, b *T) []Finding) {
+	pairs(of(c.from.Model), of(c.to.Model), object, func(o *T, isTo bool) {
+		has, lacks := c.side(isTo)
+		f.add(Finding{Only: has.name(), Because: c.origin(object(o), has, lacks)}, object(o).Name)
+	}, func(a, b *T) {
+		for _, change := range changes(a, b) {
+			f.add(change, object(a).Name)
+		}
+	})
+}
+
+// origin says where an object comes from that one side has.
+func (c *comparison) origin(o *model.Object, has, lacks Side) string {
+	switch o.Pos.Layer {
+	case "base":
+		return "the base of " + lacks.name() + " does not have it: " + folderOf(o)
+	case has.name():
+		return "it is written in the branch of " + has.name() + ": " + folderOf(o)
+	}
+	return "it comes with the registration " + o.Pos.Layer + ": " + folderOf(o)
+}
+
+// folderOf gives the folder that an object is written in, so that what is written beside
+// each other is one finding.
+func folderOf(o *model.Object) string {
+	i := strings.LastIndexByte(o.Pos.File, '/')
+	return o.Pos.Layer + "/" + o.Pos.File[:i+1]
+}
+
+// fields collects the changes of an object.
+type fields []Finding
+
+// text notes a field that is another one.
+func (f *fields) text(name, a, b string) {
+	if a != b {
+		*f = append(*f, Finding{Change: name + ": " + orNone(a) + " → " + orNone(b)})
+	}
+}
+
+// texts notes the keys of a mapping whose values are others.
+func (f *fields) texts(name string, a, b map[string]string) {
+	for _, key := range keysOf(a, b) {
+		if !strings.HasPrefix(key, ownerPrefix) {
+			f.text(name+" "+key, a[key], b[key])
+		}
+	}
+}
+
+// ownerPrefix begins the labels that nobody writes: they name the environment.
+const ownerPrefix = "kustomize.toolkit.fluxcd.io/"
+
+func keysOf[V any](a, b map[string]V) []string {
+	all := slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// orNone shows a value in one line.
+func orNone(text string) string {
+	const most = 60
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return cmp.Or(text, "(none)")
+}
+
+func (c *comparison) clusterTypes(f *findings) {
+	differ(c, f, func(m *model.Model) []*model.ClusterType { return m.ClusterTypes }, func(t *model.ClusterType) *model.Object { return &t.Object },
+		func(a, b *model.ClusterType) []Finding {
+			var changes fields
+			changes.text("reconciler", a.Reconciler, b.Reconciler)
+			changes.text("namespace service", a.NamespaceService, b.NamespaceService)
+			changes.text("config type", a.ConfigType, b.ConfigType)
+			changes.texts("label", a.Labels, b.Labels)
+			return changes
+		})
+}
+
+// targets finds deployment targets. Each environment has its own of a workload, so that
+// one that is missing was not asked for there.
+func (c *comparison) targets(f *findings) {
+	pairs(c.from.Model.Targets, c.to.Model.Targets, targetObject, func(t *model.Target, isTo bool) {
+		has, lacks := c.side(isTo)
+		f.add(Finding{Only: has.name(), Because: whyNoTarget(t, has, lacks)}, t.Name)
+	}, func(a, b *model.Target) {
+		var changes fields
+		changes.text("workspace", a.Workspace, b.Workspace)
+		changes.texts("label", a.Labels, b.Labels)
+		changes.texts("manifests", a.Manifests, b.Manifests)
+		changes.text("depends on", dependencies(a), dependencies(b))
+		for _, change := range changes {
+			f.add(change, a.Name)
+		}
+	})
+}
+
+func targetObject(t *model.Target) *model.Object { return &t.Object }
+
+func dependencies(t *model.Target) string {
+	var names []string
+	for _, d := range t.DependsOn {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func whyNoTarget(t *model.Target, has, lacks Side) string {
+	layer := t.Pos.Layer
+	registered := slices.ContainsFunc(lacks.Model.Registrations, func(r *model.Registration) bool { return r.Name == layer })
+	switch {
+	case layer != "base" && layer != has.name() && !registered:
+		return "the registration " + layer + " is in " + has.name() + " only"
+	case t.Workload == "":
+		return "its environment is " + has.name()
+	case !slices.ContainsFunc(lacks.Model.Targets, func(o *model.Target) bool { return o.Workload == t.Workload }):
+		return "workload " + t.Workload + " has no deployment target for " + lacks.name()
+	}
+	return "workload " + t.Workload + " has it for " + has.name() + ", and others for " + lacks.name()
+}
+
+func (c *comparison) policies(f *findings) {
+	differ(c, f, func(m *model.Model) []*model.Policy { return m.Policies }, func(p *model.Policy) *model.Object { return &p.Object },
+		func(a, b *model.Policy) []Finding {
+			var changes fields
+			changes.text("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
+			changes.text("deployment targets", a.Targets.String(), b.Targets.String())
+			changes.text("workspace", a.Workspace, b.Workspace)
+			return changes
+		})
+}
+
+// templates finds templates that are the control plane's own, or that one side has its
+// own of.
+func (c *comparison) templates(f *findings) {
+	own := func(m *model.Model) []*model.Template {
+		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {
+			other := c.from.Model
+			if m == other {
+				other = c.to.Model
+			}
+			twin := other.Template(t.Name)
+			return t.BuiltIn && (twin == nil || twin.BuiltIn)
+		})
+	}
+	differ(c, f, own, func(t *model.Template) *model.Object { return &t.Object }, func(a, b *model.Template) []Finding {
+		if sameTemplate(a, b) {
+			return nil
+		}
+		because := c.from.name() + " has that of " + place(a) + ", " + c.to.name() + " that of " + place(b)
+		if a.Pos.Layer == "base" && b.Pos.Layer == "base" {
+			because = "the commits of the base differ: " + place(a)
+		}
+		return []Finding{{Change: "its text differs", Because: because}}
+	})
+}
+
+func place(t *model.Template) string {
+	if t.BuiltIn {
+		return "Fairlead"
+	}
+	return t.Pos.String()
+}
+
+func sameTemplate(a, b *model.Template) bool {
+	texts := func(t *model.Template) []string {
+		all := []string{t.Type, t.ContentType, t.Engine}
+		for _, m := range t.Manifests {
+			all = append(all, m.Text)
+		}
+		return all
+	}
+	return a.Expansions == b.Expansions && slices.Equal(texts(a), texts(b))
+}
+
+// configs finds configs that one side has, or for which both have other labels. What is
+// in them, the topic of values has.
+func (c *comparison) configs(f *findings) {
+	differ(c, f, func(m *model.Model) []*model.Config { return m.Configs }, func(o *model.Config) *model.Object { return &o.Object },
+		func(a, b *model.Config) []Finding {
+			var changes fields
+			changes.texts("label", a.Labels, b.Labels)
+			return changes
+		})
+}

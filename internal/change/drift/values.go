@@ -1,0 +1,129 @@
+package drift
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
+
+// keys says which keys differ, and which configs set them.
+func (c *comparison) keys(from, to []values.Provenance) []Finding {
+	a, b := byKey(from), byKey(to)
+	var changes []Finding
+	for _, key := range keysOf(a, b) {
+		changes = append(changes, c.leaves(a[key], b[key], leaf{name: key})...)
+	}
+	return changes
+}
+
+func byKey(list []values.Provenance) map[string]values.Provenance {
+	all := make(map[string]values.Provenance, len(list))
+	for _, p := range list {
+		all[p.Key] = p
+	}
+	return all
+}
+
+// leaf is a value in a value: the keys of mappings that lead to it.
+type leaf struct {
+	name string // with dots
+	path []any
+}
+
+func (l leaf) in(v any) any {
+	for _, key := range l.path {
+		m, ok := v.(map[any]any)
+		if !ok {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// leaves says what differs in two values of one key: of mappings, the parts that do.
+func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
+	was, is := at.in(a.Value), at.in(b.Value)
+	if reflect.DeepEqual(was, is) {
+		return nil
+	}
+	before, one := was.(map[any]any)
+	after, two := is.(map[any]any)
+	if one && two {
+		var changes []Finding
+		for _, key := range keysIn(before, after) {
+			changes = append(changes, c.leaves(a, b, leaf{at.name + "." + fmt.Sprint(key), append(slices.Clone(at.path), key)})...)
+		}
+		return changes
+	}
+	old, now := shown(was), shown(is)
+	if old == now { // the number 1 is not the text 1
+		old, now = fmt.Sprintf("%s (%T)", old, was), fmt.Sprintf("%s (%T)", now, is)
+	}
+	return []Finding{{
+		Change:  at.name + ": " + orNone(old) + " → " + orNone(now),
+		Because: c.from.name() + ": " + setBy(a, at) + "; " + c.to.name() + ": " + setBy(b, at),
+	}}
+}
+
+// keysIn gives the keys of two mappings, in the order of their texts.
+func keysIn(a, b map[any]any) []any {
+	var all []any
+	for key := range a {
+		all = append(all, key)
+	}
+	for key := range b {
+		if _, both := a[key]; !both {
+			all = append(all, key)
+		}
+	}
+	slices.SortFunc(all, func(x, y any) int { return strings.Compare(fmt.Sprintf("%v %T", x, x), fmt.Sprintf("%v %T", y, y)) })
+	return all
+}
+
+// shown gives a value in one line; "" for none.
+func shown(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		for _, one := range v {
+			parts = append(parts, shown(one))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[any]any:
+		for key, one := range v {
+			parts = append(parts, shown(key)+": "+shown(one))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
+	case string:
+		if strings.TrimSpace(v) == "" {
+			return strconv.Quote(v)
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// setBy names the configs that a value is of: the last one, or all that were joined.
+func setBy(p values.Provenance, at leaf) string {
+	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.in(s.Value) == nil })
+	if len(by) == 0 {
+		return "no config sets it"
+	}
+	switch at.in(p.Value).(type) {
+	case []any, map[any]any:
+	default:
+		by = by[len(by)-1:]
+	}
+	names := make([]string, len(by))
+	for i, s := range by {
+		names[i] = s.Config.Name + " (" + s.Pos.String() + ")"
+	}
+	return strings.Join(names, " + ")
+}

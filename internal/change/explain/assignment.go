@@ -1,0 +1,120 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+)
+
+// Assignment says why a deployment target is on a cluster type or is not, and with
+// which values. If it is not there, the values are those that it would have.
+type Assignment struct {
+	ClusterType Object `json:"clusterType" yaml:"clusterType"`
+	Target      Object `json:"target" yaml:"target"`
+	Workload    string `json:"workload" yaml:"workload"`
+	Workspace   string `json:"workspace" yaml:"workspace"`
+	Namespace   string `json:"namespace" yaml:"namespace"`
+	Assigned    bool   `json:"assigned" yaml:"assigned"`
+	// Policies are all there are: those that select it first, then those that are
+	// nearest to it.
+	Policies  []Verdict    `json:"policies,omitempty" yaml:"policies,omitempty"`
+	Values    []Value      `json:"values,omitempty" yaml:"values,omitempty"`
+	Excluded  []Exclusion  `json:"excluded,omitempty" yaml:"excluded,omitempty"`
+	Schemas   []Schema     `json:"schemas,omitempty" yaml:"schemas,omitempty"`
+	DependsOn []Dependency `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
+	Files     []Made       `json:"files,omitempty" yaml:"files,omitempty"`
+}
+
+// Verdict is what one policy says of an assignment. The reasons are "" where that
+// side is selected.
+type Verdict struct {
+	Policy      Object `json:"policy" yaml:"policy"`
+	Selected    bool   `json:"selected" yaml:"selected"`
+	ClusterType string `json:"clusterType,omitempty" yaml:"clusterType,omitempty"` // "needs size=large, has size=small"
+	Target      string `json:"target,omitempty" yaml:"target,omitempty"`
+}
+
+// Schema is a JSON Schema that checks the values, and what it does not like.
+type Schema struct {
+	Schema     Object   `json:"schema" yaml:"schema"`
+	Violations []string `json:"violations,omitempty" yaml:"violations,omitempty"`
+}
+
+// Dependency is a name that a deployment target depends on, and the deployment
+// targets on the same cluster type that are meant. There should be one at least.
+type Dependency struct {
+	Name    string      `json:"name" yaml:"name"`
+	At      problem.Pos `json:"at" yaml:"at"`
+	Targets []Object    `json:"targets,omitempty" yaml:"targets,omitempty"`
+}
+
+func (q *asker) assignment(i, j int) *Assignment {
+	a := q.at(i, j)
+	return &Assignment{
+		ClusterType: objectOf(&a.ClusterType.Object), Target: objectOf(&a.Target.Object),
+		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespace(a),
+		Assigned: q.plan.Targets(i).Has(j),
+		Policies: q.verdicts(a), Values: q.explained(i, j), Excluded: q.exclusions(a),
+		Schemas: q.schemas(i, j), DependsOn: q.dependencies(i, j), Files: q.files(i, j),
+	}
+}
+
+// namespace is Kalypso's name for the namespace of an assignment.
+func (q *asker) namespace(a schedule.Assignment) string {
+	return q.model.Environment + "-" + a.ClusterType.Name + "-" + a.Target.Name
+}
+
+func (q *asker) verdicts(a schedule.Assignment) []Verdict {
+	opinions := schedule.Opinions(q.model, a)
+	slices.SortStableFunc(opinions, func(o, p schedule.Opinion) int {
+		return cmp.Compare(distance(o.Policy, a), distance(p.Policy, a))
+	})
+	var out []Verdict
+	for _, o := range opinions {
+		out = append(out, Verdict{objectOf(&o.Policy.Object), o.Selected, o.ClusterType, o.Target})
+	}
+	return out
+}
+
+// schemas gives the schemas that check an assignment, as Validate takes them.
+func (q *asker) schemas(i, j int) []Schema {
+	v, t := q.values().For(i, j), q.model.Targets[j]
+	all := slices.Clone(v.Schemas)
+	for k := range t.Schemas {
+		all = append(all, &t.Schemas[k])
+	}
+	messages := map[*model.Schema][]string{}
+	violations, _ := q.cache.Validate(v, t)
+	for _, violation := range violations {
+		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
+	}
+	var out []Schema
+	for _, s := range all {
+		out = append(out, Schema{objectOf(&s.Object), messages[s]})
+	}
+	return out
+}
+
+// dependencies gives what a target depends on: of each name the target on the same
+// cluster type, or else all targets of the workload.
+func (q *asker) dependencies(i, j int) []Dependency {
+	var out []Dependency
+	for _, d := range q.model.Targets[j].DependsOn {
+		found := Dependency{Name: d.Name, At: d.Pos}
+		for k := range q.plan.Targets(i).All() {
+			other := q.model.Targets[k]
+			if other.Name == d.Name {
+				found.Targets = []Object{objectOf(&other.Object)}
+				break
+			}
+			if other.Workload == d.Name {
+				found.Targets = append(found.Targets, objectOf(&other.Object))
+			}
+		}
+		out = append(out, found)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
+
+// Config says which assignments a config gives values to, or which a schema
+// checks.
+type Config struct {
+	Config      Object `json:"config" yaml:"config"`
+	Rules       []Rule `json:"rules,omitempty" yaml:"rules,omitempty"`
+	Assignments int    `json:"assignments" yaml:"assignments"` // that any of the rules is for
+	// ClusterTypes are those with such assignments, sorted by name.
+	ClusterTypes []Count `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+}
+
+// Rule is what a config says for the assignments that have all of its labels. A
+// config has one; an App configuration has one for each of its keys.
+type Rule struct {
+	Keys        []Key  `json:"keys,omitempty" yaml:"keys,omitempty"` // none for a schema
+	Needs       []Need `json:"needs,omitempty" yaml:"needs,omitempty"`
+	Assignments int    `json:"assignments" yaml:"assignments"`
+}
+
+// Key is one key of a config as it is written.
+type Key struct {
+	Key   string      `json:"key" yaml:"key"`
+	Value string      `json:"value" yaml:"value"`
+	At    problem.Pos `json:"at" yaml:"at"`
+}
+
+// Need is a label that a rule asks for, and how many objects have it. Hint says
+// what may have been meant if none has.
+type Need struct {
+	Label        string `json:"label" yaml:"label"` // "region=west"
+	ClusterTypes int    `json:"clusterTypes" yaml:"clusterTypes"`
+	Targets      int    `json:"targets" yaml:"targets"`
+	Hint         string `json:"hint,omitempty" yaml:"hint,omitempty"`
+}
+
+// Count is a cluster type, the number of assignments on it, and the target of the
+// first of them.
+type Count struct {
+	ClusterType string `json:"clusterType" yaml:"clusterType"`
+	Assignments int    `json:"assignments" yaml:"assignments"`
+	Example     string `json:"example" yaml:"example"`
+}
+
+func (q *asker) config(name string) *Config {
+	c := byName(q.model.Configs, name, func(c *model.Config) string { return c.Name })
+	return q.readers(&c.Object, values.RulesOf(c))
+}
+
+func (q *asker) schema(name string) *Config {
+	s := byName(q.model.Schemas, name, func(s *model.Schema) string { return s.Name })
+	return q.readers(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
+}
+
+// readers finds the assignments that rules are for, as sets of targets on each
+// cluster type.
+func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
+	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
+	having := map[values.Need]schedule.Set{}
+	for k, r := range rules {
+		for _, n := range r.Needs {
+			if having[n] == nil {
+				having[n] = q.targetsWith(n)
+			}
+			out.Rules[k].Needs = append(out.Rules[k].Needs, q.need(n, having[n].Len()))
+		}
+		for _, v := range r.Values {
+			out.Rules[k].Keys = append(out.Rules[k].Keys, Key{v.Key, v.Text, v.Pos})
+		}
+	}
+	for i, c := range q.model.ClusterTypes {
+		all := schedule.NewSet(len(q.model.Targets))
+		for k, r := range rules {
+			on := slices.Clone(q.plan.Targets(i))
+			for _, n := range r.Needs {
+				if !onClusterType(n, c) {
+					on.Intersect(having[n])
+				}
+			}
+			out.Rules[k].Assignments += on.Len()
+			all.Union(on)
+		}
+		for j := range all.All() {
+			out.ClusterTypes = append(out.ClusterTypes, Count{c.Name, all.Len(), q.model.Targets[j].Name})
+			break
+		}
+		out.Assignments += all.Len()
+	}
+	return out
+}
+
+func (q *asker) targetsWith(n values.Need) schedule.Set {
+	set := schedule.NewSet(len(q.model.Targets))
+	for j, t := range q.model.Targets {
+		if onTarget(n, t) {
+			set.Add(j)
+		}
+	}
+	return set
+}
+
+// need counts who has a label.
+func (q *asker) need(n values.Need, targets int) Need {
+	out := Need{Label: n.String(), Targets: targets}
+	for _, c := range q.model.ClusterTypes {
+		if onClusterType(n, c) {
+			out.ClusterTypes++
+		}
+	}
+	if out.ClusterTypes == 0 && targets == 0 {
+		out.Hint = q.needHint(n)
+	}
+	return out
+}
+
+// maxHints is how many values of a label a hint lists.
+const maxHints = 5
+
+// needHint says what may have been meant by a label that nothing has.
+func (q *asker) needHint(n values.Need) string {
+	seen, keys := map[string]bool{}, map[string]bool{}
+	for _, c := range q.model.ClusterTypes {
+		if value, ok := n.OfClusterType(c); ok {
+			seen[value] = true
+		}
+		collectKeys(keys, c.Labels)
+	}
+	for _, t := range q.model.Targets {
+		if value, ok := n.OfTarget(t); ok {
+			seen[value] = true
+		}
+		collectKeys(keys, t.Labels)
+	}
+	there := slices.Sorted(maps.Keys(seen))
+	if len(there) == 0 {
+		if near := problem.Nearest(n.Key, slices.Sorted(maps.Keys(keys))); near != "" {
+			return fmt.Sprintf("nothing has the label %s; did you mean %s?", n.Key, near)
+		}
+		return "nothing has the label " + n.Key
+	}
+	if near := problem.Nearest(n.Value, there); near != "" {
+		return fmt.Sprintf("did you mean %s?", values.Need{Key: n.Key, Value: near})
+	}
+	return fmt.Sprintf("there is %s %s", n.Key, nameList(there, maxHints))
+}
+
+func collectKeys(into map[string]bool, labels map[string]string) {
+	for key := range ownLabels(labels) {
+		into[key] = true
+	}
+}

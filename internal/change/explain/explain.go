@@ -1,0 +1,117 @@
+// Package explain answers why something of an environment is as it is: why an
+// assignment exists or does not, where a value comes from, what a rendered file was
+// made of, what a policy, a config or a template does.
+//
+// A question is a name, see [Find]. An [Answer] is data, complete and sorted, for
+// machines; [Answer.Text] is the same for people, with long lists cut.
+//
+// What the package keeps true: answers come from the model, and from the code that
+// renders it ([schedule], [values], [render]), so that what is explained is what is
+// rendered; the same model and question give the same answer; and the cost of an
+// answer does not grow with the number of assignments.
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
+
+// Answer is what there is to say about one question: one of its pointers is set.
+type Answer struct {
+	Query       string       `json:"query" yaml:"query"`
+	Environment string       `json:"environment" yaml:"environment"`
+	Assignment  *Assignment  `json:"assignment,omitempty" yaml:"assignment,omitempty"`
+	File        *File        `json:"file,omitempty" yaml:"file,omitempty"`
+	ClusterType *ClusterType `json:"clusterType,omitempty" yaml:"clusterType,omitempty"`
+	Workload    *Workload    `json:"workload,omitempty" yaml:"workload,omitempty"`
+	Target      *Target      `json:"target,omitempty" yaml:"target,omitempty"`
+	Policy      *Policy      `json:"policy,omitempty" yaml:"policy,omitempty"`
+	Config      *Config      `json:"config,omitempty" yaml:"config,omitempty"` // of a ConfigMap or a ConfigSchema
+	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
+}
+
+// Object names an object of the control plane, and the place where it is written.
+type Object struct {
+	Kind string      `json:"kind" yaml:"kind"`
+	Name string      `json:"name" yaml:"name"`
+	At   problem.Pos `json:"at" yaml:"at"`
+}
+
+func objectOf(o *model.Object) Object { return Object{o.Kind, o.Name, o.Pos} }
+
+func (o Object) subject() string { return o.Kind + "/" + o.Name }
+
+// Find answers a question about the model. A query is one of:
+//
+//	<cluster type>/<target>                       an assignment, whether it exists or not
+//	<target>@<cluster type>                       the same
+//	<target> on <cluster type>                    the same
+//	<workload>-<workload>-<target>-<cluster type> the same, as Kalypso names it
+//	<cluster type>/<target>/<file>                a rendered file
+//	<cluster type>/README.md                      the same
+//	.github/tracking/Promoted_Commit_Id           the same
+//	<Kind>/<name>                                 an object: see below
+//	<name>                                        an object, if only one has the name
+//
+// The kinds are ClusterType, Workload, DeploymentTarget, SchedulingPolicy,
+// ConfigMap, ConfigSchema and Template; a deployment target has its full name,
+// <workload>-<target>. A query that names nothing, or more than one thing, gives a
+// [*QueryError].
+func Find(m *model.Model, query string) (Answer, error) {
+	s, err := resolve(m, query)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Query: query, Environment: m.Environment}
+	s.answer(&asker{model: m, plan: schedule.Assign(m, nil)}, &a)
+	return a, nil
+}
+
+// asker is what answers are found with.
+type asker struct {
+	model    *model.Model
+	plan     *schedule.Plan
+	cache    values.Cache
+	resolver *values.Resolver
+}
+
+// values gives the resolver of the model, which not every question needs. What is
+// wrong with the configs is left to those who check.
+func (q *asker) values() *values.Resolver {
+	if q.resolver == nil {
+		q.resolver, _ = values.Resolve(q.model, &q.cache)
+	}
+	return q.resolver
+}
+
+// at gives the assignment at two indexes of the model's lists, whether it exists or
+// not.
+func (q *asker) at(i, j int) schedule.Assignment {
+	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}
+}
+
+func clusterTypeIndex(m *model.Model, name string) (int, bool) {
+	return indexOf(m.ClusterTypes, name, func(c *model.ClusterType) string { return c.Name })
+}
+
+func targetIndex(m *model.Model, name string) (int, bool) {
+	return indexOf(m.Targets, name, func(t *model.Target) string { return t.Name })
+}
+
+// byName finds an object in one of the model's lists; nil if it is not there.
+func byName[T any](sorted []*T, name string, nameOf func(*T) string) *T {
+	i, ok := indexOf(sorted, name, nameOf)
+	if !ok {
+		return nil
+	}
+	return sorted[i]
+}
+
+func indexOf[T any](sorted []*T, name string, nameOf func(*T) string) (int, bool) {
+	return slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(nameOf(t), name) })
+}

@@ -1,0 +1,46 @@
+package explain_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/testkit/golden"
+)
+
+// modelOf reads the control plane of a case; templates in built-in/ are built-in.
+func modelOf(t *testing.T, c *golden.Case) *model.Model {
+	t.Helper()
+	layers := append(c.Layers(t), model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: c.Tree(t, "built-in")})
+	m, problems := model.Parse(c.Environment(), layers...)
+	if problems.Stops() {
+		t.Fatal(golden.Problems(problems))
+	}
+	return m
+}
+
+// A case asks the lines of the file queries, one after the other.
+func TestText(t *testing.T) {
+	golden.Run(t, "testdata/*.txtar", func(t *testing.T, c *golden.Case) {
+		m := modelOf(t, c)
+		var b strings.Builder
+		for query := range strings.SplitSeq(strings.TrimSuffix(c.Text("queries"), "\n"), "\n") {
+			fmt.Fprintf(&b, "=== %s\n", query)
+			a, err := explain.Find(m, query)
+			var unknown *explain.QueryError
+			switch {
+			case errors.As(err, &unknown):
+				fmt.Fprintf(&b, "error: %s\nhint: %s\n", unknown.Summary, unknown.Hint)
+			case err != nil:
+				t.Error(err)
+			default:
+				b.WriteString(a.Text())
+			}
+			b.WriteString("\n")
+		}
+		c.Want(t, "want", b.String())
+	})
+}

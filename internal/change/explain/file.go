@@ -1,0 +1,250 @@
+package explain
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+const readmeName = "README.md"
+
+// File says what a file of the output is made of.
+type File struct {
+	Path   string `json:"path" yaml:"path"`
+	Exists bool   `json:"exists" yaml:"exists"`
+	WhyNot string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
+	// Made has the template; nil for files that are not made by one.
+	Made *Made `json:"made,omitempty" yaml:"made,omitempty"`
+	// Policies are what all of them say of the file's assignment.
+	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
+	Reads    []Read    `json:"reads,omitempty" yaml:"reads,omitempty"`
+}
+
+// Read is an object that a file is made from, and what is taken from it: fields of
+// the template's data, or keys of a config.
+type Read struct {
+	Object Object   `json:"object" yaml:"object"`
+	What   []string `json:"what,omitempty" yaml:"what,omitempty"`
+}
+
+// trackingFile holds the commit of the BaseRepo named main.
+func (q *asker) trackingFile() *File {
+	f := &File{Path: output.TrackingFile}
+	i := slices.IndexFunc(q.model.BaseRepos, func(b *model.BaseRepo) bool { return b.Name == "main" })
+	if i < 0 {
+		f.WhyNot = "there is no BaseRepo named main"
+		return f
+	}
+	b := q.model.BaseRepos[i]
+	f.Reads = []Read{{objectOf(&b.Object), []string{"spec.commit"}}}
+	if f.Exists = b.Commit != ""; f.Exists {
+		f.Reads[0].What[0] += " = " + b.Commit
+	} else {
+		f.WhyNot = "BaseRepo/main has no spec.commit"
+	}
+	return f
+}
+
+// readme is there for every cluster type, whatever is on it.
+func (q *asker) readme(i int) *File {
+	c := q.model.ClusterTypes[i]
+	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(&c.Object), []string{"metadata.name"}}}}
+}
+
+// file explains the file that a template makes for an assignment.
+func (q *asker) file(i, j int, u use) *File {
+	a := q.at(i, j)
+	made := q.rendered(i, j, u)
+	f := &File{Path: path.Join(a.ClusterType.Name, a.Target.Name, u.file), Exists: made.Exists, WhyNot: made.WhyNot, Made: &made, Policies: q.verdicts(a)}
+	if t := q.model.Template(u.template); t != nil {
+		f.Reads = q.reads(i, j, u, t)
+	}
+	return f
+}
+
+// files gives the files of an assignment.
+func (q *asker) files(i, j int) []Made {
+	var out []Made
+	for _, u := range usesOf(q.model, q.model.ClusterTypes[i]) {
+		out = append(out, q.rendered(i, j, u))
+	}
+	return out
+}
+
+// rendered makes a file to see whether there is anything in it.
+func (q *asker) rendered(i, j int, u use) Made {
+	m := Made{TemplateUse: q.templateUse(u)}
+	switch {
+	case m.Missing:
+		m.WhyNot = "there is no template " + u.template
+		return m
+	case !q.plan.Targets(i).Has(j):
+		m.WhyNot = "no policy puts the target on this cluster type"
+		return m
+	}
+	t, problems := render.Compile(q.model.Template(u.template))
+	if len(problems) > 0 {
+		m.WhyNot = "the template is broken: " + problems[0].Summary
+		return m
+	}
+	d, v := q.data(i, j)
+	scope := render.Scope{Values: v.Digest}
+	q.expandEarlier(i, u, &d, scope)
+	text, mistakes := t.Expand(&render.Pass{}, nil, &d, scope, nil)
+	switch {
+	case mistakes != nil:
+		m.WhyNot = "the template fails: " + mistakes[0].Summary
+	case len(text) == 0 && u.field == "spec.configType":
+		m.WhyNot = "the template makes no text of these values"
+	default:
+		m.Exists = true
+	}
+	return m
+}
+
+// expandEarlier has the templates before that of u make their changes to the data.
+func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) {
+	for _, earlier := range usesOf(q.model, q.model.ClusterTypes[i]) {
+		if earlier == u {
+			return
+		}
+		if t := q.model.Template(earlier.template); t != nil {
+			compiled, _ := render.Compile(t)
+			compiled.Expand(&render.Pass{}, nil, d, scope, nil)
+		}
+	}
+}
+
+// data is what templates see of an assignment.
+func (q *asker) data(i, j int) (render.Data, *values.Values) {
+	a, v := q.at(i, j), q.values().For(i, j)
+	t := a.Target
+	return render.Data{
+		DeploymentTargetName: t.Name, Namespace: q.namespace(a), Environment: q.model.Environment,
+		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
+		ClusterType: a.ClusterType.Name, ConfigData: v.Data, DependsOn: objectNames(q.waits(i, j)),
+	}, v
+}
+
+// waits gives the deployment targets that one waits for, sorted by name.
+func (q *asker) waits(i, j int) []Object {
+	var out []Object
+	for _, d := range q.dependencies(i, j) {
+		out = append(out, d.Targets...)
+	}
+	slices.SortFunc(out, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.Compact(out)
+}
+
+// field is one of the fields of render.Data, and the objects that it is made of.
+type field struct {
+	name string
+	from origin
+}
+
+type origin int
+
+const (
+	ofClusterType origin = 1 << iota
+	ofTarget
+	ofRegistration
+	ofConfigs
+	ofDependencies
+)
+
+var fields = []field{
+	{"DeploymentTargetName", ofTarget},
+	{"Namespace", ofClusterType | ofTarget},
+	{"Environment", 0},
+	{"Workspace", ofTarget | ofRegistration},
+	{"Workload", ofTarget},
+	{"Labels", ofTarget | ofRegistration},
+	{"Manifests", ofTarget},
+	{"ClusterType", ofClusterType},
+	{"ConfigData", ofConfigs},
+	{"DependsOn", ofTarget | ofDependencies},
+}
+
+// reads gives the objects that a file is made from: the cluster type, which names
+// the template, the target, and what the template reads beside them.
+func (q *asker) reads(i, j int, u use, t *model.Template) []Read {
+	a := q.at(i, j)
+	compiled, _ := render.Compile(t)
+	all := t.Expansions > 1 && q.nests(i, j, compiled)
+	of := func(from origin) (names []string) {
+		for _, f := range fields {
+			if f.from&from != 0 && (all || compiled.Reads(f.name)) {
+				names = append(names, "."+f.name)
+			}
+		}
+		return names
+	}
+	reads := []Read{
+		{objectOf(&a.ClusterType.Object), append([]string{u.field}, of(ofClusterType)...)},
+		{objectOf(&a.Target.Object), append([]string{"name"}, of(ofTarget)...)},
+	}
+	if r := q.registration(a.Target); r != nil && of(ofRegistration) != nil {
+		reads = append(reads, Read{objectOf(&r.Object), []string{"spec.workspace"}})
+	}
+	if of(ofDependencies) != nil {
+		for _, o := range q.waits(i, j) {
+			reads = append(reads, Read{o, []string{"name"}})
+		}
+	}
+	if of(ofConfigs) != nil {
+		reads = append(reads, q.configReads(i, j)...)
+	}
+	return reads
+}
+
+// nests reports whether what a template reads holds templates itself, which may
+// read anything.
+func (q *asker) nests(i, j int, t *render.Template) bool {
+	d, _ := q.data(i, j)
+	for _, text := range d.Manifests {
+		if t.Reads("Manifests") && strings.Contains(text, "{{") {
+			return true
+		}
+	}
+	return t.Reads("ConfigData") && slices.ContainsFunc(q.explained(i, j), func(v Value) bool {
+		return strings.Contains(asJSON(v.Value), "{{")
+	})
+}
+
+// registration gives the registration that a target came through; nil if it did
+// not come through one.
+func (q *asker) registration(t *model.Target) *model.Registration {
+	r := byName(q.model.Registrations, t.Pos.Layer, func(r *model.Registration) string { return r.Name })
+	if r == nil || r.Workspace == "" || r.Workspace != t.Workspace {
+		return nil
+	}
+	return r
+}
+
+// configReads gives the configs that apply to an assignment, in merge order, with
+// the keys that they set.
+func (q *asker) configReads(i, j int) []Read {
+	keys := map[string][]string{}
+	for _, v := range q.explained(i, j) {
+		for _, s := range v.By {
+			if of := keys[s.Config.Name]; !slices.Contains(of, v.Key) {
+				keys[s.Config.Name] = append(of, v.Key)
+			}
+		}
+	}
+	var out []Read
+	for _, app := range []bool{false, true} {
+		for _, c := range q.model.Configs {
+			if c.App == app && keys[c.Name] != nil {
+				out = append(out, Read{objectOf(&c.Object), keys[c.Name]})
+			}
+		}
+	}
+	return out
+}

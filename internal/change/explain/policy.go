@@ -1,0 +1,46 @@
+package explain
+
+import (
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+)
+
+// Policy says what a policy selects, and what keeps the rest out, near misses
+// first.
+type Policy struct {
+	Policy              Object    `json:"policy" yaml:"policy"`
+	ClusterTypeSelector string    `json:"clusterTypeSelector" yaml:"clusterTypeSelector"` // as kubectl writes it
+	TargetSelector      string    `json:"targetSelector" yaml:"targetSelector"`
+	Workspace           string    `json:"workspace,omitempty" yaml:"workspace,omitempty"`
+	Assignments         int       `json:"assignments" yaml:"assignments"`
+	ClusterTypes        []Object  `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+	Targets             []Object  `json:"targets,omitempty" yaml:"targets,omitempty"`
+	OtherClusterTypes   []Absence `json:"otherClusterTypes,omitempty" yaml:"otherClusterTypes,omitempty"`
+	OtherTargets        []Absence `json:"otherTargets,omitempty" yaml:"otherTargets,omitempty"`
+}
+
+func (q *asker) policy(name string) *Policy {
+	p := byName(q.model.Policies, name, func(p *model.Policy) string { return p.Name })
+	out := &Policy{
+		Policy: objectOf(&p.Object), ClusterTypeSelector: p.ClusterTypes.String(), TargetSelector: p.Targets.String(), Workspace: p.Workspace,
+	}
+	this := []*model.Policy{p}
+	for _, c := range q.model.ClusterTypes {
+		if clusterTypeDistance(p, c) == 0 {
+			out.ClusterTypes = append(out.ClusterTypes, objectOf(&c.Object))
+		} else {
+			out.OtherClusterTypes = append(out.OtherClusterTypes, clusterTypeSide.absence(&c.Object, schedule.Assignment{ClusterType: c}, this))
+		}
+	}
+	for _, t := range q.model.Targets {
+		if targetDistance(p, t) == 0 {
+			out.Targets = append(out.Targets, objectOf(&t.Object))
+		} else {
+			out.OtherTargets = append(out.OtherTargets, targetSide.absence(&t.Object, schedule.Assignment{Target: t}, this))
+		}
+	}
+	sortByLacks(out.OtherClusterTypes)
+	sortByLacks(out.OtherTargets)
+	out.Assignments = len(out.ClusterTypes) * len(out.Targets)
+	return out
+}

@@ -1,0 +1,261 @@
+package explain
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// QueryError says why a question cannot be answered.
+type QueryError struct {
+	Summary string // one sentence, without a full stop
+	Hint    string // what to ask instead; "" if there is nothing useful to say
+}
+
+// Error gives the summary.
+func (e *QueryError) Error() string { return e.Summary }
+
+// subject is what a question turned out to be about.
+type subject struct {
+	query  string // as one would ask for this subject and no other
+	answer func(*asker, *Answer)
+}
+
+// kind is a kind of objects that can be asked for by name.
+type kind struct {
+	name   string
+	names  func(*model.Model) []string // sorted
+	answer func(q *asker, name string, a *Answer)
+}
+
+var kinds = []kind{
+	{"ClusterType", clusterTypeNames, func(q *asker, name string, a *Answer) { a.ClusterType = q.clusterType(name) }},
+	{"Workload", workloadNames, func(q *asker, name string, a *Answer) { a.Workload = q.workload(name) }},
+	{"DeploymentTarget", targetNames, func(q *asker, name string, a *Answer) { a.Target = q.target(name) }},
+	{"SchedulingPolicy", policyNames, func(q *asker, name string, a *Answer) { a.Policy = q.policy(name) }},
+	{"ConfigMap", configNames, func(q *asker, name string, a *Answer) { a.Config = q.config(name) }},
+	{"ConfigSchema", schemaNames, func(q *asker, name string, a *Answer) { a.Config = q.schema(name) }},
+	{"Template", templateNames, func(q *asker, name string, a *Answer) { a.Template = q.template(name) }},
+}
+
+func clusterTypeNames(m *model.Model) []string {
+	return namesOf(m.ClusterTypes, func(c *model.ClusterType) string { return c.Name })
+}
+
+func workloadNames(m *model.Model) []string {
+	names := namesOf(m.Targets, func(t *model.Target) string { return t.Workload })
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+func targetNames(m *model.Model) []string {
+	return namesOf(m.Targets, func(t *model.Target) string { return t.Name })
+}
+
+func policyNames(m *model.Model) []string {
+	return namesOf(m.Policies, func(p *model.Policy) string { return p.Name })
+}
+
+func configNames(m *model.Model) []string {
+	return namesOf(m.Configs, func(c *model.Config) string { return c.Name })
+}
+
+func schemaNames(m *model.Model) []string {
+	return namesOf(m.Schemas, func(s *model.Schema) string { return s.Name })
+}
+
+func templateNames(m *model.Model) []string {
+	return namesOf(m.Templates, func(t *model.Template) string { return t.Name })
+}
+
+func namesOf[T any](list []*T, name func(*T) string) []string {
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = name(o)
+	}
+	return names
+}
+
+// resolve finds out what a query is about. No kind is in lower case, no cluster
+// type in upper case, and no name has a space or an @: the forms do not overlap.
+func resolve(m *model.Model, query string) (subject, error) {
+	query = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(query), "./"), "/")
+	if query == "" {
+		return subject{}, &QueryError{"nothing was asked for", "name an assignment, an object or a file, as " + exampleOf(m)}
+	}
+	if query == output.TrackingFile {
+		return subject{query, func(q *asker, a *Answer) { a.File = q.trackingFile() }}, nil
+	}
+	for _, sign := range []string{"@", " on "} {
+		if target, clusterType, ok := strings.Cut(query, sign); ok {
+			return assignment(m, strings.TrimSpace(clusterType), strings.TrimSpace(target))
+		}
+	}
+	first, rest, slash := strings.Cut(query, "/")
+	if !slash {
+		return named(m, query)
+	}
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == first }); i >= 0 {
+		return ofKind(m, kinds[i], rest)
+	}
+	if first != strings.ToLower(first) {
+		names := kindNames()
+		return subject{}, unknown(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
+	}
+	return inFolder(m, first, rest)
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// exampleOf gives a query that has an answer, if there is any.
+func exampleOf(m *model.Model) string {
+	if len(m.ClusterTypes) > 0 && len(m.Targets) > 0 {
+		return m.ClusterTypes[0].Name + "/" + m.Targets[0].Name
+	}
+	return "<cluster type>/<deployment target>"
+}
+
+func unknown(hint, format string, args ...any) *QueryError {
+	return &QueryError{fmt.Sprintf(format, args...), hint}
+}
+
+// ofKind resolves <Kind>/<name>.
+func ofKind(m *model.Model, k kind, name string) (subject, error) {
+	names := k.names(m)
+	if !slices.Contains(names, name) {
+		hint := problem.DidYouMean(name, names)
+		if hint == "" && k.name == "Workload" {
+			hint = workloadHint(m)
+		}
+		return subject{}, unknown(hint, "there is no %s %q in environment %s", k.name, name, m.Environment)
+	}
+	return subject{k.name + "/" + name, func(q *asker, a *Answer) { k.answer(q, name, a) }}, nil
+}
+
+// workloadHint tells people whose workload is not there what may be the reason: the
+// model has the deployment targets of its own environment only.
+func workloadHint(m *model.Model) string {
+	return "a workload without a deployment target for environment " + m.Environment + " is not part of it"
+}
+
+// inFolder resolves what begins with the folder of a cluster type.
+func inFolder(m *model.Model, clusterType, rest string) (subject, error) {
+	target, file, deeper := strings.Cut(rest, "/")
+	i, ok := clusterTypeIndex(m, clusterType)
+	switch {
+	case !ok || target != readmeName && !deeper:
+		return assignment(m, clusterType, target)
+	case target == readmeName && !deeper:
+		return subject{path.Join(clusterType, readmeName), func(q *asker, a *Answer) { a.File = q.readme(i) }}, nil
+	}
+	j, ok := targetIndex(m, target)
+	if !ok {
+		return assignment(m, clusterType, target)
+	}
+	var names []string
+	for _, u := range usesOf(m, m.ClusterTypes[i]) {
+		if u.file == file {
+			return subject{path.Join(clusterType, target, file), func(q *asker, a *Answer) { a.File = q.file(i, j, u) }}, nil
+		}
+		names = append(names, u.file)
+	}
+	return subject{}, unknown(problem.DidYouMean(file, names), "no file %q is made on cluster type %s; the files of an assignment are %s",
+		file, clusterType, strings.Join(names, ", "))
+}
+
+// assignment resolves the names of a cluster type and a deployment target.
+func assignment(m *model.Model, clusterType, target string) (subject, error) {
+	i, isType := clusterTypeIndex(m, clusterType)
+	j, isTarget := targetIndex(m, target)
+	if isType && isTarget {
+		return subject{clusterType + "/" + target, func(q *asker, a *Answer) { a.Assignment = q.assignment(i, j) }}, nil
+	}
+	var missing []string
+	if !isType {
+		missing = append(missing, fmt.Sprintf("cluster type %q", clusterType))
+	}
+	if !isTarget {
+		missing = append(missing, fmt.Sprintf("deployment target %q", target))
+	}
+	return subject{}, unknown(nearestAssignment(m, clusterType, target), "there is no %s in environment %s", strings.Join(missing, " and no "), m.Environment)
+}
+
+func nearestAssignment(m *model.Model, clusterType, target string) string {
+	types, targets := clusterTypeNames(m), targetNames(m)
+	if slices.Contains(types, target) && slices.Contains(targets, clusterType) {
+		clusterType, target = target, clusterType
+	}
+	for _, side := range []struct {
+		name  *string
+		known []string
+	}{{&clusterType, types}, {&target, targets}} {
+		if slices.Contains(side.known, *side.name) {
+			continue
+		}
+		if *side.name = problem.Nearest(*side.name, side.known); *side.name == "" {
+			return "ask for <cluster type>/<workload>-<target>, as " + exampleOf(m)
+		}
+	}
+	return fmt.Sprintf("did you mean %q?", clusterType+"/"+target)
+}
+
+// named resolves a name without a kind.
+func named(m *model.Model, name string) (subject, error) {
+	var found []subject
+	var known []string
+	for _, k := range kinds {
+		names := k.names(m)
+		known = append(known, names...)
+		if slices.Contains(names, name) {
+			s, err := ofKind(m, k, name)
+			if err != nil {
+				return subject{}, err
+			}
+			found = append(found, s)
+		}
+	}
+	found = append(found, kalypsoAssignments(m, name)...)
+	switch len(found) {
+	case 0:
+		hint := problem.DidYouMean(name, known)
+		if hint == "" {
+			hint = workloadHint(m)
+		}
+		return subject{}, unknown(hint, "nothing is named %q in environment %s", name, m.Environment)
+	case 1:
+		return found[0], nil
+	}
+	var queries []string
+	for _, s := range found {
+		queries = append(queries, s.query)
+	}
+	return subject{}, unknown("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
+}
+
+// kalypsoAssignments gives the assignments that Kalypso would name so. A name may
+// be taken apart in more than one way.
+func kalypsoAssignments(m *model.Model, name string) []subject {
+	var found []subject
+	for _, t := range m.Targets {
+		clusterType, ok := strings.CutPrefix(name, t.Workload+"-"+t.Name+"-")
+		if !ok || m.ClusterType(clusterType) == nil {
+			continue
+		}
+		if s, err := assignment(m, clusterType, t.Name); err == nil {
+			found = append(found, s)
+		}
+	}
+	return found
+}

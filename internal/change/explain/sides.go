@@ -1,0 +1,95 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+)
+
+// ClusterType says what is on a cluster type, and what is not.
+type ClusterType struct {
+	ClusterType Object            `json:"clusterType" yaml:"clusterType"`
+	Labels      map[string]string `json:"labels" yaml:"labels"`
+	Templates   []TemplateUse     `json:"templates,omitempty" yaml:"templates,omitempty"`
+	Policies    []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // those that select it first
+	Targets     []Placement       `json:"targets,omitempty" yaml:"targets,omitempty"`
+	Absent      []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
+}
+
+func (q *asker) clusterType(name string) *ClusterType {
+	i, _ := clusterTypeIndex(q.model, name)
+	c := q.model.ClusterTypes[i]
+	out := &ClusterType{ClusterType: objectOf(&c.Object), Labels: ownLabels(c.Labels), Templates: q.templates(c)}
+	var selecting []*model.Policy
+	out.Policies, selecting = clusterTypeSide.selections(q.model.Policies, schedule.Assignment{ClusterType: c})
+	for j, t := range q.model.Targets {
+		if q.plan.Targets(i).Has(j) {
+			out.Targets = append(out.Targets, targetSide.placement(&t.Object, q.at(i, j), selecting))
+		} else {
+			out.Absent = append(out.Absent, targetSide.absence(&t.Object, q.at(i, j), selecting))
+		}
+	}
+	sortByLacks(out.Absent)
+	return out
+}
+
+// ownLabels are the labels that people wrote: those that Flux puts on every object
+// are left out.
+func ownLabels(labels map[string]string) map[string]string {
+	own := map[string]string{}
+	for key, value := range labels {
+		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
+			own[key] = value
+		}
+	}
+	return own
+}
+
+// Target says where a deployment target is, and where it is not.
+type Target struct {
+	Target       Object            `json:"target" yaml:"target"`
+	Workload     string            `json:"workload" yaml:"workload"`
+	Workspace    string            `json:"workspace" yaml:"workspace"`
+	Labels       map[string]string `json:"labels" yaml:"labels"`
+	DependsOn    []string          `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
+	Policies     []Selection       `json:"policies,omitempty" yaml:"policies,omitempty"` // those that select it first
+	ClusterTypes []Placement       `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+	Absent       []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
+}
+
+func (q *asker) target(name string) *Target {
+	j, _ := targetIndex(q.model, name)
+	t := q.model.Targets[j]
+	out := &Target{Target: objectOf(&t.Object), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
+	for _, d := range t.DependsOn {
+		out.DependsOn = append(out.DependsOn, d.Name)
+	}
+	var selecting []*model.Policy
+	out.Policies, selecting = targetSide.selections(q.model.Policies, schedule.Assignment{Target: t})
+	for i, c := range q.model.ClusterTypes {
+		if q.plan.Targets(i).Has(j) {
+			out.ClusterTypes = append(out.ClusterTypes, clusterTypeSide.placement(&c.Object, q.at(i, j), selecting))
+		} else {
+			out.Absent = append(out.Absent, clusterTypeSide.absence(&c.Object, q.at(i, j), selecting))
+		}
+	}
+	sortByLacks(out.Absent)
+	return out
+}
+
+// Workload says where the deployment targets of a workload are.
+type Workload struct {
+	Name    string    `json:"name" yaml:"name"`
+	Targets []*Target `json:"targets,omitempty" yaml:"targets,omitempty"`
+}
+
+func (q *asker) workload(name string) *Workload {
+	out := &Workload{Name: name}
+	for _, t := range q.model.Targets {
+		if t.Workload == name {
+			out.Targets = append(out.Targets, q.target(t.Name))
+		}
+	}
+	return out
+}

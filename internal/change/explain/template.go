@@ -1,0 +1,107 @@
+package explain
+
+import (
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// Template says who uses a template.
+type Template struct {
+	Template Object   `json:"template" yaml:"template"`
+	BuiltIn  bool     `json:"builtIn" yaml:"builtIn"`
+	Type     string   `json:"type" yaml:"type"`
+	Engine   string   `json:"engine" yaml:"engine"`
+	Reads    []string `json:"reads,omitempty" yaml:"reads,omitempty"` // fields of the data: ".ConfigData"
+	Broken   string   `json:"broken,omitempty" yaml:"broken,omitempty"`
+	// ClusterTypes are those that name it, sorted by name.
+	ClusterTypes []User `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+	Assignments  int    `json:"assignments" yaml:"assignments"`
+}
+
+// User is a cluster type that names a template, and in which field.
+type User struct {
+	ClusterType Object `json:"clusterType" yaml:"clusterType"`
+	Field       string `json:"field" yaml:"field"`
+	Assignments int    `json:"assignments" yaml:"assignments"`
+}
+
+func (q *asker) template(name string) *Template {
+	t := q.model.Template(name)
+	out := &Template{Template: objectOf(&t.Object), BuiltIn: t.BuiltIn, Type: t.Type, Engine: t.Engine}
+	compiled, problems := render.Compile(t)
+	if len(problems) > 0 {
+		out.Broken = problems[0].Summary
+	}
+	for _, f := range fields {
+		if compiled.Reads(f.name) {
+			out.Reads = append(out.Reads, "."+f.name)
+		}
+	}
+	for i, c := range q.model.ClusterTypes {
+		n, used := q.plan.Targets(i).Len(), false
+		for _, u := range usesOf(q.model, c) {
+			if u.template == name {
+				out.ClusterTypes = append(out.ClusterTypes, User{objectOf(&c.Object), u.field, n})
+				used = true
+			}
+		}
+		if used {
+			out.Assignments += n
+		}
+	}
+	return out
+}
+
+// use is one of the three templates of a cluster type, and the file that it makes.
+type use struct{ field, template, file string }
+
+func usesOf(m *model.Model, c *model.ClusterType) []use {
+	return []use{
+		{"spec.reconciler", c.Reconciler, "reconciler.yaml"},
+		{"spec.namespaceService", c.NamespaceService, "namespace.yaml"},
+		{"spec.configType", c.ConfigType, configFile(m, c)},
+	}
+}
+
+// configFile is the name of the file with the values: the content type of the
+// template says which.
+func configFile(m *model.Model, c *model.ClusterType) string {
+	if t := m.Template(c.ConfigType); t != nil {
+		return t.ConfigFile()
+	}
+	return "platform-config.yaml"
+}
+
+// TemplateUse is the template that makes a file, and the field of the cluster type that
+// names it.
+type TemplateUse struct {
+	File     string `json:"file" yaml:"file"`
+	Field    string `json:"field" yaml:"field"` // "spec.reconciler"
+	Template Object `json:"template" yaml:"template"`
+	BuiltIn  bool   `json:"builtIn" yaml:"builtIn"`
+	Missing  bool   `json:"missing,omitempty" yaml:"missing,omitempty"` // there is no such template
+}
+
+// Made is a file of an assignment.
+type Made struct {
+	TemplateUse `yaml:",inline"`
+	Exists      bool   `json:"exists" yaml:"exists"`
+	WhyNot      string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
+}
+
+// templates gives the templates of a cluster type.
+func (q *asker) templates(c *model.ClusterType) []TemplateUse {
+	var out []TemplateUse
+	for _, u := range usesOf(q.model, c) {
+		out = append(out, q.templateUse(u))
+	}
+	return out
+}
+
+func (q *asker) templateUse(u use) TemplateUse {
+	out := TemplateUse{File: u.file, Field: u.field, Template: Object{Kind: "Template", Name: u.template}, Missing: true}
+	if t := q.model.Template(u.template); t != nil {
+		out.Template, out.BuiltIn, out.Missing = objectOf(&t.Object), t.BuiltIn, false
+	}
+	return out
+}

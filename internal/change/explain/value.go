@@ -1,0 +1,88 @@
+package explain
+
+import "github.com/fairlead-io/fairlead/internal/controlplane/values"
+
+// Value is a key of the merged values, and the configs that set it in the order in
+// which they were merged.
+type Value struct {
+	Key   string   `json:"key" yaml:"key"`
+	Value any      `json:"value" yaml:"value"`
+	By    []Source `json:"by,omitempty" yaml:"by,omitempty"`
+}
+
+// Source is one config that sets a key. Config.At is the line of the key.
+type Source struct {
+	Config  Object   `json:"config" yaml:"config"`
+	Because []string `json:"because,omitempty" yaml:"because,omitempty"` // its labels; none if it is for everybody
+	Value   any      `json:"value" yaml:"value"`
+	Outcome Outcome  `json:"outcome" yaml:"outcome"`
+}
+
+// Outcome is what became of a value in merging.
+type Outcome string
+
+// The outcomes.
+const (
+	Set      Outcome = "set"      // nobody else sets the key
+	Wins     Outcome = "wins"     // it replaced those before it
+	Merged   Outcome = "merged"   // it is a part of the result
+	Replaced Outcome = "replaced" // nothing of it is left
+)
+
+// explained gives the values of an assignment, sorted by key.
+func (q *asker) explained(i, j int) []Value {
+	var out []Value
+	for _, p := range q.values().Explain(i, j) {
+		v := Value{Key: p.Key, Value: plain(p.Value)}
+		outcomes := outcomesOf(p.By)
+		for k, s := range p.By {
+			at := Object{s.Config.Kind, s.Config.Name, s.Pos}
+			v.By = append(v.By, Source{at, s.Because, plain(s.Value), outcomes[k]})
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// outcomesOf says what became of each source. Lists are joined with lists, and
+// mappings with mappings; anything else replaces what was there.
+func outcomesOf(by []values.Source) []Outcome {
+	if len(by) == 1 {
+		return []Outcome{Set}
+	}
+	out := make([]Outcome, len(by))
+	last := len(by) - 1
+	first := last // of those that are part of the result
+	for shape := shapeOf(by[last].Value); shape != text && first > 0 && shapeOf(by[first-1].Value) == shape; {
+		first--
+	}
+	for k := range by {
+		switch {
+		case k < first:
+			out[k] = Replaced
+		case first == last:
+			out[k] = Wins
+		default:
+			out[k] = Merged
+		}
+	}
+	return out
+}
+
+type shape int
+
+const (
+	text shape = iota
+	list
+	mapping
+)
+
+func shapeOf(v any) shape {
+	switch v.(type) {
+	case []any:
+		return list
+	case map[any]any:
+		return mapping
+	}
+	return text
+}

@@ -1,0 +1,207 @@
+package impact
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+)
+
+// operation is what happened to the subject of a change.
+type operation int
+
+const (
+	changed   operation = iota // a field: added, removed, or with another value
+	added                      // an object
+	removed                    // an object
+	renamed                    // an object: the old one goes, a new one comes
+	reordered                  // the items of a list
+	mode                       // the mode of a file
+	opaque                     // a file that cannot be looked into
+)
+
+// change is one thing that differs between two versions of a unit.
+type change struct {
+	op operation
+	// kind is the kind of the object; the name of the file for documents
+	// without one, and for what is not YAML.
+	kind string
+	name string // namespace/name of the object
+	// path is the keys to the field; list items are "[name]", or "[]".
+	path     []string
+	old, new *yaml.Node // nil where there is none
+	// beside is the mapping of the new object that the field is in.
+	beside *yaml.Node
+	// prunes says that a reconciler in the same files deletes what is no longer
+	// there.
+	prunes bool
+	text   string // what old and new do not say
+	row    int    // of the table of rules
+}
+
+// document is an object, and the file that it is in.
+type document struct {
+	manifest.Object
+	file  string
+	order int // among the documents of its file
+}
+
+// compare gives what differs in the files of one unit. Objects are looked for in
+// all of its files: one that moves to another file is not removed.
+func compare(files []tree.Change) (changes []change, reorder bool) {
+	var old, new []document
+	for _, f := range files {
+		base := path.Base(f.Path)
+		if !f.Added() && !f.Removed() && f.Old.Mode != f.New.Mode {
+			changes = append(changes, change{op: mode, kind: base, text: fmt.Sprintf("%o -> %o", f.Old.Mode, f.New.Mode)})
+		}
+		if f.Old.ID == f.New.ID {
+			continue
+		}
+		format := formatOf(f)
+		was, err := format.decode(f.Path, f.Old)
+		is, err2 := format.decode(f.Path, f.New)
+		switch err := cmp.Or(err, err2); {
+		case format == formatOpaque:
+			changes = append(changes, change{op: opaque, kind: base})
+		case err != nil:
+			changes = append(changes, change{op: opaque, kind: base, text: "cannot be read: " + lineNumber.ReplaceAllString(err.Error(), "")})
+		default:
+			old, new = append(old, was...), append(new, is...)
+		}
+	}
+	found, reorder := compareDocuments(old, new)
+	return append(changes, found...), reorder
+}
+
+// lineNumber is left out of what is said of a file: it is that of one unit.
+var lineNumber = regexp.MustCompile(`^line \d+: `)
+
+// decode gives the documents of a file; settings are one that has no kind.
+func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
+	var objects []manifest.Object
+	switch {
+	case e.Name == "" || f == formatOpaque:
+	case f == formatSettings:
+		objects = make([]manifest.Object, 1)
+		objects[0].Node, err = settings(e.Data)
+	default:
+		objects, err = manifest.Decode(e.Data)
+	}
+	for i, o := range objects {
+		docs = append(docs, document{o, path.Base(file), i})
+	}
+	return docs, err
+}
+
+func compareDocuments(old, new []document) (changes []change, reorder bool) {
+	var w walk
+	prunes := slices.ContainsFunc(new, document.prunes)
+	w.pairs(pairUp(&old, &new, exactly, false))
+	w.pairs(pairUp(&old, &new, inAnyGroup, false))
+	renames := pairUp(&old, &new, ofKind, true)
+	for _, p := range renames {
+		w.found = append(w.found, change{op: renamed, kind: p[0].Kind, name: p[0].title(), text: p[1].title()})
+	}
+	w.pairs(renames)
+	for _, d := range old {
+		w.found = append(w.found, d.whole(removed))
+	}
+	for _, d := range new {
+		w.found = append(w.found, d.whole(added))
+	}
+	for i := range w.found {
+		w.found[i].prunes = prunes
+	}
+	return w.found, w.reorder
+}
+
+// whole is the change that a document comes or goes. Documents without a kind
+// are no objects on a cluster, but values.
+func (d document) whole(op operation) change {
+	switch {
+	case d.Kind != "":
+		return change{op: op, kind: d.Kind, name: d.title()}
+	case op == added:
+		return change{op: changed, kind: d.file, new: d.Node}
+	default:
+		return change{op: changed, kind: d.file, old: d.Node}
+	}
+}
+
+func (d document) title() string {
+	return strings.TrimPrefix(d.Namespace+"/"+d.Name, "/")
+}
+
+func (d document) group() string {
+	group, version, _ := strings.Cut(d.APIVersion, "/")
+	if version == "" {
+		return "" // the core group has only a version
+	}
+	return group
+}
+
+func (d document) prunes() bool {
+	return isTrue(lookup(d.Node, "spec", "prune")) ||
+		isTrue(lookup(d.Node, "spec", "syncPolicy", "automated", "prune"))
+}
+
+// pairKey is what two documents must agree on to be versions of one; the zero
+// key is of none.
+type pairKey struct{ group, kind, name string }
+
+func exactly(d document) pairKey {
+	if d.Kind == "" {
+		return pairKey{name: fmt.Sprintf("%s %d", d.file, d.order)}
+	}
+	return pairKey{d.group(), d.Kind, d.title()}
+}
+
+func inAnyGroup(d document) pairKey { return keyOf(d, "", d.title()) }
+func ofKind(d document) pairKey     { return keyOf(d, d.group(), "") }
+
+func keyOf(d document, group, name string) pairKey {
+	if d.Kind == "" {
+		return pairKey{}
+	}
+	return pairKey{group, d.Kind, name}
+}
+
+// pairUp takes the documents with equal keys out of old and new, in old's order;
+// if single, only those of which the key is no other's on their side.
+func pairUp(old, new *[]document, key func(document) pairKey, single bool) (pairs [][2]document) {
+	at, times := map[pairKey][]int{}, map[pairKey]int{}
+	for i, d := range *new {
+		at[key(d)] = append(at[key(d)], i)
+	}
+	delete(at, pairKey{})
+	for _, d := range *old {
+		times[key(d)]++
+	}
+	taken := map[int]bool{}
+	var restOld, restNew []document
+	for _, d := range *old {
+		k := key(d)
+		if len(at[k]) == 0 || single && (len(at[k]) > 1 || times[k] > 1) {
+			restOld = append(restOld, d)
+			continue
+		}
+		i := at[k][0]
+		at[k], taken[i] = at[k][1:], true
+		pairs = append(pairs, [2]document{d, (*new)[i]})
+	}
+	for i, d := range *new {
+		if !taken[i] {
+			restNew = append(restNew, d)
+		}
+	}
+	*old, *new = restOld, restNew
+	return pairs
+}

@@ -1,0 +1,180 @@
+package impact
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// How much of a change is told.
+const (
+	maxDetails   = 8
+	maxValue     = 120 // characters of a value
+	maxDiffLines = 40
+	maxDiffBytes = 4000
+)
+
+// finding is what looking into the files of one unit has shown.
+type finding struct {
+	classes []Class
+	details []detail
+	diff    string
+}
+
+// detail is one thing that changes. Its value may differ between units of the
+// same shape.
+type detail struct{ what, value string }
+
+// look decodes the files of one unit and says what its change is.
+func look(at place, files []tree.Change, names []replacement) finding {
+	var f finding
+	changes, reorder := compare(files)
+	for i, c := range changes {
+		changes[i].row = rowOf(c)
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return a.row - b.row })
+	for _, c := range changes {
+		f.classes = append(f.classes, rules[c.row].class)
+		f.details = append(f.details, c.detail(names))
+	}
+	f.classes = slices.Compact(f.classes)
+	switch {
+	case len(changes) > 0:
+	case reorder:
+		f.classes = []Class{OrderOnly}
+	default:
+		f.classes = []Class{FormattingOnly}
+	}
+	f.diff = excerpt(at, files)
+	return f
+}
+
+var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret\b`)
+
+// excerpt is a unified diff of the files, cut where it gets long. A file that may
+// hold a Secret is left out.
+func excerpt(at place, files []tree.Change) string {
+	var b strings.Builder
+	lines := 0
+	for _, f := range files {
+		if secretKind.Match(f.Old.Data) || secretKind.Match(f.New.Data) {
+			continue
+		}
+		f.Path = at.path() + "/" + f.Path
+		for l := range strings.Lines(unifiedFile(f, 1)) {
+			if strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "index ") {
+				continue
+			}
+			if lines++; lines > maxDiffLines || b.Len()+len(l) > maxDiffBytes {
+				b.WriteString("[…]\n")
+				return b.String()
+			}
+			b.WriteString(l)
+		}
+	}
+	return b.String()
+}
+
+func (c change) detail(names []replacement) detail {
+	plain := func(s string) string { return printable(string(appendPlain(nil, []byte(s), names))) }
+	subject := plain(c.kind)
+	if c.name != "" {
+		subject += "/" + plain(c.name)
+	}
+	switch c.op {
+	case added:
+		return detail{what: subject + " added"}
+	case removed:
+		return detail{what: subject + " removed"}
+	case renamed:
+		return detail{what: subject + " renamed to " + plain(c.text)}
+	case mode:
+		return detail{subject + " mode", c.text}
+	case opaque:
+		return detail{what: strings.TrimSuffix(subject+": "+plain(c.text), ": ")}
+	}
+	what := strings.TrimSpace(subject + " " + pathText(c.path, plain))
+	if c.op == reordered {
+		return detail{what, "another order"}
+	}
+	return detail{what, c.values(plain)}
+}
+
+// values says what becomes of a field. Those of a Secret are nobody's business.
+func (c change) values(plain func(string) string) string {
+	was, is := plain(scalar(c.old)), plain(scalar(c.new))
+	if c.kind == "Secret" {
+		was, is = "", ""
+	}
+	switch {
+	case c.old == nil:
+		return strings.TrimSpace("added " + is)
+	case c.new == nil:
+		return strings.TrimSpace("removed " + was)
+	case was == "" || is == "":
+		return "changed"
+	default:
+		return was + " -> " + is
+	}
+}
+
+// scalar gives the text of a scalar, "" of everything else. Texts of several
+// lines are for the diff to show.
+func scalar(n *yaml.Node) string {
+	if n == nil || resolve(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolve(n).Value), "\n") {
+		return ""
+	}
+	return cmp.Or(strings.TrimSpace(resolve(n).Value), `""`)
+}
+
+// pathText writes a path with dots; names of list items are texts of the unit.
+func pathText(path []string, plain func(string) string) string {
+	shown := slices.Clone(path)
+	for i, key := range path {
+		if strings.HasPrefix(key, "[") {
+			shown[i] = plain(key)
+		}
+	}
+	return strings.ReplaceAll(printable(strings.Join(shown, ".")), ".[", "[")
+}
+
+// texts gives the details for people.
+func (f finding) texts(withValues bool) []string {
+	var texts []string
+	for _, d := range f.details[:min(len(f.details), maxDetails)] {
+		if d.value != "" && withValues {
+			d.what += ": " + d.value
+		}
+		texts = append(texts, d.what)
+	}
+	if more := len(f.details) - maxDetails; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	if !withValues {
+		texts = append(texts, "with many different values")
+	}
+	return texts
+}
+
+// printable gives a text on one line that a terminal shows as it is: shortened,
+// and quoted if it has anything else than visible characters.
+func printable(s string) string {
+	if utf8.RuneCountInString(s) > maxValue {
+		s = string([]rune(s)[:maxValue]) + "…"
+	}
+	if strings.ContainsFunc(s, isInvisible) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func isInvisible(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -1,0 +1,148 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// The bounds of what is looked into. Beyond them a report says less, never
+// something wrong.
+const (
+	// maxLooks is how many changes are decoded. A fleet has many assignments and
+	// few different changes; where it is not so, nobody reads them all.
+	maxLooks = 2000
+	// maxVariants is how many changes of the same fields to other values are
+	// told apart.
+	maxVariants = 20
+	maxExamples = 5
+)
+
+// shape is a change of certain fields, whatever their values. Its units are
+// counted twice: all together, and by their values while those are few.
+type shape struct {
+	first    finding
+	all      *group
+	variants map[digest]*group // nil: there were too many
+}
+
+// group is a Group that still grows.
+type group struct {
+	Group
+	found  finding
+	last   string   // the cluster type of the unit before
+	others []string // examples on a cluster type that has one already
+}
+
+func newGroup(unit Unit, f finding) *group {
+	return &group{Group: Group{Unit: unit}, found: f}
+}
+
+// add counts one more unit. Units come in the order of their paths.
+func (g *group) add(clusterType, path string) {
+	fresh := clusterType == "" || g.Count == 0 || clusterType != g.last
+	g.Count++
+	g.last = clusterType
+	if fresh && clusterType != "" {
+		g.ClusterTypes++
+	}
+	switch {
+	case fresh && len(g.Examples) < maxExamples:
+		g.Examples = append(g.Examples, path)
+	case !fresh && len(g.others) < maxExamples:
+		g.others = append(g.others, path)
+	}
+}
+
+// done gives the finished Group; without values, if its units do not agree on
+// them.
+func (g *group) done(withValues bool) Group {
+	classes := g.found.classes
+	g.Name, g.Classes, g.Risk = groupName(classes), classes, riskOf(classes)
+	g.Details, g.Diff = g.found.texts(withValues), g.found.diff
+	g.Examples = append(g.Examples, g.others[:min(len(g.others), maxExamples-len(g.Examples))]...)
+	return g.Group
+}
+
+// whole gives the group of units for which no file need be looked into.
+func (s *survey) whole(unit Unit, what string, classes ...Class) *group {
+	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
+	if s.groups[key] == nil {
+		f := finding{classes: classes}
+		if what != "" {
+			f.details = []detail{{what: what}}
+		}
+		s.groups[key] = newGroup(unit, f)
+	}
+	return s.groups[key]
+}
+
+// change records a unit that is in both trees.
+func (s *survey) change(at place, unit Unit, changes []tree.Change) {
+	path := at.path()
+	if unit == File {
+		path += "/" + changes[0].Path
+	}
+	fields, values := s.signer.sign(at, s.targets[at.target], changes)
+	sh := s.shapes[fields]
+	if sh == nil {
+		if s.looks == 0 {
+			s.whole(unit, "too many different changes to look into all of them", Unclassified).add(at.clusterType, path)
+			return
+		}
+		s.looks--
+		sh = &shape{first: look(at, changes, s.signer.names), variants: map[digest]*group{}}
+		sh.all = newGroup(unit, sh.first)
+		sh.variants[values] = newGroup(unit, sh.first)
+		s.shapes[fields] = sh
+	}
+	sh.all.add(at.clusterType, path)
+	if g := s.variant(sh, values, at, changes); g != nil {
+		g.add(at.clusterType, path)
+	}
+}
+
+// variant gives the group of the units with the same values; nil if the shape
+// has too many of them.
+func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Change) *group {
+	g := sh.variants[values]
+	switch {
+	case g != nil || sh.variants == nil:
+		return g
+	case len(sh.variants) == maxVariants || s.looks == 0:
+		sh.variants = nil
+		return nil
+	}
+	s.looks--
+	g = newGroup(sh.all.Unit, look(at, changes, s.signer.names))
+	sh.variants[values] = g
+	return g
+}
+
+// sorted gives all groups in their one order.
+func (s *survey) sorted() []Group {
+	groups := []Group{}
+	for _, g := range s.groups {
+		groups = append(groups, g.done(true))
+	}
+	for _, sh := range s.shapes {
+		if sh.variants == nil {
+			groups = append(groups, sh.all.done(false))
+		}
+		for _, g := range sh.variants {
+			groups = append(groups, g.done(true))
+		}
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(
+			cmp.Compare(b.Risk.rank(), a.Risk.rank()),
+			cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Name, b.Name),
+			slices.Compare(a.Details, b.Details),
+			strings.Compare(a.Examples[0], b.Examples[0]),
+		)
+	})
+	return groups
+}

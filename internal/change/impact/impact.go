@@ -1,0 +1,151 @@
+// Package impact says what the change from one output tree to another means for
+// people: how many clusters and workloads it touches, which kinds of change it
+// is made of, and what of it deletes things on clusters.
+//
+// The unit of counting is an assignment, the folder `<cluster type>/<target>`.
+// Units that change in the same way share a [Group]: the same lines under the
+// same keys of the same object, where an assignment's own names (cluster type,
+// target, workload) count as equal. Only one unit of a group is decoded and
+// looked into, so the cost grows with the number of different changes; the rest
+// is line diffs. A change that many units have with different values (a
+// checksum, say) is one group as well, which then names the fields and no values.
+//
+// What a change is called is decided by a table (rules.go). A unit to which
+// several rows apply is of several classes, and a change that no row knows is
+// "unclassified": the package never guesses. The groups are sorted by risk first.
+//
+// It takes for granted that no mapping has a key twice: that is a problem, and
+// never gets into an output.
+//
+// What the package keeps true: the same two trees give the same [Report]; two
+// equal trees give an empty one; every unit that differs is in exactly one group;
+// a detail of a group is true for all its members; and text from the trees cannot
+// break out of the rendering that it is shown in (terminal, Markdown).
+//
+// Folders of the root whose names begin with a dot, and files of the root, are
+// not of a cluster type: they are counted per file.
+package impact
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Options says what a tree does not know itself.
+type Options struct {
+	// Workload gives the workload that a deployment target's folder belongs to;
+	// "" if that is not known, and then the target stands for itself. If it is
+	// nil, workloads are not counted.
+	Workload func(target string) string
+}
+
+// Report is what a change means. The zero Report is of no change.
+type Report struct {
+	// ClusterTypes counts those with a change in their folder.
+	ClusterTypes int `json:"clusterTypes"`
+	// Targets counts the deployment targets with a change on any cluster type.
+	Targets int `json:"targets"`
+	// Workloads counts the workloads of these targets; 0 if that is not known.
+	Workloads int `json:"workloads"`
+	// Assignments counts the folders of targets on cluster types.
+	Assignments Counts `json:"assignments"`
+	// Files counts all files, also those outside of cluster types.
+	Files Counts `json:"files"`
+	// Groups is sorted: what deletes, what is not understood, the rest; each by
+	// falling count.
+	Groups []Group `json:"groups"`
+}
+
+// Counts is how many of a thing differ between the trees.
+type Counts struct {
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+	Removed int `json:"removed"`
+}
+
+// Total gives the number of things that differ.
+func (c Counts) Total() int { return c.Added + c.Changed + c.Removed }
+
+// Empty reports whether nothing changes.
+func (r Report) Empty() bool { return len(r.Groups) == 0 }
+
+// Group is one change, made in Count places.
+type Group struct {
+	// Name is what the change is: a class ("image only", "namespace removed"), or
+	// several of them joined ("image, replicas").
+	Name string `json:"name"`
+	// Classes are the classes that the change is of, in the order of the table.
+	Classes []Class `json:"classes"`
+	// Risk is the highest of the classes' risks.
+	Risk Risk `json:"risk,omitempty"`
+	// Details say what exactly changes, as far as it is the same everywhere in
+	// the group. Names of the assignment are placeholders, as "<target>".
+	Details []string `json:"details,omitempty"`
+	// Unit is what Count counts.
+	Unit  Unit `json:"unit"`
+	Count int  `json:"count"`
+	// ClusterTypes counts the cluster types that the units are on.
+	ClusterTypes int `json:"clusterTypes"`
+	// Examples are paths of up to five units, on different cluster types if
+	// there are.
+	Examples []string `json:"examples"`
+	// Diff is the unified diff of one unit, cut if it is long; "" where the
+	// change is that the whole unit comes or goes.
+	Diff string `json:"diff,omitempty"`
+}
+
+// Class is a kind of change; those of fields and objects are in the table of
+// rules.
+type Class string
+
+// The classes that do not come from the table alone.
+const (
+	AssignmentAdded    Class = "assignment added"
+	AssignmentRemoved  Class = "assignment removed"
+	CRDRemoved         Class = "CRD removed"
+	ClusterTypeAdded   Class = "cluster type added"
+	ClusterTypeRemoved Class = "cluster type removed"
+	NamespaceRemoved   Class = "namespace removed"
+	NamespaceRenamed   Class = "namespace renamed"
+	PromotedCommit     Class = "promoted commit"
+	Bookkeeping        Class = "bookkeeping"
+	OtherFiles         Class = "other files"
+	OrderOnly          Class = "order only"
+	FormattingOnly     Class = "formatting only"
+	Unclassified       Class = "unclassified"
+)
+
+// Risk says how closely people should look. The zero Risk is none in particular.
+type Risk string
+
+// The risks above none.
+const (
+	Deletes Risk = "deletes" // things on clusters go away
+	Unknown Risk = "unknown" // the change is not understood
+)
+
+func (r Risk) rank() int { return slices.Index([]Risk{"", Unknown, Deletes}, r) }
+
+// Unit is what a group counts.
+type Unit string
+
+// The units.
+const (
+	Assignment  Unit = "assignment"
+	ClusterType Unit = "cluster type"
+	File        Unit = "file"
+)
+
+// Of says what the change from old to new means. Its cost grows with what
+// differs, not with the size of the trees.
+func Of(old, new tree.Tree, opt Options) Report {
+	s := survey{
+		opt: opt, targets: map[string]string{}, workloads: map[string]bool{},
+		groups: map[string]*group{}, shapes: map[digest]*shape{}, looks: maxLooks,
+	}
+	s.root(old, new)
+	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
+	s.report.Groups = s.sorted()
+	return s.report
+}

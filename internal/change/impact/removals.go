@@ -1,0 +1,247 @@
+package impact
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Removals says what a change takes away from an environment, and of how much. The zero
+// Removals is of a change that takes nothing away.
+type Removals struct {
+	Assignments  Share
+	ClusterTypes Share // that are gone, or have lost their last assignment
+	// Namespaces counts the assignments that lose theirs: with their folder, or because
+	// it gets another name. Each assignment has one.
+	Namespaces Share
+	// Workloads are those whose last assignment goes, sorted. A target whose workload is
+	// not known stands for itself.
+	Workloads []string
+	// Emptied are the cluster types whose last assignment goes, sorted.
+	Emptied []string
+
+	gone     []string            // cluster types whose whole folder goes, sorted
+	within   map[string][]string // the targets that these take along
+	lost     map[string]bool     // targets that go from other cluster types
+	lostFrom []string            // those cluster types, sorted
+}
+
+// Share is how many things go, of how many there were.
+type Share struct {
+	Removed int `json:"removed"`
+	Before  int `json:"before"`
+}
+
+// Exceeds reports whether more than a percentage of the things go.
+func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Before }
+
+// The classes by which an assignment that stays loses its namespace.
+var namespaceGone = []Class{NamespaceRemoved, NamespaceRenamed}
+
+// Empty reports whether nothing is taken away.
+func (r Removals) Empty() bool {
+	return r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
+}
+
+// RemovalsOf returns what the change from old to new takes away. The report is that of the
+// same change. A change that removes nothing costs nothing; any other costs a look at the
+// names of the assignments in new.
+func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
+	r := Removals{within: map[string][]string{}, lost: map[string]bool{}}
+	removesTypes := false
+	for _, g := range report.Groups {
+		if slices.ContainsFunc(namespaceGone, func(c Class) bool { return slices.Contains(g.Classes, c) }) {
+			r.Namespaces.Removed += g.Count
+		}
+		removesTypes = removesTypes || slices.Contains(g.Classes, ClusterTypeRemoved)
+	}
+	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
+		return Removals{}
+	}
+	left := r.countAfter(new, opt)
+	workloads := r.collect(old, new, opt)
+	r.Assignments.Removed = report.Assignments.Removed
+	r.Assignments.Before += report.Assignments.Removed - report.Assignments.Added
+	r.Namespaces.Removed += report.Assignments.Removed
+	r.Namespaces.Before = r.Assignments.Before
+	for _, name := range slices.Sorted(maps.Keys(workloads)) {
+		if !left[name] {
+			r.Workloads = append(r.Workloads, name)
+		}
+	}
+	return r
+}
+
+// countAfter counts what new has, and returns the names of the workloads in it.
+func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
+	workloads, targets := map[string]bool{}, map[string]bool{}
+	for _, e := range new.Entries() {
+		if !isClusterType(e) {
+			continue
+		}
+		r.ClusterTypes.Before++
+		for _, t := range e.Tree().Entries() {
+			if !t.IsDir() {
+				continue
+			}
+			r.Assignments.Before++
+			if !targets[t.Name] {
+				targets[t.Name], workloads[opt.workload(t.Name)] = true, true
+			}
+		}
+	}
+	return workloads
+}
+
+// collect notes the cluster types and assignments that are in old and not in new, and
+// returns the names of the workloads that lose one.
+func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
+	workloads := map[string]bool{}
+	for was, is := range tree.Pairs(old, new) {
+		before, after := was.Tree(), is.Tree()
+		switch {
+		case !isClusterType(was) && !isClusterType(is):
+			continue
+		case before.IsEmpty():
+			r.ClusterTypes.Before--
+			continue
+		case after.IsEmpty():
+			r.ClusterTypes.Before++
+		}
+		lost := targetsLost(before, after)
+		for _, target := range lost {
+			workloads[opt.workload(target)] = true
+		}
+		r.note(cmp.Or(was.Name, is.Name), lost, after)
+	}
+	return workloads
+}
+
+// note notes what a cluster type loses, of which after is left.
+func (r *Removals) note(clusterType string, lost []string, after tree.Tree) {
+	emptied := len(lost) > 0 && !slices.ContainsFunc(after.Entries(), tree.Entry.IsDir)
+	if emptied {
+		r.Emptied = append(r.Emptied, clusterType)
+	}
+	if emptied || after.IsEmpty() {
+		r.ClusterTypes.Removed++
+	}
+	switch {
+	case after.IsEmpty():
+		r.gone, r.within[clusterType] = append(r.gone, clusterType), lost
+	case len(lost) > 0:
+		r.lostFrom = append(r.lostFrom, clusterType)
+		for _, target := range lost {
+			r.lost[target] = true
+		}
+	}
+}
+
+// targetsLost returns the targets that are in a cluster type's folder before and not after.
+func targetsLost(before, after tree.Tree) []string {
+	var lost []string
+	for was, is := range tree.Pairs(before, after) {
+		if was.IsDir() && !was.Tree().IsEmpty() && is.Tree().IsEmpty() {
+			lost = append(lost, was.Name)
+		}
+	}
+	return lost
+}
+
+// CountAssignments returns the number of assignments in an output.
+func CountAssignments(t tree.Tree) int {
+	var r Removals
+	r.countAfter(t, Options{})
+	return r.Assignments.Before
+}
+
+// isClusterType reports whether an entry of an output's root is the folder of a cluster type.
+func isClusterType(e tree.Entry) bool { return e.IsDir() && !strings.HasPrefix(e.Name, ".") }
+
+// workload returns the workload of a target, or else the target itself.
+func (o Options) workload(target string) string {
+	if o.Workload == nil {
+		return target
+	}
+	return cmp.Or(o.Workload(target), target)
+}
+
+// String says what is removed: "hello-web from cloud and edge"; "" for nothing.
+func (r Removals) String() string {
+	var parts []string
+	if len(r.gone) > 0 {
+		part := counted("cluster type", r.gone)
+		var along []string
+		for _, name := range r.gone {
+			along = append(along, r.within[name]...)
+		}
+		slices.Sort(along)
+		if along = slices.Compact(along); len(along) > 0 {
+			part += " with " + listed("deployment target", along)
+		}
+		parts = append(parts, part)
+	}
+	if len(r.lost) > 0 {
+		parts = append(parts, fmt.Sprintf("%s from %s", listed("deployment target", slices.Sorted(maps.Keys(r.lost))), listed("cluster type", r.lostFrom)))
+	}
+	if n := r.Namespaces.Removed - r.Assignments.Removed; n > 0 {
+		parts = append(parts, fmt.Sprintf("the namespaces of %d of %d assignments", n, r.Namespaces.Before))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Reasons says by which of the limits the removals need a person: a phrase each. percent
+// is how much may go, few how many of each whatever percentage that is, and last whether
+// the last assignment of something may.
+func (r Removals) Reasons(percent, few int, last bool) []string {
+	var reasons []string
+	if !last && len(r.Workloads) > 0 {
+		reasons = append(reasons, "the last assignment of "+counted("workload", r.Workloads))
+	}
+	if !last && len(r.Emptied) > 0 {
+		reasons = append(reasons, "the last assignment of "+counted("cluster type", r.Emptied))
+	}
+	for _, s := range []struct {
+		Share
+		unit string
+	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}} {
+		if s.Removed > few && s.Exceeds(percent) {
+			reasons = append(reasons, fmt.Sprintf("%d of %d %s, and the limit is %d%%", s.Removed, s.Before, s.unit, percent))
+		}
+	}
+	return reasons
+}
+
+// mostListed is how many names a list of removals has.
+const mostListed = 3
+
+// listed returns names as a list, or their number if they are many: "a, b and c", "12 workloads".
+func listed(unit string, names []string) string {
+	if len(names) > mostListed {
+		return fmt.Sprintf("%d %ss", len(names), unit)
+	}
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = printable(name)
+	}
+	last := len(shown) - 1
+	if last < 1 {
+		return strings.Join(shown, "")
+	}
+	return strings.Join(shown[:last], ", ") + " and " + shown[last]
+}
+
+// counted returns names as a list behind what they are: "cluster types a and b".
+func counted(unit string, names []string) string {
+	switch {
+	case len(names) > mostListed:
+		return listed(unit, names)
+	case len(names) > 1:
+		return unit + "s " + listed(unit, names)
+	}
+	return unit + " " + listed(unit, names)
+}

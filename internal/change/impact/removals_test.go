@@ -1,0 +1,121 @@
+package impact
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// outputOf returns an output with assignments "cluster type/target", each with a namespace
+// that is named as the target is, or as it is after "=". A cluster type alone has a README.
+func outputOf(t *testing.T, assignments ...string) tree.Tree {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, a := range assignments {
+		folder, namespace, ok := strings.Cut(a, "=")
+		clusterType, target, assigned := strings.Cut(folder, "/")
+		if files[clusterType+"/README.md"] = []byte("x"); !assigned {
+			continue
+		}
+		if !ok {
+			namespace = target
+		}
+		files[folder+"/namespace.yaml"] = fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s\n", namespace)
+		files[folder+"/reconciler.yaml"] = []byte("kind: Puller\n")
+	}
+	built, err := tree.FromFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+// TestRemovalsOf: each row is a change, and what it takes away.
+func TestRemovalsOf(t *testing.T) {
+	workloads := func(target string) string {
+		if workload, _, ok := strings.Cut(target, "-"); ok {
+			return workload
+		}
+		return ""
+	}
+	share := func(removed, before int) Share { return Share{removed, before} }
+	for _, test := range []struct {
+		name      string
+		old, new  []string
+		says      string
+		types     Share
+		all       Share // assignments
+		spaces    Share // namespaces
+		workloads []string
+		emptied   []string
+	}{
+		{name: "nothing", old: []string{"a/x-1"}, new: []string{"a/x-1"}},
+		{name: "the first output", new: []string{"a/x-1", "b/x-1"}},
+		{name: "additions", old: []string{"a/x-1"}, new: []string{"a/x-1", "a/y-1", "b/x-1"}},
+		{name: "one of several", old: []string{"a/x-1", "b/x-1", "b/y-1"}, new: []string{"a/x-1", "b/y-1"}, says: "x-1 from b",
+			types: share(0, 2), all: share(1, 3), spaces: share(1, 3)},
+		{name: "the last of a workload", old: []string{"a/x-1", "a/y-1"}, new: []string{"a/y-1"}, says: "x-1 from a",
+			types: share(0, 1), all: share(1, 2), spaces: share(1, 2), workloads: []string{"x"}},
+		{name: "another target of the workload stays", old: []string{"a/x-1", "a/x-2"}, new: []string{"a/x-2"}, says: "x-1 from a",
+			types: share(0, 1), all: share(1, 2), spaces: share(1, 2)},
+		{name: "the last of a cluster type", old: []string{"a/x-1", "b/x-1"}, new: []string{"a/x-1", "b"}, says: "x-1 from b",
+			types: share(1, 2), all: share(1, 2), spaces: share(1, 2), emptied: []string{"b"}},
+		{name: "a cluster type", old: []string{"a/x-1", "b/x-1"}, new: []string{"a/x-1"}, says: "cluster type b with x-1",
+			types: share(1, 2), all: share(1, 2), spaces: share(1, 2), emptied: []string{"b"}},
+		{name: "a cluster type without assignments", old: []string{"a/x-1", "b"}, new: []string{"a/x-1"}, says: "cluster type b", types: share(1, 2), all: share(0, 1), spaces: share(0, 1)},
+		{name: "a cluster type that is renamed", old: []string{"a/x-1", "b/x-1"}, new: []string{"a/x-1", "c/x-1"}, says: "cluster type b with x-1",
+			types: share(1, 2), all: share(1, 2), spaces: share(1, 2), emptied: []string{"b"}},
+		{name: "all", old: []string{"a/x-1", "b/x-1"}, new: []string{"a", "b"}, says: "x-1 from a and b",
+			types: share(2, 2), all: share(2, 2), spaces: share(2, 2), workloads: []string{"x"}, emptied: []string{"a", "b"}},
+		{name: "to nothing", old: []string{"a/x-1", "b/x-1"}, says: "cluster types a and b with x-1",
+			types: share(2, 2), all: share(2, 2), spaces: share(2, 2), workloads: []string{"x"}, emptied: []string{"a", "b"}},
+		{name: "many", old: []string{"a/v-1", "a/w-1", "a/x-1", "a/y-1", "a/z-1"}, new: []string{"a/z-1"}, says: "4 deployment targets from a",
+			types: share(0, 1), all: share(4, 5), spaces: share(4, 5), workloads: []string{"v", "w", "x", "y"}},
+		{name: "a target that nobody knows", old: []string{"a/x-1", "a/other"}, new: []string{"a/x-1"}, says: "other from a",
+			types: share(0, 1), all: share(1, 2), spaces: share(1, 2), workloads: []string{"other"}},
+		{name: "namespaces that are renamed", old: []string{"a/x-1=one", "b/x-1=one", "b/y-1"}, new: []string{"a/x-1=two", "b/x-1=two", "b/y-1"}, says: "the namespaces of 2 of 3 assignments",
+			types: share(0, 2), all: share(0, 3), spaces: share(2, 3)},
+		{name: "several things", old: []string{"a/x-1=one", "a/y-1", "b/y-1"}, new: []string{"a/x-1=two"}, says: "cluster type b with y-1; y-1 from a; the namespaces of 1 of 3 assignments",
+			types: share(1, 2), all: share(2, 3), spaces: share(3, 3), workloads: []string{"y"}, emptied: []string{"b"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			opt := Options{Workload: workloads}
+			old, new := outputOf(t, test.old...), outputOf(t, test.new...)
+			got := RemovalsOf(old, new, Of(old, new, opt), opt)
+			want := []any{test.says, test.types, test.all, test.spaces, test.workloads, test.emptied, test.says == ""}
+			if diff := cmp.Diff(want, []any{got.String(), got.ClusterTypes, got.Assignments, got.Namespaces, got.Workloads, got.Emptied, got.Empty()}); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRemovalsOfPeople: what lies beside the folders of cluster types is not counted, and
+// neither is a file in one.
+func TestRemovalsOfPeople(t *testing.T) {
+	note := tree.FromEntries([]tree.Entry{tree.File("note", []byte("x"))})
+	old := tree.FromEntries([]tree.Entry{tree.File("CODEOWNERS", []byte("x")), tree.Dir(".github", note), tree.Dir("a", note)})
+	new := tree.FromEntries([]tree.Entry{tree.Dir("a", tree.FromEntries([]tree.Entry{tree.File("README.md", []byte("x"))}))})
+	if got := RemovalsOf(old, new, Of(old, new, Options{}), Options{}); !got.Empty() || got.String() != "" {
+		t.Errorf("it removes %+v: %s", got, got)
+	}
+}
+
+// TestExceeds: a share is more than a percentage only where it is.
+func TestExceeds(t *testing.T) {
+	for _, test := range []struct {
+		share   Share
+		percent int
+		want    bool
+	}{
+		{Share{}, 0, false}, {Share{1, 10}, 10, false}, {Share{2, 10}, 10, true}, {Share{1, 100_000}, 0, true}, {Share{10, 10}, 100, false},
+	} {
+		if got := test.share.Exceeds(test.percent); got != test.want {
+			t.Errorf("%+v exceeds %d %%: %v", test.share, test.percent, got)
+		}
+	}
+}

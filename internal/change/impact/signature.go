@@ -1,0 +1,273 @@
+package impact
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// digest identifies a change. It is cryptographic: with a weaker one, a team
+// could make a change that passes for another.
+type digest [sha256.Size]byte
+
+// maxSize is the size in bytes up to which a file is looked into.
+const maxSize = 1 << 20
+
+// signer writes down changes such that equal changes come out as equal bytes.
+// It is kept to use its memory again.
+type signer struct {
+	// shape holds the change, but for the values of fields that have one before
+	// and after: what a change is called does not depend on those.
+	shape, values []byte
+	names         []replacement
+	was, is       outline
+}
+
+// replacement is a name of the unit, and what stands for it in a text that is to
+// be the same for other units.
+type replacement struct{ name, placeholder string }
+
+// namesOf gives the names of a unit, the longest first. Those with a single
+// character or of digits only would be found where they are not meant.
+func namesOf(dst []replacement, at place, workload string) []replacement {
+	dst = dst[:0]
+	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}} {
+		if len(r.name) > 1 && strings.Trim(r.name, "0123456789.") != "" {
+			dst = append(dst, r)
+		}
+	}
+	slices.SortStableFunc(dst, func(a, b replacement) int { return cmp.Compare(len(b.name), len(a.name)) })
+	return dst
+}
+
+// sign gives the digests of the changes of one unit: of which fields change, and
+// of the values that they change between.
+func (s *signer) sign(at place, workload string, changes []tree.Change) (shape, values digest) {
+	s.shape, s.values = s.shape[:0], s.values[:0]
+	s.names = namesOf(s.names, at, workload)
+	for _, c := range changes {
+		s.add(c.Path, "\x00")
+		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)
+		s.file(c)
+	}
+	return sha256.Sum256(s.shape), sha256.Sum256(s.values)
+}
+
+func (s *signer) file(c tree.Change) {
+	f := formatOf(c)
+	if f == formatOpaque {
+		s.values = append(append(s.values, c.Old.ID[:]...), c.New.ID[:]...)
+		return
+	}
+	s.was.reset(c.Old.Data)
+	s.is.reset(c.New.Data)
+	s.surroundings(c.New.Data)
+	telling := f.tells(c.Old.Data, s.was.lines) && f.tells(c.New.Data, s.is.lines)
+	for _, b := range diffLines(s.was.lines, s.is.lines) {
+		telling = s.block(b, f) && telling
+	}
+	if !telling {
+		s.text()
+	}
+}
+
+// surroundings writes what the conditions of the rules read outside of the lines
+// that change.
+func (s *signer) surroundings(text []byte) {
+	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
+		for rest := text; ; {
+			at := bytes.Index(rest, mark)
+			if at < 0 {
+				break
+			}
+			line, after, _ := bytes.Cut(rest[at:], []byte("\n"))
+			s.plain(rest[bytes.LastIndexByte(rest[:at], '\n')+1 : at+len(line)])
+			s.add("\n")
+			rest = after
+		}
+	}
+}
+
+// cuts reports whether a change of some lines moves others to another document:
+// it has a separator, and begins or ends inside of a document.
+func (s *signer) cuts(b block) bool {
+	if !slices.ContainsFunc(s.was.lines[b.a0:b.a1], separates) && !slices.ContainsFunc(s.is.lines[b.b0:b.b1], separates) {
+		return false
+	}
+	return !(s.was.isEdge(b.a0) && s.was.isEdge(b.a1) && s.is.isEdge(b.b0) && s.is.isEdge(b.b1))
+}
+
+// block writes one block. It is not telling if it changes the meaning of lines
+// outside of it.
+func (s *signer) block(b block, f format) (telling bool) {
+	s.add("\x00@")
+	if f == formatYAML {
+		s.object(&s.was, b.a0)
+		s.object(&s.is, b.b0)
+	}
+	removed, added := s.was.lines[b.a0:b.a1], s.is.lines[b.b0:b.b1]
+	valuesOnly := sameFields(removed, added, f)
+	for i, l := range removed {
+		s.line(&s.was, b.a0+i, "\x00-", l, f, valuesOnly)
+	}
+	for i, l := range added {
+		s.line(&s.is, b.b0+i, "\x00+", l, f, valuesOnly)
+	}
+	return f != formatYAML || !s.cuts(b) && sameKeys(s.was.next(b.a1), s.is.next(b.b1))
+}
+
+// text writes the whole text, where the lines that change are no guide to what
+// does.
+func (s *signer) text() {
+	for _, o := range [...]*outline{&s.was, &s.is} {
+		s.add("\x00text")
+		for _, l := range o.lines {
+			s.plain(l)
+		}
+	}
+}
+
+// line writes one changed line, after the keys that it is in.
+func (s *signer) line(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
+	s.add(sign)
+	if f == formatYAML {
+		o.seek(i)
+		s.keys(o)
+	}
+	s.add("\x00")
+	field, value := cutField(raw, f)
+	s.shape = append(s.shape, field...)
+	if valueOnly {
+		s.values = append(appendPlain(s.values, value, s.names), 0)
+		return
+	}
+	s.plain(value)
+}
+
+// object writes the object that line i is in.
+func (s *signer) object(o *outline, i int) {
+	if i < len(o.lines) {
+		o.seek(i)
+	}
+	id := o.identity()
+	s.add("\x00", string(id.apiVersion), "\x00", string(id.kind), "\x00")
+	s.plain(id.namespace)
+	s.add("\x00")
+	s.plain(id.name)
+}
+
+// keys writes the open keys. They are never taken for names of the unit: what a
+// change is called depends on them.
+func (s *signer) keys(o *outline) {
+	for _, l := range o.stack {
+		s.add("\x00")
+		if l.isItem() {
+			s.plain(l.key)
+		} else {
+			s.shape = append(append(s.shape, l.key...), l.style...)
+		}
+	}
+}
+
+func (s *signer) add(texts ...string) {
+	for _, t := range texts {
+		s.shape = append(s.shape, t...)
+	}
+}
+
+// plain writes text with the names of the unit replaced.
+func (s *signer) plain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
+
+// sameFields reports whether the lines are the same fields in the same order,
+// with plain values that differ. Fields that say what an object is, or of which
+// the value decides what a change means, do not count.
+func sameFields(removed, added [][]byte, f format) bool {
+	if len(removed) != len(added) {
+		return false
+	}
+	for i := range removed {
+		field, was := cutField(removed[i], f)
+		other, is := cutField(added[i], f)
+		key := strings.Trim(string(field), " -:='\"")
+		if key == "" || !bytes.Equal(field, other) || slices.Contains(tellingFields, key) {
+			return false
+		}
+		x, ok := plainValue(was)
+		y, too := plainValue(is)
+		if !ok || !too || bytes.Equal(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+var tellingFields = []string{"apiVersion", "kind", "name", "namespace", "prune", "suspend"}
+
+// cutField splits a line into all that stands before the value, and the value
+// without the line end; the field is empty if the line is none.
+func cutField(raw []byte, f format) (field, value []byte) {
+	text := bytes.TrimRight(raw, " \r\n")
+	if f == formatSettings {
+		n := bytes.IndexByte(text, '=') + 1
+		return text[:n], text[n:]
+	}
+	l := parseLine(text)
+	for l.dash {
+		l = parseText(l.rest, 0)
+	}
+	if l.blank || l.key == nil {
+		return nil, text
+	}
+	n := len(text) - len(l.rest)
+	return text[:n], text[n:]
+}
+
+// plainValue gives a value without its quotes, if it is a scalar on one line
+// that needs no further reading.
+func plainValue(v []byte) ([]byte, bool) {
+	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
+		v = v[1 : n-1]
+		return v, !bytes.ContainsAny(v, `\"'`)
+	}
+	if len(v) == 0 || bytes.IndexByte([]byte("|>&*!{[%@`#,"), v[0]) >= 0 {
+		return nil, false
+	}
+	return v, !bytes.ContainsAny(v, `\"'`) && !bytes.Contains(v, []byte(" #")) && !bytes.Contains(v, []byte(": ")) && v[len(v)-1] != ':'
+}
+
+// appendPlain appends text with the names replaced, where they stand as words:
+// not inside of a longer run of letters and digits.
+func appendPlain(dst, text []byte, names []replacement) []byte {
+	for i := 0; i < len(text); {
+		if n, r := nameAt(text, i, names); n > 0 {
+			dst = append(dst, r...)
+			i += n
+			continue
+		}
+		dst = append(dst, text[i])
+		i++
+	}
+	return dst
+}
+
+func nameAt(text []byte, i int, names []replacement) (int, string) {
+	if i > 0 && isWord(text[i-1]) {
+		return 0, ""
+	}
+	for _, r := range names {
+		end := i + len(r.name)
+		if end <= len(text) && text[i] == r.name[0] && string(text[i:end]) == r.name && (end == len(text) || !isWord(text[end])) {
+			return len(r.name), r.placeholder
+		}
+	}
+	return 0, ""
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c >= 0x80
+}

@@ -1,0 +1,189 @@
+package atomicfile
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Mark is the file that says that a folder was written by Fairlead and may be
+// replaced.
+type Mark struct {
+	Path string
+	Text []byte
+}
+
+// Folder makes dir hold the files and the mark, all at once, and gives the number of
+// files. force has it replace a folder without the mark.
+func Folder(ctx context.Context, dir string, files tree.Tree, mark Mark, force bool) (int, error) {
+	dir, err := realPath(dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := mayReplace(dir, mark, force); err != nil {
+		return 0, err
+	}
+	count := 0
+	err = place(dir, func(fresh string) error {
+		count, err = writeFiles(ctx, fresh, files, mark)
+		return err
+	})
+	return count, err
+}
+
+// realPath gives the full path, and follows symbolic links, so that it is their
+// target that is replaced. What is not there yet is taken as it is.
+func realPath(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(full)
+	if errors.Is(err, fs.ErrNotExist) {
+		return full, nil
+	}
+	return real, err
+}
+
+// mayReplace refuses a folder that holds something that render has not written, and
+// one that somebody stands in.
+func mayReplace(dir string, mark Mark, force bool) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &Refusal{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
+	case isWithin(dir):
+		return &Refusal{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		return &Refusal{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
+	}
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(mark.Path))); err == nil || force {
+		return nil
+	}
+	return &Refusal{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
+}
+
+// isWithin reports whether the current folder is dir or below it.
+func isWithin(dir string) bool {
+	here, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	rel, err := filepath.Rel(dir, here)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func writeFiles(ctx context.Context, dir string, files tree.Tree, mark Mark) (int, error) {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	count, made := 0, ""
+	write := func(file string, data []byte) error {
+		if folder := path.Dir(file); folder != made { // files come sorted: most are in the folder of the last
+			if err := root.MkdirAll(folder, 0o777); err != nil {
+				return err
+			}
+			made = folder
+		}
+		return errors.Join(root.WriteFile(file, data, 0o666), ctx.Err())
+	}
+	for file, data := range files.All() {
+		if err := write(file, data); err != nil {
+			return 0, err
+		}
+		count++
+	}
+	return count, write(mark.Path, mark.Text)
+}
+
+// IsTar reports whether a path is that of a tar file, by its ending.
+func IsTar(path string) bool {
+	return strings.HasSuffix(path, ".tar") || isGzip(path)
+}
+
+func isGzip(path string) bool {
+	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
+}
+
+// Tar makes the file at path a tar of the files, all at once, and gives their
+// number.
+func Tar(ctx context.Context, path string, files tree.Tree) (int, error) {
+	path, err := realPath(path)
+	if err != nil {
+		return 0, err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return 0, &Refusal{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
+	}
+	count := 0
+	err = place(path, func(fresh string) error {
+		count, err = tarFile(ctx, fresh, files, isGzip(path))
+		return err
+	})
+	return count, err
+}
+
+func tarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, error) {
+	out, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	buffer := bufio.NewWriter(out)
+	if !zip {
+		count, err := tarFiles(ctx, buffer, files)
+		return count, errors.Join(err, buffer.Flush(), out.Close())
+	}
+	zipped := gzip.NewWriter(buffer)
+	count, err := tarFiles(ctx, zipped, files)
+	return count, errors.Join(err, zipped.Close(), buffer.Flush(), out.Close())
+}
+
+// tarFiles writes a tar. The same files give the same bytes: there are no times and
+// no owners in it.
+func tarFiles(ctx context.Context, w io.Writer, files tree.Tree) (int, error) {
+	archive := tar.NewWriter(w)
+	count := 0
+	for path, data := range files.All() {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatPAX}
+		if err := archive.WriteHeader(header); err != nil {
+			return 0, err
+		}
+		if _, err := archive.Write(data); err != nil {
+			return 0, err
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		count++
+	}
+	return count, archive.Close()
+}

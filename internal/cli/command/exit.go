@@ -1,0 +1,134 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// The exit codes, the same for all commands.
+const (
+	OK          = 0
+	Failed      = 1 // an operation failed
+	Misused     = 2 // the command was called wrongly, or names what is not there
+	HasProblems = 3 // the control plane has problems
+	Differs     = 4 // diff found differences
+)
+
+var (
+	// ErrDiffers says that diff found differences. It is not an error to people.
+	ErrDiffers = errors.New("there are differences")
+	// ErrInterrupted says that somebody stopped the program.
+	ErrInterrupted = errors.New("interrupted")
+)
+
+// usageError is a call that cannot be understood.
+type usageError struct {
+	error
+	hint string
+}
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// Usagef makes the error of a call that cannot be understood.
+func Usagef(hint, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...), hint}
+}
+
+// ProblemsError says that problems stop an environment. List has those that have
+// not been printed yet.
+type ProblemsError struct {
+	Summary string
+	List    problem.List
+}
+
+// Error gives the summary.
+func (e *ProblemsError) Error() string { return e.Summary }
+
+// NewProblemsError says that problems of the control plane stop it.
+func NewProblemsError(list problem.List) *ProblemsError {
+	return &ProblemsError{"the control plane has " + display.Counted(list.Count()), list}
+}
+
+// SettingsError says that the settings have problems.
+type SettingsError struct{ ProblemsError }
+
+// Hint gives an error a hint.
+func Hint(err error, hint string) error { return &hinted{err, hint} }
+
+// hinted is an error with a hint.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e *hinted) Unwrap() error { return e.error }
+
+// Hint gives the hint; errors of other packages have such a method too.
+func (e *hinted) Hint() string { return e.hint }
+
+// ExitCode turns an error into the exit code; nothing else does.
+func ExitCode(err error) int {
+	var usage *usageError
+	var query *explain.QueryError
+	var problems *ProblemsError
+	var settings *SettingsError
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &settings):
+		return Misused
+	case errors.Is(err, ErrDiffers):
+		return Differs
+	case errors.As(err, &problems):
+		return HasProblems
+	case errors.As(err, &usage), errors.As(err, &query):
+		return Misused
+	}
+	return Failed
+}
+
+// Report says an error to people.
+func (a *App) Report(err error) {
+	if err == nil || errors.Is(err, ErrDiffers) {
+		return
+	}
+	var problems *ProblemsError
+	var settings *SettingsError
+	switch {
+	case errors.As(err, &settings):
+		fmt.Fprint(a.Err, display.Problems(settings.List, a.Err))
+	case errors.As(err, &problems):
+		fmt.Fprint(a.Err, display.Problems(problems.List, a.Err))
+	}
+	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
+		fmt.Fprintf(a.Err, "fairlead: %s%s\n", a.Err.Paint(display.Red, "error: "), display.Visible(strings.TrimRight(line, "\n")))
+	}
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(a.Err, "fairlead: hint: %s\n", display.Visible(hint))
+	}
+}
+
+func hintOf(err error) string {
+	var usage *usageError
+	var query *explain.QueryError
+	var h interface{ Hint() string }
+	switch {
+	case errors.As(err, &usage):
+		return usage.hint
+	case errors.As(err, &query):
+		return query.Hint
+	case errors.As(err, &h):
+		return h.Hint()
+	case errors.Is(err, git.ErrUnreachable):
+		return "--map URL=PATH reads it elsewhere, such as in a clone"
+	case errors.Is(err, git.ErrNoRevision):
+		return "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
+	}
+	return ""
+}

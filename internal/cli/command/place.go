@@ -1,0 +1,127 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// SettingsFile is where the settings are if nobody says otherwise.
+const SettingsFile = "fairlead.yaml"
+
+// Elsewhere adds a hint to an error that says that there is no such repository, or
+// no way to it.
+func Elsewhere(err error, hint string) error {
+	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
+		return &hinted{err, hint}
+	}
+	return err
+}
+
+// Settings reads a settings file, and says what is wrong with it.
+func (a *App) Settings(file string) (*config.Settings, error) { return a.settings(file, config.Load) }
+
+// SettingsForPeople is Settings for commands that need not have the daemon's own
+// secrets.
+func (a *App) SettingsForPeople(file string) (*config.Settings, error) {
+	return a.settings(file, config.LoadForPeople)
+}
+
+func (a *App) settings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
+	settings, problems, err := load(file, os.Getenv)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, Usagef("fairlead init makes one; or say where it is with --config", "there is no settings file %s", file)
+	case err != nil:
+		return nil, err
+	case problems.Stops():
+		return nil, &SettingsError{ProblemsError{"the settings have " + display.Counted(problems.Count()), problems}}
+	}
+	fmt.Fprint(a.Err, display.Problems(problems, a.Err))
+	return settings, nil
+}
+
+// Credentials are what the host of the control plane is told over https; from the
+// environment, since what is on a command line can be seen by others.
+func Credentials() git.Credentials {
+	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
+	if c.Username == "" {
+		c.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
+	}
+	return c
+}
+
+// Repository gives the repository that is meant: the one that a flag names, or else the
+// one here; of a clone, that is where it came from. what it is, is for hints.
+func Repository(flag, named, what string) (string, error) {
+	if named != "" {
+		if giturl.IsRemote(named) {
+			return named, nil
+		}
+		return filepath.Abs(giturl.LocalPath(named))
+	}
+	root, here, err := repositoryHere()
+	if errors.Is(err, git.ErrNotFound) {
+		return "", Usagef(fmt.Sprintf("say where %s is with %s", what, flag), "there is no Git repository here")
+	}
+	if err != nil {
+		return "", err
+	}
+	remotes, from := here.Remotes(), here.RemoteURL("origin")
+	switch {
+	case len(remotes) == 0:
+		return root, nil
+	case from == "" && len(remotes) == 1:
+		from = remotes[0]
+	case from == "":
+		return "", Usagef("name one with "+flag, "the repository here has several remotes, and none is called origin")
+	}
+	if giturl.IsRemote(from) || filepath.IsAbs(giturl.LocalPath(from)) {
+		return from, nil
+	}
+	return filepath.Join(root, from), nil
+}
+
+// repositoryHere gives the repository that the current folder is in, and its folder.
+func repositoryHere() (string, *git.Repository, error) {
+	folder, err := filepath.Abs(".")
+	if err != nil {
+		return "", nil, err
+	}
+	for {
+		here, err := git.Open(folder)
+		if err == nil {
+			return folder, here, nil
+		}
+		above := filepath.Dir(folder)
+		if !errors.Is(err, git.ErrNotFound) || above == folder {
+			return "", nil, err
+		}
+		folder = above
+	}
+}
+
+// Person is who works here, for the commits of what is said.
+func Person() git.Signature {
+	name := os.Getenv("GIT_AUTHOR_NAME")
+	if name == "" {
+		name = "somebody" // in a container nobody may have written down who the user is
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			name = u.Username
+		}
+	}
+	email := os.Getenv("GIT_AUTHOR_EMAIL")
+	if email == "" {
+		email = name + "@localhost"
+	}
+	return git.Signature{Name: name, Email: email}
+}

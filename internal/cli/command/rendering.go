@@ -1,0 +1,12 @@
+package command
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// AddMissingValues adds the flag that means what the setting missingValues does.
+func AddMissingValues(f *pflag.FlagSet, o *render.Options) {
+	f.BoolVar(&o.PublishMissing, "publish-missing-values", false, "publish null and missing values as <no value>, with a warning (the setting missingValues: publish)")
+}

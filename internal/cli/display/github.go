@@ -1,0 +1,73 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// Found is a problem and the environments that have it.
+type Found struct {
+	problem.Problem
+	Environments []string `json:"environments,omitempty"`
+}
+
+// OfSome reports whether some of several environments have a problem, and others not.
+func (p Found) OfSome(environments int) bool {
+	return len(p.Environments) > 0 && len(p.Environments) < environments
+}
+
+// Report is the problems of several environments, each once.
+type Report struct {
+	Environments int
+	Problems     []Found
+	// FileOf gives the path that a checkout has, or "".
+	FileOf func(problem.Pos) string
+}
+
+// GitHub writes problems as workflow commands of GitHub Actions.
+func (r Report) GitHub() string {
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	var b strings.Builder
+	for _, p := range r.Problems {
+		var properties []string
+		if file := r.FileOf(p.Pos); file != "" {
+			properties = append(properties, "file="+property.Replace(file))
+			if p.Pos.Line > 0 {
+				properties = append(properties, fmt.Sprintf("line=%d", p.Pos.Line))
+			}
+		}
+		if p.Subject != "" {
+			properties = append(properties, "title="+property.Replace(Visible(p.Subject)))
+		}
+		command := strings.TrimRight(level(p.Problem)+" "+strings.Join(properties, ","), " ")
+		fmt.Fprintf(&b, "::%s::%s\n", command, message.Replace(r.sentence(p)))
+	}
+	return b.String()
+}
+
+// level is what both GitHub and SARIF call a problem.
+func level(p problem.Problem) string {
+	if p.Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// sentence gives what is wrong, where, in which environments if not in all, and what
+// to do.
+func (r Report) sentence(p Found) string {
+	text := Visible(p.Summary)
+	if place := p.Pos.String(); place != "" {
+		text += " (" + Visible(place) + ")"
+	}
+	if p.OfSome(r.Environments) {
+		text += "\nin " + Enumerate(p.Environments, "and")
+	}
+	if p.Hint != "" {
+		text += "\n" + Visible(p.Hint)
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package display
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// The parts of a SARIF 2.1.0 log that code scanning shows.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID          string    `json:"id"`
+		Description sarifText `json:"shortDescription"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+)
+
+// SARIF writes problems as a SARIF log. The rule is the kind of the object that is
+// wrong.
+func (r Report) SARIF() ([]byte, error) { return JSON(r.sarif()) }
+
+func (r Report) sarif() sarifLog {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "fairlead", InformationURI: "https://github.com/fairlead-io/fairlead", Rules: []sarifRule{}}
+	index := map[string]int{}
+	for _, p := range r.Problems {
+		kind, _, _ := strings.Cut(p.Subject, "/")
+		if kind == "" {
+			kind = "File"
+		}
+		i, known := index[kind]
+		if !known {
+			i = len(index)
+			index[kind] = i
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{kind, sarifText{"A mistake in a " + kind + " of the control plane"}})
+		}
+		run.Results = append(run.Results, sarifResult{kind, i, level(p.Problem), sarifText{r.sentence(p)}, sarifLocations(p.Problem, r.FileOf(p.Pos))})
+	}
+	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+}
+
+func sarifLocations(p problem.Problem, file string) []sarifLocation {
+	var l sarifLocation
+	if file != "" {
+		l.Physical = &sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: file}).String()}}
+		if p.Pos.Line > 0 {
+			l.Physical.Region = &sarifRegion{p.Pos.Line}
+		}
+	}
+	if p.Subject != "" {
+		l.Logical = []sarifLogical{{p.Subject}}
+	}
+	if l.Physical == nil && l.Logical == nil {
+		return nil
+	}
+	return []sarifLocation{l}
+}

@@ -1,0 +1,80 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// Problems writes problems for people: the place, the object and the sentence
+// in one line, and the hint below. Problems in a row that have the same hint share
+// it.
+func Problems(list problem.List, to *Stream) string {
+	var b strings.Builder
+	for i, p := range list {
+		word := to.Paint(Red, "error: ")
+		if p.Warning {
+			word = to.Paint(Yellow, "warning: ")
+		}
+		fmt.Fprintf(&b, "%s%s\n", word, Visible(p.String()))
+		if p.Hint != "" && (i == len(list)-1 || list[i+1].Hint != p.Hint) {
+			b.WriteString(to.Paint(Dim, "  hint: "+Visible(p.Hint)) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Counted says how many problems and warnings there are: "3 problems and 1 warning".
+func Counted(problems, warnings int) string {
+	switch {
+	case problems == 0 && warnings == 0:
+		return "no problems"
+	case warnings == 0:
+		return Plural(problems, "problem")
+	case problems == 0:
+		return Plural(warnings, "warning")
+	}
+	return Plural(problems, "problem") + " and " + Plural(warnings, "warning")
+}
+
+// Plural counts things: "1 file", "2 files".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Enumerate writes "a, b or c".
+func Enumerate(words []string, last string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}
+
+// Table writes rows in columns that are as wide as they need to be.
+func Table(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(Visible(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = Visible(cell)
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,81 @@
+package display
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// TestHarmless: what people wrote in files does not move the cursor, and does not
+// change a colour.
+func TestHarmless(t *testing.T) {
+	for text, want := range map[string]struct{ visible, lines string }{
+		"a\tb\nc":        {"a b c", "a\tb\nc"},
+		"a\x1b[31mb":     {"a\ufffd[31mb", "a\ufffd[31mb"},
+		"a\rb\u202ec":    {"a\ufffdb\ufffdc", "a\ufffdb\ufffdc"},
+		"Grüße, 東京":      {"Grüße, 東京", "Grüße, 東京"},
+		"broken \xff ok": {"broken \ufffd ok", "broken \ufffd ok"},
+	} {
+		if got := Visible(text); got != want.visible {
+			t.Errorf("Visible(%q) is %q, want %q", text, got, want.visible)
+		}
+		if got := Lines(text); got != want.lines {
+			t.Errorf("Lines(%q) is %q, want %q", text, got, want.lines)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	got := Table([][]string{{"NAME", "STATE", ""}, {"düne", "in\nsync", "x"}, {"a", "b", ""}})
+	want := "NAME  STATE\ndüne  in sync  x\na     b\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProblems: a hint that several in a row share is given once.
+func TestProblems(t *testing.T) {
+	var l problem.List
+	l.Addf(problem.Pos{Layer: "base", File: "a.yaml", Line: 3}, "ClusterType/large", "mend it", "it is broken")
+	l.Addf(problem.Pos{}, "", "mend it", "it is broken too")
+	l.Warnf(problem.Pos{}, "", "", "it is\nodd")
+	want := "error: base/a.yaml:3: ClusterType/large: it is broken\nerror: it is broken too\n  hint: mend it\nwarning: it is odd\n"
+	if diff := cmp.Diff(want, Problems(l, NewStream(&bytes.Buffer{}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWords(t *testing.T) {
+	got := []string{
+		Enumerate(nil, "or"), Enumerate([]string{"a"}, "or"), Enumerate([]string{"a", "b"}, "or"), Enumerate([]string{"a", "b", "c"}, "and"),
+		Counted(0, 0), Counted(1, 0), Counted(0, 2), Counted(2, 1),
+	}
+	want := []string{"", "a", "a or b", "a, b and c", "no problems", "1 problem", "2 warnings", "2 problems and 1 warning"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEncodings: JSON and YAML have the same fields, in the same order.
+func TestEncodings(t *testing.T) {
+	value := struct {
+		Name string   `json:"name"`
+		List []string `json:"list"`
+		None string   `json:"none,omitempty"`
+	}{"<a> & b", []string{"1", "x"}, ""}
+	asJSON, err := JSON(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := YAML(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"name\": \"<a> & b\",\n  \"list\": [\n    \"1\",\n    \"x\"\n  ]\n}\n" + "name: <a> & b\nlist:\n  - \"1\"\n  - x\n"
+	if diff := cmp.Diff(want, string(asJSON)+string(asYAML)); diff != "" {
+		t.Error(diff)
+	}
+}

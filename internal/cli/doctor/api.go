@@ -1,0 +1,252 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// kind is how the doctor asks one kind of forge.
+type kind struct {
+	name string
+	// credential checks what the forge says of a credential; false if it does not
+	// work.
+	credential func(context.Context, *doctor, *api) bool
+	// repository checks what the credential may do in a repository.
+	repository func(context.Context, *doctor, *repository)
+}
+
+// kinds are those with an API, by their names in the settings.
+var kinds = map[string]kind{
+	"github": {"GitHub", githubCredential, githubRepository},
+	"gitlab": {"GitLab", gitlabCredential, gitlabRepository},
+	"gitea":  {"Gitea", giteaCredential, giteaRepository},
+}
+
+// api is the API of a forge, with one of the credentials of the settings.
+type api struct {
+	kind   kind
+	remote config.Remote
+	client *http.Client
+	url    *url.URL // with a slash at its end
+	works  bool
+}
+
+// shown names the credential.
+func (a *api) shown() string { return a.remote.URL }
+
+// forge finds out what answers at a repository, and how to ask it.
+func (d *doctor) forge(r *repository) {
+	if !r.controlPlane && r.outputs == nil { // its forge is not asked for anything
+		return
+	}
+	what, level := r.shown()+": forge", d.needed(r)
+	at, err := access.ForgeOf(d.Settings, r.place)
+	if err != nil {
+		d.failed(level, what, err)
+		return
+	}
+	known, ok := kinds[at.Kind]
+	if !ok {
+		r.plain = true
+		d.ok(what, "Git alone: pull requests are branches, and statuses are pushed")
+		return
+	}
+	r.path = at.Repo
+	token, err := d.keys.API(r.place)
+	switch {
+	case errors.Is(err, access.ErrNoToken):
+		d.add(Finding{level, what, "it is " + known.name + ", and there is no token for its API",
+			"write a token for it into remotes in the settings: without one there are no pull requests and no statuses"})
+		return
+	case err != nil:
+		d.failed(level, what, err)
+		return
+	}
+	d.ok(what, "%s, at %s", known.name, at.API)
+	remote, _ := d.Settings.Remote(r.place)
+	if d.forges[remote.URL] == nil {
+		client, u, err := forge.NewClient(forge.ClientOptions{
+			API: at.API, Forge: known.name, Base: &http.Client{Transport: &keeper{http.DefaultTransport}, Timeout: min(d.Settings.Timeout, callTimeout)},
+			Token: token, Limiter: d.keys.Limiter(r.place), Now: d.Now,
+		})
+		if err != nil {
+			d.failed(Fail, what, err)
+			return
+		}
+		d.forges[remote.URL] = &api{kind: known, remote: remote, client: client, url: u}
+	}
+	r.api = d.forges[remote.URL]
+}
+
+const callTimeout = 30 * time.Second
+
+// keeper keeps the headers about the rate limit under other names: the client below
+// takes them away.
+type keeper struct{ next http.RoundTripper }
+
+const (
+	keptLimit     = "Fairlead-Limit"
+	keptRemaining = "Fairlead-Remaining"
+)
+
+// RoundTrip does a request.
+func (k *keeper) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer, err := k.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	h := answer.Header
+	h.Set(keptLimit, cmp.Or(h.Get("X-RateLimit-Limit"), h.Get("RateLimit-Limit")))
+	h.Set(keptRemaining, cmp.Or(h.Get("X-RateLimit-Remaining"), h.Get("RateLimit-Remaining")))
+	return answer, nil
+}
+
+// answer is what a forge said.
+type answer struct {
+	status int
+	header http.Header
+	says   string // why not, if the status is an error
+}
+
+func (a answer) good() bool { return a.status < http.StatusMultipleChoices }
+
+// get reads something. Parts of the path are escaped. into may be nil. The error says
+// that there was no answer, or none that can be read.
+func (a *api) get(ctx context.Context, into any, query string, parts ...string) (answer, error) {
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	at := a.url.JoinPath(parts...)
+	at.RawQuery = query
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	req.Header.Set("User-Agent", "fairlead")
+	req.Header.Set("Accept", "application/json")
+	got, err := a.client.Do(req)
+	if err != nil {
+		var outer *url.Error
+		if errors.As(err, &outer) {
+			err = outer.Err
+		}
+		return answer{}, err
+	}
+	defer got.Body.Close()
+	body, err := io.ReadAll(got.Body)
+	said := answer{status: got.StatusCode, header: got.Header}
+	switch {
+	case err != nil:
+	case said.status >= http.StatusInternalServerError:
+		err = &broken{message(got.Status, body)}
+	case !said.good():
+		said.says = message(got.Status, body)
+	case into != nil && json.Unmarshal(body, into) != nil:
+		err = &broken{"what is not JSON as it should be"}
+	}
+	return said, err
+}
+
+// broken is an answer that says nothing but that a server is not well, or not the one
+// that was meant.
+type broken struct{ said string }
+
+// Error says what came.
+func (b *broken) Error() string { return "it answers " + b.said }
+
+// Hint says what to do.
+func (b *broken) Hint() string { return "look again later, or check api in forges of the settings" }
+
+// message gives what an answer says went wrong.
+func message(status string, body []byte) string {
+	var said struct {
+		Message json.RawMessage `json:"message"`
+		Error   string          `json:"error"`
+		Detail  string          `json:"error_description"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return status
+	}
+	text := strings.Trim(string(said.Message), `"`)
+	if text = cmp.Or(said.Detail, text, said.Error); text == "" {
+		return status
+	}
+	return status + ": " + forge.OneLine(text, 200)
+}
+
+// begun says of the first answer that a forge gives to a credential: whether there is
+// one, whether the credential was taken, what is left of the rate limit, and whether
+// the clocks agree. It is false if nothing else needs to be asked.
+func (d *doctor) begun(a *api, said answer, err error) bool {
+	if err != nil {
+		d.failed(Fail, a.shown()+": API", err)
+		return false
+	}
+	d.clock(a, said.header)
+	if said.status == http.StatusUnauthorized {
+		d.fail(a.shown()+": token", "make a new one, and write it where remotes of the settings say that it is", "%s does not take it (%s)", a.kind.name, said.says)
+		return false
+	}
+	d.limit(a, said.header)
+	return true
+}
+
+const maxSkew = time.Minute
+
+func (d *doctor) clock(a *api, h http.Header) {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return
+	}
+	what, skew := a.shown()+": clock", d.Now().Sub(date).Round(time.Second)
+	if skew.Abs() <= maxSkew {
+		d.ok(what, "this machine and the server agree about the time")
+		return
+	}
+	direction := "ahead of"
+	if skew < 0 {
+		direction = "behind"
+	}
+	d.warn(what, "let this machine keep its time with NTP: tokens of Apps are refused, and limits misread", "the clock of this machine is %s %s the server's", skew.Abs(), direction)
+}
+
+// fewLeft is the part of a rate limit that is little.
+const fewLeft = 10
+
+func (d *doctor) limit(a *api, h http.Header) {
+	most, err := strconv.Atoi(h.Get(keptLimit))
+	left, err2 := strconv.Atoi(h.Get(keptRemaining))
+	what := a.shown() + ": rate limit"
+	switch {
+	case err != nil || err2 != nil:
+	case left < most/fewLeft:
+		d.warn(what, "give Fairlead a credential of its own, or poll less often", "%d of %d requests are left", left, most)
+	default:
+		d.ok(what, "%d of %d requests are left", left, most)
+	}
+}
+
+const soon = 14 * 24 * time.Hour
+
+// expiry says until when a token is good.
+func (d *doctor) expiry(a *api, until time.Time) {
+	what, left := a.shown()+": token expiry", until.Sub(d.Now())
+	day := until.UTC().Format("2006-01-02 15:04 UTC")
+	if left < soon {
+		d.warn(what, "make a new one before that; Fairlead reads it from the same place without a restart", "the token expires on %s", day)
+		return
+	}
+	d.ok(what, "the token expires on %s", day)
+}

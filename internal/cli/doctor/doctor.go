@@ -1,0 +1,239 @@
+// Package doctor checks somebody's set-up against their settings, and says what to
+// change: whether every repository that the control plane names can be read, and
+// pushed to where the daemon has to; and what the forges let the credentials do.
+//
+// What the package keeps true: nothing is changed, in no repository and on no forge
+// (it fetches what it must read of the control plane into a folder that is gone
+// afterwards, and asks all others for their references only); what a server does not
+// tell is not guessed; each finding that is not good has a hint; the findings are in
+// the same order in every run; and no credential is in any of them.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// Level says how good a finding is.
+type Level string
+
+// The levels.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn" // the daemon does without it, or it may go wrong later
+	Fail Level = "fail" // the daemon cannot do its work
+)
+
+// Finding is what came of a check.
+type Finding struct {
+	Level Level  `json:"level"`
+	What  string `json:"what"` // "https://git.example.com/team/fleet: push"
+	Says  string `json:"says"`
+	Hint  string `json:"hint,omitempty"` // never "" if the level is not OK
+}
+
+// Options are what a doctor needs.
+type Options struct {
+	Settings *config.Settings
+	Now      func() time.Time
+}
+
+// Examine does all checks, and gives what they have found, sorted by what they are of.
+// The error says that there is no room for temporary files, or that ctx has ended.
+func Examine(ctx context.Context, o Options) ([]Finding, error) {
+	dir, err := os.MkdirTemp("", "fairlead-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	d := &doctor{Options: o, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*api{}}
+	d.machine(ctx)
+	d.settings()
+	d.controlPlane(ctx)
+	all := d.sorted()
+	tasks := make([]func(), 0, 2*len(all))
+	for _, r := range all {
+		tasks = append(tasks, func() { d.repository(ctx, r) })
+		d.forge(r)
+	}
+	for _, a := range d.forges {
+		tasks = append(tasks, func() { a.works = a.kind.credential(ctx, d, a) })
+	}
+	each(tasks)
+	tasks = tasks[:0]
+	for _, r := range all {
+		if r.api != nil && r.api.works { // what does not work has been said
+			tasks = append(tasks, func() { r.api.kind.repository(ctx, d, r) })
+		}
+	}
+	each(tasks)
+	return d.findings(), ctx.Err()
+}
+
+// each runs tasks at once, and waits for all of them.
+func each(tasks []func()) {
+	parallel.Each(len(tasks), tasks, func(_ int, task func()) { task() })
+}
+
+// doctor is one examination.
+type doctor struct {
+	Options
+	keys         *access.Keys
+	dir          string                 // for temporary files
+	repositories map[string]*repository // by normalized URL
+	forges       map[string]*api        // by the URL of the remote whose credential is used
+
+	mu    sync.Mutex
+	found []Finding
+}
+
+// repository is one that the daemon has to do with.
+type repository struct {
+	place        string
+	controlPlane bool     // statuses are set there
+	outputs      []output // of the environments, whose pull requests are there
+	plain        bool     // its forge is Git alone
+	api          *api     // of its forge; nil if that has none, or it cannot be asked
+	path         string   // on the forge: "owner/name"
+}
+
+// output is where the output of an environment goes.
+type output struct{ environment, branch string }
+
+func (r *repository) shown() string { return giturl.Redact(r.place) }
+
+// at gives the repository at a place. It is noted if it is new.
+func (d *doctor) at(place string) *repository {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := giturl.Normalize(place)
+	if d.repositories[key] == nil {
+		d.repositories[key] = &repository{place: place}
+	}
+	return d.repositories[key]
+}
+
+func (d *doctor) sorted() []*repository {
+	var all []*repository
+	for _, r := range d.repositories {
+		slices.SortFunc(r.outputs, func(a, b output) int {
+			return strings.Compare(a.branch+"\n"+a.environment, b.branch+"\n"+b.environment)
+		})
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *repository) int { return strings.Compare(a.place, b.place) })
+	return all
+}
+
+// remote makes a remote of a place, with a mirror that goes when the doctor does.
+func (d *doctor) remote(place string) (*git.Remote, error) {
+	guard, err := access.Guard(d.Settings, place)
+	if err != nil {
+		return nil, err
+	}
+	return git.NewRemote(git.RemoteOptions{
+		Guard: guard, Named: d.Settings.Names,
+		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
+	})
+}
+
+func (d *doctor) ok(what, format string, args ...any) {
+	d.add(Finding{OK, what, fmt.Sprintf(format, args...), ""})
+}
+
+func (d *doctor) warn(what, hint, format string, args ...any) {
+	d.add(Finding{Warn, what, fmt.Sprintf(format, args...), hint})
+}
+
+func (d *doctor) fail(what, hint, format string, args ...any) {
+	d.add(Finding{Fail, what, fmt.Sprintf(format, args...), hint})
+}
+
+func (d *doctor) add(f Finding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.found = append(d.found, f)
+}
+
+// failed adds an error, with a hint of its own if it has one.
+func (d *doctor) failed(level Level, what string, err error) {
+	d.add(Finding{level, what, err.Error(), hintOf(err)})
+}
+
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	var limit *forge.RateLimit
+	switch {
+	case errors.As(err, &hinted) && hinted.Hint() != "":
+		return hinted.Hint()
+	case errors.As(err, &limit):
+		return "look again after that time"
+	case errors.Is(err, git.ErrAccess), errors.Is(err, git.ErrNotFound):
+		return "check the URL, and the credential for it in remotes of the settings; servers hide from people what they may not read"
+	case errors.Is(err, git.ErrNoRevision):
+		return "controlPlane.branch in the settings names the branch; is it spelt so?"
+	}
+	return "check the URL, and that this machine can reach the host"
+}
+
+// findings gives what was found: sorted, on one line each, and without credentials,
+// whatever servers have said.
+func (d *doctor) findings() []Finding {
+	clean := d.cleaner()
+	for i := range d.found {
+		f := &d.found[i]
+		f.Says, f.Hint = clean(f.Says), clean(f.Hint)
+	}
+	slices.SortStableFunc(d.found, func(a, b Finding) int {
+		return strings.Compare(a.What+"\n"+a.Says, b.What+"\n"+b.Says)
+	})
+	return slices.Compact(d.found)
+}
+
+// cleaner gives what takes secrets out of a text.
+func (d *doctor) cleaner() func(string) string {
+	var pairs []string
+	hide := func(ref *config.SecretRef) {
+		if ref == nil {
+			return
+		}
+		if secret, err := ref.Read(); err == nil {
+			pairs = append(pairs, secret.Reveal(), "[redacted]")
+		}
+	}
+	for _, r := range d.Settings.Remotes {
+		hide(r.Token)
+		if r.SSH != nil {
+			hide(r.SSH.Passphrase)
+		}
+	}
+	for _, r := range d.repositories { // who wrote a URL may have put one into it
+		if u, err := url.Parse(r.place); err == nil && u.User != nil && u.Scheme != "ssh" {
+			if password, ok := u.User.Password(); ok {
+				pairs = append(pairs, password, "[redacted]")
+			} else {
+				pairs = append(pairs, u.User.Username(), "[redacted]")
+			}
+		}
+	}
+	secrets := strings.NewReplacer(pairs...)
+	return func(text string) string { return forge.OneLine(secrets.Replace(text), maxText) }
+}
+
+// maxText bounds a sentence, in characters.
+const maxText = 500

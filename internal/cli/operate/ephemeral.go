@@ -1,0 +1,273 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+)
+
+func newEphemeral(a *command.App) *cobra.Command {
+	s := newStation(a)
+	c := &cobra.Command{
+		Use:     "ephemeral",
+		GroupID: command.GroupPromotion,
+		Short:   "Make, list, extend and remove environments that are there for a time",
+		Long: `An ephemeral environment is a branch ephemeral/NAME of the control plane, made from the
+branch of an environment: it is rendered as that one is, to a place of its own, until its
+time is over. Then the daemon removes its output, and then the branch. Nothing is promoted
+to it.`,
+		Example: `  fairlead ephemeral create pr-7 --from dev --ttl 48h --selector size=small
+  fairlead ephemeral list
+  fairlead ephemeral extend pr-7 --ttl 24h
+  fairlead ephemeral remove pr-7`,
+		Args: command.Subcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newEphemeralCreate(s), newEphemeralList(s), newEphemeralExtend(s), newEphemeralRemove(s))
+	return c
+}
+
+func newEphemeralCreate(s *station) *cobra.Command {
+	var made ephemeral.Creation
+	types := ""
+	c := s.temporary("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		var err error
+		if made.ClusterTypes, err = readSelector(types); err != nil {
+			return ephemeral.Result{}, err
+		}
+		if made.From == "" {
+			return ephemeral.Result{}, command.Usagef("as in --from dev", "it is not known from which environment it is to be made")
+		}
+		made.Name = name
+		return d.Create(ctx, made)
+	})
+	f := c.Flags()
+	f.StringVar(&made.From, "from", "", "the `environment` that it is a copy of")
+	f.DurationVar(&made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
+	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
+	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
+	_ = c.RegisterFlagCompletionFunc("from", s.completeNames)
+	return c
+}
+
+func newEphemeralExtend(s *station) *cobra.Command {
+	ttl := time.Duration(0)
+	c := s.temporary("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		return d.Extend(ctx, name, ttl)
+	})
+	c.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
+	return c
+}
+
+func newEphemeralRemove(s *station) *cobra.Command {
+	return s.temporary("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		return d.Remove(ctx, name)
+	})
+}
+
+// temporary makes a command that changes one ephemeral environment.
+func (s *station) temporary(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: command.Arguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			who, err := author(c.Context(), s.author)
+			if err != nil {
+				return err
+			}
+			d, err := s.ephemerals(c.Context(), who)
+			if err != nil {
+				return err
+			}
+			r, err := do(c.Context(), d, args[0])
+			if refusal := (*ephemeral.Refusal)(nil); errors.As(err, &refusal) && refusal.Misuse() {
+				return command.Usagef(refusal.Hint(), "%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			return s.Print(r, func() string { return resultText(r) })
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&s.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	s.addPlace(c)
+	s.AddOutput(c)
+	return c
+}
+
+func resultText(r ephemeral.Result) string {
+	text := r.Says
+	if r.Commit != "" {
+		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+	}
+	return display.Lines(text) + "\n"
+}
+
+// ephemerals gives where ephemeral environments are made.
+func (s *station) ephemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
+	d, err := s.desk(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return ephemeral.Open(ctx, ephemeral.Options{
+		ControlPlane: d.ControlPlane, BaseBranch: d.BaseBranch, Map: d.Map, Dir: d.Dir, Credentials: d.Credentials, Author: who, Now: s.now,
+	})
+}
+
+// temporaryList is what `fairlead ephemeral list` prints.
+type temporaryList struct {
+	Environments []ephemeral.Item `json:"environments"`
+	// Problems are those of branches that are none.
+	Problems problem.List `json:"problems,omitempty"`
+}
+
+func newEphemeralList(s *station) *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List them, and when they end", Args: command.Arguments(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := s.ephemerals(c.Context(), git.Signature{})
+			if err != nil {
+				return err
+			}
+			list := temporaryList{}
+			if list.Environments, list.Problems, err = d.List(c.Context()); err != nil {
+				return err
+			}
+			if s.url != "" {
+				if err := daemonStates(c.Context(), s.url, list.Environments); err != nil {
+					return err
+				}
+			}
+			return s.Print(list, func() string { return temporaryText(list, s.now(), s.url != "") })
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&s.url, "url", "", "also show what the daemon whose page is at this `URL` says of them")
+	s.addPlace(c)
+	s.AddOutput(c)
+	return c
+}
+
+// temporaryText shows the list as a table. asked says that a daemon was asked.
+func temporaryText(list temporaryList, now time.Time, asked bool) string {
+	var b strings.Builder
+	if len(list.Environments) == 0 {
+		b.WriteString("there are no ephemeral environments\n")
+	} else {
+		rows := [][]string{{"NAME", "FROM", "EXPIRES", "LEFT", "OUTPUT", "STATE"}}
+		for _, e := range list.Environments {
+			rows = append(rows, temporaryRow(e, now))
+		}
+		b.WriteString(display.Table(rows))
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
+			unknown := "a daemon knows it; --url URL asks one"
+			if asked {
+				unknown = "the daemon does not know of it yet"
+			}
+			b.WriteString("state -: " + unknown + "\n")
+		}
+	}
+	for _, p := range list.Problems {
+		fmt.Fprintln(&b, display.Lines(p.String()))
+	}
+	for _, e := range list.Environments {
+		for _, p := range e.Problems {
+			fmt.Fprintln(&b, display.Lines(p.String()))
+		}
+	}
+	return b.String()
+}
+
+func temporaryRow(e ephemeral.Item, now time.Time) []string {
+	row := []string{e.Name, "-", "-", "-", "-", "-"}
+	if !e.Expires.IsZero() {
+		row[1], row[2], row[3] = e.From, e.Expires.UTC().Format(time.RFC3339), "over"
+		if e.Expires.After(now) {
+			row[3] = display.Age(e.Expires.Sub(now))
+		}
+	}
+	if e.Output != "" {
+		row[4] = e.Output
+	}
+	switch {
+	case e.State != "":
+		row[5] = e.State
+	case e.Problems.Stops():
+		row[5] = "problems"
+	}
+	return row
+}
+
+// daemonStates fills in what a daemon says.
+func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	hint := "--url is that of the daemon's page, as in http://daemon:8080"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/api/v1/status", nil)
+	if err != nil {
+		return command.Usagef("as in --url http://daemon:8080", "--url cannot be read: %v", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return command.Hint(err, hint)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return command.Hint(fmt.Errorf("%s answers %s", url, answer.Status), hint)
+	}
+	var snapshot struct {
+		Environments []struct{ Name, State string }
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&snapshot); err != nil {
+		return command.Hint(fmt.Errorf("%s answers what cannot be read: %w", url, err), hint)
+	}
+	for i := range items {
+		for _, e := range snapshot.Environments {
+			if e.Name == items[i].Name {
+				items[i].State = e.State
+			}
+		}
+	}
+	return nil
+}
+
+// readSelector understands key=value, key!=value, key and !key, with commas between.
+func readSelector(text string) (model.Selector, error) {
+	var s model.Selector
+	if text == "" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		key, value, equals := strings.Cut(part, "=")
+		r := model.Requirement{Key: key, Operator: model.Exists}
+		switch {
+		case equals && strings.HasSuffix(key, "!"):
+			r = model.Requirement{Key: strings.TrimSuffix(key, "!"), Operator: model.NotIn, Values: []string{value}}
+		case equals:
+			r.Operator, r.Values = model.In, []string{strings.TrimPrefix(value, "=")}
+		case strings.HasPrefix(part, "!"):
+			r = model.Requirement{Key: part[1:], Operator: model.DoesNotExist}
+		}
+		if r.Key == "" || strings.ContainsAny(r.Key, "! ()") {
+			return s, command.Usagef("as in size=small,region!=eu,edge,!old; spec.clusterTypes of the Ephemeral can say more", "--selector %s cannot be read", text)
+		}
+		s.Requirements = append(s.Requirements, r)
+	}
+	return s, nil
+}

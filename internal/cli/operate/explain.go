@@ -1,0 +1,142 @@
+package operate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// NewExplain makes `fairlead explain promotion`.
+func NewExplain(a *command.App) *cobra.Command {
+	s := newStation(a)
+	c := &cobra.Command{
+		Use:   "promotion ENVIRONMENT",
+		Short: "Say why an environment has the commit that it has, and what it waits for",
+		Long: `Explain promotion shows what is known of an environment: the commit that it has, the verdict
+on it, and the verdict on the one that comes next, each as a tree of conditions with their
+reasons, how long each may last, and when something in them may change by itself.`,
+		Example:           `  fairlead explain promotion stage`,
+		Args:              command.Arguments(1, 1),
+		ValidArgsFunction: s.complete(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			who, err := s.facts(c.Context())
+			if err != nil {
+				return err
+			}
+			defer who.Close()
+			chain, err := who.Chain(c.Context())
+			if err != nil {
+				return err
+			}
+			if chain.Problems.Stops() {
+				return command.NewProblemsError(chain.Problems)
+			}
+			stage, err := stageOf(chain, args[0])
+			if err != nil {
+				return err
+			}
+			return s.Print(stage, func() string { return stageText(stage, s.now(), s.Out) })
+		},
+	}
+	s.addLooking(c)
+	return c
+}
+
+// stageText explains an environment.
+func stageText(s status.Stage, now time.Time, to *display.Stream) string {
+	var b strings.Builder
+	b.WriteString(s.Environment)
+	if len(s.After) > 0 {
+		b.WriteString(", which comes after " + display.Enumerate(s.After, "and"))
+	}
+	b.WriteString("\n\n")
+	if s.Commit == "" {
+		b.WriteString("It has no commit yet.\n")
+	} else {
+		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.Short(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
+		if !s.Deployed.IsZero() {
+			what := "It is merged" // where no cluster reports, that is all that is known
+			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
+				what = "The clusters run it"
+			}
+			fmt.Fprintf(&b, "%s%s.\n", what, sinceText(s.Deployed, now))
+		}
+	}
+	if s.Hold != "" {
+		fmt.Fprintf(&b, "It is held: %s\n", display.Visible(s.Hold))
+	}
+	writeWithheld(&b, s)
+	if s.Commit != "" {
+		b.WriteString("\nIs it proven?\n")
+		tree(&b, s.Proof, 1, now, to)
+	}
+	switch {
+	case s.Next.To == "":
+		b.WriteString("\nWhat comes next?\n")
+	case s.Next.State == promote.Moves:
+		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.Short(s.Next.To))
+	default:
+		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.Short(s.Next.To))
+	}
+	tree(&b, s.Next.Verdict, 1, now, to)
+	if n := len(s.Next.Drops); n > 0 {
+		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shorts(s.Next.Drops))
+	}
+	if at := earlier(s.Proof.Wake(), s.Next.Verdict.Wake()); at.After(now) {
+		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.Moment(at), display.Age(at.Sub(now)))
+	}
+	return b.String()
+}
+
+func sinceText(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" since %s, for %s", display.Moment(t), display.Age(now.Sub(t)))
+}
+
+func shorts(commits []string) string {
+	var all []string
+	for _, c := range commits {
+		all = append(all, promote.Short(c))
+	}
+	return display.Enumerate(all, "and")
+}
+
+// earlier gives the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// tree writes a verdict, and its parts below it.
+func tree(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
+	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
+	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}
+	word, ok := words[v.Status]
+	if !ok {
+		word = "?   "
+	}
+	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.Visible(v.Gate), display.Visible(v.Reason))
+	if more := display.Age(v.Until.Sub(now)) + " more"; v.Until.After(now) {
+		if !strings.Contains(v.Reason, display.Moment(v.Until)) {
+			more = "until " + display.Moment(v.Until) + ", " + more
+		}
+		fmt.Fprintf(b, " (%s)", more)
+	}
+	b.WriteByte('\n')
+	for _, part := range v.Parts {
+		tree(b, part, depth+1, now, to)
+	}
+}

@@ -1,0 +1,92 @@
+package operate
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/config"
+)
+
+// ownToken is the variable that goes before the token that a job is given.
+const ownToken = "FAIRLEAD_GIT_TOKEN"
+
+// job is what a CI job knows of the repository that it runs for.
+type job struct {
+	place string // the URL of the repository; "" outside of a job
+	forge config.Forge
+	token string // the variable that has it; "" if there is none
+}
+
+// jobHere reads the variables of GitHub Actions, of Gitea's, which are called the same,
+// and of GitLab CI.
+func jobHere() job {
+	j := job{}
+	switch {
+	case os.Getenv("GITHUB_REPOSITORY") != "":
+		j.place, j.token = cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com")+"/"+os.Getenv("GITHUB_REPOSITORY"), "GITHUB_TOKEN"
+		j.forge = config.Forge{Kind: "github", API: strings.TrimSuffix(os.Getenv("GITHUB_API_URL"), "/")}
+		if os.Getenv("GITEA_ACTIONS") != "" {
+			j.forge = config.Forge{Kind: "gitea"} // its API is where the server is
+		}
+	case os.Getenv("CI_PROJECT_URL") != "": // the token of a GitLab job may not read statuses
+		j.place = os.Getenv("CI_PROJECT_URL")
+		j.forge = config.Forge{Kind: "gitlab", API: os.Getenv("CI_API_V4_URL")}
+	}
+	_, j.forge.Host = server(j.place)
+	if os.Getenv(ownToken) != "" {
+		j.token = ownToken
+	}
+	if j.token != "" && os.Getenv(j.token) == "" {
+		j.token = ""
+	}
+	return j
+}
+
+// settings gives what a job would write into settings for a control plane at a place.
+// The token that a job is given is for its own server alone.
+func (j job) settings(place string) *config.Settings {
+	s := &config.Settings{}
+	if j.forge.Host != "" {
+		s.Forges = append(s.Forges, j.forge)
+	}
+	scheme, host := server(place)
+	ownScheme, own := server(j.place)
+	if j.token != "" && host != "" && (j.token == ownToken || scheme == ownScheme && host == own) {
+		s.Remotes = append(s.Remotes, config.Remote{URL: place, Username: command.Credentials().Username, Token: &config.SecretRef{Env: j.token}})
+	}
+	return s
+}
+
+// server gives the scheme and the host of an http or https URL; nothing for all else.
+func server(place string) (scheme, host string) {
+	u, err := url.Parse(place)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return "", ""
+	}
+	return u.Scheme, u.Host
+}
+
+// tell writes outputs of a step for the steps that follow, where there are some.
+func tell(outputs ...[2]string) error {
+	file := os.Getenv("GITHUB_OUTPUT")
+	if file == "" {
+		return nil
+	}
+	var b strings.Builder
+	for _, o := range outputs {
+		fmt.Fprintf(&b, "%s=%s\n", o[0], strings.Join(strings.Fields(o[1]), " "))
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the outputs of the step: %w", err)
+	}
+	if _, err := f.WriteString(b.String()); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the outputs of the step: %w", err)
+	}
+	return f.Close()
+}

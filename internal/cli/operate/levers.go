@@ -1,0 +1,261 @@
+// Package operate is the commands about promotion: what people do by hand, and how far
+// commits have got.
+//
+// What the package keeps true: what a command writes is written by package lever, in the
+// name of the person who calls it; what it says of environments is what the loop of the
+// daemon finds, here or in a daemon that runs, and looking changes nothing; a refusal is
+// exit code 1, with what to do about it.
+package operate
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// All lists the constructors of the commands.
+var All = []func(*command.App) *cobra.Command{
+	newStatus,
+	newSimulate,
+	newWait,
+	newPromote,
+	newApprove,
+	newHold,
+	newRelease,
+	newRollback,
+	newFreeze,
+	newEphemeral,
+}
+
+// station is what the commands share: where the control plane is, who knows how it
+// fares, and in whose name something is written.
+type station struct {
+	*command.App
+	config, plane string // of --config and --control-plane
+	url           string // of a daemon
+	reason        string
+	author        string
+	propose       bool
+	now           func() time.Time
+
+	settings *config.Settings // nil if there are none
+	place    string           // of the control plane
+}
+
+func newStation(a *command.App) *station { return &station{App: a, now: time.Now} }
+
+// addPlace gives a command the flags that say where the control plane is.
+func (s *station) addPlace(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+", if it is there)")
+	f.StringVar(&s.plane, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// addURL gives a command the flag that asks a daemon.
+func (s *station) addURL(c *cobra.Command) {
+	c.Flags().StringVar(&s.url, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
+}
+
+// addWriting gives a command the flags of what is written.
+func (s *station) addWriting(c *cobra.Command, why string) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&s.reason, "reason", "", "`text` that says why"+why)
+	f.BoolVar(&s.propose, "pull-request", false, "open a pull request instead of committing to the branch")
+	f.StringVar(&s.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	s.addPlace(c)
+	s.AddOutput(c)
+}
+
+// needs refuses a call without a reason.
+func (s *station) needs(what string) error {
+	if strings.TrimSpace(s.reason) == "" {
+		return command.Usagef("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)
+	}
+	return nil
+}
+
+// readSettings reads the settings, if there are some.
+func (s *station) readSettings() error {
+	file := s.config
+	if file == "" && s.plane == "" {
+		if _, err := os.Stat(command.SettingsFile); err == nil {
+			file = command.SettingsFile
+		}
+	}
+	if file == "" || s.settings != nil {
+		return nil
+	}
+	var err error
+	if s.settings, err = s.SettingsForPeople(file); err == nil {
+		s.place = s.settings.ControlPlane.Repo
+	}
+	return err
+}
+
+// locate finds out where the control plane is: what the flags say, the settings if there
+// are some, or else the repository here.
+func (s *station) locate() error {
+	if s.plane != "" && s.config != "" {
+		return command.Usagef("the settings name the control plane", "--config and --control-plane exclude each other")
+	}
+	err := s.readSettings()
+	if err == nil && s.settings == nil {
+		s.place, err = command.Repository("--config or --control-plane", s.plane, "the control plane")
+	}
+	return err
+}
+
+// cache gives a folder of the user's cache.
+func cache(name ...string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
+}
+
+// desk gives the levers.
+func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+	if err := s.locate(); err != nil {
+		return nil, err
+	}
+	o := actions.Options{ControlPlane: s.place, Dir: cache("git"), Prefix: "fairlead/", Author: who, Now: s.now}
+	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
+	if s.settings == nil {
+		o.Credentials = func(place string) func(context.Context) (git.Credentials, error) {
+			if host := giturl.Host(place); host == "" || host != giturl.Host(s.place) {
+				return nil
+			}
+			return func(context.Context) (git.Credentials, error) { return command.Credentials(), nil }
+		}
+	} else {
+		o.BaseBranch, o.Map, o.Next, o.Prefix = s.settings.ControlPlane.Branch, s.settings.Map, s.settings.NextEnvironment, s.settings.Output.BranchPrefix
+		o.Credentials = access.New(s.settings, s.now).Git
+		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
+	}
+	if s.propose {
+		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return s.forge(remote, place, who) }
+	}
+	d, err := actions.Open(ctx, o)
+	if err != nil {
+		return nil, command.Elsewhere(err, hint)
+	}
+	return d, nil
+}
+
+// ready gives the levers in the name of the person who calls, for one environment that
+// must be there.
+func (s *station) ready(ctx context.Context, environments ...string) (*actions.Desk, error) {
+	who, err := author(ctx, s.author)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.desk(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d, known(names, environments...)
+}
+
+// known refuses environments that there are not.
+func known(names []string, asked ...string) error {
+	for _, name := range asked {
+		if slices.Contains(names, name) {
+			continue
+		}
+		hint := problem.DidYouMean(name, names)
+		if hint == "" && len(names) > 0 {
+			hint = "the environments are " + display.Enumerate(names, "and")
+		}
+		return command.Usagef(hint, "there is no environment %s", name)
+	}
+	return nil
+}
+
+// done says what a lever has done.
+func (s *station) done(r actions.Result, err error) error {
+	if errors.Is(err, git.ErrRefused) {
+		err = command.Hint(err, "if the branch is protected, --pull-request proposes it")
+	}
+	if err != nil {
+		return err
+	}
+	return s.Print(r, func() string { return doneText(r) })
+}
+
+func doneText(r actions.Result) string {
+	text := r.Says
+	switch {
+	case r.Pull != nil && r.Pull.State == forge.Open:
+		text += ", once pull request " + pullText(*r.Pull) + " is merged"
+	case r.Pull != nil:
+		text = "nothing was done: pull request " + pullText(*r.Pull) + ", which says the same, is " + string(r.Pull.State)
+	case !r.Changed:
+		text = "nothing to do: " + text
+	default:
+		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+	}
+	for _, against := range r.Forced {
+		text += "\nforced, though " + against
+	}
+	return display.Lines(text) + "\n"
+}
+
+// complete offers the names of environments to the shell, for the first arguments.
+func (s *station) complete(most int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return s.completeNames(c, args, begun)
+	}
+}
+
+// completeNames offers the names of environments to the shell.
+func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := s.desk(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := d.Environments(c.Context())
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// mirrors is where a look at a control plane keeps what it has read.
+func mirrors(place string) string { return cache("look", giturl.FolderName(place)) }
+
+// stageOf gives an environment of a chain.
+func stageOf(c status.Chain, environment string) (status.Stage, error) {
+	names := make([]string, len(c.Stages))
+	for i, s := range c.Stages {
+		names[i] = s.Environment
+	}
+	if err := known(names, environment); err != nil {
+		return status.Stage{}, err
+	}
+	found, _ := c.Stage(environment)
+	return found, nil
+}

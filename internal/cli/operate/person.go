@@ -1,0 +1,77 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+// author is who works here: what the flag says, or else the environment, or Git's
+// settings for this folder. Nobody is made up: who approves must be somebody.
+func author(ctx context.Context, flag string) (git.Signature, error) {
+	if flag != "" {
+		return signature(flag)
+	}
+	who := git.Signature{Name: os.Getenv("GIT_AUTHOR_NAME"), Email: os.Getenv("GIT_AUTHOR_EMAIL")}
+	if who.Name == "" {
+		who.Name = configured(ctx, "user.name")
+	}
+	if who.Email == "" {
+		who.Email = configured(ctx, "user.email")
+	}
+	if who.Name == "" || who.Email == "" {
+		return who, command.Usagef(`git config --global user.email ADDRESS, and user.name, or --author "Name <address>"`, "it is not known who you are")
+	}
+	return who, nil
+}
+
+// configured gives a setting of Git; "" if there is none, or no Git.
+func configured(ctx context.Context, key string) string {
+	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// signature reads "Name <address>".
+func signature(text string) (git.Signature, error) {
+	name, rest, _ := strings.Cut(text, "<")
+	address, after, closed := strings.Cut(rest, ">")
+	who := git.Signature{Name: strings.TrimSpace(name), Email: strings.TrimSpace(address)}
+	if who.Name == "" || who.Email == "" || !closed || strings.TrimSpace(after) != "" || strings.ContainsAny(text, "\n\x00") {
+		return who, command.Usagef(`as in --author "Alice <alice@example.com>"`, "--author %s cannot be read", text)
+	}
+	return who, nil
+}
+
+// forge gives what takes pull requests to a place.
+func (s *station) forge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
+	settings := s.settings
+	if settings == nil {
+		settings = jobHere().settings(place)
+	}
+	return access.New(settings, s.now).Open(place, access.Watch{}, plainForge(remote, who, s.now))
+}
+
+// plainForge gives what makes the forge of a repository that has no API.
+func plainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
+	return func() forge.Forge { return forge.NewPlain(remote, who, now) }
+}
+
+// pullText names a pull request.
+func pullText(p actions.Pull) string {
+	if p.URL != "" {
+		return p.URL
+	}
+	return fmt.Sprint(p.Number)
+}

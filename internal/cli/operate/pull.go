@@ -1,0 +1,134 @@
+package operate
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+func newApprove(a *command.App) *cobra.Command {
+	s := newStation(a)
+	removals, ahead := false, false
+	c := &cobra.Command{
+		Use:     "approve ENVIRONMENT [COMMIT]",
+		GroupID: command.GroupPromotion,
+		Short:   "Approve a commit, or removals, for an environment",
+		Long: `Approve writes an object of kind Approval to the branch of an environment, in a commit of
+yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
+that the environment waits for. Git believes what an author says of himself; where that is
+not enough, let people approve pull requests.
+
+With --removals it approves a change of the environment's output that exceeds its limits,
+so that it is merged as any other: the one that is named as the pull request of the output
+names it, or else the one that waits now. Any other change still waits. One that does not
+wait now is refused, unless --ahead says that it is that of a preview, which waits once
+its pull request is merged.`,
+		Example: `  fairlead approve prod
+  fairlead approve prod --removals --reason "the shop has moved"
+  fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
+		Args:              command.Arguments(1, 2),
+		ValidArgsFunction: s.complete(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if ahead && !removals {
+				return command.Usagef("add --removals", "--ahead is for removals")
+			}
+			if removals {
+				if err := checkChange(args[1:], ahead); err != nil {
+					return err
+				}
+			}
+			d, err := s.ready(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if removals {
+				return s.done(s.acknowledge(c.Context(), d, args[0], args[1:], ahead))
+			}
+			if len(args) == 2 {
+				return s.done(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
+			}
+			chain, err := s.chain(c.Context())
+			if err != nil {
+				return err
+			}
+			return s.done(d.Approve(c.Context(), args[0], "", s.reason, chain))
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
+	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
+	s.addURL(c)
+	s.addWriting(c, "")
+	return c
+}
+
+func newHold(a *command.App) *cobra.Command {
+	s := newStation(a)
+	scope := ""
+	c := s.onEnvironment(&cobra.Command{
+		Use:   "hold ENVIRONMENT",
+		Short: "Keep the output of an environment as it is",
+		Long: `Hold writes an object of kind Hold to the branch of an environment. Until fairlead release
+takes it away, nothing is promoted to the environment, and Fairlead merges no change of its
+output, whether it comes from the base, its own branch or a workload. The pull request of
+the output is kept up to date, so that people see what waits, and they may merge it.
+With --scope promotion only promotions wait.`,
+		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
+	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
+		if err := s.needs("a hold"); err != nil {
+			return actions.Result{}, err
+		}
+		if err := checkScope(scope); err != nil {
+			return actions.Result{}, err
+		}
+		return d.Hold(ctx, environment, s.reason, scope)
+	})
+	addScope(c, &scope)
+	return c
+}
+
+// addScope gives a command the flag that says what waits.
+func addScope(c *cobra.Command, scope *string) {
+	c.Flags().StringVar(scope, "scope", "", "what waits: output, every change of it, or `promotion`s only (default: output)")
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{model.ScopeOutput, model.ScopePromotion}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkScope refuses a scope that is not known.
+func checkScope(scope string) error {
+	if scope == "" || scope == model.ScopeOutput || scope == model.ScopePromotion {
+		return nil
+	}
+	return command.Usagef("it is output or promotion", "there is no scope %s", scope)
+}
+
+func newRelease(a *command.App) *cobra.Command {
+	s := newStation(a)
+	return s.onEnvironment(&cobra.Command{
+		Use:   "release ENVIRONMENT",
+		Short: "Take away the hold of an environment",
+		Long: `Release removes what fairlead hold, or fairlead rollback, has written. Where a person took
+the record back by hand, as git revert of a promotion does, it writes an object of kind
+Release, which says that this is over.`,
+		Example: `  fairlead release stage`,
+	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
+		return d.Release(ctx, environment, s.reason)
+	})
+}
+
+// onEnvironment completes a command that pulls one lever of one environment.
+func (s *station) onEnvironment(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
+	c.GroupID, c.Args, c.ValidArgsFunction = command.GroupPromotion, command.Arguments(1, 1), s.complete(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		d, err := s.ready(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return s.done(pull(c.Context(), d, args[0]))
+	}
+	s.addWriting(c, "")
+	return c
+}

@@ -1,0 +1,102 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// acknowledge approves a change that exceeds an environment's limits: the one that is
+// named, or else the one that waits now. ahead says that it need not wait yet.
+func (s *station) acknowledge(ctx context.Context, d *actions.Desk, environment string, named []string, ahead bool) (actions.Result, error) {
+	if len(named) > 0 {
+		if !ahead {
+			if err := s.checkWaiting(ctx, environment, named[0]); err != nil {
+				return actions.Result{}, err
+			}
+		}
+		return d.Acknowledge(ctx, environment, named[0], s.reason)
+	}
+	waiting, err := s.withheld(ctx, environment)
+	if err != nil {
+		return actions.Result{}, err
+	}
+	result, err := d.Acknowledge(ctx, environment, waiting.Acknowledge, s.reason)
+	if result.Changed {
+		result.Says += "; " + waiting.Reason
+	}
+	return result, err
+}
+
+// checkChange refuses what is not the name of a change, or is missing.
+func checkChange(named []string, ahead bool) error {
+	const hint = "copy the command from the pull request"
+	if len(named) == 0 && ahead {
+		return command.Usagef(hint, "--ahead needs the name of a change")
+	}
+	if len(named) > 0 && !actions.IsChangeName(named[0]) {
+		return command.Usagef(hint, "%q is not the name of a change, which has 40 hexadecimal digits", named[0])
+	}
+	return nil
+}
+
+// checkWaiting refuses a change that is not the one that waits now. Where what waits is
+// not known, every change is taken.
+func (s *station) checkWaiting(ctx context.Context, environment, named string) error {
+	chain, err := s.chain(ctx)
+	if err != nil || chain == nil {
+		return err
+	}
+	stage, found := chain.Stage(environment)
+	if !found {
+		return nil
+	}
+	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%s does not wait for an approval in %s, and no other removals do", named, environment)
+	case stage.Withheld[i].Acknowledge != named:
+		return fmt.Errorf("%s does not wait for an approval in %s; what waits now is %s", named, environment, stage.Withheld[i].Acknowledge)
+	}
+	return nil
+}
+
+// withheld returns why the output of an environment waits for an acknowledgement.
+func (s *station) withheld(ctx context.Context, environment string) (status.Withheld, error) {
+	const hint = "the pull request of the output shows the command; --config FILE or --url URL let Fairlead look it up"
+	chain, err := s.chain(ctx)
+	if err != nil {
+		return status.Withheld{}, err
+	}
+	if chain == nil {
+		return status.Withheld{}, command.Usagef(hint, "it is not known which removals wait in %s", environment)
+	}
+	stage, found := chain.Stage(environment)
+	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
+	switch {
+	case !found:
+		return status.Withheld{}, command.Usagef(hint, "%s is not promoted, so that it is not known which removals wait in it", environment)
+	case i < 0:
+		return status.Withheld{}, fmt.Errorf("no removals wait for an approval in %s", environment)
+	}
+	return stage.Withheld[i], nil
+}
+
+// writeWithheld writes why only a person may merge the output of an environment, and how
+// to acknowledge it.
+func writeWithheld(b *strings.Builder, s status.Stage) {
+	change := ""
+	for _, w := range s.Withheld {
+		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.Visible(w.Reason))
+		change = max(change, w.Acknowledge)
+	}
+	if change != "" {
+		fmt.Fprintf(b, "To acknowledge exactly this change, merge its pull request, or run:\n  fairlead approve %s %s --removals\n", s.Environment, change)
+	}
+}

@@ -1,0 +1,158 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+// rollback is what `fairlead rollback` was asked to do.
+type rollback struct {
+	*wait
+	to             string
+	merges, waits  bool
+	until          time.Duration // for the pull request of the output
+	desk           *actions.Desk
+	environment    string
+	asWho          git.Signature
+	result         actions.Result
+	knowsTheForges bool
+}
+
+func newRollback(a *command.App) *cobra.Command {
+	r := &rollback{wait: &wait{station: newStation(a), ticks: ticker, every: 2 * time.Second}}
+	c := r.onEnvironment(&cobra.Command{
+		Use:   "rollback ENVIRONMENT",
+		Short: "Roll an environment back, and hold it there",
+		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
+record, and a hold beside it, in one commit: it stays there until fairlead release. Without
+--to it is the last one that it had before and that is older. What the environment went
+back behind counts as proven no more.
+
+The daemon then proposes the output of that commit. Rollback says which pull request has to
+be merged, or merges it with --merge, as somebody who may; where the environment's merge
+setting is direct, the daemon does, for the hold allows the output of this commit. --wait
+waits until the clusters run it, as fairlead wait does.`,
+		Example: `  fairlead rollback stage --reason "checkout is slow"
+  fairlead rollback stage --to 4be1c2d --reason "the last good one" --merge --wait`,
+	}, nil)
+	c.RunE = func(c *cobra.Command, args []string) error { return r.run(c.Context(), args[0]) }
+	f := c.Flags()
+	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
+	f.BoolVar(&r.merges, "merge", false, "merge the pull request of the output")
+	f.BoolVar(&r.waits, "wait", false, "wait until the clusters run it")
+	f.DurationVar(&r.until, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
+	f.DurationVar(&r.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
+	return c
+}
+
+func (r *rollback) run(ctx context.Context, environment string) error {
+	switch {
+	case r.merges && r.propose:
+		return command.Usagef("merge the pull request of the rollback first, and then that of the output", "--merge and --pull-request exclude each other")
+	case r.until < 0 || r.timeout < 0:
+		return command.Usagef("0 looks once", "a time cannot be in the past")
+	}
+	if err := r.needs("a rollback"); err != nil {
+		return err
+	}
+	var err error
+	if r.asWho, err = author(ctx, r.author); err != nil {
+		return err
+	}
+	if r.desk, err = r.ready(ctx, environment); err != nil {
+		return err
+	}
+	r.environment, r.knowsTheForges = environment, r.settings != nil
+	if r.result, err = r.desk.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.reason}); err != nil || r.result.Pull != nil {
+		return r.done(r.result, err)
+	}
+	failed := r.follow(ctx)
+	if err := r.Print(r.result, func() string { return doneText(r.result) + r.nextText() }); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	if r.waits {
+		return r.wait.run(ctx, environment, r.result.To)
+	}
+	return nil
+}
+
+// follow looks for the output of the commit until it is there, or the time is over, and
+// merges it if that is wanted.
+func (r *rollback) follow(ctx context.Context) error {
+	deadline, cancel := context.WithTimeout(ctx, r.until)
+	defer cancel()
+	tick, stop := r.ticks(r.every)
+	defer stop()
+	open := func(remote *git.Remote, place string) (forge.Forge, error) { return r.forge(remote, place, r.asWho) }
+	if !r.knowsTheForges {
+		open = nil
+	}
+	for {
+		found, err := r.desk.FindOutput(ctx, r.environment, r.result.To, open)
+		if err != nil {
+			return command.Hint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.command())
+		}
+		if r.result.Output = &found; found.Pull != nil && !found.Merged && r.merges {
+			err = found.Merge(ctx)
+			if err != nil && !errors.Is(err, forge.ErrNotYet) && !errors.Is(err, forge.ErrMoved) {
+				return err
+			}
+		}
+		if found.Merged || found.Repo == "" || open == nil || found.Pull != nil && !r.merges {
+			return nil
+		}
+		select {
+		case <-tick:
+			continue
+		case <-deadline.Done():
+		}
+		if r.merges {
+			return command.Hint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missing(found, err)), r.command())
+		}
+		return ctx.Err()
+	}
+}
+
+// missing says why an output was not merged.
+func (r *rollback) missing(o actions.Output, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("there is no pull request from %s to %s yet", o.From, o.Branch)
+}
+
+// command is what tells when the clusters run the commit.
+func (r *rollback) command() string {
+	return fmt.Sprintf("fairlead wait %s %s tells when the clusters run it", r.environment, r.result.To)
+}
+
+// nextText says what is to be done after the rollback was written.
+func (r *rollback) nextText() string {
+	var lines []string
+	what := promote.Short(r.result.To)
+	switch o := r.result.Output; {
+	case o == nil || o.Repo == "":
+	case o.Merged:
+		lines = append(lines, fmt.Sprintf("branch %s of %s holds the output of %s", o.Branch, o.Repo, what))
+	case o.Pull != nil:
+		lines = append(lines, fmt.Sprintf("merge pull request %s: it brings the output of %s to branch %s of %s", pullText(*o.Pull), what, o.Branch, o.Repo))
+	default:
+		lines = append(lines, fmt.Sprintf("merge the pull request from %s to %s of %s, once the daemon has made it: it brings the output of %s", o.From, o.Branch, o.Repo, what))
+	}
+	if !r.waits {
+		lines = append(lines, r.command())
+	}
+	return display.Lines(strings.Join(lines, "\n")) + "\n"
+}

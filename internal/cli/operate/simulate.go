@@ -1,0 +1,96 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+)
+
+func newSimulate(a *command.App) *cobra.Command {
+	s := newStation(a)
+	c := &cobra.Command{
+		Use:     "simulate COMMIT",
+		GroupID: command.GroupPromotion,
+		Short:   "Say when a commit would get to each environment",
+		Long: `Simulate says when a commit of the base would get to each environment, if all goes well
+and today's gates stay as they are: a time where all ends are known, and otherwise for whom
+or what it would wait. It looks itself, with the settings, and changes nothing.`,
+		Example:           `  fairlead simulate main`,
+		Args:              command.Arguments(1, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			loop, err := s.look(c.Context())
+			if errors.Is(err, errUnknown) {
+				return command.Usagef("--config FILE says where they are", "it takes the settings to know when a commit gets somewhere")
+			}
+			if err != nil {
+				return err
+			}
+			defer loop.Close()
+			if _, err := loop.Chain(c.Context()); err != nil {
+				return err
+			}
+			arrivals, err := loop.Simulate(c.Context(), args[0])
+			var broken *promoter.Blocked
+			if errors.As(err, &broken) {
+				return command.NewProblemsError(broken.Problems)
+			}
+			if err != nil {
+				return err
+			}
+			return s.Print(arrivals, func() string { return arrivalsText(arrivals, s.now()) })
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+")")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	s.AddOutput(c)
+	return c
+}
+
+// arrivalsText shows arrivals, a line for each and what is waited for below it.
+func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
+	rows := [][]string{{"ENVIRONMENT", "WHEN", "WHY"}}
+	for _, a := range arrivals {
+		rows = append(rows, []string{a.Environment, whenText(a, now), a.Reason})
+	}
+	lines := strings.SplitAfter(display.Table(rows), "\n")
+	var b strings.Builder
+	b.WriteString(lines[0])
+	for i, a := range arrivals {
+		b.WriteString(lines[i+1])
+		if len(a.Waits) < 2 { // it is the reason
+			continue
+		}
+		for _, w := range a.Waits {
+			fmt.Fprintf(&b, "  waits for %s\n", display.Visible(w))
+		}
+	}
+	return b.String()
+}
+
+func whenText(a promote.Arrival, now time.Time) string {
+	switch a.State {
+	case promote.Has, promote.Reached:
+		if a.At.IsZero() {
+			return "there"
+		}
+		return "there for " + display.Age(now.Sub(a.At))
+	case promote.Expected:
+		if !a.At.After(now) {
+			return "now"
+		}
+		return fmt.Sprintf("%s, in %s", display.Moment(a.At), display.Age(a.At.Sub(now)))
+	case promote.Never:
+		return "never"
+	}
+	return "not known"
+}

@@ -1,0 +1,205 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// watch is `fairlead status` that goes on.
+type watch struct {
+	*station
+	every time.Duration
+	// ticks gives the times at which to look again, and how to end them.
+	ticks func(time.Duration) (<-chan time.Time, func())
+}
+
+func ticker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
+
+func newStatus(a *command.App) *cobra.Command {
+	w := &watch{station: newStation(a), ticks: ticker}
+	again := false
+	c := &cobra.Command{
+		Use:     "status",
+		GroupID: command.GroupPromotion,
+		Short:   "Show how far commits have got",
+		Long: `Status shows the environments in the order of promotion: which commit of the base each has
+and since when, how that fares, how many commits the base has had since, and what comes
+next or why nothing does. It looks itself, with the settings, and changes nothing; or it
+asks a daemon.
+
+An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
+failed or proven; or it has problems, so that it is not rendered. Long sentences are cut: --output json, and fairlead explain
+promotion, have all of them.`,
+		Example: `  fairlead status
+  fairlead status --watch --url http://fairlead.example.com:8080`,
+		Args:              command.Arguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if again && w.every < time.Second {
+				return command.Usagef("a second is the least", "--interval %s is too short", w.every)
+			}
+			return w.run(c.Context(), again)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
+	f.DurationVar(&w.every, "interval", 10*time.Second, "`time` between two looks of --watch")
+	w.addLooking(c)
+	return c
+}
+
+// addLooking gives a command the flags of one that only looks.
+func (s *station) addLooking(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	s.addURL(c)
+	c.Flags().StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+")")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	s.AddOutput(c)
+}
+
+// run shows the chain once, or until ctx ends.
+func (w *watch) run(ctx context.Context, again bool) error {
+	who, err := w.facts(ctx)
+	if err != nil {
+		return err
+	}
+	defer who.Close()
+	if !again {
+		chain, err := who.Chain(ctx)
+		if err != nil {
+			return err
+		}
+		return w.show(chain)
+	}
+	tick, stop := w.ticks(w.every)
+	defer stop()
+	for {
+		chain, err := who.Chain(ctx)
+		if ctx.Err() != nil { // that is how it ends
+			return nil
+		}
+		w.draw(chain, err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
+
+// draw shows the chain in the place of what was shown before. What goes wrong is shown
+// too, and is over with the next look.
+func (w *watch) draw(chain status.Chain, err error) {
+	if w.Out.Terminal && w.Format == "text" {
+		fmt.Fprint(w.Out, "\x1b[H\x1b[2J")
+	}
+	if err == nil {
+		err = w.show(chain)
+	}
+	w.Report(err)
+}
+
+// show prints the chain. Problems are an error, for nothing moves then.
+func (s *station) show(chain status.Chain) error {
+	if err := s.Print(chain, func() string { return chainText(chain, s.now()) }); err != nil {
+		return err
+	}
+	if chain.Problems.Stops() {
+		return command.NewProblemsError(chain.Problems)
+	}
+	return nil
+}
+
+// chainText shows the chain as a table.
+func chainText(c status.Chain, now time.Time) string {
+	var b strings.Builder
+	switch {
+	case c.External:
+		b.WriteString("Others promote commits here; fairlead only renders.\n")
+	case c.Inferred != "":
+		fmt.Fprintf(&b, "Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+	}
+	if len(c.Stages) == 0 {
+		return b.String()
+	}
+	rows := [][]string{{"ENVIRONMENT", "COMMIT", "AGE", "STATE", "BEHIND", "NEXT"}}
+	for _, s := range c.Stages {
+		commit, age := "-", "-"
+		if s.Commit != "" {
+			commit = promote.Short(s.Commit)
+		}
+		if !s.Since.IsZero() {
+			age = display.Age(now.Sub(s.Since))
+		}
+		next := nextText(s.Next)
+		if s.Broken() { // what is wrong with what it has says more than what comes next
+			next += "; " + s.Proof.Reason
+		}
+		if len(s.Withheld) > 0 && !s.Merged {
+			next += "; its pull request waits for a person: " + s.Withheld[0].Reason
+		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
+			next += "; only a person may merge its output: " + s.Withheld[i].Reason
+		}
+		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
+	}
+	return b.String() + display.Table(rows)
+}
+
+// widest is how many characters of what comes next are shown in a table.
+const widest = 120
+
+// word says in one word how the commit of an environment fares.
+func word(s status.Stage) string {
+	switch {
+	case s.Commit == "":
+		return "empty"
+	case s.Next.State == promote.Stopped:
+		return "stopped"
+	case s.Broken():
+		return "problems"
+	case s.Proof.Status == gate.Fail:
+		return "failed"
+	case !s.Merged && len(s.Withheld) > 0:
+		return "withheld"
+	case !s.Merged:
+		return "unmerged"
+	case s.Proof.Status == gate.Pass:
+		return "proven"
+	}
+	return "rolling-out"
+}
+
+// nextText says what comes next, or why nothing does.
+func nextText(d promote.Decision) string {
+	what := ""
+	if d.To != "" {
+		what = promote.Short(d.To) + " "
+	}
+	switch d.State {
+	case promote.Moves:
+		return what + "now"
+	case promote.Waiting:
+		return what + "waits: " + d.Verdict.Reason
+	case promote.Held:
+		return what + d.Verdict.Reason
+	case promote.Stopped:
+		return d.Verdict.Reason
+	}
+	return "- " + d.Verdict.Reason
+}

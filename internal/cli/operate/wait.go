@@ -1,0 +1,317 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// arrival is how far a commit of the base has got in an environment.
+type arrival struct {
+	Environment string `json:"environment"`
+	Commit      string `json:"commit"`
+	// State is "deployed", "failed", "superseded", or "waiting", which is "timed-out" in
+	// the end.
+	State  string `json:"state"`
+	Reason string `json:"reason"` // one sentence, without a full stop
+}
+
+const (
+	hasDeployed  = "deployed"
+	hasFailed    = "failed"
+	isSuperseded = "superseded"
+	isWaiting    = "waiting"
+	isTimedOut   = "timed-out"
+)
+
+// wait is what `fairlead wait` was asked to do.
+type wait struct {
+	*station
+	timeout, every time.Duration
+	// ticks gives the times at which to look again, and how to end them.
+	ticks func(time.Duration) (<-chan time.Time, func())
+}
+
+func newWait(a *command.App) *cobra.Command {
+	w := &wait{station: newStation(a), ticks: ticker}
+	c := &cobra.Command{
+		Use:     "wait ENVIRONMENT COMMIT",
+		GroupID: command.GroupPromotion,
+		Short:   "Wait until an environment has deployed a commit",
+		Long: `Wait looks at the commit status "ENVIRONMENT environment" of a commit of the base, which
+Fairlead and Kalypso's workflows set, until it says that the environment has deployed the
+commit. It exits with 1 if the status says that this has failed, if the environment has a
+newer commit, so that this one will not come there any more, or if the time is over.
+
+In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
+job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
+settings. COMMIT is a full commit id. With --url it asks a daemon, which knows the commit
+that an environment has now, and no other.
+
+Where GITHUB_OUTPUT names a file, state (deployed, failed, superseded, timed-out), reason
+and commit are written to it.`,
+		Example: `  fairlead wait stage "$GITHUB_SHA"
+  fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
+		Args:              command.Arguments(2, 2),
+		ValidArgsFunction: w.complete(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case w.every < time.Second:
+				return command.Usagef("a second is the least", "--interval %s is too short", w.every)
+			case w.timeout < 0:
+				return command.Usagef("0 looks once", "--timeout %s is in the past", w.timeout)
+			}
+			return w.run(c.Context(), args[0], strings.ToLower(args[1]))
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.DurationVar(&w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
+	f.DurationVar(&w.every, "interval", 15*time.Second, "`time` between two looks")
+	w.addURL(c)
+	w.addPlace(c)
+	w.AddOutput(c)
+	return c
+}
+
+// run waits, and says how it has ended: to people, and to the steps that follow.
+func (w *wait) run(ctx context.Context, environment, commit string) error {
+	look, err := w.looker(environment, commit)
+	if err != nil {
+		return err
+	}
+	result, err := w.until(ctx, arrival{Environment: environment, Commit: commit}, look)
+	if err != nil {
+		return err
+	}
+	if err := tell([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", commit}); err != nil {
+		return err
+	}
+	err = w.Print(result, func() string {
+		if result.State != hasDeployed {
+			return ""
+		}
+		return fmt.Sprintf("%s has deployed %s\n", environment, promote.Short(commit))
+	})
+	if err != nil || result.State == hasDeployed {
+		return err
+	}
+	over := ""
+	if result.State == isTimedOut {
+		over = " in " + display.Age(w.timeout)
+	}
+	return command.Hint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.Short(commit), over, result.Reason),
+		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
+}
+
+// look asks once how far the commit has got.
+type look func(ctx context.Context) (state, reason string, err error)
+
+// patience is how many looks that fail one after another end the waiting. What was
+// refused is not asked again.
+const patience = 5
+
+// until looks until the commit has arrived, or has failed to, or the time is over.
+func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) {
+	deadline, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	tick, stop := w.ticks(w.every)
+	defer stop()
+	for failures := 0; ; {
+		state, reason, err := ask(ctx)
+		switch {
+		case err == nil:
+			failures = 0
+		case refused(err) || w.timeout == 0:
+			return a, err
+		default:
+			if failures++; failures >= patience && !limited(err) {
+				return a, err
+			}
+			state, reason = isWaiting, err.Error()
+		}
+		if reason != a.Reason {
+			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.Short(a.Commit), display.Visible(reason))
+		}
+		if a.State, a.Reason = state, reason; state != isWaiting {
+			return a, nil
+		}
+		select {
+		case <-tick:
+			continue
+		case <-deadline.Done():
+		}
+		a.State = isTimedOut
+		return a, ctx.Err()
+	}
+}
+
+// refused reports whether asking again is of no use: there is something for people to do.
+func refused(err error) bool {
+	var no *forge.Refusal
+	var unknown *access.UnknownForge
+	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||
+		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errNoStage)
+}
+
+// limited reports whether the forge says when to ask again.
+func limited(err error) bool {
+	var limit *forge.RateLimit
+	return errors.As(err, &limit)
+}
+
+// looker gives who knows: a daemon, or the forge of the control plane.
+func (w *wait) looker(environment, commit string) (look, error) {
+	if w.url != "" {
+		ask := w.ofDaemon(environment, commit)
+		if err := w.locateOr(jobHere()); err != nil {
+			if w.config != "" || w.plane != "" {
+				return nil, err
+			}
+			return ask, nil // there is nothing but the daemon to ask
+		}
+		w.inJob()
+		return unlessOvertaken(environment, ask, w.newer(environment, commit)), nil
+	}
+	if !fullID.MatchString(commit) {
+		return nil, command.Usagef("git rev-parse "+commit+" gives it", "%s is not a full commit id", commit)
+	}
+	if err := w.locateOr(jobHere()); err != nil {
+		return nil, err
+	}
+	w.inJob()
+	keys, place := access.New(w.settings, w.now), access.Place(w.settings, w.place)
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", giturl.FolderName(place)), Credentials: keys.Git(place)})
+	if err != nil {
+		return nil, err
+	}
+	f, err := keys.Open(place, access.Watch{}, plainForge(remote, git.Signature{}, w.now))
+	if errors.Is(err, access.ErrNoToken) {
+		err = command.Hint(err, "GITHUB_TOKEN or "+ownToken+" is shown to the server; or say --config FILE")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return unlessOvertaken(environment, ofForge(f, remote, environment, commit), w.newer(environment, commit)), nil
+}
+
+// inJob takes what a job knows for settings, if there are none.
+func (s *station) inJob() {
+	if s.settings == nil {
+		s.settings = jobHere().settings(s.place)
+	}
+}
+
+var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// locateOr finds out where the control plane is; in a job it is the repository that
+// the job runs for, if nobody says otherwise.
+func (s *station) locateOr(here job) error {
+	_, err := os.Stat(command.SettingsFile)
+	if here.place == "" || s.plane != "" || s.config != "" || err == nil {
+		return s.locate()
+	}
+	s.place = here.place
+	return nil
+}
+
+// ofForge looks at the statuses of the commit.
+func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look {
+	return func(ctx context.Context) (string, string, error) {
+		witness, ok := f.(forge.Witness)
+		if !ok {
+			return "", "", &forge.Refusal{What: "read the statuses of " + commit, Said: f.Name() + " has none", Advice: "--url asks a daemon"}
+		}
+		if f.Name() == "git" {
+			if _, err := remote.Sync(ctx); err != nil {
+				return "", "", command.Elsewhere(err, "--config or --control-plane says where the control plane is")
+			}
+		}
+		all, err := witness.Statuses(ctx, commit)
+		if err != nil {
+			return "", "", err
+		}
+		state, reason := read(all, environment)
+		return state, reason, nil
+	}
+}
+
+// read understands what was said of a commit in the context that Kalypso's workflows
+// and ours use. An environment in which nothing reports has proven a commit without
+// having said that it is deployed.
+func read(all []forge.Statement, environment string) (state, reason string) {
+	is, found := said(all, promoter.DeployContext(environment))
+	proof, proven := said(all, promoter.ProofContext(environment))
+	switch {
+	case !found:
+		return isWaiting, "it was not promoted to " + environment + " yet"
+	case is.Outcome == forge.Success:
+		state = hasDeployed
+	case is.Outcome == forge.Failure:
+		state = hasFailed
+	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // and not of an earlier time
+		state, is = hasDeployed, proof
+	default:
+		state = isWaiting
+	}
+	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
+}
+
+func said(all []forge.Statement, context string) (forge.Statement, bool) {
+	i := slices.IndexFunc(all, func(s forge.Statement) bool { return s.Context == context })
+	if i < 0 {
+		return forge.Statement{}, false
+	}
+	return all[i], true
+}
+
+// errNoStage says that a daemon does not know the environment.
+var errNoStage = errors.New("there is no such environment in its chain")
+
+// ofDaemon asks a daemon which commit the environment has, and how that fares.
+func (w *wait) ofDaemon(environment, commit string) look {
+	from := daemon{strings.TrimSuffix(w.url, "/") + "/api/v1/status"}
+	return func(ctx context.Context) (string, string, error) {
+		chain, err := from.Chain(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		stage, ok := chain.Stage(environment)
+		if !ok {
+			return "", "", fmt.Errorf("%s: %w", environment, errNoStage)
+		}
+		state, reason := readStage(stage, commit)
+		return state, reason, nil
+	}
+}
+
+func readStage(s status.Stage, commit string) (state, reason string) {
+	switch {
+	case s.Commit == "" || !strings.HasPrefix(s.Commit, commit):
+		return isWaiting, "it has another commit; next: " + nextText(s.Next)
+	case s.Proof.Status == gate.Fail:
+		return hasFailed, s.Proof.Reason
+	case s.Proof.Status == gate.Pass || !s.Deployed.IsZero():
+		return hasDeployed, "Deployed"
+	}
+	return isWaiting, s.Proof.Reason
+}

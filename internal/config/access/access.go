@@ -1,0 +1,134 @@
+// Package access says what the settings mean for a repository: who Fairlead is there,
+// and what kind of forge answers.
+//
+// What the package keeps true: a secret is read when it is used, so that one that was
+// changed is used without a restart; it is for the places of its remote in the
+// settings and for no others; all that use one credential share its limits, and all
+// that use one GitHub App share its token; no error says what a secret is.
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/forge/github"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Keys are the credentials of the settings. They may be used concurrently.
+type Keys struct {
+	settings *config.Settings
+	now      func() time.Time
+
+	mu       sync.Mutex
+	apps     map[string]*github.App    // by the URL of their remotes in the settings
+	limiters map[string]*forge.Limiter // likewise
+}
+
+// New makes Keys; nothing is read yet.
+func New(settings *config.Settings, now func() time.Time) *Keys {
+	return &Keys{settings: settings, now: now, apps: map[string]*github.App{}, limiters: map[string]*forge.Limiter{}}
+}
+
+// appUsername goes with a token of a GitHub App.
+const appUsername = "x-access-token"
+
+// Git gives who we are to the Git server of a place; nil is nobody.
+func (k *Keys) Git(place string) func(context.Context) (git.Credentials, error) {
+	remote, ok := k.settings.Remote(place)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context) (git.Credentials, error) {
+		switch {
+		case remote.Token != nil:
+			secret, err := remote.Token.Read()
+			return git.Credentials{Username: remote.Username, Secret: secret.Reveal()}, err
+		case remote.SSH != nil:
+			return ssh(remote.SSH)
+		}
+		app, err := k.app(remote)
+		if err != nil {
+			return git.Credentials{}, err
+		}
+		token, err := app.Token(ctx)
+		return git.Credentials{Username: appUsername, Secret: token}, err
+	}
+}
+
+func ssh(s *config.SSH) (git.Credentials, error) {
+	key, err := s.Key.Read()
+	if err != nil {
+		return git.Credentials{}, err
+	}
+	who := git.Credentials{Key: []byte(key.Reveal() + "\n"), KnownHosts: s.KnownHosts}
+	if s.Passphrase != nil {
+		passphrase, err := s.Passphrase.Read()
+		if err != nil {
+			return git.Credentials{}, err
+		}
+		who.Passphrase = passphrase.Reveal()
+	}
+	return who, nil
+}
+
+// ErrNoToken says that the settings have no token for a forge's API.
+var ErrNoToken = errors.New("its API needs a token: write one into remotes in the settings")
+
+// API gives where the token for the API of a place's forge comes from. The error is
+// ErrNoToken if the settings have none, or says what is wrong with the key of an App.
+func (k *Keys) API(place string) (func(context.Context) (string, error), error) {
+	remote, _ := k.settings.Remote(place)
+	switch {
+	case remote.Token != nil:
+		return func(context.Context) (string, error) {
+			secret, err := remote.Token.Read()
+			return secret.Reveal(), err
+		}, nil
+	case remote.GitHubApp != nil:
+		app, err := k.app(remote)
+		if err != nil {
+			return nil, err
+		}
+		return app.Token, nil
+	}
+	return nil, ErrNoToken
+}
+
+// app gives the GitHub App of a remote; all that use it share its token.
+func (k *Keys) app(remote config.Remote) (*github.App, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known := k.apps[remote.URL]; known != nil {
+		return known, nil
+	}
+	key, err := remote.GitHubApp.Key.Read()
+	if err != nil {
+		return nil, err
+	}
+	made, err := github.NewApp(github.AppOptions{
+		ID: fmt.Sprint(remote.GitHubApp.ID), Installation: remote.GitHubApp.Installation, Key: []byte(key.Reveal()), API: remote.GitHubApp.API, Now: k.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	k.apps[remote.URL] = made
+	return made, nil
+}
+
+// Limiter gives the limits of the credential of a place, which are the same for all
+// that use it.
+func (k *Keys) Limiter(place string) *forge.Limiter {
+	remote, _ := k.settings.Remote(place)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.limiters[remote.URL] == nil {
+		k.limiters[remote.URL] = &forge.Limiter{}
+	}
+	return k.limiters[remote.URL]
+}

@@ -1,0 +1,197 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// Chain is the environments in the order of their promotion: each stands behind those
+// that it comes after.
+type Chain struct {
+	External bool
+	Stages   []Stage
+	// Inferred says what the chain was made of that nobody has written; "" if it was.
+	Inferred string
+}
+
+// Stage gives the stage of an environment; nil if it is not promoted.
+func (c *Chain) Stage(environment string) *Stage {
+	for i := range c.Stages {
+		if c.Stages[i].Name == environment {
+			return &c.Stages[i]
+		}
+	}
+	return nil
+}
+
+// NewChain gives the chain of a control plane: as its Promotion says, or else as next
+// does (Kalypso's NEXT_ENVIRONMENT: an environment, and the one after it), or else in
+// the order in which the environments are written. Problems mean that nothing may be
+// promoted.
+func NewChain(p *Progress, environments []*Environment, next map[string]string) (Chain, problem.List) {
+	var problems problem.List
+	known := make([]string, len(environments))
+	for i, e := range slices.SortedFunc(slices.Values(environments), func(a, b *Environment) int { return a.Pos.Compare(b.Pos) }) {
+		known[i] = e.Name
+	}
+	var c Chain
+	switch {
+	case len(p.Promotions) > 1:
+		first := p.Promotions[0]
+		for _, other := range p.Promotions[1:] {
+			problems.Addf(other.Pos, other.Subject(), "put the environments of both into one", "there is another Promotion at %s", first.Pos)
+		}
+	case len(p.Promotions) == 1 && (p.Promotions[0].External || len(p.Promotions[0].Stages) > 0):
+		c = Chain{External: p.Promotions[0].External, Stages: slices.Clone(p.Promotions[0].Stages)}
+		problems = checkStages(p.Promotions[0], known)
+	case len(next) > 0:
+		c, problems = followed(next, known)
+	default:
+		c, problems = inOrder(known)
+	}
+	problems = append(problems, CheckFreezes(p, environments)...)
+	if problems.Stops() {
+		return c, problems
+	}
+	c.Stages, problems = sortStages(c.Stages, problems)
+	return c, problems
+}
+
+// CheckFreezes reports freezes of environments that do not exist: a freeze that covers
+// nothing would be found out only when something has got through.
+func CheckFreezes(p *Progress, environments []*Environment) problem.List {
+	var known []string
+	for _, e := range environments {
+		known = append(known, e.Name)
+	}
+	var problems problem.List
+	for _, f := range p.Freezes {
+		for _, name := range f.Environments {
+			if !slices.Contains(known, name) {
+				problems.Addf(f.Pos, f.Subject(), problem.DidYouMean(name, known), "there is no environment %q to freeze", name)
+			}
+		}
+	}
+	return problems
+}
+
+func checkStages(p *Promotion, known []string) problem.List {
+	var problems problem.List
+	var names []string
+	for _, s := range p.Stages {
+		names = append(names, s.Name)
+	}
+	for i, s := range p.Stages {
+		switch {
+		case slices.Contains(names[:i], s.Name):
+			problems.Addf(s.Pos, p.Subject(), "remove one of them", "environment %s is listed twice", s.Name)
+		case !slices.Contains(known, s.Name):
+			problems.Addf(s.Pos, p.Subject(), problem.DidYouMean(s.Name, known), "there is no environment %s", s.Name)
+		}
+		for _, before := range s.After {
+			if !slices.Contains(names, before) {
+				problems.Addf(s.Pos, p.Subject(), problem.DidYouMean(before, names), "%s comes after %s, which is not in the list", s.Name, before)
+			}
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(names, name) && !p.External {
+			problems.Warnf(p.Pos, p.Subject(), "list it, if commits are to get to it", "environment %s is not promoted", name)
+		}
+	}
+	return problems
+}
+
+// followed makes a chain of who follows whom.
+func followed(next map[string]string, known []string) (Chain, problem.List) {
+	var problems problem.List
+	c := Chain{Inferred: "nextEnvironment of the settings"}
+	all := slices.Clone(known)
+	for _, from := range sortedKeys(next) {
+		for _, name := range []string{from, next[from]} {
+			if !slices.Contains(known, name) {
+				problems.Addf(problem.Pos{File: "settings"}, "", problem.DidYouMean(name, known), "nextEnvironment names %s, and there is no such environment", name)
+			}
+		}
+	}
+	for _, name := range all {
+		stage := Stage{Name: name, Queue: Queue{Policy: Latest}}
+		for _, from := range sortedKeys(next) {
+			if next[from] == name {
+				stage.After = append(stage.After, from)
+			}
+		}
+		c.Stages = append(c.Stages, stage)
+	}
+	return c, problems
+}
+
+// late and early are parts of names of environments that nobody promotes to in this
+// order by intent.
+var (
+	late  = []string{"prod", "live"}
+	early = []string{"dev", "test", "qa", "int", "stag", "stg", "uat", "preprod", "pre-prod", "canary"}
+)
+
+// inOrder makes a chain of the environments as they are written.
+func inOrder(known []string) (Chain, problem.List) {
+	var problems problem.List
+	c := Chain{Inferred: "the order of the files in .environments"}
+	for i, name := range known {
+		stage := Stage{Name: name, Queue: Queue{Policy: Latest}}
+		if i > 0 {
+			stage.After = []string{known[i-1]}
+			if looksLike(known[i-1], late) && looksLike(name, early) {
+				problems.Addf(problem.Pos{Layer: "base", File: ".environments"}, "",
+					"write an object of kind Promotion (fairlead schema Promotion), or nextEnvironment in the settings",
+					"in the order of the files, %s would get commits before %s", known[i-1], name)
+			}
+		}
+		c.Stages = append(c.Stages, stage)
+	}
+	return c, problems
+}
+
+func looksLike(name string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(strings.ToLower(name), part) })
+}
+
+// sortStages puts each stage behind those that it comes after, and otherwise keeps
+// them as they are.
+func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
+	var sorted []Stage
+	left := slices.Clone(stages)
+	placed := func(name string) bool {
+		return slices.ContainsFunc(sorted, func(s Stage) bool { return s.Name == name })
+	}
+	for len(left) > 0 {
+		i := slices.IndexFunc(left, func(s Stage) bool {
+			return !slices.ContainsFunc(s.After, func(before string) bool { return !placed(before) })
+		})
+		if i < 0 {
+			problems.Addf(left[0].Pos, "", "remove one of them from after", "environments come after each other in a circle: %s", circle(left))
+			return stages, problems
+		}
+		sorted = append(sorted, left[i])
+		left = slices.Delete(left, i, i+1)
+	}
+	return sorted, problems
+}
+
+// circle names the stages of a circle; all that are left have one before them.
+func circle(left []Stage) string {
+	byName := map[string]Stage{}
+	for _, s := range left {
+		byName[s.Name] = s
+	}
+	var path []string
+	at := left[0].Name
+	for !slices.Contains(path, at) {
+		path = append(path, at)
+		at = byName[at].After[slices.IndexFunc(byName[at].After, func(name string) bool { _, ok := byName[name]; return ok })]
+	}
+	path = append(path[slices.Index(path, at):], at)
+	return strings.Join(path, " after ")
+}

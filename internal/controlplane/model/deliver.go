@@ -1,0 +1,113 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+)
+
+// What is YAML is not always what Flux delivers to the API server: it reads files with
+// kustomize, writes them as YAML again, reads that, and writes JSON.
+
+// foldedText reads a folded scalar as Flux delivers it.
+func (d *decoder) foldedText(n *yaml.Node, path string) string {
+	text, err := kustomize.FoldedText(n.Value)
+	if err != nil {
+		d.addf(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
+	}
+	return text
+}
+
+// binaryText reads text that is written in base64.
+func (d *decoder) binaryText(n *yaml.Node, path string) string {
+	var text string
+	err := n.Decode(&text)
+	if err == nil && !utf8.ValidString(text) {
+		err = errors.New("it is not UTF-8")
+	}
+	if err != nil {
+		d.addf(n, "a text has no place for other bytes", "%s should be text in base64, but %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return ""
+	}
+	return text
+}
+
+// refusedCharacter finds a character that kustomize, and so Flux, does not take in a
+// text, although YAML has ways to write it.
+func refusedCharacter(text string) (rune, bool) {
+	for _, c := range text {
+		if c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85 || c == 0xfffe || c == 0xffff {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// key reports a key that Flux does not take: it is text.
+func (d *decoder) key(key *yaml.Node) {
+	if c, ok := refusedCharacter(key.Value); ok {
+		d.addf(key, "remove it", "a key has the character %U, which Flux does not take", c)
+	}
+	if tag := key.ShortTag(); tag != "!!str" && tag != "!!merge" && strings.HasPrefix(tag, "!!") {
+		d.addf(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, describe(key))
+	}
+}
+
+// refusesNull reports a null that Flux or the API server does not take as the value of
+// a field of that type. Nothing at all in braces ({name: a, labels: }) is the empty text
+// for Flux.
+func (d *decoder) refusesNull(n *yaml.Node, of reflect.Type, required, braces bool, path string) bool {
+	kind, _, _ := strings.Cut(d.subject, "/")
+	if !isKind(kind) && kind != "ConfigMap" {
+		return false
+	}
+	empty := braces && n.Value == ""
+	if words := wantedOf(of); empty && words != "" {
+		d.addf(n, "leave the field out", "%s should be %s, but in braces nothing is an empty text", path, words)
+		return true
+	}
+	if !empty && required && strings.HasPrefix(path, "spec") {
+		d.addf(n, "", "%s is required, but is null", path)
+		return true
+	}
+	return false
+}
+
+// wantedOf says what a field of that type should be; "" if text is fine, or anything.
+func wantedOf(field reflect.Type) string {
+	switch {
+	case field == reflect.TypeFor[located]() || field == reflect.TypeFor[annotations]():
+		return ""
+	case field.Kind() == reflect.Map || field.Kind() == reflect.Struct:
+		return "a mapping"
+	case field.Kind() == reflect.Slice:
+		return "a list"
+	}
+	return ""
+}
+
+// annotations are those of an object's metadata. Flux writes all of them as text,
+// whatever they are.
+type annotations map[string]located
+
+func (d *decoder) annotations(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		return
+	}
+	all := annotations{}
+	for key, value := range d.pairs(n) {
+		if value.Kind != yaml.ScalarNode {
+			d.addf(value, "", "%s should be text, but is %s", join(path, key.Value), describe(value))
+			continue
+		}
+		all[key.Value] = located{Text: value.Value, Line: textLine(value)}
+	}
+	v.Set(reflect.ValueOf(all))
+}

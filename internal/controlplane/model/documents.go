@@ -1,0 +1,130 @@
+package model
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+)
+
+// document is the root node of one YAML document of a file.
+type document struct {
+	root *yaml.Node
+	// alone says that the file has no other. Flux takes a List in such a file
+	// apart before it reads the items, and any other one after that.
+	alone bool
+	// listed says that it comes from a list which Flux took apart after reading it.
+	listed bool
+}
+
+// readDocuments returns the documents of a file as Flux reads them: it cuts the text at
+// lines that begin with "---", and reads one document of each piece. From what
+// cannot be read on, which is reported, there are none.
+func (r *reader) readDocuments(data []byte) []document {
+	pieces := 1
+	if !r.built && isCut(data) {
+		data, pieces = r.checkPieces(data)
+	}
+	roots, finding := manifest.Documents(data)
+	documents := make([]document, len(roots))
+	for i, root := range roots {
+		documents[i] = document{root: root, alone: pieces == 1}
+	}
+	if finding != nil {
+		r.out.problems.Addf(r.at(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
+	}
+	return documents
+}
+
+// isCut reports whether a text may have more than one document, or a directive.
+func isCut(data []byte) bool {
+	for _, mark := range []string{"---", "...", "%"} {
+		if bytes.HasPrefix(data, []byte(mark)) || bytes.Contains(data, []byte("\n"+mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkPieces returns the text that is read of a file, with every line in its place, and
+// how many pieces it is cut into.
+func (r *reader) checkPieces(data []byte) (read []byte, pieces int) {
+	line, owned := 1, false
+	for begin := 0; begin < len(data); pieces++ {
+		end := len(data)
+		if i := bytes.Index(data[begin:], []byte("\n---")); i >= 0 {
+			end = begin + i + 1
+		}
+		piece := data[begin:end]
+		if !r.checkBeginning(piece, line) {
+			return data[:begin], pieces
+		}
+		if i := documentEnd.FindIndex(piece); i != nil {
+			if !owned {
+				data, owned = bytes.Clone(data), true
+			}
+			r.leaveOut(data[begin+i[0]+len("..."):end], line+bytes.Count(piece[:i[0]], []byte("\n")))
+		}
+		begin, line = end, line+bytes.Count(piece, []byte("\n"))
+	}
+	return data, pieces
+}
+
+// separator is a line between two documents. Only the one that begins a file may have
+// more behind it than a comment.
+var separator = regexp.MustCompile(`^---[ \t]*(#.*)?\r?$`)
+
+// checkBeginning reports what Flux does not take at the beginning of a piece, although
+// it is YAML.
+func (r *reader) checkBeginning(piece []byte, line int) bool {
+	begin, rest, _ := bytes.Cut(piece, []byte("\n"))
+	separated := separator.Match(begin)
+	if line > 1 && bytes.HasPrefix(begin, []byte("---")) && !separated {
+		r.out.problems.Addf(r.at(line), "", "begin the document on the next line", "Flux takes nothing but a comment behind \"---\"")
+		return false
+	}
+	if separated {
+		piece = rest
+		line++
+	}
+	for text := range bytes.Lines(piece) {
+		if bytes.HasPrefix(text, []byte("%")) {
+			r.out.problems.Addf(r.at(line), "", "remove the line", "Flux takes no directive (a line that begins with %%)")
+			return false
+		}
+		if !isBlank(text) {
+			break
+		}
+		line++
+	}
+	return true
+}
+
+// documentEnd is a line at which Flux stops reading a piece.
+var documentEnd = regexp.MustCompile(`(?m)^\.\.\.([ \t].*)?\r?$`)
+
+// leaveOut makes blanks of what stands behind a document's end, and warns if that was
+// more than comments.
+func (r *reader) leaveOut(behind []byte, line int) {
+	blank := true
+	for text := range bytes.Lines(behind) {
+		blank = blank && isBlank(text)
+	}
+	for i, c := range behind {
+		if c != '\n' {
+			behind[i] = ' '
+		}
+	}
+	if !blank {
+		r.out.problems.Warnf(r.at(line), "", `begin the next document with a line "---"`, `what stands behind the line "..." is not read`)
+	}
+}
+
+// isBlank reports whether a line has nothing in it, or a comment.
+func isBlank(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) == 0 || line[0] == '#'
+}

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"regexp"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// Limits bound what Fairlead merges without a person. A proposal that exceeds them waits
+// until a person acknowledges exactly what it proposes.
+type Limits struct {
+	// Removals is the percentage of an environment's assignments, cluster types or
+	// namespaces that a proposal may remove, and Few how many it may remove whatever
+	// percentage that is.
+	Removals, Few int
+	// Last allows the last assignment of a workload or of a cluster type to be removed.
+	Last bool
+	// Changes is the percentage of the assignments that a proposal may change or remove.
+	Changes int
+}
+
+// DefaultLimits are those of an environment for which nobody has written any.
+func DefaultLimits() Limits { return Limits{Removals: 10, Few: 3, Changes: 100} }
+
+// limitsSpec is what is written of limits. What is left out is as it is for all
+// environments, and there as in [DefaultLimits].
+type limitsSpec struct {
+	Removals string `yaml:"removals"`
+	Few      *int   `yaml:"few"`
+	Last     string `yaml:"last"`
+	Changes  string `yaml:"changes"`
+}
+
+// AcknowledgeAnnotation on an environment's GitOpsRepo names changes that exceed its
+// limits and are to be merged all the same.
+const AcknowledgeAnnotation = OwnGroup + "/removals"
+
+// The values of last.
+const (
+	withholdLast = "withhold"
+	allowLast    = "allow"
+)
+
+// limits returns base with what s says in its place.
+func (s limitsSpec) limits(base Limits, pos problem.Pos, d *decoder) Limits {
+	base.Removals = d.percent(pos, "limits.removals", s.Removals, base.Removals)
+	base.Changes = d.percent(pos, "limits.changes", s.Changes, base.Changes)
+	if s.Few != nil {
+		base.Few = *s.Few
+	}
+	d.oneOf(pos, "limits.last", s.Last, withholdLast, allowLast)
+	if s.Last != "" {
+		base.Last = s.Last == allowLast
+	}
+	return base
+}
+
+var percentage = regexp.MustCompile(`^(100|[1-9]?[0-9]) ?%$`)
+
+// percent reads a percentage; it is otherwise if nothing is written, or nonsense.
+func (d *decoder) percent(pos problem.Pos, field, text string, otherwise int) int {
+	if text == "" {
+		return otherwise
+	}
+	found := percentage.FindStringSubmatch(text)
+	if found == nil {
+		d.problems.Addf(pos, d.subject, "a whole number from 0 to 100 and a percent sign, as in 10%", "%s cannot be %q", field, text)
+		return otherwise
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// LimitsOf returns the limits of an environment: those of its stage in the Promotion, or
+// those that the Promotion has for all, or the default ones.
+func (p *Progress) LimitsOf(environment string) Limits {
+	if len(p.Promotions) != 1 {
+		return DefaultLimits()
+	}
+	promotion := p.Promotions[0]
+	for _, s := range promotion.Stages {
+		if s.Name == environment {
+			return s.Limits
+		}
+	}
+	return promotion.Limits
+}
+
+// approval makes an Approval of what was written. It is of one thing.
+func (r *reader) approval(o Object, s approvalSpec, d *decoder, n *yaml.Node) *Approval {
+	if (s.Commit == "") == (s.Removals == "") {
+		d.addf(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
+			"an Approval is of a commit or of removals, and of one of them")
+	}
+	return &Approval{Object: o, Commit: string(s.Commit), Removals: string(s.Removals), Reason: s.Reason}
+}

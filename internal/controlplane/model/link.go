@@ -1,0 +1,260 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// lists are the long ones of a model, to be of use for the next.
+type lists struct {
+	workloads sorted[workload]
+	made      madeLists
+	targets   sorted[Target]
+}
+
+// link puts the objects of all layers together and checks them against each
+// other. Problems go to all.problems.
+func link(env string, all *content, last *lists) *Model {
+	m := &Model{Environment: env, Ignored: all.ignored}
+	problems := &all.problems
+	m.Environments = unique(all.environments, problems, func(e *Environment) *Object { return &e.Object })
+	m.BaseRepos = unique(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
+	m.GitOpsRepos = unique(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
+	m.ClusterTypes = unique(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
+	m.Templates = unique(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
+	m.Policies = unique(all.policies, problems, func(p *Policy) *Object { return &p.Object })
+	m.Registrations = unique(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
+	m.Configs = unique(all.configs, problems, func(c *Config) *Object { return &c.Object })
+	m.Schemas = unique(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
+	last.workloads = last.workloads.next(all.workloads, problems, func(w *workload) *Object { return &w.Object })
+	last.made = last.made.next(m, last.workloads.kept)
+	targets := m.targets(last.made, all.targets, problems)
+	last.targets = last.targets.next(targets, problems, func(t *Target) *Object { return &t.Object })
+	m.Targets = last.targets.kept
+	m.checkGitOpsRepo(problems)
+	if err := checkEnvironmentName(env); err != nil {
+		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
+	}
+	return m
+}
+
+// sorted is a list of objects, and what unique has kept of it.
+type sorted[T any] struct{ given, kept []*T }
+
+// next gives the same for the next list. Where one has come for another of its name, it is
+// in its place, and the others are not looked at: of thousands, few are in the processor's
+// caches.
+func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *Object) sorted[T] {
+	kept := slices.Clone(s.kept)
+	same := len(objects) == len(s.given) && len(kept) == len(s.given) // all have different names
+	for i := 0; same && i < len(objects); i++ {
+		if objects[i] == s.given[i] {
+			continue
+		}
+		name := object(objects[i]).Name
+		at, _ := slices.BinarySearchFunc(kept, name, func(o *T, name string) int { return strings.Compare(object(o).Name, name) })
+		if same = object(s.given[i]).Name == name; same {
+			kept[at] = objects[i]
+		}
+	}
+	if !same {
+		kept = unique(objects, problems, object)
+	}
+	return sorted[T]{objects, kept}
+}
+
+// unique sorts objects of one kind by name and reports those with the same name:
+// Flux would apply them in turn, for ever. It keeps the first by position.
+func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
+	named := make([]entry[T], 0, len(objects))
+	for _, o := range objects {
+		// One without a name, or with one that cannot be a folder's, was reported before.
+		if name := object(o).Name; gitname.IsFolder(name) {
+			named = append(named, entry[T]{name, o})
+		}
+	}
+	slices.SortFunc(named, func(a, b entry[T]) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return comparePlaces(object(a.object), object(b.object))
+	})
+	kept := make([]*T, 0, len(named))
+	for i, e := range named {
+		if i > 0 && named[i-1].name == e.name {
+			first, second := object(kept[len(kept)-1]), object(e.object)
+			problems.Addf(second.Pos, second.Subject(), "remove one of them, or give it another name",
+				"there is another %s of this name at %s", second.Kind, first.Pos)
+			continue
+		}
+		kept = append(kept, e.object)
+	}
+	return kept
+}
+
+// entry is an object with the name that it is sorted by: thousands are sorted for
+// every model, and names are compared faster where they stand beside each other.
+type entry[T any] struct {
+	name   string
+	object *T
+}
+
+func comparePlaces(a, b *Object) int {
+	return cmp.Or(
+		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
+		cmp.Compare(a.Pos.File, b.Pos.File),
+		cmp.Compare(a.Pos.Line, b.Pos.Line),
+	)
+}
+
+// withoutOverridden leaves out the built-in templates for which the control plane
+// has one of its own.
+func withoutOverridden(templates []*Template) []*Template {
+	written := map[string]bool{}
+	for _, t := range templates {
+		if !t.BuiltIn {
+			written[t.Name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(templates), func(t *Template) bool { return t.BuiltIn && written[t.Name] })
+}
+
+// madeLists are the targets that workloads ask for in an environment.
+type madeLists struct {
+	of         []*workload
+	workspaces map[string]string // by registration
+	targets    []*Target
+	ends       []int // of each workload, where its targets end
+	problems   problem.List
+}
+
+// next gives the same for the next model. Workloads that are in their places still are not
+// looked at.
+func (l madeLists) next(m *Model, workloads []*workload) madeLists {
+	n := madeLists{of: workloads, workspaces: map[string]string{}}
+	for _, r := range m.Registrations {
+		n.workspaces[r.Name] = r.Workspace
+	}
+	known := len(l.of) == len(workloads) && l.problems == nil && maps.Equal(l.workspaces, n.workspaces)
+	begin := 0 // of the workload's targets before
+	for i, w := range workloads {
+		if known && l.of[i] == w {
+			n.targets = append(n.targets, l.targets[begin:l.ends[i]]...)
+		} else {
+			made := w.made(m.Environment, n.workspaces[w.registration])
+			n.targets, n.problems = append(n.targets, made.targets...), append(n.problems, made.problems...)
+		}
+		n.ends = append(n.ends, len(n.targets))
+		if known {
+			begin = l.ends[i]
+		}
+	}
+	return n
+}
+
+// targets are those that workloads ask for in this environment, and those that
+// were written as such, in any order.
+func (m *Model) targets(made madeLists, written []*Target, problems *problem.List) []*Target {
+	all := made.targets[:len(made.targets):len(made.targets)]
+	*problems = append(*problems, made.problems...)
+	for _, t := range written {
+		if t.Environment == m.Environment {
+			all = append(all, t)
+			checkTarget(t, problems)
+		}
+	}
+	return all
+}
+
+// made gives the targets of a workload in an environment. They are made once: a
+// workload that has not changed has the same targets in the next model.
+func (w *workload) made(env, workspace string) *madeTargets {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil && w.last.env == env && w.last.workspace == workspace {
+		return w.last
+	}
+	made := &madeTargets{env: env, workspace: workspace}
+	for i := range w.targets {
+		if w.targets[i].Environment == env && w.targets[i].Name.Text != "" {
+			t := w.target(&w.targets[i], workspace)
+			checkTarget(t, &made.problems)
+			made.targets = append(made.targets, t)
+		}
+	}
+	w.last = made
+	return made
+}
+
+// madeTargets are the targets of a workload in one environment.
+type madeTargets struct {
+	env, workspace string
+	targets        []*Target
+	problems       problem.List
+}
+
+// target makes the deployment target that a workload asks for. Labels: the
+// target's, then the workload's over them, then the two that Kalypso sets.
+func (w *workload) target(s *targetSpec, workspace string) *Target {
+	t := &Target{
+		Object: Object{
+			Kind: "DeploymentTarget", Name: w.Name + "-" + s.Name.Text,
+			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
+		},
+		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
+		DependsOn: w.dependsOn, Team: w.registration != "",
+	}
+	maps.Copy(t.Labels, s.Labels)
+	maps.Copy(t.Labels, w.Labels)
+	t.Labels[workloadLabel], t.Labels[workspaceLabel] = w.Name, workspace
+	t.Schemas = append(ownSchemas(t.Object, w.pos, s.ConfigSchemas), ownSchemas(w.Object, w.pos, w.schemas)...)
+	if a, ok := s.Annotations[DependsOnAnnotation]; ok {
+		t.DependsOn = append(slices.Clone(w.dependsOn), splitDependencies(a, w.pos)...)
+	}
+	return t
+}
+
+func checkTarget(t *Target, problems *problem.List) {
+	if err := kubename.Check(t.Name); err != nil {
+		problems.Addf(t.Pos, t.Subject(), "the name is the workload's, a dash, and the target's", "%v", err)
+	}
+	for _, name := range []string{t.Name, t.Workload} {
+		if len(name) > kubename.MaxLabel {
+			problems.Addf(t.Pos, t.Subject(), "shorten the name of the workload or of the target", "the names of workloads and deployment targets become labels: %q is %d characters long, and %d is the limit",
+				name, len(name), kubename.MaxLabel)
+		}
+	}
+	for _, key := range sortedKeys(t.Labels) {
+		if isTemplate(t.Labels[key]) && !t.Team {
+			continue
+		}
+		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(t.Labels[key])} {
+			if err != nil && key != workloadLabel {
+				problems.Addf(t.Pos, t.Subject(), labelHint, "%v", err)
+			}
+		}
+	}
+	if t.Team {
+		warnOfTemplates(t, problems)
+	}
+}
+
+func (m *Model) checkGitOpsRepo(problems *problem.List) {
+	switch len(m.GitOpsRepos) {
+	case 0:
+		problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment,
+			"add a GitOpsRepo to the environment's branch",
+			"there is no GitOpsRepo, so there is nowhere to publish to")
+	case 1:
+	default:
+		second := m.GitOpsRepos[1]
+		problems.Warnf(second.Pos, second.Subject(), "",
+			"an environment has one GitOpsRepo; GitOpsRepo/%s is used", m.GitOpsRepos[0].Name)
+	}
+}

@@ -1,0 +1,260 @@
+// Package model holds what people write in a control plane: it reads the files
+// of an environment's layers strictly, checks the objects against each other,
+// and gives one [Model] that everything else is decided from.
+//
+// An environment is written in layers: the base (templates, registrations,
+// configuration for everybody), the environment's own branch (cluster types,
+// policies, configuration), and the repositories that workload registrations
+// point to; below them lies a layer of built-in templates. Folders inside a layer
+// mean nothing. Objects are those of Kalypso, group scheduler.kalypso.io/v1alpha1,
+// and ConfigMaps; all other kinds are counted and left alone.
+//
+// What the package keeps true:
+//   - Every mistake is a problem with file, line and object; all of them are found
+//     in one run, and a model with problems is never rendered.
+//   - A model is immutable, its lists are sorted by name, and it is the same
+//     whatever order the files were given in.
+//   - Nothing is dropped in silence: an object that is not taken is counted, or is
+//     a warning.
+//   - Text is read as Flux and Kubernetes would read it (YAML 1.2 booleans,
+//     numbers refused where text is wanted), see specs "What Flux does to the files".
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// LayerKind says what a layer is for, and so which kinds it may hold.
+type LayerKind int
+
+// The kinds of layers.
+const (
+	BuiltIn LayerKind = iota
+	Base
+	Env
+	Workloads
+)
+
+// Layer is the files of one repository that take part in an environment.
+type Layer struct {
+	Kind LayerKind
+	// Name is the name of the BaseRepo, the environment, or the
+	// WorkloadRegistration that the layer belongs to.
+	Name string
+	// Files are those that Flux would load: below the path that was asked for,
+	// without what is ignored.
+	Files tree.Tree
+	// Prefix is that path; it is put before the files' paths in positions.
+	Prefix string
+}
+
+// Object is what all kinds have in common.
+type Object struct {
+	Kind, Name  string
+	Labels      map[string]string
+	Annotations map[string]string
+	Pos         problem.Pos
+}
+
+// Subject names the object in problems, as "Kind/name".
+func (o *Object) Subject() string { return o.Kind + "/" + o.Name }
+
+// RepoRef points to a folder of a branch, or of a commit, of a repository.
+type RepoRef struct {
+	Repo, Branch, Path string
+	Commit             string // "" for the head of the branch
+}
+
+// Environment is a stage of the fleet and says where its own branch is.
+type Environment struct {
+	Object
+	ControlPlane RepoRef
+}
+
+// BaseRepo says which commit of the base an environment has.
+type BaseRepo struct {
+	Object
+	RepoRef
+}
+
+// GitOpsRepo says where an environment's output goes.
+type GitOpsRepo struct {
+	Object
+	RepoRef
+}
+
+// ClusterType is a kind of clusters that run the same things. The three fields
+// are names of templates.
+type ClusterType struct {
+	Object
+	Reconciler, NamespaceService, ConfigType string
+}
+
+// Template is a list of texts to expand.
+type Template struct {
+	Object
+	Type        string // reconciler, namespace or config; for people
+	ContentType string
+	Manifests   []Manifest
+	Engine      string // "text" or "kustomize"
+	Expansions  int    // how often output that contains "{{" is expanded, at most
+	BuiltIn     bool
+}
+
+// ConfigFile returns the name of the file that the template makes as the config
+// template of a cluster type. Kalypso knows the content type "sh" and makes .yaml of
+// all others; a template that calls toTfvars is none of Kalypso's.
+func (t *Template) ConfigFile() string {
+	switch {
+	case t.ContentType == "sh":
+		return "platform-config.sh"
+	case t.ContentType == "tfvars" && t.callsTfvars():
+		return "platform-config.tfvars"
+	}
+	return "platform-config.yaml"
+}
+
+func (t *Template) callsTfvars() bool {
+	return slices.ContainsFunc(t.Manifests, func(m Manifest) bool { return strings.Contains(m.Text, "toTfvars") })
+}
+
+// Manifest is one text of a template and the line at which it begins.
+type Manifest struct {
+	Text string
+	Line int
+}
+
+// Policy says which deployment targets go on which cluster types.
+type Policy struct {
+	Object
+	ClusterTypes Selector
+	Targets      Selector
+	Workspace    string // "" for any
+}
+
+// Registration says where the workloads of a team are written.
+type Registration struct {
+	Object
+	Workload  RepoRef
+	Workspace string
+}
+
+// Target is a deployment target: one place where a team wants its workload. Name
+// is the full name, "<workload>-<target>"; Labels are those that selectors and
+// templates see.
+type Target struct {
+	Object
+	Workload    string
+	Workspace   string
+	Environment string
+	Manifests   map[string]string
+	Schemas     []Schema // its own, then the workload's
+	// Team says that it was written in the repository of a registration: what it says is
+	// data, and never template.
+	Team      bool
+	DependsOn []Dependency
+}
+
+// Dependency is one name in a fairlead.io/depends-on annotation: a workload's or
+// a deployment target's.
+type Dependency struct {
+	Name string
+	Pos  problem.Pos
+}
+
+// Config is a written set of platform values.
+type Config struct {
+	Object
+	// Values are in the order of their keys.
+	Values []Value
+	// Platform marks an ordinary one (platform-config: "true"), App one of Azure
+	// App Configuration (azure-app-config*), whose keys carry labels. Both may be
+	// set.
+	Platform, App bool
+}
+
+// Value is one key of a Config with its text.
+type Value struct {
+	Key, Text string
+	Pos       problem.Pos
+}
+
+// Schema is a JSON Schema that the values of an assignment must satisfy.
+type Schema struct {
+	Object
+	Text string
+}
+
+// Model is everything that is known about one environment. It must not be
+// changed.
+type Model struct {
+	Environment   string
+	Environments  []*Environment
+	BaseRepos     []*BaseRepo
+	GitOpsRepos   []*GitOpsRepo
+	ClusterTypes  []*ClusterType
+	Templates     []*Template
+	Policies      []*Policy
+	Registrations []*Registration
+	Targets       []*Target
+	Configs       []*Config
+	Schemas       []*Schema
+	// Ignored counts the objects of other kinds, by "apiVersion Kind".
+	Ignored map[string]int
+}
+
+// PromotedCommit gives the commit of the BaseRepo named "main", or "".
+func (m *Model) PromotedCommit() string {
+	for _, b := range m.BaseRepos {
+		if b.Name == "main" {
+			return b.Commit
+		}
+	}
+	return ""
+}
+
+// WorkloadOf gives a function from deployment targets of the models, by their full
+// names, to the workloads that they belong to: "" where none is known. In several
+// models, the last one counts.
+func WorkloadOf(models ...*Model) func(target string) string {
+	return func(target string) string {
+		for _, m := range slices.Backward(models) {
+			if t := find(m.Targets, target, func(t *Target) *Object { return &t.Object }); t != nil {
+				return t.Workload
+			}
+		}
+		return ""
+	}
+}
+
+// Template finds a template by name; nil if there is none.
+func (m *Model) Template(name string) *Template {
+	return find(m.Templates, name, func(t *Template) *Object { return &t.Object })
+}
+
+// ClusterType finds a cluster type by name; nil if there is none.
+func (m *Model) ClusterType(name string) *ClusterType {
+	return find(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
+}
+
+// find looks a name up in a list that is sorted by name.
+func find[T any](sorted []*T, name string, object func(*T) *Object) *T {
+	i, ok := slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(object(t).Name, name) })
+	if !ok {
+		return nil
+	}
+	return sorted[i]
+}
+
+// Parse reads the layers and gives the model of environment env. The built-in
+// layer is to be among the layers. With problems that stop the environment
+// ([problem.List.Stops]) the model holds what could be read, and is good for
+// finding more problems only.
+func Parse(env string, layers ...Layer) (*Model, problem.List) {
+	return NewParser().Parse(env, layers...)
+}

@@ -1,0 +1,56 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// labelHint goes with what cannot be a label.
+const labelHint = "labels are for selecting; put other text into an annotation"
+
+// isTemplate reports whether a text is to be expanded: Kalypso's users have labels
+// that become what they are in the output of a template.
+func isTemplate(text string) bool { return strings.Contains(text, "{{") }
+
+// checkEnvironmentName returns why an environment cannot have this name, which
+// becomes a part of names of branches.
+func checkEnvironmentName(name string) error {
+	if err := kubename.Check(name); err != nil {
+		return err
+	}
+	return gitname.CheckBranch(name)
+}
+
+// checkRepo reports a path that cannot be a folder of its repository, and a branch
+// that Git cannot have. One that is missing is reported where the repository is read.
+func (r *reader) checkRepo(o Object, s repoSpec) {
+	if err := gitname.CheckFolder(s.Path); err != nil {
+		r.out.problems.Addf(o.Pos, o.Subject(), "write it from the root of the repository, as ./folder", "%v", err)
+	}
+	if s.Branch == "" {
+		return
+	}
+	if err := gitname.CheckBranch(s.Branch); err != nil {
+		r.out.problems.Addf(o.Pos, o.Subject(), gitname.BranchHint, "%v", err)
+	}
+}
+
+// checkEnvironment reports the name of an environment, which is in names of branches.
+func (r *reader) checkEnvironment(o Object) {
+	if err := gitname.CheckBranch(o.Name); err != nil && o.Name != "" && kubename.Check(o.Name) == nil {
+		r.out.problems.Addf(o.Pos, o.Subject(), "the name is a part of names of branches: "+gitname.BranchHint, "%v", err)
+	}
+}
+
+// warnOfTemplates says that what a team wrote is not expanded, where Kalypso would.
+func warnOfTemplates(t *Target, problems *problem.List) {
+	for _, key := range sortedKeys(t.Manifests) {
+		if isTemplate(key) || isTemplate(t.Manifests[key]) {
+			problems.Warnf(t.Pos, t.Subject(), "write it out, or have the platform team write it in a template or a config",
+				"manifests.%s contains \"{{\": what a workload's repository writes is data, and is not expanded", key)
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package model
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// metadataSpec is the part of an object's metadata that people write, and what
+// tools leave behind when an object is exported from a cluster.
+type metadataSpec struct {
+	Name              string             `yaml:"name" required:"true"`
+	Namespace         string             `yaml:"namespace"`
+	Labels            map[string]located `yaml:"labels"`
+	Annotations       annotations        `yaml:"annotations"`
+	CreationTimestamp *yaml.Node         `yaml:"creationTimestamp"`
+	DeletionTimestamp *yaml.Node         `yaml:"deletionTimestamp"`
+	Finalizers        *yaml.Node         `yaml:"finalizers"`
+	GenerateName      *yaml.Node         `yaml:"generateName"`
+	Generation        *yaml.Node         `yaml:"generation"`
+	ManagedFields     *yaml.Node         `yaml:"managedFields"`
+	OwnerReferences   *yaml.Node         `yaml:"ownerReferences"`
+	ResourceVersion   *yaml.Node         `yaml:"resourceVersion"`
+	SelfLink          *yaml.Node         `yaml:"selfLink"`
+	UID               *yaml.Node         `yaml:"uid"`
+}
+
+// body is an object without its spec.
+type body[S any] struct {
+	APIVersion string       `yaml:"apiVersion"`
+	Kind       string       `yaml:"kind"`
+	Metadata   metadataSpec `yaml:"metadata" required:"true"`
+	Spec       S            `yaml:"spec" required:"true"`
+	Status     *yaml.Node   `yaml:"status"`
+}
+
+// read decodes an object of a kind with spec S.
+func read[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, metadataSpec) {
+	var b body[S]
+	d.subject = kind + "/" + nameOf(n)
+	d.into(n, reflect.ValueOf(&b).Elem(), "")
+	return r.header(n, kind, b.Metadata, d), b.Spec, b.Metadata
+}
+
+// nameOf finds metadata.name before the object is decoded, for problems.
+func nameOf(n *yaml.Node) string {
+	_, metadata := lookup(n, "metadata")
+	if _, name := lookup(metadata, "name"); name != nil && !isNull(name) {
+		return name.Value
+	}
+	return ""
+}
+
+// emptyName gives the key of a name that is there but empty. One that is missing is
+// reported as such, and one that is not text too.
+func emptyName(n *yaml.Node) *yaml.Node {
+	_, metadata := lookup(n, "metadata")
+	key, name := lookup(metadata, "name")
+	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !isNull(name) {
+		return nil
+	}
+	return key
+}
+
+// header makes the part that all kinds share, and checks it.
+func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
+	o := Object{Kind: kind, Name: meta.Name, Pos: d.pos(n), Labels: map[string]string{}, Annotations: map[string]string{}}
+	if meta.Name != "" {
+		if err := kubename.Check(meta.Name); err != nil {
+			d.addf(n, "", "%v", err)
+		}
+	} else if key := emptyName(n); key != nil {
+		d.addf(key, "", "metadata.name is required")
+	}
+	for _, key := range sortedKeys(meta.Labels) {
+		label := meta.Labels[key]
+		o.Labels[key] = label.Text
+		if isTemplate(label.Text) && r.layer.Kind != Workloads {
+			continue
+		}
+		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(label.Text)} {
+			if err != nil {
+				d.problems.Addf(r.at(label.Line), d.subject, labelHint, "%v", err)
+			}
+		}
+	}
+	for _, key := range sortedKeys(meta.Annotations) {
+		o.Annotations[key] = meta.Annotations[key].Text
+		r.checkAnnotation(kind, key, meta.Annotations[key], d)
+	}
+	if owner := r.layer.owner(r.env); owner != "" {
+		o.Labels[ownerNameLabel], o.Labels[ownerNamespaceLabel] = owner, "flux-system"
+	}
+	return o
+}
+
+var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation}
+
+func (r *reader) checkAnnotation(kind, key string, value located, d *decoder) {
+	if !strings.HasPrefix(key, "fairlead.io/") {
+		return
+	}
+	known := ownAnnotations
+	if kind == "GitOpsRepo" {
+		known = []string{AcknowledgeAnnotation}
+	}
+	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
+		return
+	}
+	d.problems.Warnf(r.at(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s means nothing here", key)
+}
+
+// kalypso reads an object of one of the Kinds.
+func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
+	c := r.out
+	switch kind {
+	case "Environment":
+		o, s, _ := read[environmentSpec](r, n, kind, d)
+		r.checkEnvironment(o)
+		r.checkRepo(o, s.ControlPlane)
+		c.environments = append(c.environments, &Environment{o, s.ControlPlane.ref()})
+	case "BaseRepo":
+		o, s, _ := read[baseRepoSpec](r, n, kind, d)
+		r.checkRepo(o, s.repoSpec)
+		ref := s.ref()
+		ref.Commit = string(s.Commit)
+		c.baseRepos = append(c.baseRepos, &BaseRepo{o, ref})
+	case "GitOpsRepo":
+		o, s, _ := read[repoSpec](r, n, kind, d)
+		r.checkRepo(o, s)
+		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.ref()})
+	case "ClusterType":
+		o, s, _ := read[clusterTypeSpec](r, n, kind, d)
+		r.checkLength(o, "the name of a cluster type becomes a label", o.Name)
+		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType})
+	case "Template":
+		o, s, meta := read[templateSpec](r, n, kind, d)
+		c.templates = append(c.templates, r.template(o, s, meta))
+	case "SchedulingPolicy":
+		o, s, _ := read[schedulingPolicySpec](r, n, kind, d)
+		c.policies = append(c.policies, r.policy(o, s, d, n))
+	case "WorkloadRegistration":
+		o, s, _ := read[workloadRegistrationSpec](r, n, kind, d)
+		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
+			d.addf(n, "", "spec.workspace becomes a label, and %v", err)
+		}
+		r.checkRepo(o, s.Workload)
+		c.registrations = append(c.registrations, &Registration{o, s.Workload.ref(), s.Workspace})
+	case "ConfigSchema":
+		o, s, _ := read[configSchemaSpec](r, n, kind, d)
+		c.schemas = append(c.schemas, &Schema{o, s.Schema})
+	case "Workload":
+		o, s, meta := read[workloadSpec](r, n, kind, d)
+		c.workloads = append(c.workloads, r.workload(o, s, meta))
+	case "DeploymentTarget":
+		o, s, meta := read[deploymentTargetSpec](r, n, kind, d)
+		c.targets = append(c.targets, r.writtenTarget(o, s, meta))
+	}
+}
+
+// checkLength reports a name that Kalypso, and so its users' templates, turn into
+// a label value.
+func (r *reader) checkLength(o Object, why, name string) {
+	if len(name) > kubename.MaxLabel {
+		r.out.problems.Addf(o.Pos, o.Subject(), "", "%s: %q is %d characters long, and %d is the limit", why, name, len(name), kubename.MaxLabel)
+	}
+}
+
+func (r *reader) policy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.Node) *Policy {
+	r.checkLength(o, "the name of a policy becomes a label", o.Name)
+	p := &Policy{Object: o, Workspace: s.DeploymentTargetSelector.Workspace}
+	var errs []error
+	p.ClusterTypes, errs = s.ClusterTypeSelector.LabelSelector.selector()
+	targets, more := s.DeploymentTargetSelector.LabelSelector.selector()
+	p.Targets = targets
+	for _, err := range append(errs, more...) {
+		d.addf(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
+	}
+	return p
+}
+
+// selectorNode is the place to show for a mistake in a selector: the spec.
+func selectorNode(n *yaml.Node) *yaml.Node {
+	if key, _ := lookup(n, "spec"); key != nil {
+		return key
+	}
+	return n
+}
+
+// maxExpansions is how often output that contains "{{" is expanded again at most.
+const maxExpansions = 8
+
+func (r *reader) template(o Object, s templateSpec, meta metadataSpec) *Template {
+	t := &Template{
+		Object: o, Type: s.Type, ContentType: s.ContentType,
+		Engine: "text", Expansions: maxExpansions, BuiltIn: r.layer.Kind == BuiltIn,
+	}
+	switch s.Type {
+	case "reconciler", "namespace", "config", "":
+	default:
+		r.out.problems.Addf(o.Pos, o.Subject(), problem.DidYouMean(s.Type, []string{"reconciler", "namespace", "config"}),
+			"spec.type is %q; it is one of reconciler, namespace, config", s.Type)
+	}
+	for _, m := range s.Manifests {
+		t.Manifests = append(t.Manifests, Manifest(m))
+	}
+	if t.ContentType == "tfvars" && !t.callsTfvars() {
+		r.out.problems.Warnf(o.Pos, o.Subject(), "a template that calls toTfvars makes platform-config.tfvars",
+			"spec.contentType tfvars makes no difference: as in Kalypso, the file is %s", t.ConfigFile())
+	}
+	if engine, ok := meta.Annotations[EngineAnnotation]; ok {
+		t.Engine = engine.Text
+		if engine.Text != "text" && engine.Text != "kustomize" {
+			r.out.problems.Addf(r.at(engine.Line), o.Subject(), problem.DidYouMean(engine.Text, []string{"text", "kustomize"}),
+				"there is no engine %q; the engines are text and kustomize", engine.Text)
+		}
+	}
+	if passes, ok := meta.Annotations[ExpansionsAnnotation]; ok {
+		n, err := strconv.Atoi(passes.Text)
+		if err != nil || n < 1 || n > maxExpansions {
+			r.out.problems.Addf(r.at(passes.Line), o.Subject(), "\"1\" expands the template and leaves its output alone",
+				"%s is %q; it is a number from 1 to %d", ExpansionsAnnotation, passes.Text, maxExpansions)
+			n = maxExpansions
+		}
+		t.Expansions = n
+	}
+	return t
+}
+
+// appConfigPrefix marks the ConfigMaps that the Azure App Configuration provider
+// writes.
+const appConfigPrefix = "azure-app-config"
+
+// configMap reads a ConfigMap if it holds platform values, and counts it if not.
+func (r *reader) configMap(n *yaml.Node, d *decoder) {
+	var b struct {
+		APIVersion string       `yaml:"apiVersion"`
+		Kind       string       `yaml:"kind"`
+		Metadata   metadataSpec `yaml:"metadata" required:"true"`
+		Immutable  *yaml.Node   `yaml:"immutable"`
+		configMapBody
+	}
+	d.subject = "ConfigMap/" + nameOf(n)
+	d.into(n, reflect.ValueOf(&b).Elem(), "")
+	o := r.header(n, "ConfigMap", b.Metadata, d)
+	platform, app := o.Labels[platformConfigLabel] == "true", strings.HasPrefix(o.Name, appConfigPrefix)
+	if !platform && !app {
+		r.out.ignore("v1 ConfigMap", 1)
+		return
+	}
+	if r.layer.Kind == Workloads {
+		r.ignore(header{apiVersion: "v1", kind: "ConfigMap"}, d, n,
+			"is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		return
+	}
+	config := &Config{Object: o, Platform: platform, App: app}
+	for _, key := range sortedKeys(b.Data) {
+		if !kubename.IsDataKey(key) {
+			r.out.problems.Addf(r.at(b.Data[key].Line), o.Subject(), "",
+				"%q cannot be a key of a ConfigMap: at most 253 letters, digits, '-', '_' and '.', without '..' at the beginning", key)
+		}
+		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.at(b.Data[key].Line)})
+	}
+	r.out.configs = append(r.out.configs, config)
+}
+
+// workload is a Workload with what its targets take from it.
+type workload struct {
+	Object
+	registration string // "" if it did not come through one
+	targets      []targetSpec
+	schemas      []located
+	dependsOn    []Dependency
+	pos          func(line int) problem.Pos
+
+	mu   sync.Mutex
+	last *madeTargets // what was made of it last
+}
+
+func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload {
+	w := &workload{Object: o, targets: s.DeploymentTargets, schemas: s.ConfigSchemas, pos: r.at}
+	for i, t := range s.DeploymentTargets {
+		if t.Name.Text == "" && t.Name.Line > 0 { // one that is missing is reported as such
+			r.out.problems.Addf(r.at(t.Name.Line), o.Subject(), "give it a name", "spec.deploymentTargets[%d].name is empty", i)
+		}
+	}
+	if r.layer.Kind == Workloads {
+		w.registration = r.layer.Name
+	}
+	w.dependsOn = r.dependencies(meta.Annotations)
+	return w
+}
+
+// writtenTarget is a DeploymentTarget that somebody wrote, rather than a Workload
+// asked for. Its workload and workspace are its labels, as Kalypso has them.
+func (r *reader) writtenTarget(o Object, s deploymentTargetSpec, meta metadataSpec) *Target {
+	t := &Target{
+		Object: o, Environment: s.Environment, Manifests: s.Manifests,
+		Workload: o.Labels[workloadLabel], Workspace: o.Labels[workspaceLabel],
+		DependsOn: r.dependencies(meta.Annotations), Team: r.layer.Kind == Workloads,
+	}
+	t.Labels = maps.Clone(s.Labels)
+	if t.Labels == nil {
+		t.Labels = map[string]string{}
+	}
+	maps.Copy(t.Labels, o.Labels)
+	t.Schemas = ownSchemas(t.Object, r.at, s.ConfigSchemas)
+	return t
+}
+
+func (r *reader) dependencies(annotations map[string]located) []Dependency {
+	a, ok := annotations[DependsOnAnnotation]
+	if !ok {
+		return nil
+	}
+	return splitDependencies(a, r.at)
+}
+
+func splitDependencies(a located, at func(int) problem.Pos) []Dependency {
+	var out []Dependency
+	for _, name := range strings.FieldsFunc(a.Text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
+		out = append(out, Dependency{Name: name, Pos: at(a.Line)})
+	}
+	return out
+}
+
+// ownSchemas are the JSON Schemas written in a target or a workload.
+func ownSchemas(owner Object, at func(int) problem.Pos, texts []located) []Schema {
+	var out []Schema
+	for _, t := range texts {
+		s := Schema{Object: owner, Text: t.Text}
+		s.Pos = at(t.Line)
+		out = append(out, s)
+	}
+	return out
+}

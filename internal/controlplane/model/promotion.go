@@ -1,0 +1,393 @@
+package model
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+)
+
+// OwnGroup is the group of the kinds that the four systems before us do not have.
+const (
+	OwnGroup      = "fairlead.io"
+	OwnAPIVersion = OwnGroup + "/" + Version
+)
+
+// OwnKinds are the kinds of fairlead.io/v1alpha1 that people write, sorted.
+var OwnKinds = []KindInfo{
+	{"Approval", approvalSpec{}},
+	{"Ephemeral", ephemeralSpec{}},
+	{"Freeze", freezeSpec{}},
+	{"Hold", holdSpec{}},
+	{"Promotion", promotionSpec{}},
+	{"Release", releaseSpec{}},
+}
+
+type promotionSpec struct {
+	External     bool        `yaml:"external"`
+	Limits       limitsSpec  `yaml:"limits"`
+	Environments []stageSpec `yaml:"environments"`
+}
+
+type stageSpec struct {
+	Name   located     `yaml:"name" required:"true"`
+	After  []located   `yaml:"after"`
+	Queue  yaml.Node   `yaml:"queue"`
+	Record string      `yaml:"record"`
+	Merge  string      `yaml:"merge"`
+	Limits limitsSpec  `yaml:"limits"`
+	Gates  []yaml.Node `yaml:"gates"`
+	Proof  []yaml.Node `yaml:"proof"`
+}
+
+type freezeSpec struct {
+	Reason       string       `yaml:"reason" required:"true"`
+	Scope        string       `yaml:"scope"`
+	Environments []located    `yaml:"environments"`
+	From         time.Time    `yaml:"from"`
+	To           time.Time    `yaml:"to"`
+	Except       []exceptSpec `yaml:"except"`
+}
+
+type exceptSpec struct {
+	Commit verbatim `yaml:"commit" required:"true"`
+	Reason string   `yaml:"reason" required:"true"`
+}
+
+type holdSpec struct {
+	Reason string   `yaml:"reason" required:"true"`
+	Scope  string   `yaml:"scope"`
+	Commit verbatim `yaml:"commit"`
+}
+
+type approvalSpec struct {
+	Commit   verbatim `yaml:"commit"`
+	Removals verbatim `yaml:"removals"`
+	Reason   string   `yaml:"reason"`
+}
+
+type releaseSpec struct {
+	Commit verbatim `yaml:"commit" required:"true"`
+	Reason string   `yaml:"reason"`
+}
+
+type ephemeralSpec struct {
+	From         string       `yaml:"from" required:"true"`
+	Expires      time.Time    `yaml:"expires" required:"true"`
+	ClusterTypes selectorSpec `yaml:"clusterTypes"`
+}
+
+// Promotion says in which order a commit of the base gets to the environments, and on
+// which conditions.
+type Promotion struct {
+	Object
+	// External leaves the moving to others: we render only.
+	External bool
+	Stages   []Stage
+	Limits   Limits // of the environments that are no stages
+}
+
+// Stage is one environment of a promotion.
+type Stage struct {
+	Name  string
+	After []string
+	Queue Queue
+	// Record is how the promoted commit is written: "direct", or "pull-request".
+	Record string
+	// Merge is who merges the pull request of the output: "manual", "when-green",
+	// "direct", or "" for what the settings say.
+	Merge string
+	// Limits bound what is merged without a person.
+	Limits Limits
+	// Gates must be satisfied before the environment gets a commit, Proof before the
+	// commit counts as proven in it. Proof is nil if nothing is written.
+	Gates, Proof []GateSpec
+	Pos          problem.Pos
+}
+
+// Queue says which commit of several an environment gets.
+type Queue struct {
+	Policy string        // one of the policies below
+	Every  time.Duration // of Batch
+}
+
+// The policies of a queue.
+const (
+	Latest = "latest" // the newest; those between are dropped
+	Each   = "every"  // one after the other
+	Batch  = "batch"  // the newest, at most once in a time
+	Pinned = "pinned" // none, but by hand
+)
+
+// GateSpec is a gate as it is written: its kind, and what the kind wants to know.
+type GateSpec struct {
+	Kind string
+	Name string // that it was given; "" for none
+	Pos  problem.Pos
+
+	subject string
+	node    *yaml.Node
+}
+
+// The scopes of holds and freezes.
+const (
+	ScopeOutput    = "output"    // promotions, and every other change of the output; the default
+	ScopePromotion = "promotion" // promotions only
+)
+
+// Freeze is a time in which environments stay as they are.
+type Freeze struct {
+	Object
+	Reason       string
+	Scope        string   // one of the scopes
+	Environments []string // nil for all
+	From, To     time.Time
+	Except       map[string]string // reasons by commit
+}
+
+// Hold keeps an environment as it is until it is released.
+type Hold struct {
+	Object
+	Reason string
+	Scope  string // one of the scopes
+	Commit string // "" for whatever it has
+}
+
+// Approval is a person's yes to a commit, or to a change of the output that exceeds the
+// limits of the environment. Who it is, is the author of the commit that brought it.
+type Approval struct {
+	Object
+	Commit   string // "" if it is of removals
+	Removals string // the change, as the pull request of the output names it; "" if it is of a commit
+	Reason   string
+}
+
+// Release ends the hold of an environment whose record was taken back by a commit of its
+// branch.
+type Release struct {
+	Object
+	Commit, Reason string
+}
+
+// Ephemeral makes the branch that it is in an environment for a time.
+type Ephemeral struct {
+	Object
+	From         string // the environment that it was cloned from
+	Expires      time.Time
+	ClusterTypes Selector
+}
+
+// Progress is what people have written about promotion. It is no part of a [Model]: it
+// says what is rendered when, and not what.
+type Progress struct {
+	Promotions []*Promotion
+	Freezes    []*Freeze
+	Holds      []*Hold
+	Approvals  []*Approval
+	Ephemerals []*Ephemeral
+	Releases   []*Release
+	Problems   problem.List
+}
+
+func (p *Progress) add(o *Progress) {
+	p.Promotions = append(p.Promotions, o.Promotions...)
+	p.Freezes = append(p.Freezes, o.Freezes...)
+	p.Holds = append(p.Holds, o.Holds...)
+	p.Approvals = append(p.Approvals, o.Approvals...)
+	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
+	p.Releases = append(p.Releases, o.Releases...)
+	p.Problems = append(p.Problems, o.Problems...)
+}
+
+// Progress reads what a layer says about promotion.
+func (p *Parser) Progress(env string, l Layer) *Progress { return &p.layer(env, l).progress }
+
+// own reads an object of one of the OwnKinds. Its problems stop promotions, and not
+// what is rendered.
+func (r *reader) own(n *yaml.Node, h header, d *decoder) {
+	p := &r.out.progress
+	d.problems = &p.Problems
+	switch {
+	case h.apiVersion != OwnAPIVersion:
+		d.addf(n, "", "apiVersion %s is not known; it is %s", h.apiVersion, OwnAPIVersion)
+		return
+	case r.layer.Kind == Workloads:
+		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		return
+	}
+	switch h.kind {
+	case "Promotion":
+		o, s, _ := read[promotionSpec](r, n, h.kind, d)
+		p.Promotions = append(p.Promotions, r.promotion(o, s, d))
+	case "Freeze":
+		o, s, _ := read[freezeSpec](r, n, h.kind, d)
+		p.Freezes = append(p.Freezes, r.freeze(o, s, d, n))
+	case "Hold":
+		o, s, _ := read[holdSpec](r, n, h.kind, d)
+		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.scope(n, s.Scope), string(s.Commit)})
+	case "Approval":
+		o, s, _ := read[approvalSpec](r, n, h.kind, d)
+		p.Approvals = append(p.Approvals, r.approval(o, s, d, n))
+	case "Release":
+		o, s, _ := read[releaseSpec](r, n, h.kind, d)
+		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
+	case "Ephemeral":
+		o, s, _ := read[ephemeralSpec](r, n, h.kind, d)
+		types, errs := s.ClusterTypes.selector()
+		for _, err := range errs {
+			d.addf(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
+		}
+		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, types})
+	default:
+		names := kindNamesOf(OwnKinds)
+		hint := problem.DidYouMean(h.kind, names)
+		if hint == "" {
+			hint = "the kinds are " + strings.Join(names, ", ")
+		}
+		d.addf(n, hint, "kind %s is not known in %s", h.kind, OwnGroup)
+	}
+}
+
+func (r *reader) freeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freeze {
+	f := &Freeze{Object: o, Reason: s.Reason, Scope: d.scope(n, s.Scope), From: s.From, To: s.To, Except: map[string]string{}}
+	for _, e := range s.Environments {
+		f.Environments = append(f.Environments, e.Text)
+	}
+	for _, e := range s.Except {
+		f.Except[string(e.Commit)] = e.Reason
+	}
+	if !s.To.IsZero() && !s.To.After(s.From) {
+		d.addf(n, "", "spec.to is not after spec.from")
+	}
+	_, spec := manifest.Pair(n, "spec")
+	if key, _ := manifest.Pair(spec, "environments"); key != nil && len(f.Environments) == 0 {
+		d.addf(key, "name one, or leave environments out for all", "spec.environments names no environment")
+	}
+	return f
+}
+
+// scope returns the scope that is written, or the default. One that is not known counts
+// as the default, and is a problem.
+func (d *decoder) scope(n *yaml.Node, text string) string {
+	switch text {
+	case "", ScopeOutput:
+	case ScopePromotion:
+		return ScopePromotion
+	default:
+		d.addf(n, "it is output or promotion", "scope cannot be %q", text)
+	}
+	return ScopeOutput
+}
+
+func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
+	p := &Promotion{Object: o, External: s.External}
+	p.Limits = s.Limits.limits(DefaultLimits(), o.Pos, d)
+	for _, e := range s.Environments {
+		stage := Stage{Name: e.Name.Text, Pos: r.at(e.Name.Line), Record: e.Record, Merge: e.Merge, Queue: queueOf(&e.Queue, d)}
+		for _, name := range e.After {
+			stage.After = append(stage.After, name.Text)
+		}
+		d.oneOf(stage.Pos, "record", e.Record, "direct", "pull-request")
+		d.oneOf(stage.Pos, "merge", e.Merge, "manual", "when-green", "direct")
+		stage.Limits = e.Limits.limits(p.Limits, stage.Pos, d)
+		stage.Gates, stage.Proof = d.gates(e.Gates), d.gates(e.Proof)
+		if e.Proof != nil && stage.Proof == nil {
+			stage.Proof = []GateSpec{}
+		}
+		p.Stages = append(p.Stages, stage)
+	}
+	return p
+}
+
+func (d *decoder) oneOf(pos problem.Pos, field, value string, known ...string) {
+	if value != "" && !slices.Contains(known, value) {
+		d.problems.Addf(pos, d.subject, "it is "+strings.Join(known, " or "), "%s cannot be %q", field, value)
+	}
+}
+
+// queueOf reads a queue: the name of a policy, or {batch: 4h}.
+func queueOf(n *yaml.Node, d *decoder) Queue {
+	n = resolve(n)
+	switch {
+	case n.Kind == 0 || isNull(n):
+		return Queue{Policy: Latest}
+	case n.Kind == yaml.MappingNode:
+		var b struct {
+			Batch time.Duration `yaml:"batch" required:"true"`
+		}
+		d.into(n, reflect.ValueOf(&b).Elem(), "queue")
+		return Queue{Batch, b.Batch}
+	}
+	q := Queue{Policy: d.text(n, "queue", false)}
+	switch {
+	case q.Policy == Batch:
+		d.addf(n, "as in queue: {batch: 4h}", "a batch has a time")
+	case !slices.Contains([]string{Latest, Each, Pinned}, q.Policy):
+		d.addf(n, "it is latest, every, pinned or {batch: 4h}", "queue cannot be %q", q.Policy)
+	}
+	return q
+}
+
+// gates reads a list of gates: each is the name of a kind without more to say, or a
+// mapping of the kind to what it wants to know, with a name if it was given one.
+func (d *decoder) gates(nodes []yaml.Node) []GateSpec {
+	var all []GateSpec
+	for i := range nodes {
+		n := resolve(&nodes[i])
+		g := GateSpec{Pos: d.pos(n), subject: d.subject, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}}
+		if n.Kind != yaml.MappingNode {
+			g.Kind = d.text(n, "a gate", false)
+			all = append(all, g)
+			continue
+		}
+		for key, value := range d.pairs(n) {
+			switch {
+			case key.Value == "name":
+				g.Name = d.text(value, "name", false)
+			case g.Kind != "":
+				d.addf(key, "begin another one with a hyphen", "a gate has one kind, and this one is a %s already", g.Kind)
+			default:
+				g.Kind, g.node = key.Value, value
+			}
+		}
+		if g.Kind == "" {
+			d.addf(n, "", "a gate has a kind, as in soak: 30m")
+			continue
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// Bare gives a gate of which nothing is written but its kind.
+func Bare(kind string, pos problem.Pos) GateSpec {
+	return GateSpec{Kind: kind, Pos: pos, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: pos.Line}}
+}
+
+// IsScalar reports whether what is written of a gate is one text: "soak: 30m".
+func (g GateSpec) IsScalar() bool { return g.node.Kind == yaml.ScalarNode && !isNull(g.node) }
+
+// Decode reads what is written of a gate into a struct with `yaml` and `required`
+// tags, or a text or duration, strictly. An absent one leaves it as it is.
+func (g GateSpec) Decode(into any) problem.List {
+	var problems problem.List
+	d := &decoder{layer: g.Pos.Layer, file: g.Pos.File, subject: g.subject, problems: &problems, root: g.node, budget: nodeBudget}
+	v := reflect.ValueOf(into).Elem()
+	if v.Kind() == reflect.Struct && isNull(resolve(g.node)) {
+		d.structure(&yaml.Node{Kind: yaml.MappingNode, Line: g.node.Line}, v, g.Kind)
+		return problems
+	}
+	d.into(g.node, v, g.Kind)
+	return problems
+}
+
+// Problem gives a problem at the gate.
+func (g GateSpec) Problem(hint, format string, args ...any) problem.Problem {
+	return problem.Problem{Pos: g.Pos, Subject: g.subject, Hint: hint, Summary: fmt.Sprintf(format, args...)}
+}

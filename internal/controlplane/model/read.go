@@ -1,0 +1,489 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/recent"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+)
+
+// Parser reads layers and remembers what it read last of each: a file that has not
+// changed is parsed once, a folder that has not changed is not looked into, and layers of
+// which none has changed give the model that they gave, which must not be changed. It
+// may be used concurrently.
+type Parser struct {
+	// Canceled reports whether nobody wants what is read any more; nil if it is always wanted.
+	// What is not read then has a problem that stops the environment, and is not remembered.
+	Canceled func() bool
+
+	mu     sync.Mutex
+	layers recent.Map[layerKey, *layerMemory]
+	models recent.Map[string, linked] // by environment, and the layers that it was made of
+}
+
+// linked is a model, and what it was made of.
+type linked struct {
+	of       []*content
+	model    *Model
+	problems problem.List
+	lists    lists
+}
+
+// layerKey tells layers apart.
+type layerKey struct {
+	env, name, prefix string
+	kind              LayerKind
+}
+
+// layerMemory is the last reading of a layer, and those before it that are used: two
+// environments may read a layer at two commits, in turns.
+type layerMemory struct {
+	mu    sync.Mutex
+	last  *reading
+	known recent.Map[tree.ID, *reading]
+	fresh int // readings, since what was known was last gone through
+}
+
+// maxFresh bounds the readings of one layer that are kept beside those in use.
+const maxFresh = 2
+
+// reading is what was read of a file or a folder.
+type reading struct {
+	id      tree.ID
+	content *content
+	said    *content            // of a layer's root: with what was dropped
+	within  map[string]*reading // of a folder, by name
+	// built says that a kustomization is in it, which may read files anywhere in
+	// the layer; root is what the layer was then.
+	built bool
+	root  tree.ID
+}
+
+// still reports whether reading the same file or folder of a layer would give the
+// same.
+func (r *reading) still(id, root tree.ID) bool {
+	return r.id == id && (!r.built || r.root == root)
+}
+
+// NewParser gives a Parser that remembers nothing yet.
+func NewParser() *Parser {
+	return &Parser{}
+}
+
+// Turn begins a generation: what was read before the last one, and not since, is forgotten.
+func (p *Parser) Turn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layers.Turn()
+	p.models.Turn()
+}
+
+// Forget has everything be read anew.
+func (p *Parser) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layers, p.models = recent.Map[layerKey, *layerMemory]{}, recent.Map[string, linked]{}
+}
+
+// Found is what a layer says about where other layers are.
+type Found struct {
+	Environments  []*Environment
+	BaseRepos     []*BaseRepo
+	Registrations []*Registration
+	// Problems are those of the layer by itself. [Parser.Parse] reports them too.
+	Problems problem.List
+}
+
+// Scan reads one layer of environment env and gives the objects that point to
+// others.
+func (p *Parser) Scan(env string, l Layer) Found {
+	c := p.layer(env, l)
+	return Found{c.environments, c.baseRepos, c.registrations, c.problems}
+}
+
+// Parse gives the model of environment env; see the function [Parse].
+func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
+	all, of, key := &content{}, make([]*content, 0, len(layers)), env
+	for _, l := range layers {
+		of = append(of, p.layer(env, l))
+		key += fmt.Sprintf("\x00%d %s\x00%s", l.Kind, l.Name, l.Prefix)
+	}
+	p.mu.Lock()
+	last, _ := p.models.Find(key)
+	p.mu.Unlock()
+	if last.model != nil && slices.Equal(last.of, of) {
+		return last.model, last.problems
+	}
+	for _, c := range of {
+		all.add(c)
+	}
+	lists := last.lists
+	m := link(env, all, &lists) // it adds to the problems
+	problems := all.problems.Sorted().Capped(2 * maxProblems)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.models.Put(key, linked{of, m, problems, lists})
+	return m, problems
+}
+
+// content is what one or more files hold.
+type content struct {
+	environments  []*Environment
+	baseRepos     []*BaseRepo
+	gitOpsRepos   []*GitOpsRepo
+	clusterTypes  []*ClusterType
+	templates     []*Template
+	policies      []*Policy
+	registrations []*Registration
+	workloads     []*workload
+	targets       []*Target
+	configs       []*Config
+	schemas       []*Schema
+	ignored       map[string]int
+	progress      Progress
+	problems      problem.List
+	dropped       dropped
+}
+
+func (c *content) add(o *content) {
+	c.environments = append(c.environments, o.environments...)
+	c.baseRepos = append(c.baseRepos, o.baseRepos...)
+	c.gitOpsRepos = append(c.gitOpsRepos, o.gitOpsRepos...)
+	c.clusterTypes = append(c.clusterTypes, o.clusterTypes...)
+	c.templates = append(c.templates, o.templates...)
+	c.policies = append(c.policies, o.policies...)
+	c.registrations = append(c.registrations, o.registrations...)
+	c.workloads = append(c.workloads, o.workloads...)
+	c.targets = append(c.targets, o.targets...)
+	c.configs = append(c.configs, o.configs...)
+	c.schemas = append(c.schemas, o.schemas...)
+	c.progress.add(&o.progress)
+	c.problems = append(c.problems, o.problems...)
+	c.dropped.add(o.dropped)
+	for kind, n := range o.ignored {
+		c.ignore(kind, n)
+	}
+}
+
+func (c *content) ignore(kind string, n int) {
+	if c.ignored == nil {
+		c.ignored = map[string]int{}
+	}
+	c.ignored[kind] += n
+}
+
+// layer reads all files of a layer. The content must not be changed.
+func (p *Parser) layer(env string, l Layer) *content {
+	key := layerKey{env, l.Name, l.Prefix, l.Kind}
+	p.mu.Lock()
+	memory, ok := p.layers.Find(key)
+	if !ok {
+		memory = &layerMemory{}
+		p.layers.Put(key, memory)
+	}
+	p.mu.Unlock()
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	id := l.Files.ID()
+	if known, ok := memory.known.Find(id); ok {
+		memory.last = known
+		return known.said
+	}
+	if read := p.readFolder(env, l, "", l.Files, memory.last); !p.isCanceled() {
+		memory.last = read
+	} else {
+		return unread(l)
+	}
+	if memory.fresh++; memory.fresh > maxFresh {
+		memory.known.Turn()
+		memory.fresh = 1
+	}
+	memory.known.Put(id, memory.last)
+	if memory.last.said == nil {
+		memory.last.said = memory.last.content.withDropped(l)
+	}
+	return memory.last.said
+}
+
+// readFolder reads a folder, taking over what last has of it. One with a
+// kustomization file is a unit, built as Flux would build it; elsewhere every YAML
+// file counts.
+func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
+	if last == nil {
+		last = &reading{}
+	} else if last.still(t.ID(), l.Files.ID()) {
+		return last
+	}
+	entries := t.Entries()
+	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries)), root: l.Files.ID()}
+	for _, e := range entries {
+		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
+			at := problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, dir, e.Name)}
+			return &reading{id: t.ID(), content: contain(at, func() *content { return readKustomization(env, l, dir) }), built: true, root: r.root}
+		}
+	}
+	for i, e := range entries {
+		if r.content.isFull() {
+			r.content.skip(entries[i:])
+			break
+		}
+		if p.isCanceled() { // and so is the layer
+			break
+		}
+		file, known := path.Join(dir, e.Name), last.within[e.Name]
+		switch {
+		case e.IsDir():
+			r.within[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
+		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || !isYAML(e.Name):
+			continue
+		case known != nil && known.id == e.ID:
+			r.within[e.Name] = known
+		default:
+			r.within[e.Name] = &reading{id: e.ID, content: contain(problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, file)}, func() *content { return readFile(env, l, file, e) })}
+		}
+		r.content.add(r.within[e.Name].content)
+		r.built = r.built || r.within[e.Name].built
+		if len(r.content.problems) > 4*maxProblems {
+			r.content.problems = trim(r.content.problems, &r.content.dropped)
+		}
+	}
+	r.content.problems = trim(r.content.problems, &r.content.dropped)
+	return r
+}
+
+func isYAML(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// display is the layer's name in positions.
+func (l Layer) display() string {
+	if l.Kind == Base {
+		return "base"
+	}
+	return l.Name
+}
+
+// owner is the name of the Flux Kustomization that Kalypso would apply the layer
+// with; it is put on every object as a label.
+func (l Layer) owner(env string) string {
+	switch l.Kind {
+	case Env:
+		return env
+	case Base, Workloads:
+		return env + "-" + l.Name
+	}
+	return ""
+}
+
+// maxFile bounds a file that is read.
+const maxFile = 32 << 20
+
+func readFile(env string, l Layer, file string, e tree.Entry) *content {
+	c := &content{}
+	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c}
+	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
+		c.problems.Addf(r.at(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
+		return c
+	}
+	if i := invalidUTF8(e.Data); i >= 0 {
+		c.problems.Addf(r.at(1+bytes.Count(e.Data[:i], []byte("\n"))), "", "save it as UTF-8", "the file is not UTF-8 text")
+		return c
+	}
+	r.documents(e.Data)
+	return c
+}
+
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// readKustomization builds the kustomization in dir. The objects' lines are not
+// known: they are of the build's output.
+func readKustomization(env string, l Layer, dir string) *content {
+	c := &content{}
+	objects, problems := kustomize.Build(l.Files, dir)
+	for _, p := range problems {
+		p.Pos.Layer, p.Pos.File = l.display(), path.Join(l.Prefix, p.Pos.File)
+		c.problems = append(c.problems, p)
+	}
+	for _, o := range objects {
+		r := reader{env: env, layer: l, file: path.Join(l.Prefix, o.File), out: c, built: true}
+		r.documents(o.YAML)
+	}
+	return c
+}
+
+// reader turns the documents of one file into objects.
+type reader struct {
+	env   string
+	layer Layer
+	file  string
+	out   *content
+	built bool // the text is the output of a build, so its lines mean nothing
+}
+
+func (r *reader) at(line int) problem.Pos {
+	return problem.Pos{Layer: r.layer.display(), File: r.file, Line: line}
+}
+
+func (r *reader) documents(data []byte) {
+	for _, doc := range r.readDocuments(data) {
+		if isNull(doc.root) {
+			continue
+		}
+		if r.built {
+			clearLines(doc.root)
+		}
+		r.document(doc, 0)
+	}
+}
+
+func clearLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		clearLines(c)
+	}
+}
+
+// maxListDepth bounds Lists of Lists.
+const maxListDepth = 4
+
+func (r *reader) document(doc document, depth int) {
+	n := resolve(doc.root)
+	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+			"this is not a Kubernetes object, but %s", describe(n))
+		return
+	}
+	head := headerOf(n)
+	if strings.HasSuffix(head.kind, "List") && head.items != nil && depth < maxListDepth {
+		r.list(doc, head, d, depth)
+		return
+	}
+	if missing := head.missing(); missing != "" {
+		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+			"this is not a Kubernetes object: it has no %s", missing)
+		return
+	}
+	r.object(n, head, d)
+}
+
+// list reads the items of a List, or of a list of one kind (ConfigMapList).
+func (r *reader) list(doc document, head header, d *decoder, depth int) {
+	switch {
+	case isNull(head.items):
+	case head.items.Kind != yaml.SequenceNode:
+		d.addf(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describe(head.items))
+	default:
+		listed := doc.listed || head.kind != "List" || !doc.alone
+		for _, item := range head.items.Content {
+			r.document(document{root: item, listed: listed}, depth+1)
+		}
+	}
+}
+
+// header is what is read of an object before its kind is known.
+type header struct {
+	apiVersion, kind string
+	metadata, items  *yaml.Node
+}
+
+func headerOf(n *yaml.Node) header {
+	var h header
+	if _, v := lookup(n, "apiVersion"); v != nil {
+		h.apiVersion = v.Value
+	}
+	if _, v := lookup(n, "kind"); v != nil {
+		h.kind = v.Value
+	}
+	_, h.metadata = lookup(n, "metadata")
+	_, h.items = lookup(n, "items")
+	return h
+}
+
+func (h *header) missing() string {
+	switch {
+	case h.kind == "":
+		return "kind"
+	case h.apiVersion == "":
+		return "apiVersion"
+	case h.metadata == nil || h.metadata.Kind != yaml.MappingNode:
+		return "metadata"
+	}
+	return ""
+}
+
+// object reads one object of a kind that is ours, or counts it.
+func (r *reader) object(n *yaml.Node, h header, d *decoder) {
+	group, version, _ := strings.Cut(h.apiVersion, "/")
+	if group == Group || group == OwnGroup {
+		d.subject = h.kind + "/" + nameOf(n)
+	}
+	switch {
+	case group == Group && version != Version:
+		d.addf(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
+	case group == Group && slices.Contains(made, h.kind):
+		r.ignore(h, d, n, "is made from the policies, and is not read when written by hand")
+	case group == Group && !isKind(h.kind):
+		d.addf(n, kindHint(h.kind), "kind %s is not known in %s", h.kind, Group)
+	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
+		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+	case group == Group:
+		r.kalypso(n, h.kind, d)
+	case group == OwnGroup:
+		r.own(n, h, d)
+	case h.apiVersion == "v1" && h.kind == "ConfigMap":
+		r.configMap(n, d)
+	default:
+		r.out.ignore(h.apiVersion+" "+h.kind, 1)
+		if near := problem.Nearest(group, []string{Group}); near != "" && isKind(h.kind) {
+			r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
+		}
+	}
+}
+
+// kindHint names the kind that was meant, or all that there are.
+func kindHint(kind string) string {
+	if hint := problem.DidYouMean(kind, kindNames()); hint != "" {
+		return hint
+	}
+	return "the kinds are " + strings.Join(kindNames(), ", ")
+}
+
+func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
+	r.out.ignore(h.apiVersion+" "+h.kind, 1)
+	r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
+}
+
+// sortedKeys gives the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(quoted, ", ")
+}

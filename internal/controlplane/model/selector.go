@@ -1,0 +1,142 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+)
+
+// Selector is a Kubernetes label selector. The zero Selector selects everything.
+type Selector struct {
+	// Requirements must all hold; they are sorted by key.
+	Requirements []Requirement
+}
+
+// Operator compares a label with a list of values.
+type Operator string
+
+// The operators of Kubernetes.
+const (
+	In           Operator = "In"
+	NotIn        Operator = "NotIn"
+	Exists       Operator = "Exists"
+	DoesNotExist Operator = "DoesNotExist"
+)
+
+var operators = []string{string(In), string(NotIn), string(Exists), string(DoesNotExist)}
+
+// Requirement is one condition on one label.
+type Requirement struct {
+	Key      string
+	Operator Operator
+	Values   []string
+}
+
+// Matches reports whether all requirements hold for the labels.
+func (s Selector) Matches(labels map[string]string) bool {
+	_, failed := s.Mismatch(labels)
+	return !failed
+}
+
+// Mismatch gives the first requirement that does not hold for the labels.
+func (s Selector) Mismatch(labels map[string]string) (Requirement, bool) {
+	for _, r := range s.Requirements {
+		if !r.Holds(labels) {
+			return r, true
+		}
+	}
+	return Requirement{}, false
+}
+
+// Holds reports whether the requirement holds for the labels. NotIn holds for a
+// label that is absent; Exists holds for one that is empty.
+func (r Requirement) Holds(labels map[string]string) bool {
+	value, present := labels[r.Key]
+	switch r.Operator {
+	case In:
+		return present && slices.Contains(r.Values, value)
+	case NotIn:
+		return !present || !slices.Contains(r.Values, value)
+	case Exists:
+		return present
+	case DoesNotExist:
+		return !present
+	}
+	return false
+}
+
+// String gives the requirement as kubectl writes it: "size in (large,small)".
+func (r Requirement) String() string {
+	switch r.Operator {
+	case Exists:
+		return r.Key
+	case DoesNotExist:
+		return "!" + r.Key
+	}
+	if r.Operator == In && len(r.Values) == 1 {
+		return r.Key + "=" + r.Values[0]
+	}
+	return fmt.Sprintf("%s %s (%s)", r.Key, strings.ToLower(string(r.Operator)), strings.Join(r.Values, ","))
+}
+
+// String gives the requirements as kubectl writes them; "everything" if there
+// are none.
+func (s Selector) String() string {
+	if len(s.Requirements) == 0 {
+		return "everything"
+	}
+	parts := make([]string, len(s.Requirements))
+	for i, r := range s.Requirements {
+		parts[i] = r.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// selector makes a Selector of what was written. The errors are those of
+// Kubernetes' own LabelSelectorAsSelector.
+func (spec selectorSpec) selector() (Selector, []error) {
+	var s Selector
+	var errs []error
+	for key, value := range spec.MatchLabels {
+		s.Requirements = append(s.Requirements, Requirement{Key: key, Operator: In, Values: []string{value}})
+	}
+	for _, e := range spec.MatchExpressions {
+		r := Requirement{Key: e.Key, Operator: Operator(e.Operator), Values: slices.Clone(e.Values)}
+		slices.Sort(r.Values)
+		if err := r.check(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.Requirements = append(s.Requirements, r)
+	}
+	slices.SortFunc(s.Requirements, func(a, b Requirement) int { return strings.Compare(a.String(), b.String()) })
+	for _, r := range s.Requirements {
+		if err := kubename.CheckLabelKey(r.Key); err != nil {
+			errs = append(errs, err)
+		}
+		for _, v := range r.Values {
+			if err := kubename.CheckLabelValue(v); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return s, errs
+}
+
+func (r Requirement) check() error {
+	switch r.Operator {
+	case In, NotIn:
+		if len(r.Values) == 0 {
+			return fmt.Errorf("operator %s on %q needs values", r.Operator, r.Key)
+		}
+	case Exists, DoesNotExist:
+		if len(r.Values) > 0 {
+			return fmt.Errorf("operator %s on %q takes no values", r.Operator, r.Key)
+		}
+	default:
+		return fmt.Errorf("%q is not a valid label selector operator", string(r.Operator))
+	}
+	return nil
+}

@@ -1,0 +1,422 @@
+package model
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// decoder reads YAML nodes into the spec structs of the kinds, strictly: what it
+// does not know is a problem, not lost. A field's name is its `yaml` tag;
+// `required:"true"` wants it to be there (it may be empty).
+type decoder struct {
+	layer, file string
+	subject     string
+	problems    *problem.List
+	root        *yaml.Node // the object
+	// budget bounds the nodes that are visited, so that aliases that multiply
+	// cannot eat the machine.
+	budget int
+	// folded says that folded texts (>) are delivered by Flux as kustomize writes
+	// them.
+	folded bool
+}
+
+// nodeBudget is far above what a control plane's largest object needs.
+const nodeBudget = 1_000_000
+
+// verbatim is text that is taken as it was written even where YAML sees a number:
+// a commit id may consist of digits only.
+type verbatim string
+
+var verbatimType = reflect.TypeFor[verbatim]()
+
+func (d *decoder) pos(n *yaml.Node) problem.Pos {
+	return problem.Pos{Layer: d.layer, File: d.file, Line: n.Line}
+}
+
+func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
+	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind) || isOwnKind(kind) || kind == "ConfigMap") {
+		hint = "fairlead schema " + kind + " prints what it may hold"
+	}
+	d.problems.Addf(d.pos(n), d.subject, hint, format, args...)
+}
+
+// into fills v, of the type that path should have, from n.
+func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
+	n = resolve(n)
+	if !d.spend(1) {
+		return
+	}
+	if v.Type() == reflect.TypeFor[yaml.Node]() {
+		v.Set(reflect.ValueOf(*n))
+		return
+	}
+	if isNull(n) && v.Type() == reflect.TypeFor[located]() {
+		v.Set(reflect.ValueOf(located{Line: n.Line}))
+		return
+	}
+	if isNull(n) {
+		return
+	}
+	if d.special(n, v, path) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(d.text(n, path, v.Type() == verbatimType))
+	case reflect.Struct:
+		d.structure(n, v, path)
+	case reflect.Map:
+		if v.Type() == reflect.TypeFor[annotations]() {
+			d.annotations(n, v, path)
+			return
+		}
+		d.stringMap(n, v, path)
+	case reflect.Slice:
+		d.list(n, v, path)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.into(n, v.Elem(), path)
+	default:
+		panic(fmt.Sprintf("model: a spec struct has a field of type %s, which the decoder does not know", v.Type()))
+	}
+}
+
+// special fills what is not text, in kinds that Kalypso does not have, and reports
+// whether v is of such a type.
+func (d *decoder) special(n *yaml.Node, v reflect.Value, path string) bool {
+	switch v.Interface().(type) {
+	case bool:
+		if on := n.Value == "true"; n.ShortTag() == "!!bool" && (on || n.Value == "false") {
+			v.SetBool(on)
+		} else {
+			d.addf(n, "it is true or false", "%s should be a boolean, but is %s", path, describe(n))
+		}
+	case int:
+		number, err := strconv.Atoi(n.Value)
+		if n.ShortTag() != "!!int" || err != nil || number < 0 {
+			d.addf(n, "", "%s should be a whole number, but is %s", path, shown(n))
+			return true
+		}
+		v.SetInt(int64(number))
+	case time.Duration:
+		length, err := time.ParseDuration(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil || length < 0 {
+			d.addf(n, "as in 30m, 4h or 72h", "%s should be a duration, but is %s", path, shown(n))
+			return true
+		}
+		v.SetInt(int64(length))
+	case time.Time:
+		at, err := time.Parse(time.RFC3339, n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil {
+			d.addf(n, "as in 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, shown(n))
+			return true
+		}
+		v.Set(reflect.ValueOf(at))
+	default:
+		return false
+	}
+	return true
+}
+
+// shown describes a node by what it says, where that is short.
+func shown(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode && len(n.Value) <= maxShown {
+		return strconv.Quote(n.Value)
+	}
+	return describe(n)
+}
+
+// spend takes n nodes off the budget; false if it is used up, which is said once.
+func (d *decoder) spend(n int) bool {
+	if d.budget < 0 {
+		return false
+	}
+	if d.budget -= n; d.budget < 0 {
+		d.addf(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
+	}
+	return d.budget >= 0
+}
+
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
+	if v.Type() == reflect.TypeFor[located]() {
+		v.Set(reflect.ValueOf(located{Text: d.text(n, path, false), Line: textLine(n)}))
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		return
+	}
+	fields := fieldsOf(v.Type())
+	seen := map[string]bool{}
+	braces := n.Style&yaml.FlowStyle != 0
+	for key, value := range d.pairs(n) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+		if i < 0 {
+			d.addf(key, fieldHint(key.Value, fields), "%s has no field %q", orObject(path), key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		into := v.FieldByIndex(fields[i].index)
+		if isNull(value) && d.refusesNull(value, into.Type(), fields[i].required, braces, join(path, key.Value)) {
+			continue
+		}
+		d.into(value, into, join(path, key.Value))
+	}
+	for _, f := range fields {
+		if f.required && !seen[f.name] {
+			d.addf(n, "", "%s is required", join(path, f.name))
+		}
+	}
+}
+
+// fieldHint names the field that was meant, or all that there are.
+func fieldHint(name string, fields []field) string {
+	if hint := problem.DidYouMean(name, names(fields)); hint != "" {
+		return hint
+	}
+	return "its fields are " + strings.Join(names(fields), ", ")
+}
+
+func orObject(path string) string {
+	if path == "" {
+		return "the object"
+	}
+	return path
+}
+
+// located is a text that remembers where it begins.
+type located struct {
+	Text string
+	Line int
+}
+
+// textLine is the line of the first character of a scalar's text.
+func textLine(n *yaml.Node) int {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return n.Line + 1
+	}
+	return n.Line
+}
+
+func (d *decoder) stringMap(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for key, value := range d.pairs(n) {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.into(value, item, join(path, key.Value))
+		v.SetMapIndex(reflect.ValueOf(key.Value), item)
+	}
+}
+
+func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.addf(n, "", "%s should be a list, but is %s", path, describe(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		d.into(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// text reads a scalar as Flux hands it to the API server: plain dates are time
+// stamps and come out as RFC 3339; numbers and booleans stay what they are, and
+// are refused.
+func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
+	n = resolve(n)
+	if n.Kind != yaml.ScalarNode {
+		d.addf(n, "", "%s should be text, but is %s", path, describe(n))
+		return ""
+	}
+	if c, ok := refusedCharacter(n.Value); ok {
+		d.addf(n, "remove it", "%s has the character %U, which Flux does not take", path, c)
+	}
+	if len(n.Value) > maxText {
+		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
+		return n.Value[:maxShown] // so that nobody takes it for missing
+	}
+	switch tag := n.ShortTag(); {
+	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
+		return d.foldedText(n, path)
+	case tag == "!!str" || tag == "!!merge" || verbatim || !strings.HasPrefix(tag, "!!"):
+		return n.Value
+	case tag == "!!binary":
+		return d.binaryText(n, path)
+	case tag == "!!null":
+		return ""
+	case tag == "!!timestamp":
+		var t time.Time
+		if err := n.Decode(&t); err == nil {
+			return t.Format(time.RFC3339Nano)
+		}
+		return n.Value
+	}
+	d.addf(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, describe(n))
+	return ""
+}
+
+// maxText bounds one text: a Kubernetes object cannot be over 1 MiB. Of one that is
+// longer, the beginning is kept.
+const (
+	maxText  = 1 << 20
+	maxShown = 64
+)
+
+// pairs gives the keys and values of a mapping with merge keys (<<) taken in, and
+// reports keys that are given twice.
+func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
+	return func(yield func(key, value *yaml.Node) bool) {
+		seen := map[string]bool{}
+		for _, p := range d.merged(n, nil) {
+			if p.key.Kind != yaml.ScalarNode {
+				d.addf(p.key, "", "a key should be text, but is %s", describe(p.key))
+				continue
+			}
+			if seen[p.key.Value] {
+				if !p.merged {
+					d.addf(p.key, "remove one of them", "the key %q is given twice", p.key.Value)
+				}
+				continue
+			}
+			seen[p.key.Value] = true
+			d.key(p.key)
+			if !yield(p.key, p.value) {
+				return
+			}
+		}
+	}
+}
+
+type pair struct {
+	key, value *yaml.Node
+	merged     bool // came in by a merge key: the mapping's own keys win
+}
+
+// mergeCost is what merging one mapping into another takes off the budget: nobody
+// merges thousands.
+const mergeCost = 100
+
+// merged lists the pairs of a mapping: its own, then those of merge keys. within
+// are the mappings that are being merged into.
+func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
+	if !d.spend(len(within)*mergeCost + len(n.Content)/2) {
+		return nil
+	}
+	var own, taken []pair
+	within = append(within, n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
+		if key.ShortTag() != "!!merge" || value.Kind == yaml.ScalarNode {
+			own = append(own, pair{key, value, len(within) > 1})
+			continue
+		}
+		sources := []*yaml.Node{value}
+		if value.Kind == yaml.SequenceNode {
+			sources = value.Content
+		}
+		for _, s := range sources {
+			if s = resolve(s); slices.Contains(within, s) {
+				d.addf(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
+			} else if s.Kind == yaml.MappingNode {
+				taken = append(taken, d.merged(s, within)...)
+			}
+		}
+	}
+	return append(own, taken...)
+}
+
+// lookup finds the key and the value of a mapping; nil if it has none. Mistakes are
+// left for the decoding to find.
+func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
+	quiet := &decoder{problems: &problem.List{}, root: n, budget: lookupBudget}
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for _, p := range quiet.merged(n, nil) {
+		if p.key.Value == name {
+			return p.key, p.value
+		}
+	}
+	return nil, nil
+}
+
+// lookupBudget is enough for the head of any object that people write.
+const lookupBudget = 10_000
+
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean"
+	case "!!null":
+		return "null"
+	case "!!str":
+		return "text"
+	}
+	return "of type " + n.Tag
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	if strings.ContainsAny(key, "./[] ") {
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}
+
+// field is one field of a spec struct.
+type field struct {
+	name     string
+	index    []int
+	required bool
+}
+
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		name := f.Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		fields = append(fields, field{name: name, index: f.Index, required: f.Tag.Get("required") == "true"})
+	}
+	return fields
+}
+
+func names(fields []field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.name
+	}
+	return out
+}

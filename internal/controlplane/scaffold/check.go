@@ -1,0 +1,101 @@
+package scaffold
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// maxEnvironment leaves room in the names of namespaces, which are
+// <environment>-<cluster type>-<workload>-<target> and 63 characters at most.
+const maxEnvironment = 40
+
+// Check gives what is wrong with the options; none of it is a warning. The problems
+// have no place.
+func (o Options) Check() problem.List {
+	var l problem.List
+	checkPlace(&l, "control plane", o.ControlPlane)
+	checkPlace(&l, "GitOps repository", o.GitOps)
+	if o.ControlPlane == o.GitOps && o.GitOps != "" {
+		l.Addf(problem.Pos{}, "", "the branches of environments would be in each other's way: make two repositories",
+			"the control plane and the GitOps repository are the same")
+	}
+	if o.Layout != Branches && o.Layout != Folders {
+		l.Addf(problem.Pos{}, "", "the layouts are branches and folders", "there is no layout %d", o.Layout)
+	}
+	for i, env := range o.Environments {
+		if slices.Contains(o.Environments[:i], env) {
+			l.Addf(problem.Pos{}, "Environment/"+env, "name it once", "the environment is named twice")
+			continue
+		}
+		checkEnvironment(&l, env)
+	}
+	return l.Sorted()
+}
+
+// checkPlace reports a URL or path that cannot be written into files for all to read.
+func checkPlace(l *problem.List, what, place string) {
+	switch {
+	case strings.TrimSpace(place) == "":
+		l.Addf(problem.Pos{}, "", "give a URL, as https://github.com/harbor-example/control-plane, or a path", "it is not said where the %s is", what)
+	case strings.ContainsFunc(place, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.HasPrefix(place, "-"):
+		l.Addf(problem.Pos{}, "", "", "%q cannot be the place of the %s", place, what)
+	case hasCredentials(place):
+		l.Addf(problem.Pos{}, "", "leave it out: git and Fairlead take credentials from their own settings",
+			"the URL of the %s has a password or token in it, which would be written into files", what)
+	}
+}
+
+// hasCredentials reports whether a URL has more before its host than a user's name.
+// With http a name alone is as good as a token.
+func hasCredentials(place string) bool {
+	if !strings.Contains(place, "://") {
+		return false
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return strings.Contains(place, "@") // it cannot be told what is before it
+	}
+	_, password := u.User.Password()
+	return password || u.User != nil && strings.HasPrefix(u.Scheme, "http")
+}
+
+func checkEnvironment(l *problem.List, env string) {
+	subject := "Environment/" + env
+	switch {
+	case !kubename.IsLongLabel(env):
+		l.Addf(problem.Pos{}, subject, "use lower case letters, digits and '-', with a letter or digit at both ends",
+			"%q cannot be the name of an environment", env)
+	case len(env) > maxEnvironment:
+		l.Addf(problem.Pos{}, subject, "the names of namespaces begin with it, and are 63 characters long at most",
+			"the name is %d characters long, and %d is the limit", len(env), maxEnvironment)
+	case env == mainBranch:
+		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
+			"the branch main is what all environments share, and cannot be one of them")
+	case env == "fairlead":
+		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
+			"Git cannot have a branch fairlead beside fairlead/<environment>, where pull requests come from")
+	}
+}
+
+// unusable makes one error of problems; nil if there are none.
+func unusable(l problem.List) error {
+	var all []string
+	for _, p := range l {
+		all = append(all, p.String())
+	}
+	if all == nil {
+		return nil
+	}
+	return errors.New(strings.Join(all, "; "))
+}
+
+// canBeCompared reports whether a workflow of GitHub can read the control plane.
+func (o Options) canBeCompared() bool {
+	return strings.HasPrefix(o.ControlPlane, "https://") || strings.HasPrefix(o.ControlPlane, "http://")
+}

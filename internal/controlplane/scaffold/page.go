@@ -1,0 +1,139 @@
+package scaffold
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+//go:embed files
+var files embed.FS
+
+// forEach is the part of a path that makes a file for each environment.
+const forEach = "ENVIRONMENT"
+
+// page is what a file is filled in with.
+type page struct {
+	Options
+	Daemon
+	Environment string // "" if the file is for all of them
+}
+
+// add puts the files of a folder onto a branch, below prefix.
+func (p page) add(b *tree.Builder, folder, prefix string) error {
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		from, to := path.Join(folder, e.Name()), path.Join(prefix, realName(e.Name()))
+		if e.IsDir() {
+			err = p.add(b, from, to)
+		} else {
+			err = p.addFile(b, from, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p page) addFile(b *tree.Builder, from, to string) error {
+	if !strings.Contains(to, forEach) {
+		return p.put(b, from, to)
+	}
+	for _, env := range p.Environments {
+		one := p
+		one.Environment = env
+		if err := one.put(b, from, strings.ReplaceAll(to, forEach, env)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put adds one file. One that comes out empty is left out.
+func (p page) put(b *tree.Builder, from, to string) error {
+	text, err := p.expand(from)
+	if err != nil || text == "" {
+		return err
+	}
+	return b.Add(to, []byte(text))
+}
+
+// realName gives the name that a file or folder of files/ stands for.
+func realName(name string) string {
+	if rest, ok := strings.CutPrefix(name, "dot-"); ok {
+		return "." + rest
+	}
+	return name
+}
+
+func (p page) expand(file string) (string, error) {
+	text, err := files.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	t, err := template.New(path.Base(file)).Delims("[[", "]]").
+		Funcs(template.FuncMap{"yaml": inYAML, "shell": inShell}).Parse(string(text))
+	if err != nil {
+		return "", fmt.Errorf("read the scaffold's %s: %w", file, err)
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, p); err != nil {
+		return "", fmt.Errorf("expand the scaffold's %s: %w", file, err)
+	}
+	return out.String(), nil
+}
+
+// File gives another file of files/, so that one that is in two places is written
+// once.
+func (p page) File(file string) (string, error) { return p.expand("files/" + file) }
+
+// EditorSchema gives the JSON Schema of all kinds as text.
+func (p page) EditorSchema() string { return string(p.Schema) }
+
+// ByFolder reports whether the output of environments is in folders.
+func (p page) ByFolder() bool { return p.Layout == Folders }
+
+// Compared reports whether the GitOps repository has a workflow that compares.
+func (p page) Compared() bool { return p.canBeCompared() }
+
+// First reports whether the page's environment is the first that a change reaches.
+func (p page) First() bool { return p.Environment == p.Environments[0] }
+
+// FirstEnvironment gives its name.
+func (p page) FirstEnvironment() string { return p.Environments[0] }
+
+var (
+	plainYAML  = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)
+	plainShell = regexp.MustCompile(`^[A-Za-z0-9._/@:-]+$`)
+	// otherYAML are the words that some version of YAML reads as something else than
+	// text.
+	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+)
+
+// inYAML writes a text as a YAML scalar, in quotes where it would be read as
+// something else without them.
+func inYAML(text string) string {
+	if plainYAML.MatchString(text) && !slices.Contains(otherYAML, strings.ToLower(text)) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// inShell writes a text as one word of a shell.
+func inShell(text string) string {
+	if plainShell.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

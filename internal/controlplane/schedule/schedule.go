@@ -1,0 +1,202 @@
+// Package schedule decides what runs where: it puts deployment targets on cluster
+// types, as the scheduling policies say.
+//
+// A policy selects cluster types and deployment targets by their labels (and
+// targets by workspace), and puts every selected target on every selected cluster
+// type. Policies add up; two that agree on a pair select it once.
+//
+// What the package keeps true: a [Plan] is a function of the model; its
+// assignments are unique and sorted by cluster type, then deployment target; and
+// the cost of a plan grows with policies × (cluster types + targets), never with
+// the number of assignments, which exist as sets only until they are asked for.
+package schedule
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Assignment is one deployment target on one cluster type.
+type Assignment struct {
+	ClusterType *model.ClusterType
+	Target      *model.Target
+}
+
+// Plan says which deployment targets are on which cluster types.
+type Plan struct {
+	model      *model.Model
+	selections []selection // one per policy
+	// rows has the targets of each cluster type. Cluster types that the same
+	// policies select share one set.
+	rows []Set
+}
+
+// selection is what one policy selects.
+type selection struct{ clusterTypes, targets Set }
+
+// Assign makes the plan of a model. The last plan, which may be nil, saves work:
+// an object that it knows is not compared with a policy that it knows.
+func Assign(m *model.Model, last *Plan) *Plan {
+	if last == nil {
+		last = &Plan{model: &model.Model{}}
+	}
+	p := &Plan{model: m, rows: make([]Set, len(m.ClusterTypes))}
+	for _, policy := range m.Policies {
+		p.selections = append(p.selections, last.selectBy(policy, m))
+	}
+	shared := map[string]Set{}
+	for i := range m.ClusterTypes {
+		by := NewSet(len(m.Policies))
+		for j, s := range p.selections {
+			if s.clusterTypes.Has(i) {
+				by.Add(j)
+			}
+		}
+		row, ok := shared[by.Key()]
+		if !ok {
+			row = NewSet(len(m.Targets))
+			for j := range by.All() {
+				row.Union(p.selections[j].targets)
+			}
+			shared[by.Key()] = row
+		}
+		p.rows[i] = row
+	}
+	return p
+}
+
+// selectBy gives what a policy selects of a new model.
+func (p *Plan) selectBy(policy *model.Policy, m *model.Model) selection {
+	var last selection
+	if i := slices.Index(p.model.Policies, policy); i >= 0 {
+		last = p.selections[i]
+	}
+	return selection{
+		clusterTypes: carry(last.clusterTypes, p.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) bool {
+			return policy.ClusterTypes.Matches(c.Labels)
+		}),
+		targets: carry(last.targets, p.model.Targets, m.Targets, func(t *model.Target) bool {
+			return inWorkspace(policy, t) && policy.Targets.Matches(t.Labels)
+		}),
+	}
+}
+
+// carry gives the set of the objects that match. last is the set among the objects
+// before; nil if it is not known.
+func carry[T any](last Set, before, now []*T, matches func(*T) bool) Set {
+	known := last != nil && len(before) == len(now)
+	s := NewSet(len(now))
+	if known {
+		copy(s, last)
+	}
+	for i, o := range now {
+		if known && before[i] == o {
+			continue
+		}
+		s.Remove(i)
+		if matches(o) {
+			s.Add(i)
+		}
+	}
+	return s
+}
+
+func inWorkspace(policy *model.Policy, t *model.Target) bool {
+	return policy.Workspace == "" || policy.Workspace == t.Workspace
+}
+
+// Targets gives the deployment targets on the cluster type at index clusterType
+// of the model, as indexes into the model's targets. The set must not be changed.
+func (p *Plan) Targets(clusterType int) Set { return p.rows[clusterType] }
+
+// Len gives the number of assignments.
+func (p *Plan) Len() int {
+	n := 0
+	for _, row := range p.rows {
+		n += row.Len()
+	}
+	return n
+}
+
+// All gives the assignments, sorted by cluster type, then deployment target.
+func (p *Plan) All() iter.Seq[Assignment] {
+	return func(yield func(Assignment) bool) {
+		for i, c := range p.model.ClusterTypes {
+			for j := range p.rows[i].All() {
+				if !yield(Assignment{c, p.model.Targets[j]}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Idle gives the policies that select nothing, with what they lack: "cluster
+// type", "deployment target", or "cluster type and no deployment target".
+func (p *Plan) Idle() iter.Seq2[*model.Policy, string] {
+	return func(yield func(*model.Policy, string) bool) {
+		for i, s := range p.selections {
+			lacks := ""
+			switch noTypes, noTargets := s.clusterTypes.Empty(), s.targets.Empty(); {
+			case noTypes && noTargets:
+				lacks = "cluster type and no deployment target"
+			case noTypes:
+				lacks = "cluster type"
+			case noTargets:
+				lacks = "deployment target"
+			default:
+				continue
+			}
+			if !yield(p.model.Policies[i], lacks) {
+				return
+			}
+		}
+	}
+}
+
+// Opinion is what one policy says of one assignment. Selected means that it makes
+// it; otherwise ClusterType and Target say why it does not ("" where it would).
+type Opinion struct {
+	Policy      *model.Policy
+	Selected    bool
+	ClusterType string // e.g. "needs size=large, has size=small"
+	Target      string
+}
+
+// Opinions gives what every policy says of an assignment, whether it exists or
+// not, in the order of the policies' names.
+func Opinions(m *model.Model, a Assignment) []Opinion {
+	var out []Opinion
+	for _, policy := range m.Policies {
+		o := Opinion{Policy: policy}
+		if r, failed := policy.ClusterTypes.Mismatch(a.ClusterType.Labels); failed {
+			o.ClusterType = mismatch(r, a.ClusterType.Labels)
+		}
+		switch r, failed := policy.Targets.Mismatch(a.Target.Labels); {
+		case !inWorkspace(policy, a.Target):
+			o.Target = "needs workspace " + policy.Workspace + ", is in " + orNone(a.Target.Workspace)
+		case failed:
+			o.Target = mismatch(r, a.Target.Labels)
+		}
+		o.Selected = o.ClusterType == "" && o.Target == ""
+		out = append(out, o)
+	}
+	return out
+}
+
+func mismatch(r model.Requirement, labels map[string]string) string {
+	value, present := labels[r.Key]
+	if !present {
+		return "needs " + r.String() + ", has no label " + r.Key
+	}
+	return "needs " + r.String() + ", has " + r.Key + "=" + value
+}
+
+func orNone(workspace string) string {
+	if workspace == "" {
+		return "no workspace"
+	}
+	return workspace
+}

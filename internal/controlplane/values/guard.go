@@ -1,0 +1,374 @@
+package values
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/pattern"
+)
+
+const (
+	// maxSchemaDepth bounds how deep a schema is nested, and how deep it is followed.
+	maxSchemaDepth = 100
+	// maxSchemaParts bounds the parts that the validator compiles: it compiles what a
+	// reference leads to once more for each reference.
+	maxSchemaParts = 1 << 17
+	// maxSchemaLevels bounds how deep the validator's stack gets when it compiles.
+	maxSchemaLevels = 20_000
+	// maxDigits bounds the exponents and the length of numbers: the validator writes
+	// them out.
+	maxDigits = 400
+)
+
+// schemaGuard looks at a schema before the validator does, which takes the bounds of its
+// work from nothing but the schema: it follows references without end, panics where a part is
+// not of the kind that it expects, and compiles whatever expression it finds.
+//
+// A schema that was examined without finding refers to itself only, by pointers; is not
+// circular but by looking deeper into the data; and is small enough to be compiled.
+type schemaGuard struct {
+	root     any
+	patterns map[string]*pattern.Pattern
+	data     map[uintptr]bool // what is no schema, but data in one
+	refs     map[string]any   // what references lead to
+}
+
+// examine returns why a schema must not be used; "" if it may.
+func (g *schemaGuard) examine(document any) string {
+	*g = schemaGuard{root: document, patterns: map[string]*pattern.Pattern{}, data: map[uintptr]bool{}, refs: map[string]any{}}
+	for _, check := range []func() string{
+		func() string { return g.checkParts(document, 0) },
+		func() string { return g.checkNames(document, nowhere) },
+		g.checkReferences,
+		g.checkCircles,
+	} {
+		if why := check(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// checkParts finds what the validator cannot be given, wherever it stands.
+func (g *schemaGuard) checkParts(v any, depth int) string {
+	if depth > maxSchemaDepth {
+		return fmt.Sprintf("the schema is nested deeper than %d levels", maxSchemaDepth)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if why := g.checkKeyword(key, v[key]); why != "" {
+				return why
+			}
+			if why := g.checkParts(v[key], depth+1); why != "" {
+				return why
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if why := g.checkParts(item, depth+1); why != "" {
+				return why
+			}
+		}
+	case json.Number:
+		return checkNumber(string(v))
+	}
+	return ""
+}
+
+func (g *schemaGuard) checkKeyword(key string, v any) string {
+	switch key {
+	case "$ref":
+		if ref, ok := v.(string); ok && ref != "#" && !strings.HasPrefix(ref, "#/") {
+			return fmt.Sprintf("the schema refers to %q; a schema may only refer to parts of itself (#/…)", ref)
+		} else if ok {
+			g.refs[ref] = nil
+		}
+	case "pattern":
+		if text, ok := v.(string); ok {
+			return g.checkPattern(text)
+		}
+	case "patternProperties":
+		properties, _ := v.(map[string]any)
+		for _, text := range slices.Sorted(maps.Keys(properties)) {
+			if why := g.checkPattern(text); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// checkPattern refuses an expression for its size; the validator says what else is wrong.
+func (g *schemaGuard) checkPattern(text string) string {
+	p, err := pattern.Compile(text)
+	if errors.Is(err, pattern.ErrLarge) {
+		return "the schema has a pattern that cannot be used: " + err.Error()
+	}
+	g.patterns[text] = p
+	return ""
+}
+
+// checkNumber refuses a number that is gigantic when it is written out.
+func checkNumber(text string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	n, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
+	if len(mantissa) > maxDigits || exponent != "" && (err != nil || n > maxDigits || n < -maxDigits) {
+		return fmt.Sprintf("the schema has a number of more than %d digits", maxDigits)
+	}
+	return ""
+}
+
+// position says what a part of a schema is, as far as that decides what names in it mean.
+type position int
+
+const (
+	nowhere   position = iota // the root
+	inSchema                  // a schema in it
+	inExample                 // a default or an example, which is data
+)
+
+// checkNames refuses names ($id) of parts, which change what references in and to them mean:
+// only the root may have one, which nothing refers to. The parts are those in which the
+// validator looks for names.
+func (g *schemaGuard) checkNames(v any, at position) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if at == inExample {
+			g.data[identityOf(v)] = true
+		}
+		if _, ok := v["definitions"].(bool); ok {
+			return "the schema's definitions are not an object"
+		}
+		for _, key := range []string{"$id", "id"} {
+			id, ok := v[key].(string)
+			if ok && (at == inSchema || strings.Contains(strings.TrimSuffix(id, "#"), "#")) {
+				return fmt.Sprintf("the schema has a part that is named %q (%s); refer to it by where it is (#/definitions/…)", id, key)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if why := g.checkNamesOf(key, v[key], at); why != "" {
+				return why
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if why := g.checkNames(item, max(at, inSchema)); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func (g *schemaGuard) checkNamesOf(key string, v any, at position) string {
+	below := max(at, inSchema)
+	switch key {
+	case "const", "enum":
+		g.markData(v)
+		return ""
+	case "default", "examples":
+		below = inExample
+	case "properties", "dependencies", "patternProperties":
+		schemas, ok := v.(map[string]any)
+		if !ok {
+			return ""
+		}
+		for _, name := range slices.Sorted(maps.Keys(schemas)) {
+			if why := g.checkNames(schemas[name], below); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	return g.checkNames(v, below)
+}
+
+func (g *schemaGuard) markData(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		g.data[identityOf(v)] = true
+		for _, item := range v {
+			g.markData(item)
+		}
+	case []any:
+		for _, item := range v {
+			g.markData(item)
+		}
+	}
+}
+
+func identityOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
+
+// checkReferences finds what references lead to, and counts what is compiled.
+func (g *schemaGuard) checkReferences() string {
+	parts, levels := countParts(g.root), 0
+	for _, ref := range slices.Sorted(maps.Keys(g.refs)) {
+		pointer, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
+		if err != nil {
+			return fmt.Sprintf("the schema refers to %q, which is not a pointer", ref)
+		}
+		target := g.find(pointer)
+		if m, ok := target.(map[string]any); ok && g.data[identityOf(m)] {
+			return fmt.Sprintf("the schema refers to %q, which is no schema", ref)
+		}
+		g.refs[ref] = target
+		if parts += countParts(target); parts > maxSchemaParts {
+			return fmt.Sprintf("the schema has more than %d parts when its references are followed", maxSchemaParts)
+		}
+		if levels += depthOf(target); levels > maxSchemaLevels {
+			return fmt.Sprintf("the schema may be deeper than %d levels when its references are followed", maxSchemaLevels)
+		}
+	}
+	return ""
+}
+
+// depthOf returns how deep a part is nested.
+func depthOf(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			n = max(n, depthOf(item))
+		}
+	case []any:
+		for _, item := range v {
+			n = max(n, depthOf(item))
+		}
+	}
+	return n + 1
+}
+
+func countParts(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			n += countParts(item)
+		}
+	case []any:
+		for _, item := range v {
+			n += countParts(item)
+		}
+	}
+	return n
+}
+
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// find returns what a JSON pointer leads to; nil for nothing, which the validator reports.
+func (g *schemaGuard) find(pointer string) any {
+	v := g.root
+	if pointer == "" {
+		return v
+	}
+	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[pointerEscapes.Replace(key)]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// checkCircles reports a schema that applies to a piece of data because it applies to the
+// same piece: that would never end.
+func (g *schemaGuard) checkCircles() string {
+	w := circleWalk{guard: g, state: map[uintptr]int{}}
+	if at, found := w.find("", g.root); found {
+		return "the schema refers to itself in a circle at #" + at
+	}
+	return ""
+}
+
+// circleWalk looks for circles among the parts of a schema that apply to the same piece of
+// data.
+type circleWalk struct {
+	guard *schemaGuard
+	state map[uintptr]int // 1 on the way, 2 done, 3 it leads to a circle
+}
+
+// find returns the pointer of the first part that leads to a circle.
+func (w *circleWalk) find(at string, v any) (string, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if w.leads(v) {
+			return at, true
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if found, ok := w.find("/"+escapePointer(key), v[key]); ok {
+				return at + found, true
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if found, ok := w.find("/"+strconv.Itoa(i), item); ok {
+				return at + found, true
+			}
+		}
+	}
+	return "", false
+}
+
+func escapePointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// leads reports whether a part leads to a circle.
+func (w *circleWalk) leads(v any) bool {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	id := identityOf(schema)
+	switch w.state[id] {
+	case 1, 3:
+		return true
+	case 2:
+		return false
+	}
+	w.state[id] = 1
+	for _, same := range w.guard.samePlace(schema) {
+		if w.leads(same) {
+			w.state[id] = 3
+			return true
+		}
+	}
+	w.state[id] = 2
+	return false
+}
+
+// samePlace returns the schemas that a schema applies to the same piece of data.
+func (g *schemaGuard) samePlace(schema map[string]any) []any {
+	if ref, ok := schema["$ref"].(string); ok { // what stands beside it means nothing
+		return []any{g.refs[ref]}
+	}
+	var all []any
+	for _, key := range []string{"not", "if", "then", "else"} {
+		all = append(all, schema[key])
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := schema[key].([]any)
+		all = append(all, list...)
+	}
+	dependencies, _ := schema["dependencies"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(dependencies)) {
+		all = append(all, dependencies[key])
+	}
+	return all
+}

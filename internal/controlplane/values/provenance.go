@@ -1,0 +1,60 @@
+package values
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+)
+
+// Provenance says where the value of one key comes from.
+type Provenance struct {
+	Key   string
+	Value any
+	// By has what was merged, in order: the last one wins, unless they are lists
+	// or mappings, which are joined.
+	By []Source
+}
+
+// Source is one config that sets a key.
+type Source struct {
+	Config *model.Config
+	Value  any
+	Pos    problem.Pos
+	// Because are the labels that the config asks for, as "key=value"; none for a
+	// config that is for everybody.
+	Because []string
+}
+
+// Explain gives the provenance of every value of an assignment, sorted by key.
+func (r *Resolver) Explain(clusterType, target int) []Provenance {
+	data := r.For(clusterType, target).Data
+	both := schedule.NewSet(len(r.index))
+	both.Union(r.clusterTypes.list[clusterType].satisfied)
+	both.Union(r.targets.list[target].satisfied)
+	by := map[string][]Source{}
+	for i, needs := range r.ruleNeeds {
+		if !contains(both, needs) {
+			continue
+		}
+		rule := r.rules[i]
+		for _, s := range rule.Values {
+			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, rule.because()})
+		}
+	}
+	var out []Provenance
+	for _, key := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, Provenance{key, data[key], by[key]})
+	}
+	return out
+}
+
+func (r *Rule) because() []string {
+	var out []string
+	for _, n := range r.Needs {
+		out = append(out, n.String())
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package values
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Labels that ask for a name rather than for a label, and those that ask for
+// nothing.
+const (
+	clusterTypeLabel      = "cluster-type"
+	deploymentTargetLabel = "deployment-target"
+	workloadLabel         = "workload"
+	platformConfigLabel   = "platform-config"
+)
+
+// Need is a label that an assignment must have: on its cluster type, or on its
+// deployment target.
+type Need struct{ Key, Value string }
+
+// String gives "region=west".
+func (n Need) String() string { return n.Key + "=" + n.Value }
+
+// OfClusterType and OfTarget give what one side of an assignment has for the key of
+// the need. Three keys ask for names, whatever labels there are. An absent label is
+// none, not an empty value as for Kalypso (Q11).
+func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
+	switch n.Key {
+	case clusterTypeLabel:
+		return c.Name, true
+	case deploymentTargetLabel, workloadLabel:
+		return "", false
+	}
+	value, ok = c.Labels[n.Key]
+	return value, ok
+}
+
+// OfTarget is explained at OfClusterType.
+func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
+	switch n.Key {
+	case clusterTypeLabel:
+		return "", false
+	case deploymentTargetLabel:
+		return t.Name, true
+	case workloadLabel:
+		return t.Workload, true
+	}
+	value, ok = t.Labels[n.Key]
+	return value, ok
+}
+
+// satisfiedByLabels gives the needs that labels satisfy, but those that ask for
+// names.
+func satisfiedByLabels(labels map[string]string) []Need {
+	satisfied := make([]Need, 0, len(labels)+2)
+	for key, value := range labels {
+		switch key {
+		case clusterTypeLabel, deploymentTargetLabel, workloadLabel:
+		default:
+			satisfied = append(satisfied, Need{key, value})
+		}
+	}
+	return satisfied
+}
+
+// satisfiedByClusterType and satisfiedByTarget give all needs that one side of an
+// assignment satisfies.
+func satisfiedByClusterType(c *model.ClusterType) []Need {
+	return append(satisfiedByLabels(c.Labels), Need{clusterTypeLabel, c.Name})
+}
+
+func satisfiedByTarget(t *model.Target) []Need {
+	return append(satisfiedByLabels(t.Labels), Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})
+}
+
+// NeedsOf gives what the labels of a config or a schema ask for, sorted by key.
+func NeedsOf(labels map[string]string) []Need {
+	var needs []Need
+	for key, value := range labels {
+		if key != platformConfigLabel && !strings.HasPrefix(key, model.OwnerLabelPrefix) {
+			needs = append(needs, Need{key, value})
+		}
+	}
+	slices.SortFunc(needs, func(a, b Need) int { return cmp.Compare(a.Key, b.Key) })
+	return needs
+}
+
+// Rule is some values of a config, and what they ask for.
+type Rule struct {
+	Needs  []Need
+	Values []Setting
+
+	config *model.Config
+	serial int // tells rules apart for as long as the Cache lives
+}
+
+// Setting is one key of a rule.
+type Setting struct {
+	Key, Text string
+	Value     any // the text, or the structure in it
+	Pos       problem.Pos
+}
+
+// RulesOf reads a config: what it sets, and for which assignments. A key of an app
+// configuration that is not of its form is left out; it is a problem.
+func RulesOf(c *model.Config) []*Rule {
+	p := parseConfig(c)
+	return append(p.ordinary, p.app...)
+}
+
+// parsedConfig is what was made of one Config.
+type parsedConfig struct {
+	ordinary []*Rule
+	app      []*Rule // sorted: short keys first, so that longer ones win
+	problems problem.List
+}
+
+// parseConfig reads a config.
+func parseConfig(c *model.Config) *parsedConfig {
+	p := &parsedConfig{}
+	parsed := map[string]any{}
+	for _, v := range c.Values {
+		value := parse(v.Text)
+		p.report(c, v, value)
+		parsed[v.Key] = value.value
+	}
+	if c.App {
+		p.app = p.appRules(c, parsed)
+	}
+	if !c.Platform {
+		return p
+	}
+	r := &Rule{config: c, Needs: NeedsOf(c.Labels)}
+	for _, v := range c.Values {
+		r.Values = append(r.Values, Setting{v.Key, v.Text, parsed[v.Key], v.Pos})
+	}
+	p.ordinary = []*Rule{r}
+	return p
+}
+
+func (p *parsedConfig) report(c *model.Config, v model.Value, read parsed) {
+	const quote = "put it in single quotes to say that it is text"
+	switch {
+	case read.bomb:
+		p.problems.Addf(v.Pos, c.Subject(), "write it out", "the aliases of %s multiply without bound", v.Key)
+	case read.kept != "":
+		p.problems.Warnf(v.Pos, c.Subject(), quote, "%s looks like YAML but is kept as text: %s", v.Key, read.kept)
+	case read.comments:
+		p.problems.Warnf(v.Pos, c.Subject(), quote, "%s is read as YAML, so its comments are not part of the value", v.Key)
+	}
+}
+
+// appRules reads the keys of an app configuration, (label.value.)*name: each is a
+// rule of its own. Keys of equal length are in the order of their bytes.
+func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule {
+	var rules []*Rule
+	keys := slices.Clone(c.Values)
+	slices.SortFunc(keys, func(a, b model.Value) int {
+		return cmp.Or(cmp.Compare(len(a.Key), len(b.Key)), cmp.Compare(a.Key, b.Key))
+	})
+	for _, v := range keys {
+		parts := strings.Split(v.Key, ".")
+		if len(parts)%2 == 0 || slices.Contains(parts, "") {
+			p.problems.Addf(v.Pos, c.Subject(), "write it as label.value.NAME, with as many pairs as are needed",
+				"the key %q is not pairs of label and value, followed by a name", v.Key)
+			continue
+		}
+		r := &Rule{config: c, Values: []Setting{{parts[len(parts)-1], v.Text, parsed[v.Key], v.Pos}}}
+		needs := map[string]string{} // the last one counts of a label that is there twice
+		for i := 0; i+1 < len(parts); i += 2 {
+			needs[parts[i]] = parts[i+1]
+		}
+		for _, key := range slices.Sorted(maps.Keys(needs)) {
+			r.Needs = append(r.Needs, Need{key, needs[key]})
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}

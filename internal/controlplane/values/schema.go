@@ -1,0 +1,222 @@
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Violation is one thing that a schema does not like about some values, or why
+// the schema itself cannot be used.
+type Violation struct {
+	Schema  *model.Schema
+	Message string // e.g. "REGION is required"
+	Broken  bool   // the schema cannot be used, whatever the values are
+}
+
+// schemaCache remembers compiled schemas by their text, and verdicts by text and
+// values.
+type schemaCache struct {
+	mu       sync.Mutex
+	compiled map[string]*compiledSchema
+}
+
+type compiledSchema struct {
+	schema   *gojsonschema.Schema
+	guard    schemaGuard
+	problem  string // why it could not be compiled
+	mu       sync.Mutex
+	verdicts map[Digest]verdict
+}
+
+// maxVerdicts bounds what is remembered of a schema.
+const maxVerdicts = 1 << 10
+
+// verdict is what a schema says of some values.
+type verdict struct {
+	messages []string
+	steps    int
+}
+
+// Validate checks the values of an assignment of target against every schema that
+// applies: those of the control plane by name, then the target's own and its
+// workload's. steps is how much work that was; none for what was known.
+func (c *Cache) Validate(v *Values, target *model.Target) (out []Violation, steps int) {
+	check := func(s *model.Schema) {
+		verdict, broken := c.schemas.check(s.Text, v)
+		for _, message := range verdict.messages {
+			out = append(out, Violation{s, message, broken})
+		}
+		steps += verdict.steps
+	}
+	for _, s := range v.Schemas {
+		check(s)
+	}
+	for i := range target.Schemas {
+		check(&target.Schemas[i])
+	}
+	return out, steps
+}
+
+func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
+	c.mu.Lock()
+	if c.compiled == nil || len(c.compiled) > 1024 {
+		c.compiled = map[string]*compiledSchema{}
+	}
+	s := c.compiled[text]
+	if s == nil {
+		s = compileSchema(text)
+		c.compiled[text] = s
+	}
+	c.mu.Unlock()
+	if s.problem != "" {
+		return verdict{messages: []string{s.problem}}, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, ok := s.verdicts[v.Digest]
+	if !ok {
+		of = s.validate(v.Data)
+		if len(s.verdicts) > maxVerdicts {
+			clear(s.verdicts)
+		}
+		s.verdicts[v.Digest] = verdict{messages: of.messages}
+	}
+	return of, false
+}
+
+func compileSchema(text string) *compiledSchema {
+	s := &compiledSchema{verdicts: map[Digest]verdict{}}
+	document, err := decodeSchema(text)
+	if err != nil {
+		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
+		return s
+	}
+	if s.problem = s.guard.examine(document); s.problem != "" {
+		return s
+	}
+	err = panics.Library("the validator", func() (err error) {
+		s.schema, err = gojsonschema.NewSchema(loaderOf(document, text))
+		return err
+	})
+	if err != nil {
+		s.problem = fmt.Sprintf("the schema is not a JSON Schema: %s", oneLine(err.Error()))
+	}
+	return s
+}
+
+// decodeSchema reads the text of a schema, with its numbers as they are written.
+func decodeSchema(text string) (document any, err error) {
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&document)
+	return document, err
+}
+
+// loaderOf returns the loader of a schema that was examined. The name that it has at its root
+// is left out: nothing is looked up by it. One that is no URL is left for the validator to
+// refuse.
+func loaderOf(document any, text string) gojsonschema.JSONLoader {
+	root, _ := document.(map[string]any)
+	named := false
+	for _, key := range []string{"$id", "id"} {
+		if name, ok := root[key].(string); ok {
+			if _, err := url.Parse(name); err != nil {
+				return gojsonschema.NewStringLoader(text)
+			}
+			delete(root, key)
+			named = true
+		}
+	}
+	if !named {
+		return gojsonschema.NewStringLoader(text)
+	}
+	return gojsonschema.NewGoLoader(document)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// maxMessages bounds what is said of the values of one assignment.
+const maxMessages = 100
+
+// validate returns the messages of Kalypso's validator, without the root's prefix.
+func (s *compiledSchema) validate(data map[string]any) verdict {
+	document := make(map[string]any, len(data))
+	for key, value := range data {
+		document[key] = asJSON(value)
+		if text, ok := value.(string); ok {
+			document[key] = asNumber(text)
+		}
+	}
+	steps, why := s.guard.costOf(document)
+	if why != "" {
+		return verdict{[]string{why}, steps}
+	}
+	var messages []string
+	err := panics.Library("the validator", func() error {
+		result, err := s.schema.Validate(gojsonschema.NewGoLoader(document))
+		if err != nil {
+			return err
+		}
+		for _, e := range result.Errors() {
+			messages = append(messages, strings.TrimPrefix(e.String(), "(root): "))
+		}
+		return nil
+	})
+	if err != nil {
+		messages = []string{oneLine(err.Error())}
+	}
+	slices.Sort(messages)
+	if more := len(messages) - maxMessages; more > 0 {
+		messages = append(messages[:maxMessages], fmt.Sprintf("and %d more", more))
+	}
+	return verdict{messages, steps}
+}
+
+// asNumber turns a top-level text into the number that Go reads in it, as Kalypso
+// does for the check; infinities and NaN stay text, since JSON has none (Q20).
+func asNumber(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return f
+	}
+	return text
+}
+
+// asJSON turns what YAML gives into what JSON can hold.
+func asJSON(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[fmt.Sprint(key)] = asJSON(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = asJSON(value)
+		}
+		return out
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return fmt.Sprint(v)
+		}
+	}
+	return v
+}

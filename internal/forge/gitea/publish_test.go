@@ -1,0 +1,46 @@
+package gitea_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/forge/gitea"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/testkit/forgetest"
+	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
+)
+
+// TestGiteaPublish publishes to a real server while people act between our calls.
+func TestGiteaPublish(t *testing.T) {
+	server := giteatest.Start(t)
+	token := server.UserToken("fairlead")
+	var repos atomic.Int64
+	forgetest.RunPublish(t, func(t *testing.T) forgetest.Crowd {
+		s := server.In(t)
+		repo := fmt.Sprintf("acme/publish-%d", repos.Add(1))
+		s.Create(repo)
+		s.Join(repo, "fairlead")
+		hook := &forgetest.Hook{}
+		remote, err := git.NewRemote(git.RemoteOptions{URL: s.Remote(repo), Dir: filepath.Join(t.TempDir(), "mirror")})
+		check(t, err)
+		return forgetest.Crowd{
+			Subject: forgetest.Subject{
+				Forge:  connect(t, s.URL, repo, token, gitea.Options{Client: &http.Client{Transport: hook}}),
+				Branch: brancher(t, s.Remote(repo)),
+				Merge:  func(number int) { s.Merge(repo, number) },
+				Close:  func(number int) { s.SetOpen(repo, number, false) },
+				Until:  s.Until,
+			},
+			Hook:     hook,
+			Remote:   remote,
+			People:   func() forge.Forge { return connect(t, s.URL, repo, token, gitea.Options{}) },
+			Reopen:   func(number int) { s.SetOpen(repo, number, true) },
+			Retarget: func(number int, base string) { s.Retarget(repo, number, base) },
+			Remove:   func(branch string) { s.RemoveBranch(repo, branch) },
+		}
+	}, "update", "merge")
+}

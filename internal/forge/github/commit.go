@@ -1,0 +1,184 @@
+package github
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// How much of a tree is sent at a time.
+const (
+	maxEntries = 500
+	maxContent = 1 << 20 // bytes
+)
+
+// Commit makes a commit with GitHub's API, which signs it in the name of the App, and
+// has a branch be at it. Only what differs from the parent's tree is sent.
+func (g *Forge) Commit(ctx context.Context, c forge.Commit) (string, error) {
+	if !g.app {
+		return "", &forge.Refusal{
+			What: "make a commit in " + g.repo(), Said: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
+			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
+		}
+	}
+	if err := g.checkBranch(ctx, c); err != nil { // before anything is sent
+		return "", err
+	}
+	if err := g.makeTree(ctx, c); err != nil {
+		return "", err
+	}
+	commit := &gh.Commit{Message: &c.Message, Tree: &gh.Tree{SHA: gh.String(c.Tree.ID().String())}}
+	if c.Parent != "" {
+		commit.Parents = []*gh.Commit{{SHA: &c.Parent}}
+	}
+	made, _, err := call(g, "make a commit", func() (*gh.Commit, *gh.Response, error) {
+		return g.client.Git.CreateCommit(ctx, g.owner, g.name, commit, nil)
+	})
+	if err != nil {
+		return "", err
+	}
+	return made.GetSHA(), g.moveBranch(ctx, c, made.GetSHA())
+}
+
+// checkBranch checks that the branch is where it is thought to be.
+func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
+	ref, _, err := call(g, "read a branch", func() (*gh.Reference, *gh.Response, error) {
+		return g.client.Git.GetRef(ctx, g.owner, g.name, "heads/"+c.Branch)
+	})
+	if errors.Is(err, forge.ErrNotFound) && c.Old == "" {
+		return nil
+	}
+	if err == nil && ref.GetObject().GetSHA() == c.Old || err != nil && !errors.Is(err, forge.ErrNotFound) {
+		return err
+	}
+	return g.moved(c, "it is not at "+c.Old)
+}
+
+func (g *Forge) moved(c forge.Commit, said string) error {
+	return &forge.Refusal{What: "move " + c.Branch + " of " + g.repo(), Said: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+}
+
+// moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
+// what is asked for is as little as possible, and asked for right after a look.
+func (g *Forge) moveBranch(ctx context.Context, c forge.Commit, to string) error {
+	ref := &gh.Reference{Ref: gh.String("refs/heads/" + c.Branch), Object: &gh.GitObject{SHA: &to}}
+	if c.Old == "" {
+		_, _, err := call(g, "make a branch", func() (*gh.Reference, *gh.Response, error) {
+			return g.client.Git.CreateRef(ctx, g.owner, g.name, ref)
+		})
+		if errors.Is(err, forge.ErrExists) {
+			err = g.moved(c, "it is there by now")
+		}
+		return err
+	}
+	if err := g.checkBranch(ctx, c); err != nil {
+		return err
+	}
+	_, answer, err := call(g, "move a branch", func() (*gh.Reference, *gh.Response, error) {
+		return g.client.Git.UpdateRef(ctx, g.owner, g.name, ref, c.Old != c.Parent)
+	})
+	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && (refused(err, "not a fast forward") || refused(err, "does not exist")) {
+		err = g.moved(c, "it is not at "+c.Old)
+	}
+	return err
+}
+
+// makeTree makes the tree of a commit from that of its parent.
+func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
+	entries, err := g.entries(ctx, c)
+	if err != nil {
+		return err
+	}
+	base := ""
+	if !c.Before.IsEmpty() {
+		base = c.Before.ID().String()
+	}
+	for _, chunk := range chunks(entries) {
+		made, _, err := call(g, "make a tree", func() (*gh.Tree, *gh.Response, error) {
+			return g.client.Git.CreateTree(ctx, g.owner, g.name, base, chunk)
+		})
+		if err != nil {
+			return err
+		}
+		base = made.GetSHA()
+	}
+	if want := c.Tree.ID().String(); base != want {
+		return &forge.Refusal{
+			What: "make a tree of " + g.repo(), Said: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
+			Advice: "set output.verifiedCommits to false, and report this",
+		}
+	}
+	return nil
+}
+
+// entries gives what differs, what goes first: a folder may take the place of a file.
+func (g *Forge) entries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntry, err error) {
+	var added []*gh.TreeEntry
+	for change := range tree.Diff(c.Before, c.Tree) {
+		if change.Removed() {
+			all = append(all, entry(change.Path, change.Old))
+			continue
+		}
+		e := entry(change.Path, change.New)
+		switch {
+		case change.New.Mode == tree.ModeSubmodule:
+			e.SHA = gh.String(change.New.ID.String())
+		case isText(change.New.Data):
+			e.Content = gh.String(string(change.New.Data))
+		default:
+			e.SHA = gh.String(change.New.ID.String())
+			err = g.addBlob(ctx, change.New.Data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, e)
+	}
+	return append(all, added...), nil
+}
+
+func entry(path string, e tree.Entry) *gh.TreeEntry {
+	kind := "blob"
+	if e.Mode == tree.ModeSubmodule {
+		kind = "commit"
+	}
+	return &gh.TreeEntry{Path: &path, Mode: gh.String(fmt.Sprintf("%06o", uint32(e.Mode))), Type: &kind}
+}
+
+// isText reports whether JSON can hold a file as it is.
+func isText(data []byte) bool { return utf8.Valid(data) && !slices.Contains(data, 0) }
+
+func (g *Forge) addBlob(ctx context.Context, data []byte) error {
+	_, _, err := call(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {
+		return g.client.Git.CreateBlob(ctx, g.owner, g.name, &gh.Blob{
+			Content: gh.String(base64.StdEncoding.EncodeToString(data)), Encoding: gh.String("base64"),
+		})
+	})
+	return err
+}
+
+// chunks gives entries as they are sent.
+func chunks(entries []*gh.TreeEntry) (all [][]*gh.TreeEntry) {
+	var chunk []*gh.TreeEntry
+	size := 0
+	for _, e := range entries {
+		length := len(e.GetContent()) + len(e.GetPath())
+		if len(chunk) > 0 && (len(chunk) == maxEntries || size+length > maxContent) {
+			all, chunk, size = append(all, chunk), nil, 0
+		}
+		chunk, size = append(chunk, e), size+length
+	}
+	if len(chunk) > 0 {
+		all = append(all, chunk)
+	}
+	return all
+}

@@ -1,0 +1,112 @@
+package pack
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// entry says where an object is in the pack.
+type entry struct {
+	id     tree.ID
+	crc    uint32
+	offset int64
+}
+
+// entries are those of a pack, in the order in which they are in it. A large pack has
+// millions: they are kept in pieces, so that none is ever moved, or in memory twice.
+type entries struct {
+	pieces [][]entry // all but the last are full
+}
+
+const pieceSize = 1 << 12
+
+func (l *entries) add(e entry) {
+	last := len(l.pieces) - 1
+	if last < 0 || len(l.pieces[last]) == pieceSize {
+		var piece []entry // the first grows: most packs are small
+		if last >= 0 {
+			piece = make([]entry, 0, pieceSize)
+		}
+		l.pieces = append(l.pieces, piece)
+		last++
+	}
+	l.pieces[last] = append(l.pieces[last], e)
+}
+
+func (l *entries) len() int {
+	if len(l.pieces) == 0 {
+		return 0
+	}
+	last := len(l.pieces) - 1
+	return last*pieceSize + len(l.pieces[last])
+}
+
+func (l *entries) at(i int) *entry { return &l.pieces[i/pieceSize][i%pieceSize] }
+
+// reset empties the list, so that it can be used again.
+func (l *entries) reset() {
+	if len(l.pieces) > 0 {
+		l.pieces = l.pieces[:1]
+		l.pieces[0] = l.pieces[0][:0]
+	}
+}
+
+// byID gives the entries in the order of their ids.
+func (l *entries) byID() []*entry {
+	all := make([]*entry, 0, l.len())
+	for _, piece := range l.pieces {
+		for i := range piece {
+			all = append(all, &piece[i])
+		}
+	}
+	slices.SortFunc(all, func(a, b *entry) int {
+		if c := cmp.Compare(binary.BigEndian.Uint64(a.id[:]), binary.BigEndian.Uint64(b.id[:])); c != 0 {
+			return c
+		}
+		return slices.Compare(a.id[8:], b.id[8:])
+	})
+	return all
+}
+
+// written are the objects of a pack, and a table to find them by their ids. Ids are as good
+// as chance, so that a piece of one is the place in the table; it has a fifth of the size of
+// a map.
+type written struct {
+	entries entries
+	table   []uint32 // 1 + the index of an entry; 0 for none
+}
+
+const firstTable = 1 << 10
+
+func (s *written) add(e entry) {
+	n := s.entries.len()
+	if 4*(n+1) > 3*len(s.table) {
+		size := max(firstTable, 2*len(s.table))
+		for 4*(n+1) > 3*size { // of a pack that is completed, all entries are new to the table
+			size *= 2
+		}
+		s.table = make([]uint32, size)
+		for i := range n {
+			s.table[s.place(s.entries.at(i).id)] = uint32(i + 1)
+		}
+	}
+	s.entries.add(e)
+	s.table[s.place(e.id)] = uint32(n + 1)
+}
+
+func (s *written) has(id tree.ID) bool {
+	return len(s.table) > 0 && s.table[s.place(id)] != 0
+}
+
+// place gives where an id is in the table, or would be.
+func (s *written) place(id tree.ID) int {
+	mask := len(s.table) - 1 // the size is a power of two
+	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {
+		if at := s.table[i]; at == 0 || s.entries.at(int(at-1)).id == id {
+			return i
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package pack
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// storedPack is a pack with its index, of version 2: ids in order, checksums, offsets of
+// 32 bits, and those of 64 bits that do not fit.
+type storedPack struct {
+	name    string // without the ending
+	made    int64  // when, in nanoseconds
+	index   []byte
+	objects int
+	file    *os.File // nil if it is not open
+}
+
+// The parts of an index, in bytes.
+const (
+	indexHeader = 8
+	indexFanout = 256 * 4
+	indexIDs    = indexHeader + indexFanout
+	idSize      = len(tree.ID{})
+)
+
+func openPack(dir, name string) (*storedPack, error) {
+	file := filepath.Join(dir, name+indexEnding)
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &storedPack{name: name, made: info.ModTime().UnixNano()}
+	if p.index, err = os.ReadFile(file); err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the index of %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// check finds out whether all that is looked up later is there.
+func (p *storedPack) check() error {
+	magic := append([]byte(indexMagic), 0, 0, 0, packVersion)
+	if len(p.index) < indexIDs+2*checksumSize || !bytes.Equal(p.index[:indexHeader], magic) {
+		return errors.New("it cannot be read")
+	}
+	before := 0
+	for first := range 256 {
+		n := p.upTo(byte(first))
+		if n < before {
+			return errors.New("it is not in order")
+		}
+		before = n
+	}
+	p.objects = before
+	if len(p.index) < p.large()+2*checksumSize {
+		return errors.New("it is cut off")
+	}
+	return nil
+}
+
+// upTo gives the number of objects whose ids begin with such a byte or a lower one.
+func (p *storedPack) upTo(first byte) int {
+	return int(binary.BigEndian.Uint32(p.index[indexHeader+4*int(first):]))
+}
+
+// offsets and large are where the two tables of offsets begin.
+func (p *storedPack) offsets() int { return indexIDs + p.objects*(idSize+4) }
+func (p *storedPack) large() int   { return p.offsets() + p.objects*4 }
+
+func (p *storedPack) id(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
+
+// search gives the place in the index of the first id that is not lower. Ids are spread
+// evenly: it looks where the id should be, and then further and further from there, which
+// takes less of a large index into the processor's caches than halving all of it.
+func (p *storedPack) search(id tree.ID) int {
+	low, high := 0, p.upTo(id[0])
+	if id[0] > 0 {
+		low = p.upTo(id[0] - 1)
+	}
+	lower := func(i int) bool { return bytes.Compare(p.id(i), id[:]) < 0 }
+	guess := low + int(uint64(high-low)*uint64(binary.BigEndian.Uint32(id[1:]))>>32)
+	for reach := 16; high-low > reach; reach *= 4 { // so that the next guess is in between
+		if lower(guess) {
+			low, guess = guess+1, guess+reach
+		} else {
+			high, guess = guess, guess-reach
+		}
+	}
+	for low < high {
+		middle := (low + high) / 2
+		if lower(middle) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// find gives the place of an object in the index.
+func (p *storedPack) find(id tree.ID) (int, bool) {
+	i := p.search(id)
+	return i, i < p.objects && tree.ID(p.id(i)) == id
+}
+
+// at gives the offset of an object.
+func (p *storedPack) at(id tree.ID) (int64, bool) {
+	i, ok := p.find(id)
+	if !ok {
+		return 0, false
+	}
+	return p.offset(i), true
+}
+
+// offset gives that of an object by its place in the index; 0, where none can be, if the
+// index is damaged.
+func (p *storedPack) offset(i int) int64 {
+	at := int64(binary.BigEndian.Uint32(p.index[p.offsets()+4*i:]))
+	if at < largeOffset {
+		return at
+	}
+	from := p.large() + 8*int(at-largeOffset)
+	if from+8 > len(p.index)-2*checksumSize {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(p.index[from:]))
+}
+
+// layout is the order of the objects in a pack.
+type layout struct {
+	starts []int64 // of all objects, in order; the last is where the checksum is
+	ids    []int32 // of each, the place in the index
+}
+
+// layout finds it; size is that of the pack in bytes.
+func (p *storedPack) layout(size int64) layout {
+	l := layout{make([]int64, 0, p.objects+1), make([]int32, p.objects)}
+	for i := range l.ids {
+		l.ids[i] = int32(i)
+	}
+	slices.SortFunc(l.ids, func(i, j int32) int {
+		if p.offset(int(i)) < p.offset(int(j)) {
+			return -1
+		}
+		return 1
+	})
+	for _, i := range l.ids {
+		l.starts = append(l.starts, p.offset(int(i)))
+	}
+	l.starts = append(l.starts, size-checksumSize)
+	return l
+}

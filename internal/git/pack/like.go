@@ -1,0 +1,109 @@
+package pack
+
+import (
+	"bytes"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// likeness tells trees that have the same names in them, such as the folders of
+// deployment targets, by their text.
+func likeness(text string) string {
+	key, n := make([]byte, 0, 128), 0
+	for text != "" {
+		e, rest, _ := tree.CutEntry(text)
+		if n++; n > maxAlike {
+			return ""
+		}
+		key, text = append(append(key, '/'), e.Name...), rest
+	}
+	return string(key)
+}
+
+// maxAlike is the most entries of trees that are compared: in larger ones, what is
+// different outweighs what is not.
+const maxAlike = 16
+
+// similar encodes an object that is likely to be much like the last one of its kind
+// and key, and then is a difference from that.
+func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error {
+	if e.to.has(id) {
+		return nil
+	}
+	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
+		return e.whole(kind, id, data)
+	}
+	k := likeKey{kind, key}
+	models := e.models[k]
+	limit := len(data) / 2
+	if kind == Tree { // half of it is ids, in which there is nothing to compress
+		limit = len(data) * 7 / 8
+	}
+	for i, model := range models {
+		if made, ok := model.of(data, limit); ok {
+			copy(models[1:], models[:i])
+			models[0] = model
+			e.body = appendStored(e.body[:0], made)
+			return e.put(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
+		}
+	}
+	if err := e.first(kind, id, data); err != nil {
+		return err
+	}
+	models = append(models, nil)
+	copy(models[1:], models)
+	models[0] = newLikeModel(kind, id, bytes.Clone(data))
+	e.models[k] = models[:min(len(models), maxModels)]
+	return nil
+}
+
+// first encodes an object that is like no other. A small tree is not compressed: that
+// takes ten times as long as all else, and gains an eighth.
+func (e *encoder) first(kind Kind, id tree.ID, data []byte) error {
+	if kind != Tree {
+		return e.whole(kind, id, data)
+	}
+	e.body = appendStored(e.body[:0], data)
+	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.body})
+}
+
+// maxModels is how many objects of a kind and key are kept to compare with, those
+// that were of use last first.
+const maxModels = 4
+
+const (
+	minSimilar = 64      // shorter texts are as short as a difference
+	maxSimilar = 1 << 20 // longer ones would keep too much in memory
+)
+
+// likeKey names objects that are likely to be alike.
+type likeKey struct {
+	kind Kind
+	key  string
+}
+
+// likeModel is an object that others are differences from.
+type likeModel struct {
+	data  []byte
+	texts *delta // nil for trees
+	id    tree.ID
+	out   script
+}
+
+func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
+	m := &likeModel{data: data, id: id}
+	if kind != Tree {
+		m.texts = newDelta(data)
+	}
+	return m
+}
+
+// of gives the instructions that make data from the model, or false if they would be
+// longer than limit. Trees of the same names differ in ids, which are in the same places.
+func (m *likeModel) of(data []byte, limit int) ([]byte, bool) {
+	if m.texts != nil {
+		return m.texts.of(data, limit)
+	}
+	m.out.aligned(m.data, data)
+	return m.out, len(m.out) <= limit
+}

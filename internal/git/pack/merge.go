@@ -1,0 +1,231 @@
+package pack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Tidy makes one pack of small ones, and removes those. What is merged are the packs up to
+// the largest that has less than twice what all smaller ones have together: each that is
+// left is more than twice as large as the next one, so that there are few, and an object is
+// copied a few times, however large the repository is.
+//
+// If that is all packs, what is not in use is left out: reachable marks what is. It marks an
+// object by its id, and hears whether it was marked before.
+func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
+	from := s.surplus()
+	if len(from) < 2 {
+		return nil
+	}
+	kept := &Stored{bySize: s.bySize[:len(s.bySize)-len(from)]}
+	wanted := func(p *storedPack, i int) bool { return !kept.Has(tree.ID(p.id(i))) }
+	if len(kept.bySize) == 0 {
+		used := marks{}
+		if err := reachable(func(id tree.ID) bool { return used.mark(s, id) }); err != nil {
+			return err
+		}
+		wanted = used.has
+	}
+	merged, err := s.merge(ctx, from, wanted)
+	if err != nil {
+		return err
+	}
+	for _, p := range from {
+		if p.name == merged {
+			continue
+		}
+		for _, ending := range []string{indexEnding, packEnding, ".rev", ".promisor"} { // without its index a pack does not exist
+			if err := os.Remove(filepath.Join(s.dir, p.name+ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// surplus gives the packs that should be one, the newest first.
+func (s *Stored) surplus() []*storedPack {
+	smaller, until := 0, 0
+	for i, p := range slices.Backward(s.bySize) {
+		if p.objects < 2*smaller {
+			until = len(s.bySize) - i
+		}
+		smaller += p.objects
+	}
+	of := s.bySize[len(s.bySize)-until:]
+	return slices.DeleteFunc(slices.Clone(s.packs), func(p *storedPack) bool { return !slices.Contains(of, p) })
+}
+
+// merge writes what is wanted of some packs, by its place in the index of one, to a new one,
+// the oldest copy of each object, and gives its name; "" if nothing is.
+func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *storedPack, i int) bool) (name string, err error) {
+	merged, err := Write(s.dir, func(w *Writer) error {
+		for _, p := range slices.Backward(from) {
+			if err := s.mergeOne(ctx, w, p, wanted); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	defer merged.Discard() // of no effect once it is kept
+	if merged.Objects == 0 {
+		return "", nil // other packs have all of it
+	}
+	return merged.Name(), merged.Keep(s.dir, s.Object)
+}
+
+// marks are objects that are marked: a bit for each that the index of a pack has. Of an
+// object that is in several, the oldest copy is marked: newer ones are often there only so
+// that others can be differences from them.
+type marks map[*storedPack][]uint64
+
+// mark marks an object, and reports whether it was marked before; false if no pack has it.
+func (m marks) mark(s *Stored, id tree.ID) bool {
+	for _, p := range slices.Backward(s.packs) {
+		i, ok := p.find(id)
+		if !ok {
+			continue
+		}
+		bits := m[p]
+		if bits == nil {
+			bits = make([]uint64, p.objects/64+1)
+			m[p] = bits
+		}
+		before := m.has(p, i)
+		bits[i/64] |= 1 << (i % 64)
+		return before
+	}
+	return false
+}
+
+// has reports whether an object is marked, by its place in the index of a pack.
+func (m marks) has(p *storedPack, i int) bool {
+	bits := m[p]
+	return bits != nil && bits[i/64]>>(i%64)&1 == 1
+}
+
+func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted func(p *storedPack, i int) bool) error {
+	file, err := s.file(p)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	c := copier{Writer: w, from: p, file: file, layout: p.layout(info.Size())}
+	for i, at := range c.starts[:len(c.starts)-1] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !wanted(p, int(c.ids[i])) {
+			continue
+		}
+		if err := c.copy(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The kinds of objects that are differences: from one at a distance in the same
+// pack, and from one of an id.
+const (
+	offsetDelta Kind = 6
+	refDelta    Kind = 7
+)
+
+// copier copies objects of one pack as they are stored.
+type copier struct {
+	*Writer
+	from *storedPack
+	file *os.File
+	layout
+	raw  []byte
+	last int // 1 + the object that raw is of; 0 for none
+}
+
+// copy copies an object, after the one that it is a difference from. A base is complete
+// before what is made from it, so that no circle can come about.
+func (c *copier) copy(at int64) error {
+	// Differences from differences are gone through without calling copy again: there
+	// may be many.
+	var chain []int
+	for {
+		i, ok := slices.BinarySearch(c.starts, at)
+		if !ok || i+1 >= len(c.starts) {
+			return fmt.Errorf("there is no object at %d", at)
+		}
+		if c.has(c.idOf(i)) {
+			break
+		}
+		if chain = append(chain, i); len(chain) > maxChain {
+			return fmt.Errorf("object %s is made from too many others", c.idOf(i))
+		}
+		h, _, err := c.read(i)
+		if err != nil {
+			return err
+		}
+		if h.kind == offsetDelta {
+			at -= h.distance
+			continue
+		}
+		if h.kind != refDelta {
+			break
+		}
+		if at, ok = c.from.at(h.base); !ok {
+			if !c.has(h.base) {
+				return fmt.Errorf("object %s is made from %s, which is not there", c.idOf(i), h.base)
+			}
+			break
+		}
+	}
+	for _, i := range slices.Backward(chain) {
+		h, body, err := c.read(i)
+		if err != nil {
+			return err
+		}
+		if h.kind == offsetDelta {
+			base, _ := slices.BinarySearch(c.starts, c.starts[i]-h.distance)
+			h.kind, h.base = refDelta, c.idOf(base)
+		}
+		begin := appendObjectHeader(nil, h.kind, h.size)
+		if h.kind == refDelta {
+			begin = append(begin, h.base[:]...)
+		}
+		if err := c.Writer.raw(c.idOf(i), begin, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.id(int(c.ids[i]))) }
+
+// read gives the header of an object, and what follows it as it is stored; it is good
+// until the next call.
+func (c *copier) read(i int) (header, []byte, error) {
+	if c.last != i+1 {
+		size := max(0, c.starts[i+1]-c.starts[i])
+		c.raw = slices.Grow(c.raw[:0], int(size))[:size]
+		if _, err := c.file.ReadAt(c.raw, c.starts[i]); err != nil {
+			return header{}, nil, err
+		}
+		c.last = i + 1
+	}
+	h, err := parseHeader(c.raw)
+	if err != nil {
+		return h, nil, fmt.Errorf("object %s: %w", c.idOf(i), err)
+	}
+	return h, c.raw[h.length:], nil
+}

@@ -1,0 +1,474 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/adler32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+var (
+	// ErrNotFound says that no pack has an object.
+	ErrNotFound = errors.New("no pack has this object")
+	// ErrLarge says that an object is larger than was asked for.
+	ErrLarge = errors.New("the object is too large")
+)
+
+// Stored are the packs of a repository, to be read by one at a time. Their indexes are
+// in memory as they are on disk; one that is added later is read alone.
+type Stored struct {
+	dir    string
+	packs  []*storedPack // the newest first
+	bySize []*storedPack // the same, those with the most objects first
+	open   []*storedPack // those whose files are open, the one that was read last at the end
+
+	in       *bufio.Reader
+	inflater io.ReadCloser
+	// bases are objects that others were differences from, and basesSize is their size.
+	bases     map[place]object
+	basesSize int
+	named     map[tree.ID]int64 // where objects are, of a pack that has no index yet
+}
+
+// place is where an object is.
+type place struct {
+	pack *storedPack
+	at   int64
+}
+
+type object struct {
+	kind Kind
+	data []byte
+}
+
+const (
+	packEnding  = ".pack"
+	indexEnding = ".idx"
+	// maxOpen bounds the files that are open.
+	maxOpen = 8
+	// maxBases bounds the memory for objects that others are differences from.
+	maxBases = 4 << 20
+	// maxChain bounds how many differences are between an object and a whole one.
+	maxChain = 10_000
+)
+
+// Open finds the packs in dir that have an index. They must be closed.
+func Open(dir string) (*Stored, error) {
+	s := newStored(dir)
+	_, err := s.Refresh()
+	return s, err
+}
+
+func newStored(dir string) *Stored {
+	return &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+}
+
+// Beside gives the same packs, to be read beside s, with files of its own. It must be closed.
+func (s *Stored) Beside() *Stored {
+	other := newStored(s.dir)
+	for _, p := range s.packs {
+		same := *p
+		same.file = nil
+		other.packs = append(other.packs, &same)
+	}
+	other.sort()
+	return other
+}
+
+// Refresh looks again which packs there are, and reports whether that has changed.
+func (s *Stored) Refresh() (changed bool, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return false, err
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), indexEnding); ok && strings.HasPrefix(name, "pack-") {
+			there[name] = true
+		}
+	}
+	kept := make([]*storedPack, 0, len(s.packs))
+	for _, p := range s.packs {
+		if !there[p.name] {
+			err = errors.Join(err, s.forget(p))
+			changed = true
+			continue
+		}
+		delete(there, p.name)
+		kept = append(kept, p)
+	}
+	for name := range there {
+		p, failed := openPack(s.dir, name)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		kept, changed = append(kept, p), true
+	}
+	slices.SortStableFunc(kept, func(a, b *storedPack) int {
+		if a.made != b.made {
+			return int(min(1, max(-1, b.made-a.made)))
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	s.packs = kept
+	s.sort()
+	return changed, err
+}
+
+func (s *Stored) sort() {
+	s.bySize = slices.Clone(s.packs)
+	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
+}
+
+// forget closes a pack that is gone.
+func (s *Stored) forget(p *storedPack) error {
+	for where, base := range s.bases {
+		if where.pack == p {
+			s.basesSize -= len(base.data)
+			delete(s.bases, where)
+		}
+	}
+	return s.close(p)
+}
+
+func (s *Stored) close(p *storedPack) error {
+	s.open = slices.DeleteFunc(s.open, func(o *storedPack) bool { return o == p })
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+// Close closes the files; they are opened again when they are read.
+func (s *Stored) Close() error {
+	var err error
+	for _, p := range s.packs {
+		err = errors.Join(err, s.close(p))
+	}
+	return err
+}
+
+// file gives the open file of a pack.
+func (s *Stored) file(p *storedPack) (*os.File, error) {
+	if p.file != nil {
+		return p.file, nil
+	}
+	if len(s.open) >= maxOpen {
+		if err := s.close(s.open[0]); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Open(filepath.Join(s.dir, p.name+packEnding))
+	if err != nil {
+		return nil, err
+	}
+	p.file, s.open = file, append(s.open, p)
+	return file, nil
+}
+
+// Has reports whether a pack has an object.
+func (s *Stored) Has(id tree.ID) bool {
+	_, ok := s.find(id)
+	return ok
+}
+
+// find looks into the largest packs first: most of what a change is compared with is in the
+// one that the mirror began with.
+func (s *Stored) find(id tree.ID) (place, bool) {
+	for _, p := range s.bySize {
+		if at, ok := p.at(id); ok {
+			return place{p, at}, true
+		}
+	}
+	return place{}, false
+}
+
+// Prefixed gives the ids of all objects that begin so.
+func (s *Stored) Prefixed(prefix []byte) []tree.ID {
+	var ids []tree.ID
+	for _, p := range s.packs {
+		var first tree.ID
+		copy(first[:], prefix)
+		for i := p.search(first); i < p.objects && bytes.HasPrefix(p.id(i), prefix); i++ {
+			ids = append(ids, tree.ID(p.id(i)))
+		}
+	}
+	return ids
+}
+
+// Object gives the kind of an object, and its content, which must not be changed.
+func (s *Stored) Object(id tree.ID) (Kind, []byte, error) { return s.Small(id, math.MaxInt64) }
+
+// Small gives the same of an object of at most so many bytes; the error is ErrLarge if it
+// has more.
+func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
+	where, ok := s.find(id)
+	if !ok {
+		return 0, nil, ErrNotFound
+	}
+	o, err := s.read(where, limit)
+	if errors.Is(err, ErrLarge) {
+		return 0, nil, err
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
+	}
+	return o.kind, o.data, nil
+}
+
+// Size gives the size of an object's content in bytes. It costs a third of reading the
+// object.
+func (s *Stored) Size(id tree.ID) (int64, error) {
+	where, ok := s.find(id)
+	if !ok {
+		return 0, ErrNotFound
+	}
+	h, err := s.header(where)
+	if err != nil {
+		return 0, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
+	}
+	if !h.isDelta() {
+		return int64(h.size), nil
+	}
+	made, err := s.inflate(h)
+	if err != nil {
+		return 0, err
+	}
+	_, size, _, err := deltaSizes(made)
+	return int64(size), err
+}
+
+// read reads an object: the differences down to a whole one, and then what they make.
+func (s *Stored) read(where place, limit int64) (object, error) {
+	var deltas [][]byte
+	var base object
+	for {
+		if known, ok := s.bases[where]; ok {
+			if base = known; len(deltas) == 0 && int64(len(base.data)) > limit {
+				return object{}, ErrLarge
+			}
+			break
+		}
+		h, err := s.header(where)
+		if err != nil {
+			return object{}, err
+		}
+		if len(deltas) == 0 && !h.isDelta() && int64(h.size) > limit {
+			return object{}, ErrLarge
+		}
+		data, err := s.inflate(h)
+		if err != nil {
+			return object{}, err
+		}
+		if !h.isDelta() {
+			base = object{h.kind, data}
+			if len(deltas) > 0 {
+				s.keep(where, base)
+			}
+			break
+		}
+		_, size, _, err := deltaSizes(data)
+		if err != nil {
+			return object{}, err
+		}
+		if len(deltas) == 0 && int64(size) > limit {
+			return object{}, ErrLarge
+		}
+		if deltas = append(deltas, data); len(deltas) > maxChain {
+			return object{}, errors.New("it is made from too many others")
+		}
+		if where, err = s.base(where, h); err != nil {
+			return object{}, err
+		}
+	}
+	var err error
+	for _, made := range slices.Backward(deltas) {
+		if base.data, err = applyDelta(base.data, made); err != nil {
+			return object{}, err
+		}
+	}
+	return base, nil
+}
+
+func (s *Stored) keep(where place, base object) {
+	if len(base.data) > maxBases/4 {
+		return
+	}
+	if s.basesSize += len(base.data); s.basesSize > maxBases {
+		clear(s.bases)
+		s.basesSize = len(base.data)
+	}
+	s.bases[where] = base
+}
+
+// errNoBase says that an object is made from one of which it is not known yet where it is.
+var errNoBase = errors.New("it is made from an object that is not in the pack")
+
+// base gives where the object is that another one is a difference from.
+func (s *Stored) base(where place, h header) (place, error) {
+	if h.kind == offsetDelta {
+		return place{where.pack, where.at - h.distance}, nil
+	}
+	if s.named != nil {
+		if at, ok := s.named[h.base]; ok {
+			return place{where.pack, at}, nil
+		}
+		return place{}, errNoBase
+	}
+	if at, ok := where.pack.at(h.base); ok {
+		return place{where.pack, at}, nil
+	}
+	found, ok := s.find(h.base)
+	if !ok {
+		return place{}, fmt.Errorf("it is made from %s, which is not there", h.base)
+	}
+	return found, nil
+}
+
+// header is how an object in a pack begins.
+type header struct {
+	kind     Kind
+	size     int     // of what follows, once it is inflated
+	distance int64   // to the object that it is a difference from, or
+	base     tree.ID // the id of that object
+	length   int     // of the header, in bytes
+}
+
+func (h header) isDelta() bool { return h.kind == offsetDelta || h.kind == refDelta }
+
+// maxHeader is the most bytes of a header.
+const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
+
+// header reads the header of an object; inflate may be called then.
+func (s *Stored) header(where place) (header, error) {
+	file, err := s.file(where.pack)
+	if err != nil {
+		return header{}, err
+	}
+	if where.at < packHeader {
+		return header{}, errNoHeader
+	}
+	s.in.Reset(&firstLittle{in: io.NewSectionReader(file, where.at, 1<<62)})
+	room, err := s.in.Peek(maxHeader)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return header{}, err
+	}
+	h, err := parseHeader(room)
+	if err == nil {
+		_, err = s.in.Discard(h.length)
+	}
+	return h, err
+}
+
+// firstLittle reads little at first, and then as much as it is asked for: most objects that are
+// read one by one are short, and what comes after them is in no cache.
+type firstLittle struct {
+	in    io.Reader
+	begun bool
+}
+
+func (r *firstLittle) Read(room []byte) (int, error) {
+	if !r.begun {
+		r.begun, room = true, room[:min(len(room), 512)]
+	}
+	return r.in.Read(room)
+}
+
+// maxShift bounds the numbers that are read, so that there is room for seven bits more.
+const maxShift = 48
+
+var errNoHeader = errors.New("its beginning cannot be read")
+
+// parseHeader reads the beginning of an object: four bits of the size in the first byte
+// and seven in each that follows, and then what it is a difference from.
+func parseHeader(raw []byte) (header, error) {
+	if len(raw) == 0 {
+		return header{}, errNoHeader
+	}
+	h := header{kind: Kind(raw[0] >> 4 & 7), size: int(raw[0] & 15), length: 1}
+	for shift := 4; raw[h.length-1]&0x80 != 0; shift += 7 {
+		if h.length == len(raw) || shift > maxShift {
+			return header{}, errNoHeader
+		}
+		h.size |= int(raw[h.length]&0x7f) << shift
+		h.length++
+	}
+	rest := raw[h.length:]
+	switch h.kind {
+	case offsetDelta:
+		// Seven bits a byte, in which each byte that follows adds one.
+		for i, b := range rest {
+			if h.distance = h.distance<<7 | int64(b&0x7f); h.distance >= 1<<maxShift {
+				break
+			}
+			if b&0x80 == 0 {
+				h.length += i + 1
+				return h, nil
+			}
+			h.distance++
+		}
+		return header{}, errNoHeader
+	case refDelta:
+		if len(rest) < len(h.base) {
+			return header{}, errNoHeader
+		}
+		h.length += copy(h.base[:], rest)
+	}
+	return h, nil
+}
+
+// inflate gives what follows the header that was read.
+func (s *Stored) inflate(h header) (data []byte, err error) {
+	if data, ok, err := readStored(s.in, h.size); ok || err != nil {
+		return data, err
+	}
+	if s.inflater == nil {
+		s.inflater, err = zlib.NewReader(s.in)
+	} else {
+		err = s.inflater.(zlib.Resetter).Reset(s.in, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A size that is damaged must not take all memory.
+	room := bytes.NewBuffer(make([]byte, 0, min(h.size, 1<<20)+bytes.MinRead))
+	n, err := room.ReadFrom(io.LimitReader(s.inflater, int64(h.size)+1))
+	if err == nil && n != int64(h.size) {
+		err = fmt.Errorf("it has not the %d bytes that it should", h.size)
+	}
+	return room.Bytes(), err
+}
+
+// readStored reads what [appendStored] wrote in one block: that is most of what we
+// write, and taking it as it is costs a tenth of inflating. ok is false, and nothing was
+// read, if it is something else.
+func readStored(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
+	head, _ := in.Peek(7) // what is too short is for the inflater to say
+	if len(head) < 7 || head[0] != 0x78 || head[1] != 0x01 || head[2] != 1 || int(binary.LittleEndian.Uint16(head[3:])) != size ||
+		binary.LittleEndian.Uint16(head[3:]) != ^binary.LittleEndian.Uint16(head[5:]) {
+		return nil, false, nil
+	}
+	data = make([]byte, len(head)+size+adler32.Size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return nil, false, err
+	}
+	data, sum := data[len(head):len(head)+size:len(head)+size], data[len(head)+size:]
+	if adler32.Checksum(data) != binary.BigEndian.Uint32(sum) {
+		return nil, false, zlib.ErrChecksum
+	}
+	return data, true, nil
+}

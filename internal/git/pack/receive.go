@@ -1,0 +1,233 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/pjbgf/sha1cd"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// ErrBroken says that a pack that was sent is not what it should be.
+var ErrBroken = errors.New("it cannot be read")
+
+// Receive takes a pack that needs no other, finds out which objects are in it, and makes it
+// part of the repository whose packs are in dir. It is made for packs of thousands of
+// objects: of those that are differences from others, each is made anew.
+func Receive(dir string, in io.Reader) (err error) {
+	file, err := os.CreateTemp(dir, temporaryPack)
+	if err != nil {
+		return err
+	}
+	p := &Pack{Path: file.Name()}
+	defer p.Discard() // of no effect once it is kept
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if p.Bytes, err = io.Copy(file, in); err != nil {
+		return err
+	}
+	r := &receiver{pack: p, file: file, own: &storedPack{file: file}, known: map[tree.ID]int64{}}
+	if err := r.index(); err != nil {
+		return fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	if p.entries.len() == 0 {
+		return nil
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return p.Keep(dir, nil)
+}
+
+// receiver finds out what is in a pack.
+type receiver struct {
+	pack *Pack
+	file *os.File
+	own  *storedPack
+	// known are the objects whose ids are known, by id; waiting are those that are
+	// differences from others.
+	known   map[tree.ID]int64
+	waiting []entry
+	raw     []byte
+}
+
+var kindNames = map[Kind]string{Commit: "commit", Tree: "tree", Blob: "blob", 4: "tag"}
+
+// index finds all objects, and then the ids of those that are differences.
+func (r *receiver) index() error {
+	end := r.pack.Bytes - checksumSize
+	sum := sha1.New() // against damage on the way, for which plain SHA-1 does
+	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, max(0, end))); err != nil {
+		return err
+	}
+	if _, err := r.file.ReadAt(r.pack.checksum[:], max(0, end)); err != nil || !bytes.Equal(sum.Sum(nil), r.pack.checksum[:]) {
+		return errors.Join(errors.New("its checksum is wrong"), err)
+	}
+	var head [packHeader]byte
+	if _, err := r.file.ReadAt(head[:], 0); err != nil || string(head[:4]) != "PACK" || binary.BigEndian.Uint32(head[4:]) != packVersion {
+		return errors.Join(errors.New("it has no header"), err)
+	}
+	if err := r.scan(int(binary.BigEndian.Uint32(head[8:])), end); err != nil {
+		return err
+	}
+	if err := r.resolve(); err != nil {
+		return err
+	}
+	r.pack.Objects = r.pack.entries.len()
+	return nil
+}
+
+// scan goes through the pack.
+func (r *receiver) scan(objects int, end int64) error {
+	in := &counted{Reader: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
+	var inflater io.ReadCloser
+	id := sha1cd.New()
+	for range objects {
+		e := entry{offset: in.at}
+		room, err := in.Peek(maxHeader)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		h, err := parseHeader(room)
+		if err != nil {
+			return err
+		}
+		if _, err := io.CopyN(io.Discard, in, int64(h.length)); err != nil {
+			return err
+		}
+		if inflater == nil {
+			inflater, err = zlib.NewReader(in)
+		} else {
+			err = inflater.(zlib.Resetter).Reset(in, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if e.id, err = hashed(id, h, inflater); err != nil {
+			return fmt.Errorf("the object at %d: %w", e.offset, err)
+		}
+		if e.crc, err = r.sum(e.offset, in.at); err != nil {
+			return err
+		}
+		if h.isDelta() {
+			r.waiting = append(r.waiting, e)
+			continue
+		}
+		r.add(e)
+	}
+	if in.at != end {
+		return errors.New("there is more in it than it says")
+	}
+	return nil
+}
+
+func (r *receiver) add(e entry) {
+	if _, twice := r.known[e.id]; twice {
+		return
+	}
+	r.known[e.id] = e.offset
+	r.pack.entries.add(e)
+}
+
+// maxMade bounds an object that is made from another one, in bytes: Git makes no differences
+// of larger ones, and a few bytes can say that there is no end of it.
+const maxMade = 512 << 20
+
+// hashed reads an object to its end, and gives its id; none for a difference.
+func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
+	to := io.Discard
+	if !h.isDelta() {
+		if kindNames[h.kind] == "" {
+			return tree.ID{}, fmt.Errorf("there are no objects of kind %d", h.kind)
+		}
+		id.Reset()
+		fmt.Fprintf(id, "%s %d\x00", kindNames[h.kind], h.size)
+		to = id
+	}
+	n, err := io.Copy(to, data) // the checksum of what is compressed is looked at in the end
+	if err == nil && n != int64(h.size) {
+		err = fmt.Errorf("it has %d bytes, and should have %d", n, h.size)
+	}
+	if err != nil || h.isDelta() {
+		return tree.ID{}, err
+	}
+	return tree.ID(id.Sum(nil)), nil
+}
+
+// resolve makes the objects that are differences, for their ids. One of an object that is
+// named by its id waits until that is known.
+func (r *receiver) resolve() error {
+	s := newStored("")
+	s.named = r.known
+	id := sha1cd.New()
+	for len(r.waiting) > 0 {
+		var left []entry
+		for _, d := range r.waiting {
+			made, err := s.read(place{r.own, d.offset}, maxMade)
+			if errors.Is(err, errNoBase) {
+				left = append(left, d)
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("the object at %d: %w", d.offset, err)
+			}
+			d.id, err = hashed(id, header{kind: made.kind, size: len(made.data)}, bytes.NewReader(made.data))
+			if err != nil {
+				return err
+			}
+			r.add(d)
+		}
+		if len(left) == len(r.waiting) {
+			return fmt.Errorf("the object at %d: %w", left[0].offset, errNoBase)
+		}
+		r.waiting = left
+	}
+	return nil
+}
+
+// sum gives that of a part of the pack.
+func (r *receiver) sum(from, to int64) (uint32, error) {
+	r.raw = slices.Grow(r.raw[:0], int(min(to-from, packBuffer)))
+	sum := uint32(0)
+	for from < to {
+		r.raw = r.raw[:min(to-from, packBuffer)]
+		if _, err := r.file.ReadAt(r.raw, from); err != nil {
+			return 0, err
+		}
+		sum, from = crc32.Update(sum, crc32.IEEETable, r.raw), from+int64(len(r.raw))
+	}
+	return sum, nil
+}
+
+// counted knows how far it was read. What inflates reads no further than it must, as it
+// can read single bytes.
+type counted struct {
+	*bufio.Reader
+	at int64
+}
+
+// Read reads.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.at += int64(n)
+	return n, err
+}
+
+// ReadByte reads one byte.
+func (c *counted) ReadByte() (byte, error) {
+	b, err := c.Reader.ReadByte()
+	if err == nil {
+		c.at++
+	}
+	return b, err
+}

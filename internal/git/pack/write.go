@@ -1,0 +1,330 @@
+// Package pack reads and writes Git packs: files that hold many objects, and their
+// indexes.
+//
+// What the package keeps true: a pack holds each object once. To be sent, it may be
+// thin: objects in it are differences from others that the receiver has. One that is
+// kept needs no other pack; it is on disk, whole and indexed, before Git can see it; and
+// Git finds nothing to complain about ("git fsck --strict", "git index-pack --strict").
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Pack is a set of objects in a file that Git does not see yet: [Pack.Keep] makes it
+// part of a repository, [Pack.Discard] removes it.
+type Pack struct {
+	Objects int
+	Bytes   int64
+	Path    string
+
+	checksum [checksumSize]byte
+	entries  entries
+	bases    []tree.ID // that objects are differences from and that are not in it
+}
+
+// Discard removes the pack; of no effect once it is kept.
+func (p *Pack) Discard() { _ = os.Remove(p.Path) }
+
+// Kind is the type of an object as packs have it.
+type Kind byte
+
+// The kinds of objects. Tags are never written.
+const (
+	Commit Kind = 1
+	Tree   Kind = 2
+	Blob   Kind = 3
+)
+
+// Writer writes objects into a new pack file, each once.
+type Writer struct {
+	file   *os.File
+	out    *bufio.Writer
+	crc    hash.Hash32
+	offset int64
+	written
+	bases   map[tree.ID]struct{} // known folders that others are differences from
+	encoder *encoder
+	header  []byte
+}
+
+const (
+	packHeader  = 12 // "PACK", the version, the number of objects
+	packVersion = 2
+	packBuffer  = 1 << 18
+
+	indexMagic   = "\xfftOc"
+	largeOffset  = 1 << 31 // and more do not fit into the first table of an index
+	checksumSize = sha1.Size
+)
+
+// Write makes a pack, in a file in dir, of what fill writes.
+func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, temporaryPack)
+	if err != nil {
+		return nil, err
+	}
+	pack = &Pack{Path: file.Name()}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			pack.Discard()
+			pack = nil
+		}
+	}()
+	w := newWriter(file)
+	if _, err := w.append(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
+		return pack, err
+	}
+	if err := fill(w); err != nil {
+		return pack, err
+	}
+	for id := range w.bases {
+		if !w.has(id) {
+			pack.bases = append(pack.bases, id)
+		}
+	}
+	slices.SortFunc(pack.bases, func(a, b tree.ID) int { return bytes.Compare(a[:], b[:]) })
+	return pack, w.finish(pack)
+}
+
+func newWriter(file *os.File) *Writer {
+	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), bases: map[tree.ID]struct{}{}}
+	w.encoder = newEncoder(w)
+	w.encoder.spread = w.spread
+	return w
+}
+
+// temporaryPack is how the names of packs begin that are not yet part of a mirror.
+// Git's own maintenance removes old files of such names.
+const temporaryPack = "tmp_pack_"
+
+// appendOffset encodes the distance to a base: seven bits a byte, the highest first,
+// in which each byte that follows adds one.
+func appendOffset(dst []byte, distance int64) []byte {
+	var digits [10]byte
+	i := len(digits) - 1
+	digits[i] = byte(distance & 0x7f)
+	for distance >>= 7; distance > 0; distance >>= 7 {
+		distance--
+		i--
+		digits[i] = byte(distance&0x7f) | 0x80
+	}
+	return append(dst, digits[i:]...)
+}
+
+// Tree writes a tree and what is in it, but for what the known trees have in the
+// same place. Whoever gets the pack has the known trees. Where the first of them has
+// nearly all of a large folder, the others are not looked into.
+func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+	return w.encoder.tree(ctx, t, known)
+}
+
+// Object appends one object if the pack does not have it yet.
+func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
+	if w.has(id) {
+		return nil
+	}
+	return w.encoder.whole(kind, id, data)
+}
+
+// put appends an object that was encoded.
+func (w *Writer) put(o encoded) error {
+	switch o.kind {
+	case offsetDelta:
+		at := w.table[w.place(o.base)]
+		if at == 0 {
+			return fmt.Errorf("object %s is made from %s, which is not written", o.id, o.base)
+		}
+		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.entries.at(int(at-1)).offset)
+	case refDelta:
+		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
+			// What others are made from is whole, so that no circle can come about.
+			return w.encoder.whole(Tree, o.id, []byte(o.folder.Text()))
+		}
+		w.bases[o.base] = struct{}{}
+		w.header = append(appendObjectHeader(w.header[:0], o.kind, o.size), o.base[:]...)
+	default:
+		w.header = appendObjectHeader(w.header[:0], o.kind, o.size)
+	}
+	return w.raw(o.id, w.header, o.body)
+}
+
+// raw appends an object that is encoded already.
+func (w *Writer) raw(id tree.ID, header, body []byte) error {
+	at := w.offset
+	w.crc.Reset()
+	for _, part := range [][]byte{header, body} {
+		if _, err := w.append(part); err != nil {
+			return err
+		}
+	}
+	w.add(entry{id, w.crc.Sum32(), at})
+	return nil
+}
+
+func (w *Writer) append(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	w.crc.Write(p[:n])
+	w.offset += int64(n)
+	return n, err
+}
+
+// appendObjectHeader encodes kind and size: four bits of the size in the first byte,
+// seven in each that follows.
+func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
+	b := byte(kind)<<4 | byte(size&15)
+	for size >>= 4; size > 0; size >>= 7 {
+		dst = append(dst, b|0x80)
+		b = byte(size & 0x7f)
+	}
+	return append(dst, b)
+}
+
+// finish writes the header and the checksum, and puts the file on disk.
+func (w *Writer) finish(p *Pack) error {
+	w.encoder.close()
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
+	header = binary.BigEndian.AppendUint32(header, uint32(w.entries.len()))
+	if _, err := w.file.WriteAt(header, 0); err != nil {
+		return err
+	}
+	// This checksum is against damage on the way, for which plain SHA-1 does.
+	digest := sha1.New()
+	if _, err := io.Copy(digest, io.NewSectionReader(w.file, 0, w.offset)); err != nil {
+		return err
+	}
+	digest.Sum(p.checksum[:0])
+	if _, err := w.file.WriteAt(p.checksum[:], w.offset); err != nil {
+		return err
+	}
+	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // more was written if it failed before
+		return err
+	}
+	p.entries, p.Objects, p.Bytes = w.entries, w.entries.len(), w.offset+checksumSize
+	return w.file.Sync()
+}
+
+// Content gives the kind and the content of an object that is stored.
+type Content func(tree.ID) (Kind, []byte, error)
+
+// Complete makes a thin pack whole: it appends the objects that others are differences
+// from. They are stored as they are: tidying drops them where it finds them in older packs.
+// If it fails, the pack is as thin as it was.
+func (p *Pack) Complete(content Content) (err error) {
+	if len(p.bases) == 0 {
+		return nil
+	}
+	file, err := os.OpenFile(p.Path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w := newWriter(file)
+	w.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
+	if w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart); err != nil {
+		return err
+	}
+	var body []byte
+	for _, id := range p.bases {
+		kind, data, err := content(id)
+		if err != nil {
+			return fmt.Errorf("object %s: %w", id, err)
+		}
+		body = appendStored(body[:0], data)
+		if err := w.put(encoded{id: id, kind: kind, size: len(data), body: body}); err != nil {
+			return err
+		}
+	}
+	p.bases = nil
+	return w.finish(p)
+}
+
+// Name is what Git calls the pack, without an ending.
+func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
+
+// Keep makes the pack, once it is complete, part of the repository whose packs are in
+// dir. The pack is there before its index: without one it does not exist for Git.
+func (p *Pack) Keep(dir string, content Content) error {
+	if err := p.Complete(content); err != nil {
+		return err
+	}
+	name := filepath.Join(dir, p.Name())
+	index, err := os.CreateTemp(dir, "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(index.Name()) // of no effect once it is renamed
+	if err := errors.Join(p.writeIndex(index), index.Sync(), index.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(p.Path, name+packEnding); err != nil {
+		return err
+	}
+	if err := os.Rename(index.Name(), name+indexEnding); err != nil {
+		return err
+	}
+	p.entries = entries{} // the index has them now
+	return nil
+}
+
+// writeIndex writes a pack index of version 2.
+func (p *Pack) writeIndex(file io.Writer) error {
+	all := p.entries.byID()
+	sum := sha1.New()
+	out := bufio.NewWriterSize(io.MultiWriter(file, sum), packBuffer)
+	word := func(n uint32) { _, _ = out.Write(binary.BigEndian.AppendUint32(out.AvailableBuffer(), n)) } // its error is kept for Flush
+	_, _ = out.WriteString(indexMagic)
+	word(packVersion)
+	next := 0
+	for first := range 256 {
+		for next < len(all) && int(all[next].id[0]) <= first {
+			next++
+		}
+		word(uint32(next))
+	}
+	for _, e := range all {
+		_, _ = out.Write(e.id[:])
+	}
+	for _, e := range all {
+		word(e.crc)
+	}
+	var large []int64
+	for _, e := range all {
+		if e.offset < largeOffset {
+			word(uint32(e.offset))
+			continue
+		}
+		word(largeOffset | uint32(len(large)))
+		large = append(large, e.offset)
+	}
+	for _, offset := range large {
+		word(uint32(offset >> 32))
+		word(uint32(offset))
+	}
+	_, _ = out.Write(p.checksum[:])
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := file.Write(sum.Sum(nil))
+	return err
+}

@@ -1,0 +1,137 @@
+package protocol
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// NoThin is what a server says that takes only packs with all in them that others are
+// differences from.
+const NoThin capability.Capability = "no-thin"
+
+// Request makes the request for a server to move references. The pack follows it.
+func Request(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
+	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
+	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
+		if server.Supports(c) {
+			if err := req.Capabilities.Set(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, c := range commands {
+		if err := c.Name.Validate(); err != nil {
+			return nil, fmt.Errorf("%q: %w", c.Name, err)
+		}
+	}
+	req.Commands = commands
+	return req, nil
+}
+
+// Pack opens the pack that follows a request, and gives its size: that in a file, or an
+// empty one if file is "". There is none, and nil, if references are removed only.
+func Pack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
+	if !slices.ContainsFunc(req.Commands, func(c *packp.Command) bool { return c.New != plumbing.ZeroHash }) {
+		return nil, 0, nil
+	}
+	if file == "" {
+		return io.NopCloser(strings.NewReader(emptyPack)), int64(len(emptyPack)), nil
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, in.Close())
+	}
+	return in, info.Size(), nil
+}
+
+// Push sends a request and the pack in a file. The pack is read as it goes out: go-git has
+// all of it in memory, twice while it grows. The error is [ErrUnsupported] if the server
+// sends us elsewhere, where a request would not be the same.
+func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, file string) (report *packp.ReportStatus, err error) {
+	var head bytes.Buffer
+	if err := update.Encode(&head); err != nil {
+		return nil, err
+	}
+	size := int64(head.Len())
+	open := func() (io.ReadCloser, error) {
+		pack, length, err := Pack(update, file)
+		if err != nil || pack == nil {
+			return io.NopCloser(bytes.NewReader(head.Bytes())), err
+		}
+		size = int64(head.Len()) + length
+		return &following{io.MultiReader(bytes.NewReader(head.Bytes()), pack), pack}, nil
+	}
+	body, err := open()
+	if err != nil {
+		return nil, err
+	}
+	req, err := s.request(ctx, "git-receive-pack", body)
+	if err != nil {
+		return nil, errors.Join(err, body.Close())
+	}
+	req.ContentLength, req.GetBody = size, open
+	client := *s.Client
+	client.CheckRedirect = keepMethod
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	switch {
+	case res.StatusCode/100 == 3:
+		return nil, ErrUnsupported
+	case res.StatusCode != http.StatusOK:
+		return nil, githttp.NewErr(res)
+	}
+	in := bufio.NewReader(res.Body)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+		return nil, nil // it was not asked for a report
+	}
+	report = packp.NewReportStatus()
+	if err := report.Decode(Demultiplexed(update.Capabilities, in)); err != nil {
+		return nil, err
+	}
+	return report, report.Error()
+}
+
+// following is a request and the pack that follows it.
+type following struct {
+	io.Reader
+	io.Closer
+}
+
+// emptyPack is a pack without objects: what a server expects when a reference moves
+// to a commit that it has.
+const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
+	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
+
+// Refusals gives what the server said of each reference that it did not move.
+func Refusals(report *packp.ReportStatus) string {
+	var all []string
+	for _, s := range report.CommandStatuses {
+		if s.Error() != nil {
+			all = append(all, fmt.Sprintf("%s: %s", s.ReferenceName, s.Status))
+		}
+	}
+	if all == nil {
+		return report.UnpackStatus
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,137 @@
+// Package kustomize builds a kustomization in memory.
+//
+// The building is done by kustomize's own library, krusty, as Flux and the
+// kustomize command do it. On its own krusty would clone a repository for one
+// name, send a request for another and run a program for a third. What the
+// package keeps true:
+//
+//   - A build is a function of the tree that it is given. Everything that a
+//     kustomization names is looked up in the tree first ([check]); a name that
+//     is not that of a file or folder there is a problem, and krusty does not
+//     run. When it runs, it sees the files that were looked up and no others.
+//   - What decides whether a text is a path or inline YAML is krusty's own
+//     parser, so that the two cannot disagree on what a text is.
+//   - A build ends. Kustomizations that include themselves, aliases and
+//     references that lead back to themselves, and input that grows beyond
+//     [maxInput] when it is written out are problems. Not bounded is what
+//     replacements, vars and patches multiply by being applied to many objects.
+//   - A panic of krusty is a problem. krusty checks little of what it is given.
+//
+// krusty writes a line to standard error for each deprecated field (bases,
+// commonLabels, imageTags, patchesJson6902, patchesStrategicMerge, vars); there
+// is no way to tell it not to.
+package kustomize
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Object is one object of a build, in the order of the build.
+type Object struct {
+	// File is the path in the tree of the file that the object was read from. An
+	// object that was generated has the file that asks for it, which is the
+	// kustomization in most cases.
+	File string
+	// YAML is the object as kustomize prints it: one document, keys sorted.
+	YAML []byte
+}
+
+const (
+	// maxInput is how many bytes a build may read, when every file counts as
+	// often as it is included and every alias as what it stands for.
+	maxInput = 16 << 20
+	// includeCost is what the inclusion of a kustomization counts besides its
+	// bytes, so that thousands of empty ones are too much as well.
+	includeCost = 4 << 10
+	// maxCopied is how many bytes one JSON patch may add by its copy operations,
+	// each of which can double an object.
+	maxCopied = 1 << 20
+)
+
+// building serialises all builds of the process: the schema that krusty merges
+// by is a global of kyaml, which every build sets and a kustomization with the
+// field openapi replaces. Flux serialises its builds for the same reason.
+var building sync.Mutex
+
+// Build builds the kustomization in folder dir of files; "" is the root. Its
+// problems have no layer. There are objects only if none of the problems stops.
+func Build(files tree.Tree, dir string) (objects []Object, problems problem.List) {
+	building.Lock()
+	defer building.Unlock()
+	jsonpatch.AccumulatedCopySizeLimit = maxCopied
+
+	c := newCheck(files)
+	top := source{dir: strings.TrimPrefix(path.Clean("/"+dir), "/")}
+	defer func() {
+		// krusty panics on some objects that it does not expect (null where it
+		// wants a mapping, an empty file of CRDs), so its input may do that too.
+		if r := recover(); r != nil {
+			c.schemas = true
+			objects = nil
+			problems = append(c.problems, top.failed("kustomize panics: "+oneLine(fmt.Sprint(r))))
+		}
+		if c.schemas {
+			// The next build must not merge by the schema of this one.
+			openapi.ResetOpenAPI()
+		}
+	}()
+
+	root := c.root(&top)
+	if c.problems.Stops() {
+		return nil, c.problems
+	}
+	objects, err := run(root, c.reached)
+	if err != nil {
+		c.problems = append(c.problems, top.failed("kustomize cannot build this: "+oneLine(err.Error())))
+		return nil, c.problems
+	}
+	return objects, c.problems
+}
+
+// IsKustomizationFile reports whether name, without folders, is one that
+// kustomize takes for a kustomization.
+func IsKustomizationFile(name string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+}
+
+// failed makes a problem of something that krusty says without a place.
+func (s *source) failed(sentence string) problem.Problem {
+	return problem.Problem{
+		Pos:     problem.Pos{File: s.file},
+		Subject: s.subject(),
+		Summary: sentence,
+		Hint:    fmt.Sprintf("`kustomize build %s` should say the same", orDot(s.dir)),
+	}
+}
+
+// oneLine makes one short line of what krusty says, with paths of the tree.
+func oneLine(message string) string {
+	message = strings.NewReplacer(mount+"/", "", mount, ".").Replace(message)
+	return shorten(strings.Join(strings.Fields(message), " "), 400)
+}
+
+// shorten cuts text after about limit bytes.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+func orDot(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}

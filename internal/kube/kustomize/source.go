@@ -1,0 +1,95 @@
+package kustomize
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// source is a file that names other files: a kustomization, or the
+// configuration of a transformer.
+type source struct {
+	dir  string // the kustomization's folder, from which names are looked up
+	file string
+	docs []*yaml.Node
+}
+
+func (s *source) subject() string { return "Kustomization/" + orDot(s.dir) }
+
+// ref is one name in a source.
+type ref struct {
+	*source
+	// field says what names it, for people; its first word is a key of the source.
+	field string
+	value string
+}
+
+func (s *source) ref(field, value string) ref { return ref{s, field, value} }
+
+// with is another name in the same field.
+func (r ref) with(value string) ref { return ref{r.source, r.field, value} }
+
+// refuse reports what is wrong with the name, at its line.
+func (c *check) refuse(r ref, hint, format string, args ...any) {
+	pos := problem.Pos{File: r.file, Line: r.line()}
+	c.problems.Addf(pos, r.subject(), hint, "%s: %s", r.field, fmt.Sprintf(format, args...))
+}
+
+// refuseFile reports what is wrong with the content of a file that r names.
+func (c *check) refuseFile(r ref, file string, line int, hint, format string, args ...any) {
+	c.problems.Addf(problem.Pos{File: file, Line: line}, r.subject(), hint, format, args...)
+}
+
+// line finds the value below its key: a text that is equal or, if there is none,
+// one that contains it, as inline YAML does. Without either it is the key's line.
+func (r ref) line() int {
+	key, _, _ := strings.Cut(r.field, " ")
+	scope := r.below(key)
+	if len(scope) == 0 {
+		scope = r.docs
+	}
+	equal := func(text string) bool { return text == r.value }
+	contains := func(text string) bool { return strings.Contains(text, r.value) }
+	for _, matches := range []func(string) bool{equal, contains} {
+		for _, n := range scope {
+			if line := firstLine(n, matches); line > 0 {
+				return line
+			}
+		}
+	}
+	if len(scope) == 0 {
+		return 0
+	}
+	return scope[0].Line
+}
+
+// below gives the nodes of the top-level key, and the key itself. Its case does
+// not matter, as kustomize decodes keys like JSON.
+func (s *source) below(key string) []*yaml.Node {
+	var found []*yaml.Node
+	for _, doc := range s.docs {
+		for name, value := range pairs(doc) {
+			if strings.EqualFold(name.Value, key) {
+				found = append(found, name, value)
+			}
+		}
+	}
+	return found
+}
+
+// firstLine is the line of the first scalar that matches, in the order of the
+// text; 0 if there is none.
+func firstLine(n *yaml.Node, matches func(string) bool) int {
+	if n.Kind == yaml.ScalarNode && matches(n.Value) {
+		return n.Line
+	}
+	for _, child := range n.Content {
+		if line := firstLine(child, matches); line > 0 {
+			return line
+		}
+	}
+	return 0
+}

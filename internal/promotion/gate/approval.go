@@ -1,0 +1,227 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+type approvalSpec struct {
+	Count    int      `yaml:"count"`
+	By       []string `yaml:"by"`
+	Distinct bool     `yaml:"distinct"`
+}
+
+// teamPrefix begins the teams among those who may approve.
+const teamPrefix = "team:"
+
+// approval waits for people to say yes.
+type approval struct {
+	named
+	count         int
+	people, teams []string // who may; nobody in both for everybody
+	distinct      bool     // the authors' own do not count
+}
+
+func newApproval(spec model.GateSpec) (Gate, problem.List) {
+	s := approvalSpec{Count: 1}
+	problems := spec.Decode(&s)
+	g := approval{named: nameOf(spec), count: s.Count, distinct: s.Distinct}
+	for _, who := range s.By {
+		team, ok := strings.CutPrefix(who, teamPrefix)
+		switch {
+		case strings.TrimSpace(team) == "":
+			problems = append(problems, spec.Problem(`as in by: [alice, "team:org/sre"]`, "%q may not approve: it is nobody", who))
+		case ok:
+			g.teams = append(g.teams, team)
+		case !slices.ContainsFunc(g.people, func(p string) bool { return strings.EqualFold(p, who) }):
+			g.people = append(g.people, who)
+		}
+	}
+	switch {
+	case len(problems) > 0:
+	case s.By != nil && len(s.By) == 0:
+		problems = append(problems, spec.Problem("name somebody, or leave by out for everybody", "nobody may approve"))
+	case s.Count < 1:
+		problems = append(problems, spec.Problem("remove the gate if nobody has to approve", "count is 0"))
+	case len(g.teams) == 0 && len(g.people) > 0 && len(g.people) < s.Count:
+		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are wanted, and only %s may approve",
+			many(s.Count, "approval"), and(g.people)))
+	}
+	return g, problems
+}
+
+// Needs are approvals, and the members of the teams.
+func (g approval) Needs(f Facts) []Need {
+	needs := []Need{{Key: "approvals " + f.Environment, Kind: Approvals}}
+	for _, team := range g.teams {
+		needs = append(needs, memberNeed(team))
+	}
+	return needs
+}
+
+func memberNeed(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} }
+
+// Check counts those who approved and may.
+func (g approval) Check(f Facts) Verdict {
+	counted, refused := g.countPeople(f)
+	missing := g.count - len(counted)
+	var parts []string
+	if missing > 0 {
+		parts = append(parts, fmt.Sprintf("%s missing%s", many(missing, "approval"), g.from()))
+	}
+	if len(counted) > 0 {
+		parts = append(parts, "approved by "+and(counted))
+	}
+	parts = append(parts, slices.Compact(refused)...)
+	if missing <= 0 {
+		return g.pass("%s", strings.Join(parts, "; "))
+	}
+	for _, need := range g.Needs(f) {
+		_, known := f.Teams[need.Team]
+		switch amiss := f.amiss(need.Key); {
+		case need.Kind == Members && !known:
+			parts = append(parts, fmt.Sprintf("the members of %s are not known%s", need.Team, amiss))
+		case need.Kind == Approvals && amiss != "":
+			parts = append(parts, "there may be others"+amiss)
+		}
+	}
+	return g.wait("%s", strings.Join(parts, "; "))
+}
+
+// countPeople returns who counts, and why others do not. A login and an address of which
+// nobody knows whose it is may be one person: of reviews and files only one kind counts then,
+// that of more people.
+func (g approval) countPeople(f Facts) (counted, refused []string) {
+	reviewed := map[string]bool{}
+	if f.Pull != nil {
+		for _, a := range f.Pull.Approvals {
+			reviewed[a.person()] = a.Refused == "" || reviewed[a.person()]
+		}
+	}
+	seen := map[string]bool{}
+	var reviews, others, addresses []string
+	for _, a := range g.given(f) {
+		person := a.person()
+		if seen[person] {
+			continue
+		}
+		if why := g.refuse(a, f); why != "" {
+			refused = append(refused, why)
+			continue // the same person may have approved under another name
+		}
+		seen[person] = true
+		switch {
+		case reviewed[person]:
+			reviews = append(reviews, a.By)
+		case strings.Contains(person, "@"):
+			addresses = append(addresses, a.By)
+		default:
+			others = append(others, a.By)
+		}
+	}
+	if len(reviews) > 0 && len(addresses) > 0 {
+		dropped := &addresses
+		if len(addresses) > len(reviews) {
+			dropped = &reviews
+		}
+		for _, name := range *dropped {
+			refused = append(refused, fmt.Sprintf("%s may be one of the others: the forge does not say whose login and address are one person's", name))
+		}
+		*dropped = nil
+	}
+	counted = slices.Concat(reviews, others, addresses)
+	slices.SortFunc(counted, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+	return counted, refused
+}
+
+// given are all approvals, in one order, those with nobody's name left out.
+func (g approval) given(f Facts) []Approval {
+	all := slices.Clone(f.Approvals)
+	if f.Pull != nil {
+		all = append(all, f.Pull.Approvals...)
+	}
+	all = slices.DeleteFunc(all, func(a Approval) bool { return strings.TrimSpace(a.By) == "" })
+	slices.SortFunc(all, func(a, b Approval) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.By), strings.ToLower(b.By)), cmp.Compare(a.By, b.By))
+	})
+	return all
+}
+
+// refuse says why an approval does not count; "" if it does.
+func (g approval) refuse(a Approval, f Facts) string {
+	who := a.By
+	switch {
+	case a.Refused != "":
+		return "the approval of " + who + " " + a.Refused
+	case !g.may(who, f):
+		return who + " may not approve"
+	case g.distinct && len(f.Authors) == 0:
+		return who + " may be an author: it is not known who wrote the commits"
+	case g.distinct && slices.ContainsFunc(f.Authors, func(author string) bool { return identity(author) == a.person() || identity(author) == identity(who) }):
+		return who + " is an author of what is approved"
+	default:
+		return ""
+	}
+}
+
+func (g approval) may(who string, f Facts) bool {
+	same := func(other string) bool { return strings.EqualFold(other, who) }
+	if len(g.people) == 0 && len(g.teams) == 0 || slices.ContainsFunc(g.people, same) {
+		return true
+	}
+	return slices.ContainsFunc(g.teams, func(team string) bool { return slices.ContainsFunc(f.Teams[team], same) })
+}
+
+// from says who may approve.
+func (g approval) from() string {
+	who := slices.Clone(g.people)
+	for _, team := range g.teams {
+		who = append(who, "team "+team)
+	}
+	if len(who) == 0 {
+		return ""
+	}
+	return ", of " + listed(who, " or ")
+}
+
+// Forecast does not know when people find the time.
+func (g approval) Forecast(f Facts, from time.Time) Forecast {
+	return expect(g.Check(f), from, many(g.count, "approval")+g.from())
+}
+
+// person is who has approved, for telling who is the same.
+func (a Approval) person() string { return identity(cmp.Or(a.Login, a.By)) }
+
+// identity is what names of one person have in common: case does not count, and the
+// addresses that GitHub and GitLab make up for a login stand for the login. It tells who
+// is the same, and never who may do something: anybody can write an address into a
+// commit.
+func identity(name string) string {
+	name = strings.ToLower(strings.TrimSpace(name))
+	local, host, _ := strings.Cut(name, "@")
+	switch host {
+	case "users.noreply.github.com":
+		return withoutNumber(local, "+")
+	case "users.noreply.gitlab.com":
+		return withoutNumber(local, "-")
+	default:
+		return name
+	}
+}
+
+// withoutNumber takes away the number that stands before a login.
+func withoutNumber(local, separator string) string {
+	number, login, ok := strings.Cut(local, separator)
+	if ok && strings.Trim(number, "0123456789") == "" {
+		return login
+	}
+	return local
+}

@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// frozen is the name of the gate that every environment has.
+const frozen = named("freeze")
+
+// shortestID is what an abbreviated commit must have at least.
+const shortestID = 7
+
+// Freezes says whether a freeze keeps the commit from the environment now. No one has
+// to write this gate.
+func Freezes(f Facts) Verdict {
+	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b Freeze) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
+	})
+	var parts []Verdict
+	var passed []string
+	var next time.Time
+	for _, z := range all {
+		switch {
+		case !z.concerns(f.Environment) || z.over(f.Now):
+		case f.Now.Before(z.From):
+			if next.IsZero() || z.From.Before(next) {
+				next = z.From
+			}
+		default:
+			v := z.check(f)
+			parts = append(parts, v)
+			if v.Status == Pass {
+				passed = append(passed, v.Reason)
+			}
+		}
+	}
+	v := All(string(frozen), parts)
+	if v.Status == Pass {
+		v.Reason = cmp.Or(strings.Join(passed, "; "), "nothing is frozen")
+		return v.until(next, f.Now)
+	}
+	return v
+}
+
+func (z Freeze) concerns(environment string) bool {
+	return len(z.Environments) == 0 || slices.Contains(z.Environments, environment)
+}
+
+func (z Freeze) over(now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
+
+// check is for a freeze that is in force.
+func (z Freeze) check(f Facts) Verdict {
+	gate := named(cmp.Or(z.Name, string(frozen)))
+	if reason, ok := z.exception(f.Commit); ok {
+		return gate.pass("freeze %s does not apply to %s: %s", z.Name, short(f.Commit), cmp.Or(reason, "it is an exception"))
+	}
+	text := fmt.Sprintf("freeze %s: %s", z.Name, cmp.Or(z.Reason, "no reason is given"))
+	if z.To.IsZero() {
+		return gate.wait("%s, until somebody ends it", text)
+	}
+	return gate.wait("%s, until %s", text, stamp(z.To)).until(z.To, f.Now)
+}
+
+// exception gives the reason why a commit may pass, which may be written with the
+// beginning of its id.
+func (z Freeze) exception(commit string) (string, bool) {
+	if reason, ok := z.Except[commit]; ok && commit != "" {
+		return reason, true
+	}
+	best := ""
+	for id := range z.Except {
+		if len(id) >= shortestID && strings.HasPrefix(commit, id) && len(id) > len(best) {
+			best = id
+		}
+	}
+	return z.Except[best], best != ""
+}
+
+// FreezesOf gives the freezes that people have written.
+func FreezesOf(p *model.Progress) []Freeze {
+	var all []Freeze
+	for _, f := range p.Freezes {
+		all = append(all, Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
+	}
+	return all
+}

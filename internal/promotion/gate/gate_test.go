@@ -1,0 +1,321 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+// stage reads the gates of a stage, as they lie in a file.
+func stage(t testing.TB, gates string) model.Stage {
+	t.Helper()
+	text := "apiVersion: fairlead.io/v1alpha1\nkind: Promotion\nmetadata:\n  name: fleet\nspec:\n  environments:\n  - name: stage\n    gates:\n"
+	for line := range strings.Lines(gates) {
+		text += "    " + line
+	}
+	layer := model.Layer{Kind: model.Base, Name: "main", Files: tree.FromEntries([]tree.Entry{tree.File("promotion.yaml", []byte(text+"\n"))})}
+	p := model.NewParser().Progress("stage", layer)
+	if len(p.Problems) > 0 || len(p.Promotions) != 1 {
+		t.Fatalf("%s\n%v", text, p.Problems)
+	}
+	return p.Promotions[0].Stages[0]
+}
+
+// made gives the gate of a line.
+func made(t testing.TB, line string) Gate {
+	t.Helper()
+	g, problems := New(stage(t, "- "+line).Gates[0])
+	if problems.Stops() {
+		t.Fatalf("%s: %v", line, problems)
+	}
+	return g
+}
+
+// noon is when the tests play: a Monday, in winter time.
+var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) time.Time { return noon.Add(-d) }
+
+// facts are those of a commit that was merged and deployed, and then changed.
+func facts(changes ...func(*Facts)) Facts {
+	f := Facts{
+		Now: noon, Environment: "stage", Commit: "1111111aaaa", Output: "2222222bbbb", Authors: []string{"wren", "wren@example.com"},
+		Since: before(2 * time.Hour), Merged: before(time.Hour), Deployed: before(20 * time.Minute), Pull: &Pull{Number: 7},
+	}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+// tell writes a verdict as the tables have it.
+func tell(v Verdict) string {
+	text := string(v.Status) + ": " + v.Reason
+	if !v.Until.IsZero() {
+		text += " [" + v.Until.UTC().Format("01-02 15:04") + "]"
+	}
+	return text
+}
+
+type verdictCase struct {
+	name, gate string
+	facts      Facts
+	want       string
+}
+
+func checkCases(t *testing.T, cases []verdictCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, tell(made(t, c.gate).Check(c.facts))); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.gate, diff)
+			}
+		})
+	}
+}
+
+// samples are gates of every kind, for what has to hold for all.
+var samples = []string{
+	"merged", "rollout", "rollout: {clusters: 3, percent: 50, stale: 1h, timeout: 2h, contexts: [e2e, 'kustomization/*']}",
+	"soak: 30m", "soak: 1h",
+	"window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}], deny: [{cron: 0 0 24 12 *, duration: 72h}]}",
+	"window: {deny: [{cron: '0 2 * * *', duration: 2h, timeZone: America/New_York}]}",
+	"approval", `approval: {count: 2, by: [alice, bob@example.com, "team:org/sre"], distinct: true}`,
+	"status: {contexts: [ci/test]}", "status: {contexts: [a, b], of: output}",
+	"{name: probe, http: {url: 'https://tests.example.com/{environment}/{commit}?o={output}', expect: 'status == 200 && body.ok', fail: 'text == \"no\"'}}",
+	"{name: smoke, dispatch: {workflow: smoke.yaml, ref: main, inputs: {size: small}}}", "dispatch: {workflow: a.yaml, defaults: false}",
+}
+
+func TestSamples(t *testing.T) {
+	seen := map[string]bool{}
+	for _, line := range samples {
+		seen[stage(t, "- "+line).Gates[0].Kind] = true
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(seen))); diff != "" {
+		t.Errorf("kinds without a sample: -kinds +samples:\n%s", diff)
+	}
+}
+
+// gatesOf gives all samples, and the freezes that are everywhere.
+func gatesOf(t testing.TB) []Gate {
+	all := []Gate{freezes{}}
+	for _, line := range samples {
+		all = append(all, made(t, line))
+	}
+	return all
+}
+
+// freezes lets the suite look at Freezes as at any gate.
+type freezes struct{}
+
+func (freezes) Name() string                       { return "freeze" }
+func (freezes) Check(f Facts) Verdict              { return Freezes(f) }
+func (freezes) Forecast(Facts, time.Time) Forecast { return Forecast{Waits: "nobody asks"} }
+
+// TestNothingKnown: no gate passes because nobody has said anything.
+func TestNothingKnown(t *testing.T) {
+	for _, g := range gatesOf(t)[1:] {
+		if _, ok := g.(window); ok {
+			continue // it needs to know the time only
+		}
+		if v := g.Check(Facts{}); v.Status != Wait {
+			t.Errorf("%s: %s", g.Name(), tell(v))
+		}
+	}
+}
+
+// check says what is wrong with what a gate says of facts.
+func check(t testing.TB, g Gate, f Facts) {
+	t.Helper()
+	v := g.Check(f)
+	again, forecast := g.Check(f), g.Forecast(f, f.Now)
+	switch {
+	case !cmp.Equal(v, again):
+		t.Errorf("%s says two things of %+v: %s", g.Name(), f, cmp.Diff(v, again))
+	case strings.TrimSpace(v.Reason) == "" || strings.Contains(v.Reason, "\n") || v.Gate == "":
+		t.Errorf("%s gives no reason, or none that is one line: %+v", g.Name(), v)
+	case v.Status == Wait && !v.Until.IsZero() && !v.Until.After(f.Now):
+		t.Errorf("%s waits until %s, and it is %s", g.Name(), v.Until, f.Now)
+	case !slices.Contains([]Status{Pass, Wait, Fail}, v.Status):
+		t.Errorf("%s says %q", g.Name(), v.Status)
+	case forecast.At.IsZero() && forecast.Waits == "" && !f.Now.IsZero():
+		t.Errorf("%s forecasts nothing", g.Name())
+	}
+	if asker, ok := g.(Asker); ok {
+		for _, n := range asker.Needs(f) {
+			if n.Key == "" || n.Kind == "" {
+				t.Errorf("%s needs what has no key or kind: %+v", g.Name(), n)
+			}
+		}
+	}
+}
+
+// FuzzGates: whatever the facts, a gate gives a verdict that means something.
+func FuzzGates(f *testing.F) {
+	gates := gatesOf(f)
+	for i := range 60 {
+		f.Add(uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		facts := randomFacts(rand.New(rand.NewPCG(seed, 5)))
+		for _, g := range gates {
+			check(t, g, facts)
+		}
+	})
+}
+
+var oddTimes = []time.Time{
+	{}, noon, before(time.Minute), before(time.Hour), before(-time.Hour), before(90 * 24 * time.Hour), time.Unix(0, 0),
+	time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-400, 1, 1, 0, 0, 0, 0, time.UTC),
+	time.Unix(math.MaxInt64, 0), time.Unix(math.MinInt64, 0),
+}
+
+var oddWords = []string{"", "stage", "alice", "ALICE", "bob@example.com", "wren", "mallory", "ci/test", "kustomization/apps/0c9c", "e2e", "a", "success", "failure", "pending", "\x00\n", "1111111aaaa", "1111111"}
+
+func randomFacts(r *rand.Rand) Facts {
+	at := func() time.Time { return oddTimes[r.IntN(len(oddTimes))] }
+	word := func() string { return oddWords[r.IntN(len(oddWords))] }
+	f := Facts{Now: at(), Environment: word(), Commit: word(), Since: at(), Merged: at(), Output: word(), Deployed: at(), Teams: map[string][]string{}}
+	for range r.IntN(4) {
+		s := Statement{word(), word(), word(), word(), at(), word()}
+		f.Base, f.Result = append(f.Base, s), append(f.Result, s)
+		f.Authors = append(f.Authors, word())
+		f.Approvals = append(f.Approvals, Approval{By: word(), When: at(), Where: word(), Login: word(), Refused: word()})
+		f.Freezes = append(f.Freezes, Freeze{Name: word(), From: at(), To: at(), Except: map[string]string{word(): word()}})
+		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, When: at()})
+		f.Teams["org/sre"] = append(f.Teams["org/sre"], word())
+	}
+	if r.IntN(2) == 0 {
+		f.Pull = &Pull{Missing: f.Authors, Approvals: f.Approvals}
+	}
+	f.Answers = map[string]Answer{}
+	for _, key := range []string{"http stage probe", "dispatch stage smoke", "dispatch stage dispatch", "output stage", "base stage", "members org/sre"} {
+		if r.IntN(3) > 0 {
+			f.Answers[key] = Answer{At: at(), Outcome: word(), URL: word(), Reason: word(), Code: r.IntN(600), Body: []byte(word())}
+		}
+	}
+	return f
+}
+
+func TestProblems(t *testing.T) {
+	tests := []struct{ gate, want, hint string }{
+		{"soek: 30m", `there is no gate "soek"`, `did you mean "soak"?`},
+		{"freeze", `there is no gate "freeze"`, "write an object of kind Freeze: it counts for all environments that it names, without a gate"},
+		{"banana: 1", `there is no gate "banana"`, "the gates are approval, dispatch, http, merged, rollout, soak, status, window"},
+		{"merged: {by: alice}", `merged has no field "by"`, ""},
+		{"soak", "soak does not say how long", "as in soak: 30m"},
+		{"soak: 30", `soak should be a duration, but is "30"`, "as in 30m, 4h or 72h"},
+		{"soak: {for: 30m}", `soak should be a duration, but is a mapping`, "as in 30m, 4h or 72h"},
+		{"rollout: {percent: 0}", "percent is 0, and should be from 1 to 100", "leave it out for all of them"},
+		{"rollout: {clusters: 0}", "clusters is 0", "leave it out for one; remove the gate if there are no clusters that report"},
+		{"rollout: {contexts: ['']}", `"" is no pattern of contexts`, "as in kustomization/* or e2e; * stands for any text"},
+		{"approval: 2", `approval should be a mapping, but is a number`, ""},
+		{"approval: {count: 0}", "count is 0", "remove the gate if nobody has to approve"},
+		{"approval: {by: []}", "nobody may approve", "name somebody, or leave by out for everybody"},
+		{"approval: {by: ['team:']}", `"team:" may not approve: it is nobody`, `as in by: [alice, "team:org/sre"]`},
+		{"approval: {count: 3, by: [alice, bob, Alice]}", "3 approvals are wanted, and only alice and bob may approve", "name more people, or ask for fewer"},
+		{"status: {contexts: []}", "status does not say which contexts", "as in contexts: [ci/test]"},
+		{"status", "status.contexts is required", ""},
+		{"status: {contexts: [a], of: bass}", `of cannot be "bass"`, "it is base, for the commit that is promoted, or output, for what was rendered from it"},
+		{"window", "a window has times to allow or to deny", "as in window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}]}"},
+		{"window: {allow: [{cron: 0 9 * *, duration: 8h}]}", `cron cannot be "0 9 * *": expected exactly 5 fields, found 4: [0 9 * *]`,
+			"it has five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4"},
+		{"window: {allow: [{cron: 'TZ=UTC 0 9 * * *', duration: 8h}]}", `cron cannot be "TZ=UTC 0 9 * * *": the zone is written as timeZone`,
+			"it has five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4"},
+		{"window: {allow: [{cron: 0 9 * * *, duration: 8h, timeZone: Europe/Berlyn}]}", `there is no time zone "Europe/Berlyn"`, `did you mean "Europe/Berlin"?`},
+		{"window: {allow: [{cron: 0 9 * * *, duration: 8h, timeZone: Middle-earth/Shire}]}", `there is no time zone "Middle-earth/Shire"`,
+			"it is a name of the IANA database, as Europe/Berlin; UTC if it is left out"},
+		{"window: {allow: [{cron: 0 9 * * *, duration: 8h, timeZone: Local}]}", `there is no time zone "Local"`,
+			"it is a name of the IANA database, as Europe/Berlin; UTC if it is left out"},
+		{"window: {allow: [{cron: 0 9 * * *, duration: 0s}]}", "duration cannot be 0s", "it is from 1m to 8784h, which is a year"},
+		{"window: {allow: [{cron: 0 9 30 2 *, duration: 8h}]}", "the window never opens", "look for deny that covers all of allow, or a day that no month has"},
+		{"window: {deny: [{cron: '* * * * *', duration: 24h}]}", "the window never opens", "look for deny that covers all of allow, or a day that no month has"},
+		{"window: {deny: [{cron: '* * * * *', duration: 1m}]}", "when the window opens is too much to find out", "let its parts open less often, and for longer"},
+		{"http: {url: https://example.com}", "http.expect is required", ""},
+		{"http: {url: 'https://{environment}.example.com', expect: 'true'}", `the host of the URL "https://{environment}.example.com" has a placeholder`,
+			"write the host out: what answers is not for a commit to choose"},
+		{"http: {url: 'https://example.com/{branch}', expect: 'true'}", "the URL has a placeholder {branch}, which nothing stands for", "there are {commit}, {environment} and {output}"},
+		{"http: {url: 'file:///etc/passwd', expect: 'true'}", `the URL "file:///etc/passwd" is not one of http or https with a host`, "as in https://tests.example.com/{commit}"},
+		{"http: {url: 'https://a:b@example.com/', expect: 'true'}", "the URL has a user or a password in it", "put it into the settings, and name it with secret"},
+		{"http: {url: https://example.com, expect: statuss == 200}", "expect: undeclared reference to 'statuss' (in container '') (character 1)",
+			"it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy"},
+		{"http: {url: https://example.com, expect: status}", "expect: it gives int, and not true or false",
+			"it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy"},
+		{"http: {url: https://example.com, expect: 'true', fail: 'status =='}", "fail: Syntax error: mismatched input '<EOF>'",
+			"it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy"},
+		{"http: {url: https://example.com, expect: 'true', every: 1s}", "every cannot be 1s", "it is 5s or more"},
+		{"http: {url: https://example.com, expect: 'true', timeout: 1h}", "timeout cannot be 1h0m0s", "it is up to 1m: other environments wait for the answer too"},
+		{"http: {url: http://example.com, expect: 'true', secret: probe}", "the secret probe is sent in the clear", "use https"},
+		{"dispatch", "dispatch.workflow is required", ""},
+		{"dispatch: {workflow: ''}", "dispatch does not say which workflow", "as in workflow: smoke.yaml"},
+		{"dispatch: {workflow: a.yaml, inputs: {size: 3}}", "dispatch.inputs.size should be text, but 3 is a number", `put it in quotes: "3"`},
+		{"dispatch: {workflow: a.yaml, timeout: 0s}", "timeout is 0", "leave it out for an hour"},
+	}
+	for _, test := range tests {
+		t.Run(test.gate, func(t *testing.T) {
+			g, problems := New(stage(t, "- "+test.gate).Gates[0])
+			if len(problems) != 1 || (g == nil) != problems.Stops() {
+				t.Fatalf("%v, %v", g, problems)
+			}
+			got := problems[0]
+			if !strings.HasPrefix(got.Summary, test.want) || test.hint != "" && got.Hint != test.hint || got.Hint == "" {
+				t.Errorf("got  %s\nhint %s\nwant %s\nhint %s", got.Summary, got.Hint, test.want, test.hint)
+			}
+			if got.Pos != (problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}) || got.Subject != "Promotion/fleet" {
+				t.Errorf("it is at %s, of %s", got.Pos, got.Subject)
+			}
+		})
+	}
+}
+
+// TestAll: what is shown of several gates is decided by the worst of them.
+func TestAll(t *testing.T) {
+	part := func(s Status, until time.Time) Verdict {
+		return Verdict{Gate: "g", Status: s, Reason: "it is " + string(s), Until: until}
+	}
+	tests := []struct {
+		name  string
+		parts []Verdict
+		want  string
+		wake  time.Time
+	}{
+		{"none", nil, "pass: nothing is in the way", time.Time{}},
+		{"failure", []Verdict{part(Wait, noon), part(Fail, time.Time{})}, "fail: it is fail", noon},
+		{"the farthest", []Verdict{part(Wait, noon), part(Wait, before(-time.Hour)), part(Pass, time.Time{})}, "wait: it is wait [11-23 13:00]", noon},
+		{"not known", []Verdict{part(Wait, noon), part(Wait, time.Time{}), part(Wait, before(-time.Hour))}, "wait: it is wait", noon},
+	}
+	for _, test := range tests {
+		v := All("all", test.parts)
+		if got := tell(v); got != test.want || !v.Wake().Equal(test.wake) {
+			t.Errorf("%s: %q, wakes %s; want %q, %s", test.name, got, v.Wake(), test.want, test.wake)
+		}
+	}
+}
+
+// TestJSON: a verdict is shown without what it does not know.
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(All("gates", []Verdict{made(t, "soak: 30m").Check(facts())})); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"gate":"gates","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z",` +
+		`"parts":[{"gate":"soak","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z"}]}` + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}

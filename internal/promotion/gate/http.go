@@ -1,0 +1,166 @@
+package gate
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+type httpSpec struct {
+	URL     string        `yaml:"url" required:"true"`
+	Expect  string        `yaml:"expect" required:"true"`
+	Fail    string        `yaml:"fail"`
+	Every   time.Duration `yaml:"every"`
+	Timeout time.Duration `yaml:"timeout"`
+	Secret  string        `yaml:"secret"`
+}
+
+// request asks a server, and looks at its answer with an expression.
+type request struct {
+	named
+	url             string // with placeholders
+	expects, refuse *expression
+	every, timeout  time.Duration
+	secret          string
+}
+
+// Bounds of what may be written.
+const (
+	shortestEvery = 5 * time.Second
+	longestAnswer = time.Minute
+)
+
+func newRequest(spec model.GateSpec) (Gate, problem.List) {
+	s := httpSpec{Every: time.Minute, Timeout: 10 * time.Second}
+	problems := spec.Decode(&s)
+	if problems.Stops() {
+		return nil, problems
+	}
+	g := request{named: nameOf(spec), url: s.URL, every: s.Every, timeout: s.Timeout, secret: s.Secret}
+	problems = append(problems, checkURL(spec, s)...)
+	compiled := func(name, text string) *expression {
+		e, err := compile(name, text)
+		if err != nil {
+			problems = append(problems, spec.Problem(`it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy`,
+				"%s: %v", name, err))
+		}
+		return e
+	}
+	g.expects = compiled("expect", s.Expect)
+	if s.Fail != "" {
+		g.refuse = compiled("fail", s.Fail)
+	}
+	if s.Every < shortestEvery {
+		problems = append(problems, spec.Problem("it is 5s or more", "every cannot be %s", s.Every))
+	}
+	if s.Timeout <= 0 || s.Timeout > longestAnswer {
+		problems = append(problems, spec.Problem("it is up to 1m: other environments wait for the answer too", "timeout cannot be %s", s.Timeout))
+	}
+	return g, problems
+}
+
+// placeholder is what stands for something else in a URL.
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+var placeholders = []string{"{commit}", "{environment}", "{output}"}
+
+func checkURL(spec model.GateSpec, s httpSpec) problem.List {
+	var problems problem.List
+	add := func(hint, format string, args ...any) {
+		problems = append(problems, spec.Problem(hint, format, args...))
+	}
+	for _, p := range placeholder.FindAllString(s.URL, -1) {
+		if !slices.Contains(placeholders, p) {
+			add("there are "+and(placeholders), "the URL has a placeholder %s, which nothing stands for", p)
+		}
+	}
+	_, host, _ := strings.Cut(s.URL, "://")
+	if i := strings.IndexAny(host, `/?#\`); i >= 0 {
+		host = host[:i]
+	}
+	u, err := url.Parse(placeholder.ReplaceAllString(s.URL, "x"))
+	switch {
+	case err != nil:
+		add("as in https://tests.example.com/{commit}", "the URL %q cannot be read", s.URL)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		add("as in https://tests.example.com/{commit}", "the URL %q is not one of http or https with a host", s.URL)
+	case strings.ContainsAny(host, "{}"):
+		add("write the host out: what answers is not for a commit to choose", "the host of the URL %q has a placeholder", s.URL)
+	case u.User != nil:
+		add("put it into the settings, and name it with secret", "the URL has a user or a password in it")
+	case s.Secret != "" && u.Scheme == "http":
+		p := spec.Problem("use https", "the secret %s is sent in the clear", s.Secret)
+		p.Warning = true
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+func (g request) key(f Facts) string { return "http " + f.Environment + " " + string(g.named) }
+
+// Needs is the answer of the server.
+func (g request) Needs(f Facts) []Need {
+	return []Need{{Key: g.key(f), Kind: HTTP, URL: g.address(f), Every: g.every, Timeout: g.timeout, Secret: g.secret}}
+}
+
+// address is the URL with what its placeholders stand for.
+func (g request) address(f Facts) string {
+	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.Output)).Replace(g.url)
+}
+
+// Check looks at the last answer. One that is older than two of the times at which
+// it is asked for is none, nor is one to another question: of another commit.
+func (g request) Check(f Facts) Verdict {
+	a, ok := f.Answers[g.key(f)]
+	next := a.At.Add(g.every)
+	switch {
+	case !ok, a.URL != "" && a.URL != g.address(f):
+		return g.wait("%s was not asked yet", g.host())
+	case a.Reason != "":
+		return g.wait("%s could not be asked: %s", g.host(), a.Reason).until(next, f.Now)
+	case !f.Now.Before(next.Add(g.every)):
+		return g.wait("%s was last asked at %s", g.host(), stamp(a.At))
+	}
+	return g.judge(variables(f, a), a).until(next, f.Now)
+}
+
+func (g request) judge(variables map[string]any, a Answer) Verdict {
+	if g.refuse != nil {
+		failed, err := g.refuse.holds(variables)
+		switch {
+		case err != nil:
+			return g.wait("%s answered %d; %v", g.host(), a.Code, err)
+		case failed:
+			return g.fail("%s answered %d, for which fail holds", g.host(), a.Code)
+		}
+	}
+	yes, err := g.expects.holds(variables)
+	switch {
+	case err != nil:
+		return g.wait("%s answered %d; %v", g.host(), a.Code, err)
+	case !yes:
+		return g.wait("%s answered %d, which is not what is expected yet", g.host(), a.Code)
+	default:
+		return g.pass("%s answered as expected", g.host())
+	}
+}
+
+// host is what is shown of the URL, which may hold what is nobody's business.
+func (g request) host() string {
+	u, err := url.Parse(placeholder.ReplaceAllString(g.url, "x"))
+	if err != nil {
+		return "the server"
+	}
+	return u.Host
+}
+
+// Forecast does not know when a server says yes.
+func (g request) Forecast(f Facts, from time.Time) Forecast {
+	return expect(g.Check(f), from, "the answer of "+g.host())
+}

@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// mergedSpec is what is written of a gate "merged": nothing.
+type mergedSpec struct{}
+
+// merged waits until the output of the commit is on the output branch.
+type merged struct{ named }
+
+func newMerged(spec model.GateSpec) (Gate, problem.List) {
+	return merged{nameOf(spec)}, spec.Decode(&mergedSpec{})
+}
+
+// Check says whether the output is merged, and what its pull request lacks.
+func (g merged) Check(f Facts) Verdict {
+	switch {
+	case !f.Merged.IsZero() && f.Output != "":
+		return g.pass("the output is merged, as %s", short(f.Output))
+	case f.Withheld != "" && f.Pull != nil:
+		return g.wait("pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
+	case f.Withheld != "":
+		return g.wait("the output waits for a person: %s", f.Withheld)
+	case f.Pull == nil:
+		return g.wait("the output is not on its branch yet")
+	case len(f.Pull.Missing) > 0:
+		return g.wait("pull request %d is not merged; it lacks %s", f.Pull.Number, and(f.Pull.Missing))
+	default:
+		return g.wait("pull request %d is not merged", f.Pull.Number)
+	}
+}
+
+// Forecast does not know when somebody merges.
+func (g merged) Forecast(f Facts, from time.Time) Forecast {
+	waits := "the output to be merged"
+	if f.Pull != nil {
+		waits = fmt.Sprintf("pull request %d to be merged", f.Pull.Number)
+	}
+	if f.Withheld != "" {
+		waits = fmt.Sprintf("a person to merge or acknowledge it: %s", f.Withheld)
+	}
+	return expect(g.Check(f), from, waits)
+}

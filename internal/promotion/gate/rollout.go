@@ -1,0 +1,166 @@
+package gate
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+type rolloutSpec struct {
+	Clusters int           `yaml:"clusters"`
+	Percent  int           `yaml:"percent"`
+	Stale    time.Duration `yaml:"stale"`
+	Timeout  time.Duration `yaml:"timeout"`
+	Contexts []string      `yaml:"contexts"`
+}
+
+// fluxContexts are those of the statuses that Flux's notification-controller writes:
+// the kind, the name of the object, and the beginning of the uid of the Provider,
+// which tells clusters apart.
+var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
+
+// connect says what to do if nobody reports.
+const connect = "let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"
+
+// rolledOut waits until clusters have reported the commit as ready.
+type rolledOut struct {
+	named
+	rule     rollout.Rule
+	contexts []*regexp.Regexp
+	chosen   bool // they were written
+}
+
+func newRollout(spec model.GateSpec) (Gate, problem.List) {
+	s := rolloutSpec{Clusters: 1, Percent: 100}
+	problems := spec.Decode(&s)
+	if s.Percent < 1 || s.Percent > 100 {
+		problems = append(problems, spec.Problem("leave it out for all of them", "percent is %d, and should be from 1 to 100", s.Percent))
+	}
+	if s.Clusters < 1 {
+		problems = append(problems, spec.Problem("leave it out for one; remove the gate if there are no clusters that report", "clusters is 0"))
+	}
+	g := rolledOut{chosen: s.Contexts != nil, named: nameOf(spec), rule: rollout.Rule{Clusters: s.Clusters, Percent: s.Percent, Stale: s.Stale, Timeout: s.Timeout}}
+	if !g.chosen {
+		s.Contexts = fluxContexts
+	}
+	for _, pattern := range s.Contexts {
+		re, err := regexp.Compile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+		if err != nil || pattern == "" {
+			problems = append(problems, spec.Problem("as in kustomization/* or e2e; * stands for any text", "%q is no pattern of contexts", pattern))
+			continue
+		}
+		g.contexts = append(g.contexts, re)
+	}
+	return g, problems
+}
+
+// Needs are the reports of clusters, and the statuses of the output that stand for
+// some.
+func (g rolledOut) Needs(f Facts) []Need {
+	needs := []Need{{Key: "clusters " + f.Environment, Kind: Clusters}}
+	if len(g.contexts) > 0 {
+		needs = append(needs, outputNeed(f))
+	}
+	return needs
+}
+
+// Check summarizes what was reported since the output was merged.
+func (g rolledOut) Check(f Facts) Verdict {
+	if f.Merged.IsZero() || f.Output == "" {
+		return g.wait("clusters get the commit once its output is merged")
+	}
+	s := rollout.Summarize(g.reports(f), g.rule, f.Merged, f.Now)
+	reason := s.Reason
+	if s.Sources == 0 {
+		reason += "; " + connect
+	}
+	switch s.Phase {
+	case rollout.Ready:
+		return g.pass("%s", reason).until(s.Until, f.Now)
+	case rollout.Failed:
+		return g.fail("%s", reason).until(s.Until, f.Now)
+	}
+	for _, need := range g.Needs(f) {
+		reason += f.amiss(need.Key)
+	}
+	return g.wait("%s", reason).until(s.Until, f.Now)
+}
+
+// Forecast does not know how long clusters take.
+func (g rolledOut) Forecast(f Facts, from time.Time) Forecast {
+	return expect(g.Check(f), from, "the clusters to report it as ready")
+}
+
+// reports gives what clusters reported, and what statuses of the output say.
+func (g rolledOut) reports(f Facts) []rollout.Report {
+	all := slices.Clone(f.Reports)
+	for _, s := range f.Result {
+		if g.counts(s, f) {
+			all = append(all, reportOf(s))
+		}
+	}
+	for _, s := range f.Before {
+		told := slices.ContainsFunc(f.Result, func(now Statement) bool { return now.Context == s.Context })
+		if g.counts(s, f) && !told {
+			late := reportOf(s)
+			late.Current = false
+			all = append(all, late)
+		}
+	}
+	return all
+}
+
+// counts reports whether a status stands for a report of the environment.
+func (g rolledOut) counts(s Statement, f Facts) bool {
+	if !slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool { return re.MatchString(s.Context) }) {
+		return false
+	}
+	return len(f.Others) == 0 || g.chosen || namesEnvironment(s.Context, f)
+}
+
+// namesEnvironment reports whether a context has the name of the environment as words of
+// its own, and not as a part of the name of another: prod is not prod-eu.
+func namesEnvironment(context string, f Facts) bool {
+	if !hasWords(context, f.Environment) {
+		return false
+	}
+	return !slices.ContainsFunc(f.Others, func(other string) bool {
+		return len(other) > len(f.Environment) && hasWords(other, f.Environment) && hasWords(context, other)
+	})
+}
+
+// hasWords reports whether a text has others of its words, one after the other.
+func hasWords(text, words string) bool {
+	separate := strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
+	return strings.Contains(" "+separate.Replace(text)+" ", " "+separate.Replace(words)+" ")
+}
+
+// beginsUID is the part of a Provider's uid that Flux puts into contexts.
+var beginsUID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+// reportOf takes a status for a report. It is on the very commit of the output, so it
+// is never about another one.
+func reportOf(s Statement) rollout.Report {
+	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
+	parts := strings.Split(s.Context, "/")
+	last := parts[len(parts)-1]
+	switch {
+	case slices.Contains(parts, ""):
+	case len(parts) == 3: // as Flux's notification-controller writes it: the last part is of the Provider's uid
+		r.Source, r.Object, r.Anonymous = last, parts[0]+"/"+parts[1], true
+	case len(parts) > 3 && beginsUID.MatchString(last): // as a commitStatusExpr of the Provider has it
+		r.Object, r.Anonymous = strings.TrimSuffix(s.Context, "/"+last), true
+	}
+	switch s.Outcome {
+	case "success":
+		r.Phase = rollout.Ready
+	case "failure":
+		r.Phase = rollout.Failed
+	}
+	return r
+}

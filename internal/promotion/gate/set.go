@@ -1,0 +1,118 @@
+package gate
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Set is a list of gates that all have to be passed.
+type Set struct {
+	Name  string
+	Gates []Gate
+}
+
+// ForStage makes the gates of an environment: those before it gets a commit, named
+// "gates", and those before the commit counts as proven, named "proof". Where there are
+// problems that stop, both are without what they stop, and not to be used.
+func ForStage(s model.Stage) (gates, proof Set, problems problem.List) {
+	keys := map[string]bool{}
+	gates, problems = newSet("gates", s.Gates, keys)
+	proof, more := newSet("proof", s.Proof, keys)
+	return gates, proof, append(problems, more...)
+}
+
+// newSet makes a set. keys are those of the answers that were given to a gate: no
+// other one may have them.
+func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, problem.List) {
+	set := Set{Name: name}
+	var problems problem.List
+	for _, spec := range specs {
+		g, found := New(spec)
+		problems = append(problems, found...)
+		if g == nil {
+			continue
+		}
+		if k, ok := g.(interface{ key(Facts) string }); ok {
+			if key := k.key(Facts{}); keys[key] {
+				problems = append(problems, spec.Problem("give one of them a name, as in {name: smoke, "+spec.Kind+": …}",
+					"there are two gates %s with the name %s", spec.Kind, g.Name()))
+			} else {
+				keys[key] = true
+			}
+		}
+		set.Gates = append(set.Gates, g)
+	}
+	return set, problems
+}
+
+// Split takes the gates apart whose time begins when all others are passed, so that
+// when that was can be found out.
+func (s Set) Split() (running, soaking Set) {
+	running.Name, soaking.Name = s.Name, s.Name
+	for _, g := range s.Gates {
+		if _, ok := g.(soak); ok {
+			soaking.Gates = append(soaking.Gates, g)
+		} else {
+			running.Gates = append(running.Gates, g)
+		}
+	}
+	return running, soaking
+}
+
+// Check passes if all gates do.
+func (s Set) Check(f Facts) Verdict {
+	parts := make([]Verdict, len(s.Gates))
+	var first *Verdict // that is not passed
+	for i, g := range s.Gates {
+		parts[i] = g.Check(f)
+		if r, ok := g.(run); ok && first != nil {
+			parts[i] = r.behind(f, parts[i], *first)
+		}
+		if first == nil && parts[i].Status != Pass {
+			first = &parts[i]
+		}
+	}
+	return All(s.Name, parts)
+}
+
+// Needs gives what the gates must have found out, each need once. A workflow is
+// started when the gates before it are passed, and is followed from then on.
+func (s Set) Needs(f Facts) []Need {
+	var needs []Need
+	reached := true
+	for _, g := range s.Gates {
+		if asker, ok := g.(Asker); ok {
+			for _, n := range asker.Needs(f) {
+				_, begun := f.Answers[n.Key]
+				known := slices.ContainsFunc(needs, func(o Need) bool { return o.Key == n.Key })
+				if !known && (reached || begun || n.Kind != Dispatch) {
+					needs = append(needs, n)
+				}
+			}
+		}
+		reached = reached && g.Check(f).Status == Pass
+	}
+	return needs
+}
+
+// Forecast takes all gates as reached at one time. At is the earliest time, if what
+// has no known end is over by then.
+func (s Set) Forecast(f Facts, from time.Time) Forecast {
+	all := Forecast{At: from}
+	var waits []string
+	for _, g := range s.Gates {
+		one := g.Forecast(f, from)
+		if one.At.After(all.At) {
+			all.At = one.At
+		}
+		if one.Waits != "" && !slices.Contains(waits, one.Waits) {
+			waits = append(waits, one.Waits)
+		}
+	}
+	all.Waits = strings.Join(waits, ", ")
+	return all
+}

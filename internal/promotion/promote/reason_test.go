@@ -1,0 +1,253 @@
+package promote_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+var (
+	noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	soak = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", Until: noon.Add(20 * time.Minute)}
+	bad  = gate.Verdict{Gate: "rollout", Status: gate.Fail, Reason: "west says that apps is broken"}
+)
+
+// at gives a stage that has a commit, merged and proven.
+func at(name, commit string, after ...string) promote.Stage {
+	return promote.Stage{Name: name, After: after, Commit: commit, Since: noon.Add(-time.Hour), Merged: true,
+		Proof: gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"}}
+}
+
+// with changes a stage.
+func with(s promote.Stage, changes ...func(*promote.Stage)) promote.Stage {
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func proof(v gate.Verdict) func(*promote.Stage) { return func(s *promote.Stage) { s.Proof = v } }
+
+func unmerged(s *promote.Stage) { s.Merged = false }
+
+func proven(commits ...string) func(*promote.Stage) {
+	return func(s *promote.Stage) {
+		s.Proven = map[string]bool{}
+		for _, c := range commits {
+			s.Proven[c] = true
+		}
+	}
+}
+
+func queue(q model.Queue) func(*promote.Stage) { return func(s *promote.Stage) { s.Queue = q } }
+
+// show writes a decision as people see it.
+func show(d promote.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s -> %s", d.State, d.From, d.To)
+	if len(d.Drops) > 0 {
+		fmt.Fprintf(&b, ", drops %s", strings.Join(d.Drops, " "))
+	}
+	b.WriteString("\n")
+	tree(&b, d.Verdict, "")
+	return b.String()
+}
+
+func tree(b *strings.Builder, v gate.Verdict, indent string) {
+	fmt.Fprintf(b, "%s%s %s: %s", indent, v.Status, v.Gate, v.Reason)
+	if !v.Until.IsZero() {
+		fmt.Fprintf(b, " (until %s)", v.Until.Format("15:04"))
+	}
+	b.WriteString("\n")
+	for _, p := range v.Parts {
+		tree(b, p, indent+"  ")
+	}
+}
+
+// What people read of the last stage; its gates pass, but for those of c9.
+func TestReasons(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		stages []promote.Stage
+		want   string
+	}{
+		{"it moves", []promote.Stage{at("dev", "c3"), at("stage", "c1", "dev")}, `moves c1 -> c3
+pass stage: stage may have c3
+  pass after: c3 was proven in dev
+    pass proof: all clusters are ready
+  pass queue: the newest counts
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
+		{"one that begins does not replay history", []promote.Stage{with(at("dev", "c3"), proven("c1", "c2")), at("stage", "", "dev")}, `moves  -> c3
+pass stage: stage may have c3
+  pass after: c3 was proven in dev
+    pass proof: all clusters are ready
+  pass queue: the newest counts
+  pass settled: it has no commit yet
+  pass gates: nothing is in the way
+`},
+		{"those between are dropped", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(at("stage", "c1", "dev"), unmerged)}, `moves c1 -> c4, drops c3 c2
+pass stage: stage may have c4
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  pass queue: the newest counts
+  pass settled: c1 is not merged, and a newer one may take its place
+  pass gates: nothing is in the way
+`},
+		{"each counts, and its turn is not over", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), unmerged), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c2
+wait stage: c1 is not merged, and its turn is not over
+  pass after: c2 was proven in dev
+  pass queue: every commit, one after the other
+  wait settled: c1 is not merged, and its turn is not over
+  pass gates: nothing is in the way
+`},
+		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.Partial = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c4
+wait stage: not all that was proven in dev could be read, and none may be left out
+  wait after: not all that was proven in dev could be read, and none may be left out
+    pass proof: all clusters are ready
+  pass queue: every commit, one after the other
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
+		{"what was proven here could not be read", []promote.Stage{with(at("dev", "c1"), func(s *promote.Stage) { s.Partial = true })}, `waiting c1 -> c9, drops c4 c3 c2
+wait dev: not all that was proven here could be read
+  pass after: c9 is on the base's branch
+  pass queue: the newest counts
+  wait settled: not all that was proven here could be read
+  wait approval: nobody has approved it
+`},
+		{"a batch", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Batch, Every: 4 * time.Hour}))}, `waiting c1 -> c4
+wait stage: at most one commit in 4h (until 15:00)
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  wait queue: at most one commit in 4h (until 15:00)
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
+		{"pinned", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Pinned}))}, `waiting c1 -> c4
+wait stage: it is pinned: it gets commits by hand only
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  wait queue: it is pinned: it gets commits by hand only
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
+		{"held", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.Hold = "incident 7" })}, `held c1 -> c4
+wait stage: it is held: incident 7
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  wait hold: it is held: incident 7
+  pass queue: the newest counts
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
+		{"held, and nothing is there", []promote.Stage{at("dev", "c1"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.Hold = "incident 7" })}, `held c1 -> 
+wait stage: it is held: incident 7
+`},
+		{"it soaks here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(soak))}, `waiting c1 -> c4
+wait stage: c1 is not proven yet: it soaks for 30m (until 12:20)
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  pass queue: the newest counts
+  wait settled: c1 is not proven yet: it soaks for 30m (until 12:20)
+  pass gates: nothing is in the way
+`},
+		{"it failed here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(bad))}, `moves c1 -> c4
+pass stage: stage may have c4
+  pass after: c4 was proven in dev
+    pass proof: all clusters are ready
+  pass queue: the newest counts
+  pass settled: c1 failed, so a newer one may come
+  pass gates: nothing is in the way
+`},
+		{"it soaks before it", []promote.Stage{with(at("dev", "c4"), proof(soak)), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 is not proven in dev yet: it soaks for 30m (until 12:20)
+  wait after dev: c4 is not proven in dev yet: it soaks for 30m (until 12:20)
+`},
+		{"it failed before it", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 failed in dev: west says that apps is broken
+  wait after dev: c4 failed in dev: west says that apps is broken
+`},
+		{"nobody knows yet whether it is proven before it", []promote.Stage{with(at("dev", "c4"), proof(gate.Verdict{})), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 is not proven in dev yet: nothing is known of it yet
+  wait after dev: c4 is not proven in dev yet: nothing is known of it yet
+`},
+		{"it is not merged before it", []promote.Stage{with(at("dev", "c4"), unmerged), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 is not merged in dev
+  wait after dev: c4 is not merged in dev
+`},
+		{"one of two is behind", []promote.Stage{at("east", "c4"), at("west", "c2"), with(at("prod", "c3", "east", "west"), proven("c1"))}, `waiting c3 -> c4
+wait prod: west has an older commit, c2
+  pass after east: c4 was proven in east
+  wait after west: west has an older commit, c2
+`},
+		{"two have dropped different ones", []promote.Stage{with(at("east", "c4"), proven("c2")), with(with(at("west", "c9"), proven("c3")), proof(soak)), at("prod", "c1", "east", "west")}, `waiting c1 -> c9
+wait prod: east has an older commit, c4
+  wait after east: east has an older commit, c4
+  wait after west: c9 is not proven in west yet: it soaks for 30m (until 12:20)
+`},
+		{"dropped before it", []promote.Stage{at("east", "c3"), with(at("west", "c2"), proof(bad)), at("prod", "c1", "east", "west")}, `waiting c1 -> c3
+wait prod: west has an older commit, c2
+  pass after east: c3 was proven in east
+  wait after west: west has an older commit, c2
+`},
+		{"an environment further up went back", []promote.Stage{at("dev", "c1"), at("stage", "c2", "dev"), at("prod", "c1", "stage")}, `waiting c1 -> c2
+wait prod: dev has an older commit, c1
+  pass after stage: c2 was proven in stage
+  wait after dev: dev has an older commit, c1
+`},
+		{"the one before it went back", []promote.Stage{with(at("dev", "c1"), proven("c2", "c3")), at("stage", "c2", "dev")}, `current c2 -> 
+pass stage: dev has an older commit, c1
+`},
+		{"the one before it is stopped", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.Stopped = "template t has a mistake" }), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: dev is stopped: template t has a mistake
+  wait after dev: dev is stopped: template t has a mistake
+`},
+		{"the base was rewritten below the one before it", []promote.Stage{at("dev", "deadbeefdeadbeef"), at("stage", "c1", "dev")}, `current c1 -> 
+pass stage: dev is stopped
+`},
+		{"the base was rewritten below it", []promote.Stage{at("dev", "c4"), at("stage", "deadbeefdeadbeef", "dev")}, `stopped deadbeefdeadbeef -> 
+fail stage: commit deadbee is not on the base's branch
+`},
+		{"the one before it has none", []promote.Stage{at("dev", ""), at("stage", "", "dev")}, `current  -> 
+pass stage: dev has no commit yet
+`},
+		{"the one before it is not there", []promote.Stage{at("stage", "c1", "dev")}, `current c1 -> 
+pass stage: dev is not among the environments
+`},
+		{"it has the newest", []promote.Stage{at("dev", "c9")}, `current c9 -> 
+pass dev: it has the newest commit of the base
+`},
+		{"a circle", []promote.Stage{at("a", "c1", "b"), at("b", "c2", "a")}, `current c2 -> 
+pass b: a has an older commit, c1
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			enter := func(_, commit string) gate.Verdict {
+				if commit == "c9" {
+					return gate.Verdict{Gate: "approval", Status: gate.Wait, Reason: "nobody has approved it"}
+				}
+				return gate.All("gates", nil)
+			}
+			decisions := promote.Next(promote.NewHistory([]string{"c9", "c4", "c3", "c2", "c1"}), test.stages, enter, noon)
+			if diff := cmp.Diff(test.want, show(decisions[len(decisions)-1])); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEmptyBase(t *testing.T) {
+	d := promote.Next(promote.NewHistory(nil), []promote.Stage{at("dev", "")}, nil, noon)
+	if diff := cmp.Diff("current  -> \npass dev: the base has no commit\n", show(d[0])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

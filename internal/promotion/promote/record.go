@@ -1,0 +1,223 @@
+package promote
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+)
+
+// RecordFile is where Kalypso's workflows write the promoted commit of an environment.
+const RecordFile = "base-repo.yaml"
+
+// mainRepo is the name of the BaseRepo whose commit counts (Kalypso takes no other).
+const mainRepo = "main"
+
+// NewRecord gives the text of a record that is not there yet, as Kalypso's cd.yaml
+// writes it.
+func NewRecord(repo, branch, commit string) []byte {
+	return fmt.Appendf(nil, "apiVersion: %s\nkind: BaseRepo\nmetadata:\n  name: %s\nspec:\n  repo: %s\n  branch: %s\n  path: .\n  commit: %s\n",
+		model.APIVersion, mainRepo, scalar(repo), scalar(branch), scalar(commit))
+}
+
+// scalar writes a text so that YAML reads it as text.
+func scalar(text string) string {
+	out, err := yaml.Marshal(text)
+	if err != nil || bytes.Count(out, []byte("\n")) > 1 {
+		return fmt.Sprintf("%q", text)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// ErrNoRecord says that a file has no BaseRepo named main.
+var ErrNoRecord = errors.New("the file has no BaseRepo named main")
+
+// SetCommit gives the text of a file whose BaseRepo named main has another commit. All
+// else stays byte for byte, comments too.
+func SetCommit(text []byte, commit string) ([]byte, error) {
+	had, r, err := findRecord(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.commit != nil && had == commit:
+		return text, nil
+	case r.spec.Style&yaml.FlowStyle != 0 && r.commit == nil:
+		return nil, errors.New("spec of the BaseRepo main is written in braces and has no commit; write it in lines")
+	}
+	lines := splitLines(text)
+	if r.commit == nil {
+		lines = insert(lines, r, commit)
+	} else if lines, err = replace(lines, r.commit, commit); err != nil {
+		return nil, err
+	}
+	changed := bytes.Join(lines, nil)
+	if got, err := Commit(changed); err != nil || got != commit {
+		return nil, errors.New("spec of the BaseRepo main is written so that its commit cannot be replaced; write it in lines of its own")
+	}
+	return changed, nil
+}
+
+// Commit gives the commit that a file's BaseRepo named main has, as it is written even
+// where YAML sees a number; "" if it has none.
+func Commit(text []byte) (string, error) {
+	commit, _, err := findRecord(text)
+	return commit, err
+}
+
+// record is where in a file a commit is written, or should be.
+type record struct {
+	key, spec *yaml.Node // the key of the mapping, and the mapping
+	commit    *yaml.Node // nil if there is none
+}
+
+func findRecord(text []byte) (string, record, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		if err := decoder.Decode(&doc); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = ErrNoRecord
+			}
+			return "", record{}, err
+		}
+		if len(doc.Content) == 0 {
+			continue
+		}
+		object := doc.Content[0]
+		if scalarOf(object, "kind") != "BaseRepo" || scalarOf(valueOf(object, "metadata"), "name") != mainRepo {
+			continue
+		}
+		return readRecord(object)
+	}
+}
+
+// scalarOf gives the text of a field; "" if there is none.
+func scalarOf(n *yaml.Node, key string) string {
+	if value := valueOf(n, key); value != nil && value.Kind == yaml.ScalarNode {
+		return value.Value
+	}
+	return ""
+}
+
+// valueOf gives the value of a key, or what it is an alias of; nil if there is none.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	_, value := manifest.Pair(n, key)
+	if value != nil && value.Kind == yaml.AliasNode {
+		return value.Alias
+	}
+	return value
+}
+
+func readRecord(object *yaml.Node) (string, record, error) {
+	var r record
+	r.key, r.spec = manifest.Pair(object, "spec")
+	if r.spec == nil || r.spec.Kind != yaml.MappingNode || len(r.spec.Content) == 0 {
+		return "", record{}, errors.New("spec of the BaseRepo main is not a mapping with fields")
+	}
+	var key *yaml.Node
+	key, r.commit = manifest.Pair(r.spec, "commit")
+	switch {
+	case r.commit == nil:
+		return "", r, nil
+	case r.commit.Kind != yaml.ScalarNode || r.commit.Anchor != "":
+		return "", record{}, errors.New("spec.commit of the BaseRepo main is not a plain text")
+	case isTwice(r.spec, key):
+		return "", record{}, errors.New("spec of the BaseRepo main has a commit twice; remove one of them")
+	case r.commit.ShortTag() == "!!null":
+		return "", r, nil
+	}
+	return r.commit.Value, r, nil
+}
+
+// isTwice reports whether a mapping has another key of the same text.
+func isTwice(n, key *yaml.Node) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i] != key && n.Content[i].Value == key.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// splitLines cuts a text where YAML counts lines, with their ends.
+func splitLines(text []byte) [][]byte {
+	var lines [][]byte
+	for len(text) > 0 {
+		end := len(text)
+		if i := bytes.IndexAny(text, "\r\n\u0085\u2028\u2029"); i >= 0 {
+			_, size := utf8.DecodeRune(text[i:])
+			if end = i + size; bytes.HasPrefix(text[i:], []byte("\r\n")) {
+				end++
+			}
+		}
+		lines, text = append(lines, text[:end]), text[end:]
+	}
+	return lines
+}
+
+var errNotFound = errors.New("spec.commit of the BaseRepo main cannot be found in its line; write it as commit: and the id")
+
+// replace writes another text for a scalar.
+func replace(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
+	if n.Line > len(lines) {
+		return nil, errNotFound
+	}
+	line := lines[n.Line-1]
+	begin, length, err := extent(line, n)
+	if err != nil {
+		return nil, err
+	}
+	value := scalar(text)
+	if length == 0 && !bytes.HasSuffix(line[:begin], []byte(" ")) {
+		value = " " + value
+	}
+	lines[n.Line-1] = slices.Concat(line[:begin], []byte(value), line[begin+length:])
+	return lines, nil
+}
+
+// extent finds the bytes of a scalar in the line that it begins in.
+func extent(line []byte, n *yaml.Node) (begin, length int, err error) {
+	begin = offset(line, n.Column)
+	written := n.Value
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return 0, 0, errors.New("spec.commit of the BaseRepo main is a block of lines; write it in one")
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		written = "'" + strings.ReplaceAll(written, "'", "''") + "'"
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		written = `"` + written + `"`
+	}
+	if !bytes.HasPrefix(line[begin:], []byte(written)) {
+		return 0, 0, errNotFound
+	}
+	return begin, len(written), nil
+}
+
+// offset gives the byte at which a column begins: columns count characters, from 1.
+func offset(line []byte, column int) int {
+	at := 0
+	for ; column > 1 && at < len(line); column-- {
+		_, size := utf8.DecodeRune(line[at:])
+		at += size
+	}
+	return at
+}
+
+// insert adds a line with the commit below the key of spec.
+func insert(lines [][]byte, r record, commit string) [][]byte {
+	line := lines[min(r.key.Line, len(lines))-1]
+	end := "\n"
+	if bytes.HasSuffix(line, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	added := strings.Repeat(" ", r.spec.Content[0].Column-1) + "commit: " + scalar(commit) + end
+	return slices.Insert(lines, min(r.key.Line, len(lines)), []byte(added))
+}

@@ -1,0 +1,176 @@
+package actions
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// The levers, as trailers name them.
+const (
+	promoting   = "promote"
+	holding     = "hold"
+	releasing   = "release"
+	rollingBack = "rollback"
+	approving   = "approve"
+	freezing    = "freeze"
+)
+
+// change is what a lever writes, and what is said about it.
+type change struct {
+	lever       string // "promote"
+	environment string // "" of a freeze
+	name        string // of a freeze
+	title       string // the first line of the message
+	says        string
+	because     string // what the person says
+	subject     string // of the commit of the base that it is about
+	from, to    string // commits of the base
+	// forced is why it was done all the same, and against what was to be said against
+	// it.
+	forced  string
+	against []string
+	files   map[string][]byte // nil if there is nothing to do
+}
+
+// of gives what a change is about.
+func (c change) of() string {
+	if c.environment != "" {
+		return c.environment
+	}
+	return c.name
+}
+
+// mark is that of the pull request.
+func (c change) mark() string { return c.lever + " " + c.of() }
+
+// most is how long one text of a message may be.
+const most = 1000
+
+// message gives the text of the commit. What people write is put in one line, so that
+// none of it is a trailer. The last line tells our own commits.
+func (c change) message() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", forge.OneLine(c.title, most))
+	for _, text := range []string{c.subject, c.because} {
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n\n", forge.OneLine(text, most))
+		}
+	}
+	for _, text := range c.against {
+		fmt.Fprintf(&b, "Against it was: %s\n", forge.OneLine(text, most))
+	}
+	if c.against != nil {
+		b.WriteByte('\n')
+	}
+	if c.lever == promoting || c.lever == rollingBack {
+		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.to, c.environment)
+	}
+	if c.forced != "" {
+		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, most))
+	}
+	fmt.Fprintf(&b, "Fairlead-Lever: %s\n", c.lever)
+	return b.String()
+}
+
+// body gives the text of the pull request.
+func (c change) body() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n", forge.Escape(c.title))
+	if c.from != "" && c.to != "" {
+		fmt.Fprintf(&b, "\nFrom %s to %s.\n", forge.Code(c.from), forge.Code(c.to))
+	}
+	for _, text := range []string{c.subject, c.because} {
+		if text != "" {
+			fmt.Fprintf(&b, "\n> %s\n", forge.Escape(forge.OneLine(text, most)))
+		}
+	}
+	if c.forced != "" {
+		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.Escape(forge.OneLine(c.forced, most)))
+		for _, text := range c.against {
+			fmt.Fprintf(&b, "- against it was: %s\n", forge.Escape(text))
+		}
+	}
+	return b.String()
+}
+
+func (c change) result(branch string) Result {
+	return Result{
+		Lever: c.lever, Environment: c.environment, Name: c.name, Says: c.says, From: c.from, To: c.to, Branch: branch, Forced: c.against,
+	}
+}
+
+// object is the form of all objects that levers write.
+type object struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Metadata   metadata `yaml:"metadata"`
+	Spec       any      `yaml:"spec"`
+}
+
+type metadata struct {
+	Name string `yaml:"name"`
+}
+
+type holdSpec struct {
+	Reason string `yaml:"reason"`
+	Scope  string `yaml:"scope,omitempty"`
+	Commit string `yaml:"commit,omitempty"`
+}
+
+type approvalSpec struct {
+	Commit string `yaml:"commit"`
+	Reason string `yaml:"reason,omitempty"`
+}
+
+type freezeSpec struct {
+	Reason       string    `yaml:"reason"`
+	Scope        string    `yaml:"scope,omitempty"`
+	Environments []string  `yaml:"environments,omitempty"`
+	From         time.Time `yaml:"from,omitempty"`
+	To           time.Time `yaml:"to,omitempty"`
+	Except       []except  `yaml:"except,omitempty"`
+}
+
+type except struct {
+	Commit string `yaml:"commit"`
+	Reason string `yaml:"reason"`
+}
+
+// write gives the text of an object.
+func write(kind, name string, spec any) ([]byte, error) {
+	return manifest.Encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
+}
+
+// Where levers write, below the folder of an environment or of the base; holds are in
+// [chain.HoldFile].
+func approvalFile(folder, name string) string {
+	return path.Join(folder, source.OwnFolder, "approvals", name+".yaml")
+}
+
+func freezeFile(name string) string { return path.Join(source.OwnFolder, "freezes", name+".yaml") }
+
+// approvalName makes the name of an approval: the beginning of the commit's id, and
+// whose it is.
+func approvalName(commit, address string) string {
+	return commit[:min(len(commit), 12)] + "-" + slug(address)
+}
+
+// slug makes a part of a name of a text. Where it is not the text itself, a digest tells
+// it from those of other texts.
+func slug(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	joined := strings.Join(words, "-")
+	short := strings.Trim(joined[:min(len(joined), 100)], "-")
+	if short == text {
+		return short
+	}
+	return fmt.Sprintf("%s-%.4x", short, sha256.Sum256([]byte(text)))
+}

@@ -1,0 +1,139 @@
+package actions
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+)
+
+// Freeze is a time in which the output of environments stays as it is.
+type Freeze struct {
+	Name, Reason string
+	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
+	Environments []string  // nil for all
+	From, To     time.Time // zero for now, and until somebody ends it
+}
+
+// Freeze writes a freeze into the base.
+func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
+	return d.pull(ctx, "", func(v view) (change, error) {
+		if there := freezeOf(v, f.Name); there != nil {
+			return change{}, refuse("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
+		}
+		text, err := write("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
+		what := "everything"
+		if f.Environments != nil {
+			what = strings.Join(f.Environments, ", ")
+		}
+		stops := "every change"
+		if f.Scope == model.ScopePromotion {
+			stops = "promotions"
+		}
+		return change{
+			lever: freezing, name: f.Name, because: f.Reason, title: fmt.Sprintf("Freeze %s: %s", what, f.Name),
+			says: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text},
+		}, err
+	})
+}
+
+// Unfreeze ends a freeze that a lever has written.
+func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error) {
+	return d.pull(ctx, "", func(v view) (change, error) {
+		c := change{lever: freezing, name: name, because: reason, title: "End the freeze " + name, says: "freeze " + name + " is over"}
+		there := freezeOf(v, name)
+		switch {
+		case there == nil:
+			c.says = "there is no freeze " + name
+			return c, nil
+		case there.Pos.File != freezeFile(name):
+			return c, refuse("remove it from that file", "freeze %s is in %s, which no lever wrote", name, there.Pos.File)
+		}
+		c.files = map[string][]byte{there.Pos.File: nil}
+		return c, nil
+	})
+}
+
+// Except lets one commit pass a freeze.
+func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Result, error) {
+	return d.pull(ctx, "", func(v view) (change, error) {
+		there := freezeOf(v, name)
+		if there == nil {
+			return change{}, refuse("", "there is no freeze %s", name)
+		}
+		commit, err := promoter.Promotable(v.base, revision)
+		if err != nil {
+			return change{}, err
+		}
+		c := change{
+			lever: freezing, name: name, to: commit, because: reason,
+			title: fmt.Sprintf("Let %s pass the freeze %s", promote.Short(commit), name),
+			says:  fmt.Sprintf("%s may pass the freeze %s", promote.Short(commit), name),
+		}
+		if _, passes := there.Except[commit]; passes {
+			c.says = fmt.Sprintf("%s may pass the freeze %s already", promote.Short(commit), name)
+			return c, nil
+		}
+		view, err := v.base.Repo.View(v.base.Head)
+		if err != nil {
+			return c, err
+		}
+		e, _ := view.Tree.Lookup(there.Pos.File)
+		if err := view.Err(); err != nil {
+			return c, err
+		}
+		text, err := withException(e.Data, except{commit, reason})
+		if err != nil {
+			return c, refuse("write the exception by hand: spec.except: [{commit: …, reason: …}]", "%s: %v", there.Pos.File, err)
+		}
+		c.files = map[string][]byte{there.Pos.File: text}
+		return c, nil
+	})
+}
+
+func freezeOf(v view, name string) *model.Freeze {
+	i := slices.IndexFunc(v.base.Progress.Freezes, func(f *model.Freeze) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return v.base.Progress.Freezes[i]
+}
+
+// withException adds an exception to the text of a freeze. Comments stay.
+func withException(text []byte, e except) ([]byte, error) {
+	var doc, rest yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if decoder.Decode(&rest) == nil {
+		return nil, fmt.Errorf("the file has several objects")
+	}
+	_, spec := manifest.Pair(doc.Content[0], "spec")
+	if spec == nil || spec.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("spec is not a mapping")
+	}
+	_, list := manifest.Pair(spec, "except")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		spec.Content = append(spec.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "except"}, list)
+	}
+	if list.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("spec.except is not a list")
+	}
+	var item yaml.Node
+	if err := item.Encode(e); err != nil {
+		return nil, err
+	}
+	list.Content = append(list.Content, &item)
+	return manifest.Encode(&doc)
+}

@@ -1,0 +1,133 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Hold keeps the output of an environment as it is until it is released; with
+// [model.ScopePromotion], only its commit of the base.
+func (d *Desk) Hold(ctx context.Context, environment, reason, scope string) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		c := change{
+			lever: holding, environment: environment, because: reason,
+			title: "Hold " + environment, says: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
+		}
+		text, err := write("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
+		c.files = map[string][]byte{promoter.HoldFile(v.branch.Folder): text}
+		return c, err
+	})
+}
+
+// Release takes away the hold of an environment, also one that cannot be read any more.
+// One that was not written by a lever has to be taken away by hand.
+func (d *Desk) Release(ctx context.Context, environment, reason string) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		c := change{lever: releasing, environment: environment, because: reason, title: "Release " + environment, says: environment + " is not held any more"}
+		file := promoter.HoldFile(v.branch.Folder)
+		broken := false
+		for _, p := range v.branch.Progress.Problems {
+			if !p.Warning && p.Pos.File != file && p.Pos.File != v.branch.Record {
+				return c, refuse(promoter.Mend(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
+			}
+			broken = broken || !p.Warning && p.Pos.File == file
+		}
+		for _, h := range v.branch.Progress.Holds {
+			if h.Pos.File != file {
+				return c, refuse("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
+			}
+		}
+		back, err := promoter.FindReversal(v.base, v.branch, environment)
+		if err != nil {
+			return c, err
+		}
+		switch {
+		case back != nil:
+			c.files, err = releaseFiles(v, back, reason)
+			if len(v.branch.Progress.Holds) > 0 || broken {
+				c.files[file] = nil
+			}
+			return c, err
+		case broken:
+			c.says += ": " + file + ", which could not be read, is removed"
+		case len(v.branch.Progress.Holds) == 0:
+			c.says = environment + " is not held"
+			return c, nil
+		}
+		c.files = map[string][]byte{file: nil}
+		return c, nil
+	})
+}
+
+// releaseFiles returns the file that ends the hold of a record which was taken back: there
+// is no file of that hold to remove.
+func releaseFiles(v view, back *promoter.Reversal, reason string) (map[string][]byte, error) {
+	text, err := write("Release", "release", approvalSpec{back.Commit, reason})
+	return map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text}, err
+}
+
+// Approve says yes to a commit of the base in an environment: to a revision, or, if that
+// is "", to the one that the environment waits for.
+func (d *Desk) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		commit, err := v.wanted(Promotion{Environment: environment, Commit: revision, Known: known}, "")
+		if err != nil {
+			return change{}, err
+		}
+		what := promote.Short(commit)
+		if !v.history.Has(commit) {
+			return change{}, refuse("", "commit %s is not on the base's branch", what)
+		}
+		present, err := v.present()
+		if err != nil {
+			return change{}, err
+		}
+		c := change{
+			lever: approving, environment: environment, to: commit, because: reason,
+			title: fmt.Sprintf("Approve %s for %s", what, environment),
+			says:  fmt.Sprintf("%s approves %s for %s", d.Author.Email, what, environment),
+		}
+		name := approvalName(commit, d.Author.Email)
+		file := approvalFile(v.branch.Folder, name)
+		if given, err := v.given(commit, d.Author.Email); err != nil {
+			return c, err
+		} else if given {
+			c.says = fmt.Sprintf("%s has approved %s for %s already", d.Author.Email, what, environment)
+			return c, nil
+		}
+		switch {
+		case commit == present && !v.provenByApproval():
+			c.says = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
+			return c, nil
+		case commit == present:
+			c.says += ", which has it already: it counts for its proof"
+		case v.history.Newer(present, commit):
+			c.says += ", which has a newer one already, " + promote.Short(present)
+		}
+		text, err := write("Approval", name, approvalSpec{commit, reason})
+		c.files = map[string][]byte{file: text}
+		return c, err
+	})
+}
+
+// provenByApproval reports whether an approval of the commit that the environment has
+// may count for something: its proof asks for some, or nobody knows.
+func (v view) provenByApproval() bool {
+	return v.broken != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
+}
+
+// given reports whether somebody has approved a commit already, in whatever file: if it
+// were written again with another reason, it would be newer and say no more.
+func (v view) given(commit, address string) (bool, error) {
+	all, err := promoter.Approvals(v.branch, commit)
+	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.By == address }), err
+}

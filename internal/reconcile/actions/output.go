@@ -1,0 +1,125 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+// Output is how far the output of an environment has got with a commit of the base.
+type Output struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	From   string `json:"from"` // the branch that it is proposed from
+	// Merged says that the branch holds the output of the commit.
+	Merged bool `json:"merged"`
+	// Pull is the open pull request that brings it; nil if there is none yet.
+	Pull *Pull `json:"pull,omitempty"`
+
+	commit string // at the head of the pull request
+	forge  forge.Forge
+}
+
+// FindOutput looks for the output of an environment that was made from a commit of the
+// base: on its branch, or in an open pull request. open gives the forge of a place; nil
+// to look at the branch only.
+func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
+	to, err := d.source.Output(ctx, environment)
+	if err != nil || to == nil {
+		return Output{}, err
+	}
+	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.Prefix + environment}
+	place := to.Repo
+	if other, ok := d.places[giturl.Normalize(to.Repo)]; ok {
+		place = other
+	}
+	remote, err := d.remote(place)
+	if err != nil {
+		return o, err
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return o, err
+	}
+	repo, folder := remote.Mirror(), publish.CleanFolder(to.Path)
+	head, err := repo.Branch(to.Branch)
+	if err == nil {
+		o.Merged, err = madeFrom(repo, head, folder, environment, commit)
+	}
+	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
+		return o, err
+	}
+	if o.forge, err = open(remote, place); err != nil {
+		return o, err
+	}
+	pulls, err := o.forge.Pulls(ctx, o.From, to.Branch)
+	if err != nil {
+		return o, fmt.Errorf("look for the pull request from %s: %w", o.From, err)
+	}
+	for _, p := range pulls {
+		if p.State != forge.Open {
+			continue
+		}
+		brings, err := madeFrom(repo, p.Commit, folder, environment, commit)
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+			return o, err
+		}
+		if brings && err == nil {
+			o.Pull, o.commit = &Pull{p.Number, p.URL, p.State}, p.Commit
+		}
+	}
+	return o, nil
+}
+
+// Merge merges the pull request of an output as it was found.
+func (o *Output) Merge(ctx context.Context) error {
+	merger, ok := o.forge.(forge.Merger)
+	if !ok || o.Pull == nil {
+		return refuse("merge it there", "the forge of %s leaves merging to people", o.Repo)
+	}
+	if err := merger.Merge(ctx, o.Pull.Number, o.commit); err != nil {
+		return err
+	}
+	o.Merged, o.Pull.State = true, forge.Merged
+	return nil
+}
+
+// madeFrom reports whether a commit holds the output of an environment that was made from
+// a commit of the base.
+func madeFrom(repo *git.Repository, at, folder, environment, commit string) (bool, error) {
+	if _, err := repo.Commit(at); err != nil {
+		return false, fmt.Errorf("%s: %w", at, git.ErrNoRevision)
+	}
+	view, err := repo.View(at)
+	if err != nil {
+		return false, err
+	}
+	made := names(view.Tree.Sub(folder), environment, commit)
+	return made, view.Err()
+}
+
+// names reports whether the record in a folder names a commit of the base, and the files
+// beside it are those that it names.
+func names(folder tree.Tree, environment, commit string) bool {
+	e, ok := folder.Lookup(publish.RecordFile)
+	if !ok || e.IsDir() {
+		return false
+	}
+	r, err := publish.ReadRecord(e.Data)
+	if err != nil {
+		return false
+	}
+	for _, w := range r.Environments {
+		for _, from := range w.From {
+			if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
+				return w.IsIn(folder)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,263 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Promotion is a wish to give an environment a commit.
+type Promotion struct {
+	Environment string
+	// From is the environment that has the commit; "" for any. Commit is a revision of
+	// the base; "" for what From has, or what the environment waits for.
+	From, Commit string
+	Reason       string
+	// Force does it against what can be said against it, which stays on record.
+	Force bool
+	// Known is how all environments fare; nil if that is not known.
+	Known *status.Chain
+}
+
+// Promote writes another commit into an environment's record. The error is a [Refusal]
+// if it must not have the commit, or not without Force.
+func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
+	return d.pull(ctx, p.Environment, func(v view) (change, error) {
+		from, err := d.commitOf(ctx, v, p.From)
+		if err != nil {
+			return change{}, err
+		}
+		commit, err := v.wanted(p, from)
+		if err != nil {
+			return change{}, err
+		}
+		present, err := v.present()
+		if err != nil {
+			return change{}, err
+		}
+		c := change{
+			lever: promoting, environment: p.Environment, from: present, to: commit, because: p.Reason,
+			title: fmt.Sprintf("Promote %s to %s", promote.Short(commit), p.Environment),
+			says:  fmt.Sprintf("%s gets %s", p.Environment, promote.Short(commit)),
+		}
+		if commit == present {
+			c.says = fmt.Sprintf("%s has %s already", p.Environment, promote.Short(commit))
+			return c, nil
+		}
+		against := v.against(p, present, commit, d.Now())
+		for _, r := range against {
+			if !p.Force || !r.forcible {
+				return change{}, r
+			}
+			c.against = append(c.against, r.Reason)
+		}
+		if c.against != nil {
+			c.forced, c.because = p.Reason, ""
+		}
+		return v.withRecord(c, d)
+	})
+}
+
+// withRecord adds to a change the record with the commit that it is about.
+func (v view) withRecord(c change, d *Desk) (change, error) {
+	repo := d.ControlPlane
+	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
+		repo = v.branch.URL
+	}
+	text, err := v.branch.WithCommit(c.to, repo, v.base.Branch)
+	if err != nil { // it is not known what else the file should say
+		return c, refuse(promoter.Mend(v.branch, v.branch.Record), "%v", err)
+	}
+	info, err := v.base.Repo.Commit(c.to)
+	if err != nil {
+		return c, err
+	}
+	c.subject = info.Subject()
+	c.files = map[string][]byte{v.branch.Record: text}
+	return c, nil
+}
+
+// wanted gives the commit that is meant. from is the one that p.From has.
+func (v view) wanted(p Promotion, from string) (string, error) {
+	if p.Commit != "" {
+		commit, err := promoter.Promotable(v.base, p.Commit)
+		if err == nil && from != "" && commit != from {
+			return "", refuse("leave out one of the two", "%s has %s, not %s", p.From, promote.Short(from), promote.Short(commit))
+		}
+		return commit, err
+	}
+	if from != "" {
+		return from, nil
+	}
+	s, ok := stageOf(p.Known, p.Environment)
+	switch {
+	case ok && s.Next.To != "":
+		return s.Next.To, nil
+	case ok && s.Next.Verdict.Reason != "":
+		return "", refuse("name the commit", "there is nothing for %s: %s", p.Environment, s.Next.Verdict.Reason)
+	case v.broken != "":
+		return "", refuse("name the commit", "it is not known which commit is next for %s: %s", p.Environment, v.broken)
+	}
+	return "", refuse("name the commit", "it is not known which commit is next for %s", p.Environment)
+}
+
+// commitOf gives the commit that an environment has; "" of no environment.
+func (d *Desk) commitOf(ctx context.Context, v view, environment string) (string, error) {
+	if environment == "" {
+		return "", nil
+	}
+	b, err := d.source.Branch(ctx, environment)
+	if err != nil {
+		return "", err
+	}
+	v.branch = b
+	commit, err := v.present()
+	if err == nil && commit == "" {
+		return "", refuse("name the commit", "%s has no commit yet", environment)
+	}
+	return commit, err
+}
+
+func stageOf(c *status.Chain, environment string) (status.Stage, bool) {
+	if c == nil {
+		return status.Stage{}, false
+	}
+	return c.Stage(environment)
+}
+
+// against gives what is to be said against a commit, the worst first.
+func (v view) against(p Promotion, present, commit string, now time.Time) []*Refusal {
+	what := promote.Short(commit)
+	switch {
+	case !v.history.Has(commit):
+		return []*Refusal{refuse("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
+	case v.history.Newer(present, commit):
+		return []*Refusal{refuse(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
+			"%s is older than %s, which %s has", what, promote.Short(present), p.Environment)}
+	}
+	var all []*Refusal
+	say := func(hint, reason string) { all = append(all, &Refusal{forge.OneLine(reason, most), hint, true}) }
+	if v.broken != "" {
+		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.broken)
+	}
+	for _, p := range v.branch.Progress.Problems {
+		if !p.Warning {
+			say(promoter.Mend(v.branch, p.Pos.File), "what is written on its branch cannot be understood: "+p.String())
+		}
+	}
+	for _, h := range v.branch.Progress.Holds {
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
+	}
+	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.Short(back.Commit)))
+	}
+	if frozen := gate.Freezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.FreezesOf(v.base.Progress)}); frozen.Status != gate.Pass {
+		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waiting(frozen), what), frozen.Reason)
+	}
+	if why := v.unproven(p.Known, commit); why != "" {
+		say("wait for it, or insist with --force --reason TEXT", why)
+	} else if why := v.ungated(p.Known, commit); why != "" {
+		say("wait for it, or insist with --force --reason TEXT", why)
+	}
+	return all
+}
+
+// waiting gives the name of the first part that waits.
+func waiting(v gate.Verdict) string {
+	i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
+	return v.Parts[max(i, 0)].Gate
+}
+
+// unproven says why a commit does not count as proven in what the environment comes
+// after; "" if it does.
+func (v view) unproven(known *status.Chain, commit string) string {
+	if len(v.stage.After) == 0 {
+		return ""
+	}
+	if s, ok := stageOf(known, v.stage.Name); ok && isProven(s.Next, commit) {
+		return ""
+	}
+	what := promote.Short(commit)
+	for _, name := range v.stage.After {
+		u, ok := stageOf(known, name)
+		switch {
+		case !ok:
+			return fmt.Sprintf("it is not known whether %s was proven in %s", what, name)
+		case u.Commit == "":
+			return fmt.Sprintf("%s has no commit yet", name)
+		case v.history.Newer(commit, u.Commit):
+			return fmt.Sprintf("%s has an older commit, %s", name, promote.Short(u.Commit))
+		case u.Commit != commit:
+			return fmt.Sprintf("nothing says that %s was proven in %s, which has %s now", what, name, promote.Short(u.Commit))
+		case u.Proof.Status == gate.Fail:
+			return fmt.Sprintf("%s failed in %s: %s", what, name, u.Proof.Reason)
+		case !u.Merged || u.Proof.Status != gate.Pass:
+			return fmt.Sprintf("%s is not proven in %s yet: %s", what, name, u.Proof.Reason)
+		}
+	}
+	for _, name := range v.before() {
+		if u, ok := stageOf(known, name); ok && v.history.Newer(commit, u.Commit) {
+			return fmt.Sprintf("%s is behind it, with %s", name, promote.Short(u.Commit))
+		}
+	}
+	return ""
+}
+
+// before gives all environments that the environment comes after, near and far.
+func (v view) before() []string {
+	var all []string
+	for names := v.stage.After; len(names) > 0; {
+		var further []string
+		for _, name := range names {
+			if s := v.chain.Stage(name); s != nil && !slices.Contains(all, name) {
+				all, further = append(all, name), append(further, s.After...)
+			}
+		}
+		names = further
+	}
+	return all
+}
+
+// part gives what a decision says about one thing.
+func part(d promote.Decision, name string) (gate.Verdict, bool) {
+	i := slices.IndexFunc(d.Verdict.Parts, func(p gate.Verdict) bool { return p.Gate == name })
+	if i < 0 {
+		return gate.Verdict{}, false
+	}
+	return d.Verdict.Parts[i], true
+}
+
+// isProven reports whether a decision was about commits that are proven before the
+// environment, and this is one of them.
+func isProven(d promote.Decision, commit string) bool {
+	v, ok := part(d, "after")
+	return ok && v.Status == gate.Pass && (d.To == commit || slices.Contains(d.Drops, commit))
+}
+
+// ungated says why the gates of the environment do not let a commit in; "" if they do,
+// or there are none. They are asked about one commit at a time.
+func (v view) ungated(known *status.Chain, commit string) string {
+	if len(v.stage.Gates) == 0 {
+		return ""
+	}
+	s, ok := stageOf(known, v.stage.Name)
+	if !ok {
+		return fmt.Sprintf("it is not known what the gates of %s say", v.stage.Name)
+	}
+	gates, ok := part(s.Next, "gates")
+	switch {
+	case !ok || s.Next.To != commit:
+		return fmt.Sprintf("the gates of %s were not asked about %s", v.stage.Name, promote.Short(commit))
+	case gates.Status != gate.Pass:
+		return fmt.Sprintf("%s may not enter %s: %s", promote.Short(commit), v.stage.Name, gates.Reason)
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// changeName is how pull requests of outputs name a change that exceeds limits.
+var changeName = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// IsChangeName reports whether a text can be the name of a change that exceeds limits.
+func IsChangeName(text string) bool { return changeName.MatchString(text) }
+
+// Acknowledge writes a person's approval of one change of an environment's output that
+// exceeds its limits. The pull request of the output names the change; any other change
+// still waits.
+func (d *Desk) Acknowledge(ctx context.Context, environment, changeID, reason string) (Result, error) {
+	if !IsChangeName(changeID) {
+		return Result{}, refuse("copy the command from the pull request of the output", "%q is not the name of a change, which has 40 hexadecimal digits", changeID)
+	}
+	return d.pull(ctx, environment, func(v view) (change, error) {
+		what := changeID[:12]
+		c := change{
+			lever: approving, environment: environment, because: reason,
+			title: fmt.Sprintf("Approve removals %s in %s", what, environment),
+			says:  fmt.Sprintf("%s approves the removals %s in %s: this change, and nothing else", d.Author.Email, what, environment),
+		}
+		if slices.ContainsFunc(v.branch.Progress.Approvals, func(a *model.Approval) bool { return a.Removals == changeID }) {
+			c.says = fmt.Sprintf("the removals %s in %s are approved already", what, environment)
+			return c, nil
+		}
+		name := "removals-" + approvalName(changeID, d.Author.Email)
+		text, err := write("Approval", name, removalsSpec{changeID, reason})
+		c.files = map[string][]byte{approvalFile(v.branch.Folder, name): text}
+		return c, err
+	})
+}
+
+// removalsSpec is what is written of an approval of removals.
+type removalsSpec struct {
+	Removals string `yaml:"removals"`
+	Reason   string `yaml:"reason,omitempty"`
+}

@@ -1,0 +1,110 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+)
+
+// Rollback is a wish to go back.
+type Rollback struct {
+	Environment string
+	To          string // a revision of the base; "" for what it had before
+	Reason      string
+}
+
+const (
+	// maxRecords bounds how far back a branch is looked at, and maxVersions how many of
+	// its records.
+	maxRecords  = 2000
+	maxVersions = 200
+)
+
+// Rollback gives an environment an older commit that it had before, and a hold that
+// keeps it there.
+func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
+	return d.pull(ctx, b.Environment, func(v view) (change, error) {
+		present, err := v.present()
+		if err != nil {
+			return change{}, err
+		}
+		had, err := v.had()
+		if err != nil {
+			return change{}, err
+		}
+		to := ""
+		if b.To != "" {
+			if to, err = promoter.Promotable(v.base, b.To); err != nil {
+				return change{}, err
+			}
+		}
+		if to != "" && !v.history.Has(to) { // the base may have it beside its first parents
+			if v.history, err = promoter.ReadHistory(v.base, present, to); err != nil {
+				return change{}, err
+			}
+		}
+		to, refused := target(v.history, b.Environment, present, to, had)
+		if refused != nil {
+			return change{}, refused
+		}
+		c, err := v.withRecord(change{
+			lever: rollingBack, environment: b.Environment, from: present, to: to, because: b.Reason,
+			title: fmt.Sprintf("Roll %s back to %s", b.Environment, promote.Short(to)),
+			says:  fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.Short(to)),
+		}, d)
+		if err != nil {
+			return c, err
+		}
+		c.files[promoter.HoldFile(v.branch.Folder)], err = write("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
+		return c, err
+	})
+}
+
+// had gives the commits that the environment had, newest first, as far as the base has
+// them.
+func (v view) had() ([]string, error) {
+	versions, err := v.branch.Repo.Versions(v.branch.Head, v.branch.Record, maxRecords, maxVersions)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, text := range versions {
+		written, err := promote.Commit(text)
+		if err != nil || written == "" {
+			continue // it was broken then, or named a branch
+		}
+		commit, err := v.base.Repo.Resolve(written)
+		if err == nil {
+			all = append(all, commit)
+		}
+	}
+	return all, nil
+}
+
+// target gives the commit to go back to: the one that was asked for, or the last that
+// the environment had before and that is older.
+func target(h promote.History, environment, present, asked string, had []string) (string, *Refusal) {
+	older := func(commit string) bool {
+		return h.Has(commit) && commit != present && (!h.Has(present) || h.Newer(present, commit))
+	}
+	if asked == "" {
+		if i := slices.IndexFunc(had, older); i >= 0 {
+			return had[i], nil
+		}
+		return "", refuse("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
+	}
+	switch {
+	case !h.Has(asked):
+		return "", refuse("", "commit %s is not on the base's branch", promote.Short(asked))
+	case asked == present:
+		return "", refuse("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.Short(asked))
+	case !older(asked):
+		return "", refuse("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.Short(asked), promote.Short(present), environment)
+	case !slices.Contains(had, asked):
+		return "", refuse("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.Short(asked))
+	}
+	return asked, nil
+}

@@ -1,0 +1,192 @@
+package ephemeral
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// Cleared says how far the removing of an output has got.
+type Cleared struct {
+	Done bool
+	// Reason says in one sentence what it waits for; "" if it is done.
+	Reason string
+	// Again says that there is something to do though no reference moves.
+	Again bool
+	// Kept says why the branch of the output stays; "" if it does not, or others have a
+	// part in it.
+	Kept string
+}
+
+// Clear removes the output of an ephemeral environment, as far as it is ours: a branch
+// that we began for it goes, unless a person's commit is on it; from that, and from one that others have a part in, the folders of our
+// record go by a pull request, which is merged as merge says. Killed at any point and
+// called again, it comes to the same end.
+func Clear(ctx context.Context, o publish.Options, environment, branch, folder string, merge publish.Merge) (Cleared, error) {
+	repo := o.Remote.Mirror()
+	head, err := repo.Branch(branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return Cleared{Done: true}, nil
+	}
+	if err != nil {
+		return Cleared{}, err
+	}
+	ours, err := begun(repo, head, branch, environment)
+	if err != nil {
+		return Cleared{}, err
+	}
+	kept := ""
+	if ours {
+		if kept, err = findPerson(repo, head, publish.CleanFolder(folder), environment); err != nil {
+			return Cleared{}, err
+		}
+		if kept != "" {
+			kept = fmt.Sprintf("the branch %s stays, since %s", branch, kept)
+		}
+	}
+	if ours && kept == "" {
+		step(o, "remove the output of an ephemeral environment")
+		return Cleared{Done: true}, o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + branch, Old: head})
+	}
+	done, err := clearFolder(ctx, o, environment, branch, head, folder, kept, merge)
+	done.Kept = kept
+	if kept != "" && done.Reason != "" {
+		done.Reason += "; " + kept
+	}
+	return done, err
+}
+
+func step(o publish.Options, what string) {
+	if o.Step != nil {
+		o.Step(what)
+	}
+}
+
+// maxOutput bounds how far back an output's branch is looked at.
+const maxOutput = 10_000
+
+// begun reports whether a branch is one that we began for an environment: it has a name
+// that nothing else would have, and our commit at its beginning.
+func begun(repo *git.Repository, head, branch, environment string) (bool, error) {
+	if branch != source.EphemeralBranches+environment && branch != sharedBranches+environment {
+		return false, nil
+	}
+	line, err := repo.FirstParents(head, maxOutput, func(string) bool { return false })
+	if err != nil {
+		return false, err
+	}
+	first, err := repo.Commit(line[len(line)-1])
+	if err != nil {
+		return false, err
+	}
+	return len(first.Parents) == 0 && belongs(first, environment), nil
+}
+
+// belongs reports whether a commit says that it is ours, and for an environment.
+func belongs(c git.Info, environment string) bool {
+	return slices.Equal(publish.Trailers(c.Message)["Fairlead-Environment"], []string{environment})
+}
+
+// clearFolder removes what our record names.
+func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder, kept string, merge publish.Merge) (Cleared, error) {
+	repo, ours := o.Remote.Mirror(), o.Prefix+"lever/ephemeral/"+environment
+	view, err := repo.View(head)
+	if err != nil {
+		return Cleared{}, err
+	}
+	files, err := owned(view.Tree, publish.CleanFolder(folder), environment)
+	if failed := view.Err(); failed != nil {
+		return Cleared{}, failed
+	}
+	if err != nil {
+		return Cleared{}, err
+	}
+	if len(files) == 0 {
+		return Cleared{Done: true}, publish.Withdraw(ctx, o, ours, branch, removalTrailer, "The output is gone.")
+	}
+	info, err := repo.Commit(head)
+	if err != nil {
+		return Cleared{}, err
+	}
+	title := forge.Title("Remove the output of the ephemeral environment " + environment)
+	body := fmt.Sprintf("The ephemeral environment %s is over. This removes what Fairlead has written for it, and nothing else.\n", forge.Code(environment))
+	if kept != "" {
+		body += "\n" + forge.Escape(strings.ToUpper(kept[:1])+kept[1:]) + ".\n"
+	}
+	pull, err := publish.Edit{Branch: branch, Head: head, Files: files, Message: message(title), When: info.When}.Propose(ctx, o, forge.Proposal{
+		Mark: "ephemeral " + environment, Head: ours, Base: branch, Title: title, Body: body,
+	})
+	if err != nil {
+		return Cleared{}, err
+	}
+	if pull.State == forge.Closed {
+		return Cleared{Reason: fmt.Sprintf("pull request %d, which removes its output, was closed; open it again, or remove the output by hand", pull.Number)}, nil
+	}
+	return mergeRemoval(ctx, o, pull, merge)
+}
+
+// owned gives the files of an environment's record as those of an edit: to be removed.
+func owned(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
+	now := whole.Sub(folder)
+	e, ok := now.Lookup(publish.RecordFile)
+	if !ok {
+		return nil, nil
+	}
+	record, err := publish.ReadRecord(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	if len(record.Environments) != 1 || record.Environments[0].Environment != environment {
+		return nil, nil
+	}
+	files := map[string][]byte{path.Join(folder, publish.RecordFile): nil}
+	if _, ok := now.Lookup(output.TrackingFile); ok {
+		files[path.Join(folder, output.TrackingFile)] = nil
+	}
+	for _, name := range record.Environments[0].Folders {
+		if strings.HasPrefix(name, ".") {
+			continue
+		}
+		for file := range now.Sub(name).Walk() {
+			files[path.Join(folder, name, file)] = nil
+		}
+	}
+	return files, nil
+}
+
+// mergeRemoval merges the pull request as the environment wants it.
+func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge publish.Merge) (Cleared, error) {
+	waits := Cleared{Reason: fmt.Sprintf("pull request %d, which removes its output, is to be merged", pull.Number)}
+	merger, ok := o.Forge.(forge.Merger)
+	if !ok || merge == "" || merge == publish.Manual || pull.State != forge.Open {
+		return waits, nil
+	}
+	step(o, "merge the pull request that removes an output")
+	var err error
+	if merge == publish.WhenGreen {
+		err = merger.AutoMerge(ctx, pull.Number, pull.Commit)
+	} else {
+		err = merger.Merge(ctx, pull.Number, pull.Commit)
+	}
+	switch {
+	case errors.Is(err, forge.ErrUnsupported):
+		return waits, nil
+	case errors.Is(err, forge.ErrNotYet), errors.Is(err, forge.ErrMoved):
+		waits.Again = true
+		return waits, nil
+	case err != nil:
+		return Cleared{}, err
+	}
+	waits.Again = merge == publish.Direct // the branch is not known to have moved yet
+	return waits, nil
+}

@@ -1,0 +1,438 @@
+package ephemeral
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// Options say where the control plane is, and who works in it.
+type Options struct {
+	// ControlPlane is a URL or a path, BaseBranch that of the base ("" for main), and
+	// Map other places of repositories, by URL.
+	ControlPlane, BaseBranch string
+	Map                      map[string]string
+	Dir                      string // of the mirrors
+	// Credentials give who we are to the server of a place; nil is nobody.
+	Credentials func(place string) func(context.Context) (git.Credentials, error)
+	Author      git.Signature
+	Now         func() time.Time
+}
+
+// Desk is where ephemeral environments are made. One thing is done at a time.
+type Desk struct {
+	Options
+	source *source.Source
+	remote *git.Remote // the control plane
+
+	mu     sync.Mutex
+	others map[string]*git.Remote // by place
+}
+
+// Open reads the control plane.
+func Open(ctx context.Context, o Options) (*Desk, error) {
+	d := &Desk{Options: o, others: map[string]*git.Remote{}}
+	var err error
+	d.source, err = source.Open(ctx, source.Options{
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.open, Parser: model.NewParser(),
+	})
+	return d, err
+}
+
+// open gives a repository as it is now. The first one is the control plane.
+func (d *Desk) open(ctx context.Context, place string) (*git.Repository, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.others[place]
+	if known == nil {
+		o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, giturl.FolderName(place))}
+		if d.Credentials != nil {
+			o.Credentials = d.Credentials(place)
+		}
+		var err error
+		if known, err = git.NewRemote(o); err != nil {
+			return nil, err
+		}
+		d.others[place] = known
+		if d.remote == nil {
+			d.remote = known
+		}
+	}
+	if _, err := known.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return known.Mirror(), nil
+}
+
+// Result says what was done.
+type Result struct {
+	Name string `json:"name"`
+	// Says is that in a sentence, without a full stop.
+	Says    string    `json:"says"`
+	Expires time.Time `json:"expires,omitzero"`
+	Output  string    `json:"output,omitempty"`
+	Branch  string    `json:"branch"` // of the control plane
+	Commit  string    `json:"commit,omitempty"`
+}
+
+// Creation is what an ephemeral environment is to be.
+type Creation struct {
+	Name, From string
+	TTL        time.Duration
+	// ClusterTypes are those that it has; all of From if nothing is asked for.
+	ClusterTypes model.Selector
+	// Base is a revision of the base; "" for what From has.
+	Base string
+}
+
+// Create makes an ephemeral environment.
+func (d *Desk) Create(ctx context.Context, c Creation) (Result, error) {
+	from, err := d.check(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	branch, err := d.source.Branch(ctx, from.Name)
+	if err != nil {
+		return Result{}, err
+	}
+	if branch.Repo == nil {
+		return Result{}, refuse("", "branch %s, which is that of environment %s, cannot be read", branch.Name, from.Name)
+	}
+	to, files, err := d.files(ctx, c, branch)
+	if err != nil {
+		return Result{}, err
+	}
+	files[source.EphemeralFile], err = text(c.Name, c.From, d.Now().Add(c.TTL), c.ClusterTypes)
+	if err == nil {
+		err = readable(c.Name, files[source.EphemeralFile])
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{
+		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: d.Now().Add(c.TTL).UTC().Truncate(time.Second), Output: to,
+		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, stamp(d.Now().Add(c.TTL)), to),
+	}
+	r.Commit, err = d.begin(ctx, branch, r.Branch, files, message(fmt.Sprintf("Make the ephemeral environment %s from %s", c.Name, c.From)))
+	if errors.Is(err, git.ErrStale) {
+		return Result{}, taken(c.Name)
+	}
+	return r, err
+}
+
+func taken(name string) error {
+	return refuse("take another name, or fairlead ephemeral extend it", "there is an ephemeral environment %s already", name)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// message gives the text of a commit. Its trailer tells what has made it.
+func message(title string) string { return title + "\n\n" + removalTrailer + "\n" }
+
+const removalTrailer = "Fairlead-Lever: ephemeral"
+
+// check refuses what cannot be made, and gives the environment that it is made from.
+func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {
+	if !kubename.IsDNSLabel(c.Name) {
+		return nil, misused("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
+	}
+	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {
+		return nil, err
+	}
+	lasting, _, err := d.source.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(lasting))
+	for i, e := range lasting {
+		names[i] = e.Name
+	}
+	if slices.Contains(names, c.Name) {
+		return nil, refuse("take another name", "there is an environment %s", c.Name)
+	}
+	i := slices.Index(names, c.From)
+	if i < 0 {
+		hint := problem.DidYouMean(c.From, names)
+		if hint == "" && len(names) > 0 {
+			hint = "the environments are " + strings.Join(names, ", ")
+		}
+		return nil, misused(hint, "there is no environment %s", c.From)
+	}
+	own, err := d.source.InControlPlane(ctx, lasting[i])
+	if err == nil && !own {
+		err = refuse("", "the branch of environment %s is in another repository than the control plane", c.From)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch e, err := d.find(ctx, c.Name); {
+	case err != nil:
+		return nil, err
+	case e != nil:
+		return nil, taken(c.Name)
+	}
+	if _, err := d.remote.Mirror().Branch(strings.TrimSuffix(source.EphemeralBranches, "/")); err == nil {
+		return nil, refuse("rename or remove it", "the control plane has a branch ephemeral, and Git has no branch beside it that begins with ephemeral/")
+	}
+	return lasting[i], nil
+}
+
+// find gives an ephemeral environment; nil if there is none.
+func (d *Desk) find(ctx context.Context, name string) (*source.Ephemeral, error) {
+	all, _, err := d.source.Ephemerals(ctx)
+	i := slices.IndexFunc(all, func(e *source.Ephemeral) bool { return e.Name == name })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return all[i], nil
+}
+
+// files gives those that are other than in the branch that it is made from, and where
+// the output goes.
+func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (output string, files map[string][]byte, err error) {
+	to, err := d.source.Output(ctx, c.From)
+	if err != nil {
+		return "", nil, err
+	}
+	if to == nil {
+		return "", nil, refuse("an object of kind GitOpsRepo there says it", "the branch of %s does not say where the output goes", c.From)
+	}
+	view, err := branch.Repo.View(branch.Head)
+	if err != nil {
+		return "", nil, err
+	}
+	e, _ := view.Tree.Lookup(to.Pos.File)
+	if err := view.Err(); err != nil {
+		return "", nil, err
+	}
+	place, folder := Where(c.Name, c.From, to.RepoRef, giturl.Normalize(d.at(to.Repo)) == giturl.Normalize(d.at(d.ControlPlane)))
+	files = map[string][]byte{}
+	if files[to.Pos.File], err = withPlace(e.Data, place, folder); err != nil {
+		return "", nil, refuse("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
+	}
+	if c.Base != "" {
+		files[branch.Record], err = d.record(ctx, c.Base, branch)
+	}
+	return shown(place, folder), files, err
+}
+
+// shown names a place of an output.
+func shown(branch, folder string) string {
+	if folder = publish.CleanFolder(folder); folder != "" {
+		return branch + ", folder " + folder
+	}
+	return branch
+}
+
+// record gives the text of the record with another commit of the base.
+func (d *Desk) record(ctx context.Context, revision string, branch source.Branch) ([]byte, error) {
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := base.Repo.Resolve(revision)
+	if err != nil {
+		return nil, err
+	}
+	on, err := base.Repo.Contains(base.Head, commit)
+	if err != nil {
+		return nil, err
+	}
+	if !on {
+		return nil, refuse("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
+	}
+	return branch.WithCommit(commit, branch.URL, base.Branch)
+}
+
+// at gives where a repository is read.
+func (d *Desk) at(url string) string {
+	for from, to := range d.Map {
+		if giturl.Normalize(from) == giturl.Normalize(url) {
+			return to
+		}
+	}
+	return url
+}
+
+// readable refuses an Ephemeral that nobody could read.
+func readable(name string, data []byte) error {
+	only := tree.FromEntries([]tree.Entry{tree.File(path.Base(source.EphemeralFile), data)})
+	said := model.NewParser().Progress(name, model.Layer{Kind: model.Env, Name: name, Files: only, Prefix: source.OwnFolder})
+	if said.Problems.Stops() {
+		return misused(said.Problems[0].Hint, "%s", said.Problems[0].Summary)
+	}
+	return nil
+}
+
+// begin makes the branch, in one push. What somebody has said yes or no to in the other
+// one is not taken along.
+func (d *Desk) begin(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
+	view, err := from.Repo.View(from.Head)
+	if err != nil {
+		return "", err
+	}
+	own := path.Join(from.Folder, source.OwnFolder) + "/"
+	var b tree.Builder
+	for file, e := range view.Tree.Walk() {
+		if _, other := files[file]; other || strings.HasPrefix(file, own) {
+			continue
+		}
+		if err := b.AddEntry(file, e); err != nil {
+			return "", err
+		}
+	}
+	for file, data := range files {
+		if err := b.Add(file, data); err != nil {
+			return "", err
+		}
+	}
+	if err := view.Err(); err != nil {
+		return "", err
+	}
+	pack, err := d.remote.Write(ctx, git.Commit{
+		Tree: b.Tree(), Parents: []string{from.Head}, Author: d.Author, When: d.Now(), Message: message, Known: []tree.Tree{view.Tree},
+	})
+	if err != nil {
+		return "", err
+	}
+	return pack.Commits[0], d.remote.Push(ctx, pack, git.RefUpdate{Ref: heads + branch, New: pack.Commits[0]})
+}
+
+const heads = "refs/heads/"
+
+// Extend lets an ephemeral environment live longer than it would have.
+func (d *Desk) Extend(ctx context.Context, name string, ttl time.Duration) (Result, error) {
+	return d.change(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
+		now := d.Now()
+		until := now
+		if e.Spec.Expires.After(now) {
+			until = e.Spec.Expires
+		}
+		until = until.Add(ttl).UTC().Truncate(time.Second)
+		return until, Result{Says: fmt.Sprintf("%s lives until %s", name, stamp(until)), Expires: until}, checkTime(ttl, until, now)
+	})
+}
+
+// Remove ends an ephemeral environment now: the daemon removes what it has written for
+// it, and then its branch. One that cannot be read is a branch only, and goes at once.
+func (d *Desk) Remove(ctx context.Context, name string) (Result, error) {
+	e, err := d.find(ctx, name)
+	if err == nil && e != nil && !e.Settled() {
+		r := Result{Name: name, Branch: e.Branch, Says: fmt.Sprintf("the branch %s is gone; it was no environment", e.Branch)}
+		return r, d.remote.Push(ctx, nil, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head})
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return d.change(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
+		now := d.Now().UTC().Truncate(time.Second)
+		r := Result{Says: name + " is over; the daemon removes its output, and then its branch", Expires: now}
+		if !e.Spec.Expires.After(now) {
+			r.Expires = e.Spec.Expires
+		}
+		return r.Expires, r, nil
+	})
+}
+
+// maxRounds bounds how often it is decided anew because somebody was faster.
+const maxRounds = 5
+
+// change writes another end of an ephemeral environment.
+func (d *Desk) change(ctx context.Context, name string, decide func(*source.Ephemeral) (time.Time, Result, error)) (Result, error) {
+	for range maxRounds {
+		e, err := d.find(ctx, name)
+		if err != nil {
+			return Result{}, err
+		}
+		if e == nil || e.Spec == nil {
+			return Result{}, misused("fairlead ephemeral list names them", "there is no ephemeral environment %s", name)
+		}
+		until, r, err := decide(e)
+		if err != nil {
+			return Result{}, err
+		}
+		r.Name, r.Branch = name, e.Branch
+		if r.Commit, err = d.write(ctx, e, until, r.Says); !errors.Is(err, git.ErrStale) {
+			return r, err
+		}
+		if err := d.source.Refresh(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{}, refuse("try again", "somebody else was faster, %d times in a row", maxRounds)
+}
+
+// write commits another end to the branch, and gives the commit.
+func (d *Desk) write(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
+	view, err := d.remote.Mirror().View(e.Head)
+	if err != nil {
+		return "", err
+	}
+	file, _ := view.Tree.Lookup(source.EphemeralFile)
+	if err := view.Err(); err != nil {
+		return "", err
+	}
+	data := file.Data
+	if !until.Equal(e.Spec.Expires) {
+		if data, err = withExpires(file.Data, until); err != nil {
+			return "", err
+		}
+	}
+	return publish.Apply(ctx, publish.Options{Remote: d.remote, Author: d.Author, Write: true}, publish.Edit{
+		Branch: e.Branch, Head: e.Head, Files: map[string][]byte{source.EphemeralFile: data}, Message: message(forge.OneLine(title, 200)), When: d.Now(),
+	})
+}
+
+// Item is an ephemeral environment in a list.
+type Item struct {
+	Name    string    `json:"name"`
+	From    string    `json:"from,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	Output  string    `json:"output,omitempty"`
+	// State is what a daemon says of it; "" if none was asked.
+	State    string       `json:"state,omitempty"`
+	Problems problem.List `json:"problems,omitempty"`
+}
+
+// List gives all of them, sorted by name, and what is wrong with branches that should be
+// one.
+func (d *Desk) List(ctx context.Context) ([]Item, problem.List, error) {
+	all, problems, err := d.source.Ephemerals(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	items := make([]Item, len(all))
+	for i, e := range all {
+		items[i] = Item{Name: e.Name, Problems: e.Problems}
+		if e.Spec != nil {
+			items[i].From, items[i].Expires = e.Spec.From, e.Spec.Expires
+		}
+		if !e.Settled() {
+			continue
+		}
+		to, err := d.source.Output(ctx, e.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if to != nil {
+			items[i].Output = shown(to.Branch, to.Path)
+		}
+	}
+	return items, problems, nil
+}

@@ -1,0 +1,215 @@
+// Package ephemeral makes, extends and removes environments that are there for a time.
+//
+// What the package keeps true:
+//   - An ephemeral environment is a branch of the control plane, ephemeral/NAME, and
+//     nothing else: no commit to the base, no state. It is made in one push, by
+//     compare-and-swap, so that two of one name cannot be.
+//   - It has an output of its own from its first commit on, so that it never writes
+//     where the environment writes that it is a copy of.
+//   - Of an output only that is removed which we have written for the environment: a
+//     branch that we began for it, or the folders of our record.
+package ephemeral
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// Refusal says why something was not done.
+type Refusal struct {
+	reason, hint string
+	misuse       bool
+}
+
+// Error gives the reason.
+func (r *Refusal) Error() string { return r.reason }
+
+// Hint says what to do about it.
+func (r *Refusal) Hint() string { return r.hint }
+
+// Misuse reports whether it was asked for wrongly, or of what there is not: to ask again
+// comes to the same, whatever becomes of the control plane.
+func (r *Refusal) Misuse() bool { return r.misuse }
+
+func refuse(hint, format string, args ...any) error {
+	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// misused refuses what was asked for wrongly.
+func misused(hint, format string, args ...any) error {
+	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint, misuse: true}
+}
+
+// checkTime refuses a life that is none, or too long.
+func checkTime(ttl time.Duration, expires, now time.Time) error {
+	switch {
+	case ttl <= 0:
+		return misused("as in --ttl 48h", "an environment cannot live for %s", ttl)
+	case expires.Sub(now) > source.LongestLife:
+		return misused("extend it when it is time; what is wanted for longer is an environment, with a place in the chain",
+			"it would live for %s from now, and %d days are the limit", days(expires.Sub(now)), int(source.LongestLife.Hours()/24))
+	}
+	return nil
+}
+
+func days(d time.Duration) string {
+	if d%(24*time.Hour) != 0 {
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// lastPart is the part of a life in which its end is near: a tenth.
+const lastPart = 10
+
+// Near gives the time from which on the end of an environment is near.
+func Near(e *source.Ephemeral) time.Time {
+	return e.Spec.Expires.Add(-e.Spec.Expires.Sub(e.Since) / lastPart)
+}
+
+// Where gives branch and path of the output of an environment that is made from another
+// one, whose output goes to a place: a folder beside it, where the folder has its name
+// and the branch has not, and else a branch of its own. shared says that the output is in
+// the repository of the control plane, where the name of that branch is taken.
+func Where(name, from string, to model.RepoRef, shared bool) (branch, folder string) {
+	parts := strings.Split(path.Clean("/" + to.Path)[1:], "/")
+	i := slices.Index(parts, from)
+	if i >= 0 && !slices.Contains(strings.Split(to.Branch, "/"), from) {
+		parts[i] = name
+		return to.Branch, path.Join(parts...)
+	}
+	if shared {
+		return sharedBranches + name, to.Path
+	}
+	return source.EphemeralBranches + name, to.Path
+}
+
+// sharedBranches is what the names of branches of outputs begin with, where the control
+// plane is in the same repository.
+const sharedBranches = "ephemeral-output/"
+
+// object is how an Ephemeral is written.
+type object struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Metadata   metadata `yaml:"metadata"`
+	Spec       spec     `yaml:"spec"`
+}
+
+type metadata struct {
+	Name string `yaml:"name"`
+}
+
+type spec struct {
+	From         string    `yaml:"from"`
+	Expires      time.Time `yaml:"expires"`
+	ClusterTypes *selector `yaml:"clusterTypes,omitempty"`
+}
+
+type selector struct {
+	MatchExpressions []expression `yaml:"matchExpressions"`
+}
+
+type expression struct {
+	Key      string   `yaml:"key"`
+	Operator string   `yaml:"operator"`
+	Values   []string `yaml:"values,omitempty"`
+}
+
+// text writes what a branch says of itself.
+func text(name, from string, expires time.Time, types model.Selector) ([]byte, error) {
+	o := object{model.OwnAPIVersion, "Ephemeral", metadata{name}, spec{From: from, Expires: expires.UTC().Truncate(time.Second)}}
+	for _, r := range types.Requirements {
+		if o.Spec.ClusterTypes == nil {
+			o.Spec.ClusterTypes = &selector{}
+		}
+		o.Spec.ClusterTypes.MatchExpressions = append(o.Spec.ClusterTypes.MatchExpressions, expression{r.Key, string(r.Operator), r.Values})
+	}
+	return manifest.Encode(o)
+}
+
+// withExpires gives the text of an Ephemeral with another end. Comments stay.
+func withExpires(data []byte, expires time.Time) ([]byte, error) {
+	return edit(data, "Ephemeral", map[string]string{"expires": expires.UTC().Format(time.RFC3339)})
+}
+
+// withPlace gives a text whose GitOpsRepo points elsewhere. Comments stay.
+func withPlace(data []byte, branch, folder string) ([]byte, error) {
+	fields := map[string]string{"branch": branch}
+	if folder != "" {
+		fields["path"] = folder
+	}
+	return edit(data, "GitOpsRepo", fields)
+}
+
+// edit sets fields of the spec of the one object of a kind in a text.
+func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
+	var documents []any
+	edited := 0
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, &doc)
+		if len(doc.Content) == 0 {
+			continue
+		}
+		if _, is := manifest.Pair(doc.Content[0], "kind"); scalar(is) != kind {
+			continue
+		}
+		_, to := manifest.Pair(doc.Content[0], "spec")
+		if to == nil || to.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("spec of the %s is not a mapping", kind)
+		}
+		edited++
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			set(to, key, fields[key])
+		}
+	}
+	if edited != 1 {
+		return nil, fmt.Errorf("there are %d objects of kind %s in the file, and not one", edited, kind)
+	}
+	return manifest.Encode(documents...)
+}
+
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// set makes a key of a mapping have a text.
+func set(n *yaml.Node, key, value string) {
+	fresh := &yaml.Node{}
+	fresh.SetString(value)
+	if key == "expires" {
+		fresh.Tag = "!!timestamp"
+	}
+	_, old := manifest.Pair(n, key)
+	if old == nil {
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, fresh)
+		return
+	}
+	fresh.HeadComment, fresh.LineComment, fresh.FootComment = old.HeadComment, old.LineComment, old.FootComment
+	*old = *fresh
+}

@@ -1,0 +1,102 @@
+package ephemeral
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// findPerson looks for a commit on an output's branch that holds what we have not
+// written, and says which and whose it is; "" if there is none. One that holds our output
+// and nothing else is ours, whoever has merged it.
+func findPerson(repo *git.Repository, head, folder, environment string) (string, error) {
+	next, seen := []string{head}, map[string]bool{}
+	clean := map[string]bool{} // by tree
+	for len(next) > 0 {
+		id := next[0]
+		if next = next[1:]; seen[id] {
+			continue
+		}
+		if seen[id] = true; len(seen) > maxOutput {
+			return fmt.Sprintf("it has more than %d commits, and not all of them were looked at", maxOutput), nil
+		}
+		c, err := repo.Commit(id)
+		if err != nil {
+			return "", err
+		}
+		next = append(next, c.Parents...)
+		if clean[c.Tree] || c.Tree == tree.EmptyID.String() || publish.IsOurs(c, environment) {
+			clean[c.Tree] = true
+			continue
+		}
+		ours, err := holdsOursOnly(repo, id, folder, environment)
+		if err != nil {
+			return "", err
+		}
+		if clean[c.Tree] = ours; !ours {
+			return fmt.Sprintf("commit %.12s on it is of %s", id, cmp.Or(c.Author.Email, c.Author.Name, "a person")), nil
+		}
+	}
+	return "", nil
+}
+
+// holdsOursOnly reports whether a commit holds our output as it was rendered, and nothing
+// beside it.
+func holdsOursOnly(repo *git.Repository, commit, folder, environment string) (bool, error) {
+	view, err := repo.View(commit)
+	if err != nil {
+		return false, err
+	}
+	ours := isOursOnly(view.Tree, folder, environment)
+	return ours, view.Err()
+}
+
+func isOursOnly(whole tree.Tree, folder, environment string) bool {
+	now := whole.Sub(folder)
+	e, ok := now.Lookup(publish.RecordFile)
+	if !ok || e.IsDir() {
+		return false
+	}
+	record, err := publish.ReadRecord(e.Data)
+	if err != nil || len(record.Environments) != 1 || record.Environments[0].Environment != environment || !record.Environments[0].IsIn(now) {
+		return false
+	}
+	for file := range whole.Walk() {
+		if !isPartOf(record.Environments[0], folder, file) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPartOf reports whether a file is in one of the folders of what was written, or is one
+// of those beside them.
+func isPartOf(w publish.Written, folder, file string) bool {
+	if folder != "" {
+		rest, ok := cutFolder(file, folder)
+		if !ok {
+			return false
+		}
+		file = rest
+	}
+	if file == publish.RecordFile || file == output.TrackingFile {
+		return true
+	}
+	return slices.ContainsFunc(w.Folders, func(name string) bool {
+		_, ok := cutFolder(file, name)
+		return ok
+	})
+}
+
+// cutFolder returns the path of a file in a folder.
+func cutFolder(file, folder string) (string, bool) {
+	if len(file) <= len(folder) || file[:len(folder)] != folder || file[len(folder)] != '/' {
+		return file, false
+	}
+	return file[len(folder)+1:], true
+}

@@ -1,0 +1,280 @@
+// Package folders promotes where environments are folders of plain repositories, without a
+// control plane: it makes a folder hold what another one holds, by one stable pull request.
+//
+// What the package keeps true:
+//   - The copy is byte for byte, modes and deletions included, but for what belongs to one
+//     cluster: folders called flux-system, and what the target's .fairlead-keep names
+//     (in the syntax of .gitignore), are neither brought nor changed nor removed.
+//   - Outside of the target folder nothing changes.
+//   - It does nothing when the folder holds that already. A pull request whose change is
+//     wanted no more is withdrawn, and one that somebody has closed stays closed until
+//     what it proposes is another change.
+//   - It moves its own branch only, and only while nobody else works on it.
+//   - The same two folders give the same commit, so that two that race do the same.
+package folders
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// KeepFile names, in the target folder, what of it is left alone.
+const KeepFile = ".fairlead-keep"
+
+// always is left alone whatever the target says; its own file is the last word, so that
+// nothing can take it back.
+const always = "flux-system/\n/" + KeepFile + "\n"
+
+// Place is a folder of a branch of a repository.
+type Place struct {
+	Remote *git.Remote // synced by the caller
+	Branch string
+	Folder string // "" for the root
+}
+
+// String gives "folder of branch", for people.
+func (p Place) String() string {
+	if p.Folder == "" {
+		return "branch " + p.Branch
+	}
+	return p.Folder + " of branch " + p.Branch
+}
+
+// Refusal says why nothing was copied.
+type Refusal struct{ reason, hint string }
+
+// Error gives the reason.
+func (r *Refusal) Error() string { return r.reason }
+
+// Hint says what to do about it.
+func (r *Refusal) Hint() string { return r.hint }
+
+func refuse(hint, format string, args ...any) error {
+	return &Refusal{fmt.Sprintf(format, args...), hint}
+}
+
+// Copy is what making one folder hold what another one holds comes to.
+type Copy struct {
+	From, To Place
+	// Before is what the target folder holds, After what it is to hold. They have the
+	// content of files that differ, and of the others the ids.
+	Before, After tree.Tree
+	// Kept counts the files of the target that are left alone, Skipped those of the
+	// source that are not brought.
+	Kept, Skipped int
+	// Brought is the commit that gave the source folder what it holds.
+	Brought git.Info
+
+	head string // of the target branch
+	when time.Time
+}
+
+// Empty reports whether there is nothing to do.
+func (c Copy) Empty() bool { return tree.Equal(c.Before, c.After) }
+
+// Plan reads both folders, and says what is to be done. It refuses folders of which one
+// is in the other, and a source without a file.
+func Plan(from, to Place) (Copy, error) {
+	c := Copy{From: from, To: to}
+	for _, p := range []*Place{&c.From, &c.To} {
+		clean, err := checked(p.Folder)
+		if err != nil {
+			return c, err
+		}
+		p.Folder = clean
+	}
+	if err := c.checkApart(); err != nil {
+		return c, err
+	}
+	fromHead, err := head(c.From)
+	if err != nil {
+		return c, err
+	}
+	if c.head, err = head(c.To); err != nil {
+		return c, err
+	}
+	if err := c.compose(fromHead); err != nil {
+		return c, err
+	}
+	if c.Brought, err = brought(c.From, fromHead); err != nil {
+		return c, err
+	}
+	info, err := c.To.Remote.Mirror().Commit(c.head)
+	if c.when = c.Brought.When; info.When.After(c.when) {
+		c.when = info.When
+	}
+	return c, err
+}
+
+// checked gives a folder as trees have it.
+func checked(folder string) (string, error) {
+	clean := path.Clean(strings.TrimSuffix(folder, "/"))
+	if clean == "." {
+		return "", nil
+	}
+	if err := tree.CheckPath(clean); err != nil {
+		return "", refuse("write it from the root of the repository, as in clusters/staging", "%q cannot be a folder of a repository: %v", folder, err)
+	}
+	return clean, nil
+}
+
+// checkApart refuses folders of one branch of which one is in the other.
+func (c Copy) checkApart() error {
+	if giturl.Normalize(c.From.Remote.URL()) != giturl.Normalize(c.To.Remote.URL()) || c.From.Branch != c.To.Branch {
+		return nil
+	}
+	a, b := c.From.Folder+"/", c.To.Folder+"/"
+	switch {
+	case a == b:
+		return refuse("name two", "%s is both the source and the target", c.From)
+	case c.From.Folder == "", c.To.Folder == "", strings.HasPrefix(a, b), strings.HasPrefix(b, a):
+		return refuse("name two that are beside each other", "one of the folders %q and %q is in the other", c.From.Folder, c.To.Folder)
+	}
+	return nil
+}
+
+func head(p Place) (string, error) {
+	mirror := p.Remote.Mirror()
+	if mirror == nil {
+		return "", fmt.Errorf("%s was not read", p.Remote.URL())
+	}
+	commit, err := mirror.Branch(p.Branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return "", refuse("--branch names that of the source, and --to-branch that of the target; make it first if it is new",
+			"%s has no branch %s", p.Remote.URL(), p.Branch)
+	}
+	return commit, err
+}
+
+// maxHistory bounds how far back the commit is looked for that a folder is of.
+const maxHistory = 1000
+
+func brought(p Place, commit string) (git.Info, error) {
+	if p.Folder == "" {
+		return p.Remote.Mirror().Commit(commit)
+	}
+	return p.Remote.Mirror().Brought(commit, p.Folder, maxHistory)
+}
+
+// compose finds out what the target is to hold: by ids first, and then with the content
+// of what differs.
+func (c *Copy) compose(fromHead string) error {
+	source, err := folderOf(c.From, fromHead)
+	if err != nil {
+		return err
+	}
+	target, err := folderOf(c.To, c.head)
+	if err != nil {
+		return err
+	}
+	kept, err := c.keep(target)
+	if err != nil {
+		return err
+	}
+	if source.IsEmpty() {
+		return refuse("check its name; what is to be removed is removed by hand", "there is no folder %s with a file", c.From)
+	}
+	after, err := c.merge(source, target, kept)
+	if err != nil {
+		return err
+	}
+	differs := map[string]bool{}
+	for change := range tree.Diff(target, after) {
+		differs[change.Path] = true
+	}
+	want := func(file string, _ int64) bool { return differs[file] }
+	if c.Before, err = c.To.Remote.Mirror().Load(target, tree.Tree{}, want); err != nil {
+		return err
+	}
+	if source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want); err != nil {
+		return err
+	}
+	c.After, err = c.merge(source, c.Before, kept)
+	return err
+}
+
+func folderOf(p Place, commit string) (tree.Tree, error) {
+	t, err := p.Remote.Mirror().Tree(commit)
+	return t.Sub(p.Folder), err
+}
+
+// keep gives what reports whether a file is left alone.
+func (c *Copy) keep(target tree.Tree) (func(string) bool, error) {
+	loaded, err := c.To.Remote.Mirror().Load(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
+	if err != nil {
+		return nil, err
+	}
+	e, _ := loaded.Lookup(KeepFile)
+	return source.Ignores(string(e.Data) + "\n" + always), nil
+}
+
+// merge gives the files of the source with those of the target that are left alone.
+func (c *Copy) merge(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
+	var b tree.Builder
+	c.Kept, c.Skipped = 0, 0
+	brought := 0
+	for file, e := range target.Walk() {
+		if !kept(file) {
+			continue
+		}
+		c.Kept++
+		if err := b.AddEntry(file, e); err != nil {
+			return tree.Tree{}, err
+		}
+	}
+	for file, e := range source.Walk() {
+		if kept(file) {
+			c.Skipped++
+			continue
+		}
+		brought++
+		if err := b.AddEntry(file, e); err != nil {
+			return tree.Tree{}, refuse("rename one of the two", "what %s keeps is in the way of what %s has: %v", c.To, c.From, err)
+		}
+	}
+	if brought == 0 {
+		return tree.Tree{}, refuse("what is to be removed is removed by hand", "nothing is left of %s: all of its files are those of one cluster", c.From)
+	}
+	return b.Tree(), nil
+}
+
+// State is what has become of a copy.
+type State string
+
+// The states of a copy.
+const (
+	InSync   State = "in-sync"  // the target holds it
+	Proposed State = "proposed" // a pull request is open
+	Declined State = "declined" // somebody closed the pull request
+)
+
+// branch is ours, and the same for the same two places. The readable part may be cut.
+func (c Copy) branch(prefix string) string {
+	const most = 60
+	words := strings.FieldsFunc(c.From.Branch+"/"+c.From.Folder+"/to/"+c.To.Branch+"/"+c.To.Folder, func(r rune) bool {
+		return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z'
+	})
+	readable := strings.Join(slices.Compact(words), "-")
+	return prefix + "copy/" + readable[:min(len(readable), most)] + "-" + c.digest()
+}
+
+// Propose makes a pull request of the copy, or has the one that there is say it. If there
+// is nothing to do, one that is open is withdrawn.
+func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
+	ours := c.branch(o.Prefix)
+	if c.Empty() {
+		return Result{State: InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailer(), "There is nothing left to copy: the folder holds it.")
+	}
+	return c.propose(ctx, o, ours, reason)
+}

@@ -1,0 +1,214 @@
+package folders
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+// Result says what has become of a copy.
+type Result struct {
+	State State
+	Pull  forge.Pull // the zero Pull if it is in sync
+}
+
+// digest names the two places.
+func (c Copy) digest() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		giturl.Normalize(c.From.Remote.URL()), c.From.Branch, c.From.Folder, c.To.Branch, c.To.Folder,
+	}, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// trailer is the last line of our commits, by which we know them.
+func (c Copy) trailer() string { return "Fairlead-Copy: " + c.digest() }
+
+// mark is that of our pull request.
+func (c Copy) mark() string { return "copy " + c.digest() }
+
+// propose pushes the commit, and makes the pull request say what it means.
+func (c Copy) propose(ctx context.Context, o publish.Options, ours, reason string) (Result, error) {
+	e := publish.Edit{
+		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when, Message: c.message(reason),
+	}
+	p := forge.Proposal{Mark: c.mark(), Head: ours, Base: c.To.Branch, Title: c.title(), Body: c.body(reason)}
+	pull, err := e.Propose(ctx, o, p)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case pull.State == forge.Closed:
+		return Result{Declined, pull}, nil
+	}
+	return Result{Proposed, pull}, nil
+}
+
+// Changes gives the files that are added, changed and removed, each sorted.
+func (c Copy) Changes() (added, changed, removed []string) {
+	for change := range tree.Diff(c.Before, c.After) {
+		switch {
+		case change.Added():
+			added = append(added, change.Path)
+		case change.Removed():
+			removed = append(removed, change.Path)
+		default:
+			changed = append(changed, change.Path)
+		}
+	}
+	return added, changed, removed
+}
+
+// Summary says in one line how many files differ.
+func (c Copy) Summary() string {
+	if c.Empty() {
+		return "no difference"
+	}
+	var parts []string
+	added, changed, removed := c.Changes()
+	for _, n := range []struct {
+		files []string
+		word  string
+	}{{added, "added"}, {changed, "changed"}, {removed, "removed"}} {
+		if len(n.files) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", counted(len(n.files)), n.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// Text is the report for a terminal; with lines, also what changes line by line. Texts of
+// the repositories are as they are: whoever prints it makes them harmless.
+func (c Copy) Text(lines bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s → %s: %s\n", c.From, c.To, c.Summary())
+	added, changed, removed := c.Changes()
+	for _, list := range []struct {
+		sign  string
+		files []string
+	}{{"+", added}, {"~", changed}, {"-", removed}} {
+		for _, file := range list.files {
+			fmt.Fprintf(&b, "  %s %s\n", list.sign, file)
+		}
+	}
+	if c.Kept+c.Skipped > 0 {
+		fmt.Fprintf(&b, "  left alone: %s of the target, %d of the source\n", counted(c.Kept), c.Skipped)
+	}
+	if lines {
+		b.WriteString("\n")
+		for piece := range impact.Unified(c.Before, c.After, 3) {
+			b.WriteString(piece)
+		}
+	}
+	return b.String()
+}
+
+func (c Copy) title() string {
+	return forge.Title(fmt.Sprintf("Promote %s to %s: %s", name(c.From), name(c.To), c.Summary()))
+}
+
+// name is what people call a place: its folder, or else its branch.
+func name(p Place) string {
+	if p.Folder == "" {
+		return p.Branch
+	}
+	return p.Folder
+}
+
+// message gives the text of the commit. What people write is put in one line, so that
+// none of it is a trailer.
+func (c Copy) message(reason string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nFrom %s of %s, commit %s\n", c.title(), c.From, c.From.Remote.URL(), c.Brought.ID)
+	if reason != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(reason), " "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", c.trailer())
+	return b.String()
+}
+
+const (
+	// maxListed bounds the files that a pull request names of each kind.
+	maxListed = 50
+	// maxLines bounds the lines that it shows, in bytes; all forges take more.
+	maxLines = 40_000
+)
+
+// body gives the text of the pull request: a function of what the folders hold, so that
+// one that was closed is known by it.
+func (c Copy) body(reason string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", code(c.To), code(c.From), forge.Code(c.Brought.ID),
+		forge.Escape(firstLine(c.Brought.Message)))
+	if reason != "" {
+		fmt.Fprintf(&b, "\n> %s\n", forge.Escape(reason))
+	}
+	added, changed, removed := c.Changes()
+	for _, list := range []struct {
+		word  string
+		files []string
+	}{{"added", added}, {"changed", changed}, {"removed", removed}} {
+		if len(list.files) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n**%s %s**\n\n", counted(len(list.files)), list.word)
+		for _, file := range list.files[:min(len(list.files), maxListed)] {
+			fmt.Fprintf(&b, "- %s\n", forge.Code(file))
+		}
+		if more := len(list.files) - maxListed; more > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", more)
+		}
+	}
+	if c.Kept+c.Skipped > 0 {
+		fmt.Fprintf(&b, "\nLeft alone, since they belong to one cluster: %s of the target, %d of the source.\n", counted(c.Kept), c.Skipped)
+	}
+	c.lines(&b)
+	return b.String()
+}
+
+// lines shows what changes line by line, folded, as long as there is room.
+func (c Copy) lines(b *strings.Builder) {
+	var diff strings.Builder
+	for piece := range impact.Unified(c.Before, c.After, 3) {
+		if diff.Len()+len(piece) > maxLines {
+			diff.WriteString("… and more\n")
+			break
+		}
+		diff.WriteString(piece)
+	}
+	text := mention.ReplaceAllString(strings.ToValidUTF8(diff.String(), "�"), "@\u200b$1")
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(b, "\n<details><summary>Line by line</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, text, fence)
+}
+
+// mention is what some forges follow in code as well.
+var mention = regexp.MustCompile(`@(\w)`)
+
+func code(p Place) string {
+	if p.Folder == "" {
+		return "branch " + forge.Code(p.Branch)
+	}
+	return forge.Code(p.Folder) + " of branch " + forge.Code(p.Branch)
+}
+
+func firstLine(message string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	return line
+}

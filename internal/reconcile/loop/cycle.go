@@ -1,0 +1,423 @@
+// Package loop is the loop of the daemon: it compares what should be true with what
+// is, and does the difference.
+//
+// What the package keeps true:
+//   - A cycle asks each remote for its references once; one that a webhook has begun
+//     asks only those concerned. If none has moved, and nothing is left undone,
+//     nothing else happens.
+//   - Environments do not depend on each other: what stops one, a panic too, leaves the
+//     others going, and its output stays as it is.
+//   - Nothing is remembered that cannot be lost: a loop that is made anew comes to
+//     the same end.
+//   - What fails is tried again, later each time; retrying is decided here and
+//     nowhere else.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/lock"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// Options are what a loop needs. Only the settings must be there.
+type Options struct {
+	Settings *config.Settings
+	Store    *status.Store
+	Metrics  *metrics.Metrics // nil for none
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	// Inbox has what clusters have reported; nil for nothing.
+	Inbox *observe.Inbox
+	// Step is told before each thing that changes the world. Tests end the process
+	// there.
+	Step func(what string)
+	// BeforeWork is called before each piece of work for one environment, pull request or
+	// repository, inside of the barrier that keeps a panic there. Tests panic in it.
+	BeforeWork func(work, of string)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Store == nil {
+		o.Store = &status.Store{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.Step == nil {
+		o.Step = func(string) {}
+	}
+	return o
+}
+
+// Loop is the daemon's work. Its cycles must not overlap.
+type Loop struct {
+	Options
+	remotes *repos.Set
+	source  *source.Source
+	author  git.Signature
+	sign    git.Signer
+	barrier panics.Barrier
+	unlock  func()
+	ended   func() bool // the process does
+
+	number       int64
+	began        time.Time // the round: what is decided in it is decided of one time
+	next         time.Time // the next cycle that asks all repositories
+	environments map[string]*environment
+	records      publish.Records
+	undone       bool // something must be tried again though no reference moves
+	worked       bool // since memory was last given back, something has moved
+	opened       bool
+	previews     previews
+	gone         []leaving // that have left the control plane, or a place
+	searched     bool      // there is no more than is known of that
+	certain      bool      // all environments that there are were read
+	ephemerals   temporary
+	wakes        *wakes
+	chain        *promoter.Mover
+	orders       promoter.Orders
+	unlisted     map[string]string // by repository, why its pull requests could not be read last
+}
+
+// lockWait is how long we wait for another process to leave our data folder.
+const lockWait = 2 * time.Second
+
+// New makes a loop, and takes its data folder: one process at a time has it. Close
+// gives it back. The loop reads nothing from servers once ctx has ended.
+func New(ctx context.Context, o Options) (*Loop, error) {
+	o = o.withDefaults()
+	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
+	s := o.Settings
+	l.ended = func() bool { return ctx.Err() != nil }
+	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
+	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
+	var err error
+	if l.sign, err = signer(s.Signing); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if l.unlock, err = lock.Claim(limited, filepath.Join(s.DataDir, "lock")); err != nil {
+		var held *lock.HeldError
+		if errors.As(err, &held) {
+			err = fmt.Errorf("%w, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does. For another fleet set another dataDir", held)
+		}
+		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
+	}
+	l.remotes = repos.New(ctx, repos.Options{
+		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, Step: o.Step,
+		Barrier: l.barrier,
+	})
+	l.chain = promoter.New(promoter.Options{
+		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random,
+		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
+		Barrier: l.barrier,
+	})
+	return l, nil
+}
+
+// Close gives the data folder back.
+func (l *Loop) Close() { l.unlock() }
+
+func signer(s *config.Signing) (git.Signer, error) {
+	if s == nil {
+		return nil, nil
+	}
+	key, parse := s.SSH, sign.SSH
+	if key == nil {
+		key, parse = s.GPG, sign.GPG
+	}
+	text, err := key.Key.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key: %w", err)
+	}
+	passphrase, err := optional(key.Passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
+	}
+	return parse([]byte(text.Reveal()+"\n"), passphrase)
+}
+
+func optional(ref *config.SecretRef) (string, error) {
+	if ref == nil {
+		return "", nil
+	}
+	secret, err := ref.Read()
+	return secret.Reveal(), err
+}
+
+// Cycle does one round, and reports it to the store. The error says that the control
+// plane could not be read; what goes wrong in one environment is in its report.
+func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
+
+// cycle does a round that asks some of the repositories. The others are taken as they
+// were, and when all are asked next does not change.
+func (l *Loop) cycle(ctx context.Context, asked repos.Scope) error {
+	l.number++
+	started := l.Now()
+	l.began = started
+	l.chain.Begin(started)
+	l.Store.BeginCycle(started)
+	err := l.runRound(ctx, asked)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c := status.Cycle{Number: l.number, Started: started, Took: l.Now().Sub(started), Outcome: status.OutcomeOK}
+	if err != nil {
+		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
+		l.Logger.Error("the control plane could not be read", "error", err)
+	}
+	if asked == nil {
+		l.next = l.Settings.Next(l.Now(), l.Random())
+	}
+	c.Next = l.next
+	l.Store.SetCycle(c)
+	l.Store.SetRemotes(l.remotes.Report())
+	l.Metrics.CycleDone(started.Add(c.Took), c.Took, err == nil)
+	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+	return err
+}
+
+func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
+	moved := l.remotes.Poll(ctx, asked)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	moved = l.checkPulls(ctx) || moved
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if up := l.timeIsUp(); l.opened && !moved && !l.undone && !up {
+		if l.chain.Due(asked != nil) || l.chain.CheckPulls(ctx) {
+			l.undone = l.chain.Move(ctx, l.source, l.reports())
+		}
+		l.preview(ctx)
+		l.rest()
+		return l.reportControlPlane(nil)
+	}
+	l.worked = true
+	l.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
+	err := l.refresh(ctx)
+	if err := l.reportControlPlane(err); err != nil {
+		return err
+	}
+	names, certain, err := l.names(ctx)
+	if err != nil {
+		return l.reportControlPlane(err)
+	}
+	if l.orders, err = l.chain.Orders(ctx, l.source); err != nil {
+		return l.reportControlPlane(err)
+	}
+	if names, err = l.addEphemerals(ctx, names); err != nil {
+		return l.reportControlPlane(err)
+	}
+	if err := l.forget(names, certain); err != nil {
+		return l.reportControlPlane(err)
+	}
+	l.certain = certain
+	l.run(ctx, names)
+	if l.chain.Move(ctx, l.source, l.reports()) {
+		l.undone = true
+	}
+	l.retire(ctx)
+	l.preview(ctx)
+	l.remotes.Maintain(ctx)
+	return ctx.Err()
+}
+
+// rest gives back the memory that rendering and packing have left: once, in the first
+// round in which nothing has moved. Go would keep it for some minutes, and collects it
+// only when as much again was asked for: of 100,000 assignments that is two to four times
+// what we keep. Here nobody waits for the collection.
+func (l *Loop) rest() {
+	if l.worked {
+		debug.FreeOSMemory()
+		l.worked = false
+	}
+}
+
+// reports gives what the last cycle has found of each environment.
+func (l *Loop) reports() map[string]status.Environment {
+	all := make(map[string]status.Environment, len(l.environments))
+	for name, e := range l.environments {
+		all[name] = e.report
+	}
+	return all
+}
+
+// Simulate says when a commit of the base would reach each environment under today's
+// gates. It changes nothing. The loop must have done a cycle.
+func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
+	return l.chain.Simulate(ctx, l.source, l.reports(), revision)
+}
+
+// Knows reports whether the loop reads a repository, by its normalized URL.
+func (l *Loop) Knows(normal string) bool { return l.remotes.Knows(normal) }
+
+// newParser returns a parser that reads nothing more once the process ends.
+func (l *Loop) newParser() *model.Parser {
+	p := model.NewParser()
+	p.Canceled = l.ended
+	return p
+}
+
+// rendering says how the settings want templates to be expanded.
+func (l *Loop) rendering() render.Options {
+	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
+}
+
+// refresh has the control plane read as it is now.
+func (l *Loop) refresh(ctx context.Context) (err error) {
+	l.remotes.Reading()
+	if l.source != nil {
+		return l.source.Refresh(ctx)
+	}
+	s, err := source.Open(ctx, source.Options{
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
+		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier,
+		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+	})
+	if err == nil {
+		l.source, l.opened = s, true
+	}
+	return err
+}
+
+// reportControlPlane says whether the control plane can be read: also when it is an
+// old copy of it that is read.
+func (l *Loop) reportControlPlane(err error) error {
+	shown := err
+	if shown == nil {
+		shown = l.remotes.Failing(l.place(l.Settings.ControlPlane.Repo))
+	}
+	text := ""
+	if shown != nil {
+		text = shown.Error()
+	}
+	l.Store.SetControlPlane(text)
+	if err != nil {
+		l.undone = true
+	}
+	return err
+}
+
+// names gives the environments to work on, and whether it is certain that these are all.
+// The problems of the files that they are written in are reported with each of them.
+func (l *Loop) names(ctx context.Context) (names []string, certain bool, err error) {
+	found, problems, err := l.source.Environments(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range found {
+		if len(l.Settings.Environments) == 0 || slices.Contains(l.Settings.Environments, e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	names = slices.Compact(names)
+	for _, name := range l.Settings.Environments {
+		if !slices.Contains(names, name) {
+			names = append(names, name) // to be reported: there is no such environment
+		}
+	}
+	if len(names) == 0 {
+		hint := "an object of kind Environment in .environments/ of the base makes one"
+		l.Logger.Warn("the control plane has no environments", "hint", hint)
+	}
+	return names, !problems.Stops() && !l.source.Unread(), nil
+}
+
+// forget drops what is known of environments that are gone. If that is not certain, one may
+// only seem to be, because its file cannot be read: what we said for it stays.
+func (l *Loop) forget(names []string, certain bool) error {
+	for name, e := range l.environments {
+		if slices.Contains(names, name) {
+			continue
+		}
+		gone := certain || e.ephemeral != nil
+		if gone && e.ephemeral == nil {
+			named, err := l.source.Named(name)
+			if err != nil {
+				return err
+			}
+			if gone = len(named) == 0; !gone {
+				l.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
+			}
+		}
+		if gone {
+			l.leave(e)
+		} else {
+			l.searched = false // for when it is certain
+		}
+		delete(l.environments, name)
+		l.Metrics.Forget(name)
+	}
+	for _, name := range names {
+		if l.environments[name] == nil {
+			l.environments[name] = &environment{name: name}
+		}
+		l.environments[name].ephemeral = l.ephemerals.all[name]
+	}
+	l.Store.Forget(names)
+	return nil
+}
+
+// run works on all environments, some at a time. All are rendered before the first is
+// published: only then is it known whether two would write to one place.
+func (l *Loop) run(ctx context.Context, names []string) {
+	var all []*environment
+	for _, name := range names {
+		all = append(all, l.environments[name])
+	}
+	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.render(ctx, e) })
+	l.checkPlaces(ctx, all)
+	l.findRivals(ctx, all)
+	retry := l.searchLeftovers(ctx, all)
+	l.Metrics.Queue(len(all))
+	left := len(all)
+	var mu sync.Mutex
+	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) {
+		again := l.publish(ctx, e)
+		mu.Lock()
+		defer mu.Unlock()
+		left--
+		l.Metrics.Queue(left)
+		retry = retry || again
+	})
+	l.undone = retry
+}

@@ -1,0 +1,374 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// samePlace reports whether two outputs are one folder of one branch.
+func (l *Loop) samePlace(a, b status.Output) bool { return l.sameBranch(a, b) && a.Folder == b.Folder }
+
+func (l *Loop) sameBranch(a, b status.Output) bool {
+	return a.Branch == b.Branch && giturl.Normalize(l.place(a.Repo)) == giturl.Normalize(l.place(b.Repo))
+}
+
+// noteOutput notes where the output of an environment goes now. Where it went before, what was
+// written there is to go.
+func (l *Loop) noteOutput(e *environment, now status.Output) {
+	if now.Repo == "" {
+		return
+	}
+	before := e.output
+	e.output = now
+	if before.Repo != "" && !l.samePlace(before, now) {
+		e.left = append(e.left, before)
+	}
+	e.left = slices.DeleteFunc(e.left, func(o status.Output) bool { return l.samePlace(o, now) })
+}
+
+// leftFolders returns the folders of the branch of an environment's output that it has left.
+func (l *Loop) leftFolders(e *environment) []string {
+	if l.Settings.Output.Retired == keepRetired {
+		return nil
+	}
+	var folders []string
+	for _, o := range e.left {
+		if l.sameBranch(o, e.output) {
+			folders = append(folders, o.Folder)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// keepRetired is the setting that has output stay that no environment has any more.
+const keepRetired = "keep"
+
+// isOurs returns what reports whether something was written by this control plane for one of
+// its environments: from its repository, and from a commit that its base has. Others may
+// write to the same GitOps repository, for environments of the same name.
+func (l *Loop) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
+	return func(w publish.Written) (bool, error) {
+		i := slices.IndexFunc(w.From, func(in publish.Input) bool { return in.Layer == "base" })
+		if i < 0 || w.From[i].Commit == "" || giturl.Normalize(l.place(w.From[i].Repo)) != giturl.Normalize(l.place(l.Settings.ControlPlane.Repo)) {
+			return false, nil
+		}
+		base, err := l.source.Base(ctx)
+		if err != nil || base.Repo == nil {
+			return false, err
+		}
+		return base.Repo.Contains(base.Head, w.From[i].Commit)
+	}
+}
+
+// findLeftovers looks in the GitOps repositories for what we have written for environments that
+// left while nobody ran, or could not be read when they did, and for places that others have
+// left. What it finds is proven to be of this control plane; everything else is left alone.
+func (l *Loop) findLeftovers(ctx context.Context) error {
+	former, err := l.source.Former()
+	if err != nil {
+		return err
+	}
+	s, complete := &search{Loop: l}, true
+	former = slices.DeleteFunc(former, func(name string) bool { return l.environments[name] != nil })
+	named, err := l.source.Named(former...)
+	if err != nil {
+		return err
+	}
+	s.former = slices.DeleteFunc(former, func(name string) bool { return slices.Contains(named, name) })
+	for _, place := range l.outputPlaces() {
+		out, err := l.remotes.Output(ctx, place)
+		if err != nil { // that is reported with the repository; when it answers again there is another round
+			complete = false
+			continue
+		}
+		if err := s.lookThrough(ctx, out, giturl.Redact(place)); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.found {
+		if !slices.ContainsFunc(l.gone, func(g leaving) bool { return g.name == e.name && l.samePlace(g.output, e.output) }) {
+			l.gone = append(l.gone, e)
+		}
+	}
+	l.searched = complete && len(named) == 0 // what has its name still may be gone in the next round
+	return nil
+}
+
+// searchLeftovers looks for what was left, if that is not known, before anything is published:
+// what environments have left goes with what is proposed for them. again says that it failed.
+func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
+	if l.searched || !l.certain || !l.Settings.Write || len(l.Settings.Environments) > 0 {
+		return false
+	}
+	for _, e := range all {
+		if to := gitOpsRepo(e.attempt.rendered.Model); e.attempt.err == nil && to != nil {
+			l.noteOutput(e, outputTo(to))
+		}
+	}
+	err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) })
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	l.Logger.Warn("what environments have left could not be looked for", "error", err)
+	return true
+}
+
+// outputTo returns the place that a GitOpsRepo names.
+func outputTo(to *model.GitOpsRepo) status.Output {
+	return status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
+}
+
+// outputPlaces returns the GitOps repositories that are known, sorted.
+func (l *Loop) outputPlaces() []string {
+	var places []string
+	for _, e := range l.environments {
+		for _, o := range append(slices.Clone(e.left), e.output) {
+			if o.Repo != "" {
+				places = append(places, l.place(o.Repo))
+			}
+		}
+	}
+	for _, e := range l.gone {
+		places = append(places, l.place(e.output.Repo))
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// search is one look for what is left.
+type search struct {
+	*Loop
+	former []string // environments that the base has had
+	found  []leaving
+}
+
+// Limits of a search: how many folders of a branch are looked into, and how deep.
+const (
+	maxFolders = 500
+	maxDepth   = 3
+)
+
+// lookThrough looks through a GitOps repository.
+func (s *search) lookThrough(ctx context.Context, out *repos.Remote, repo string) error {
+	mirror := out.Mirror()
+	if mirror == nil {
+		return nil
+	}
+	refs, err := mirror.Refs("refs/heads/")
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		if err := s.branch(ctx, out, repo, strings.TrimPrefix(ref, "refs/heads/"), refs[ref]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// branch looks for records on a branch: on one of ours, of the environment that it proposes the
+// output of.
+func (s *search) branch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
+	mirror := out.Mirror()
+	proposed, ours := strings.CutPrefix(branch, s.Settings.Output.BranchPrefix)
+	if ours {
+		info, err := mirror.Commit(head)
+		if err != nil || s.environments[proposed] != nil || !publish.IsOurs(info, proposed) {
+			return err
+		}
+	}
+	view, err := mirror.View(head)
+	if err != nil {
+		return err
+	}
+	all := records(view)
+	for _, folder := range slices.Sorted(maps.Keys(all)) {
+		environment := all[folder]
+		there, at := s.environments[environment], status.Output{Repo: repo, Branch: branch, Folder: folder}
+		switch {
+		case ours && environment != proposed, there == nil && !slices.Contains(s.former, environment):
+			continue
+		case there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })):
+			continue
+		}
+		to, err := s.configured(ctx, view, repo, folder, environment)
+		switch {
+		case err != nil:
+			return err
+		case to == nil, !ours && to.Branch != branch: // a copy that people have made
+		case there == nil:
+			s.found = append(s.found, leaving{name: environment, output: *to})
+		default:
+			there.left = append(there.left, at)
+		}
+	}
+	return view.Err()
+}
+
+// configured returns where the output in a folder was to go, if the record there is ours and
+// the environment's branch did say so at the commit that the record names; nil if not. What
+// people have copied to a branch or a folder of theirs is not where we have written it.
+func (s *search) configured(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
+	written, err := publish.FindWritten(view, folder, environment, s.isOurs(ctx))
+	if err != nil || written == nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(written.From, func(in publish.Input) bool { return in.Layer == environment && in.Commit != "" })
+	if i < 0 {
+		return nil, nil
+	}
+	said, err := s.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
+	for _, to := range said {
+		at := status.Output{Repo: repo, Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
+		if at.Folder == folder && s.sameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
+			return &at, err
+		}
+	}
+	return nil, err
+}
+
+// records returns the environments that records of a branch are of, by the folder that each is
+// in. Folders of our own are not looked into.
+func records(view *git.View) map[string]string {
+	found := map[string]string{}
+	type level struct {
+		folder string
+		t      tree.Tree
+	}
+	next, looked := []level{{"", view.Tree}}, 0
+	for depth := 0; depth <= maxDepth && len(next) > 0; depth++ {
+		var below []level
+		for _, l := range next {
+			if looked++; looked > maxFolders {
+				return found
+			}
+			own := map[string]bool{}
+			if file, ok := l.t.Lookup(publish.RecordFile); ok && !file.IsDir() {
+				if r, err := publish.ReadRecord(file.Data); err == nil && len(r.Environments) == 1 {
+					found[l.folder] = r.Environments[0].Environment
+					for _, name := range r.Environments[0].Folders {
+						own[name] = true
+					}
+				}
+			}
+			for _, e := range l.t.Entries() {
+				if e.IsDir() && !own[e.Name] && !strings.HasPrefix(e.Name, ".") {
+					below = append(below, level{path.Join(l.folder, e.Name), e.Tree()})
+				}
+			}
+		}
+		next = below
+	}
+	return found
+}
+
+// leaveMoved has what environments have left in other branches and repositories be removed,
+// once their output is proposed where it goes now.
+func (l *Loop) leaveMoved() {
+	for _, e := range l.environments {
+		if e.report.State != status.InSync && e.report.State != status.Proposed {
+			continue
+		}
+		e.left = slices.DeleteFunc(e.left, func(o status.Output) bool {
+			if l.sameBranch(o, e.output) {
+				return e.report.State == status.InSync // it went with the change
+			}
+			l.gone = append(l.gone, leaving{name: e.name, output: o, moved: true})
+			return true
+		})
+	}
+}
+
+// withdrawRemovals withdraws what removes the output of environments from where it goes now: it
+// was proposed when they had gone, or had their output elsewhere.
+func (l *Loop) withdrawRemovals(ctx context.Context) {
+	for _, e := range l.environments {
+		if e.output.Repo == "" || !l.Settings.Write {
+			continue
+		}
+		err := l.barrier.Run("withdraw a removal", e.name, func() error { return l.withdrawRemoval(ctx, e) })
+		if err != nil && ctx.Err() == nil {
+			l.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
+			l.undone = true
+		}
+	}
+}
+
+func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
+	out := l.remotes.Known(l.place(e.output.Repo))
+	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
+	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.Settings.Output.BranchPrefix) {
+		return nil
+	}
+	f, err := out.Forge()
+	if err != nil {
+		return err
+	}
+	return publish.WithdrawRemoval(ctx, l.removing(out, f), removal)
+}
+
+// removing returns the options for the removal of an output.
+func (l *Loop) removing(out *repos.Remote, f forge.Forge) publish.Options {
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step}
+}
+
+// isBack reports whether what was to go is wanted again.
+func (l *Loop) isBack(e leaving) bool {
+	there := l.environments[e.name]
+	if e.moved {
+		return there != nil && l.samePlace(there.output, e.output)
+	}
+	return there != nil || e.ended == nil && l.isEnded(e.name)
+}
+
+// why says in one sentence why an output is to go.
+func (l *Loop) why(e leaving) string {
+	if there := l.environments[e.name]; e.moved && there != nil {
+		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, folderName(there.output.Folder))
+	}
+	return fmt.Sprintf("The environment %s is no longer in the control plane", e.name)
+}
+
+func folderName(folder string) string {
+	if folder == "" {
+		return "."
+	}
+	return folder
+}
+
+// removeOutput proposes to remove the output of an environment that is there no more, or no
+// longer there, unless the settings keep it.
+func (l *Loop) removeOutput(ctx context.Context, e leaving, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
+	done := ephemeral.Cleared{Done: true}
+	if l.Settings.Output.Retired == keepRetired {
+		l.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
+		return done, nil
+	}
+	removed, err := publish.ProposeRemoval(ctx, l.removing(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.why(e), IsOurs: l.isOurs(ctx)})
+	switch {
+	case errors.Is(err, git.ErrStale):
+		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil
+	case err != nil || removed.Done:
+		return done, err
+	case removed.Pull.State != forge.Open:
+		l.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
+		return done, nil
+	}
+	return ephemeral.Cleared{Reason: fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)}, nil
+}

@@ -1,0 +1,76 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// previewExcess finds out what of a change exceeds the limits. That the output cannot be
+// read is said, and does not take the preview away.
+func (l *Loop) previewExcess(ctx context.Context, p *previewed, old, now source.Rendered) error {
+	var err error
+	p.exceeding, err = l.previewLimits(ctx, old, now)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	l.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
+	p.unknown = true
+	return nil
+}
+
+// previewLimits returns what of a change exceeds the limits of its environment and nobody
+// has acknowledged. The name of the change is known before the merge: it is of what the
+// output's place holds now and of what would be rendered. A change that moves the output
+// waits for a person in any case, and is not looked at: its place may be a stranger's.
+func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]publish.Withholding, error) {
+	was, to := gitOpsRepo(old.Model), gitOpsRepo(now.Model)
+	if was == nil || to == nil || was.RepoRef != to.RepoRef {
+		return nil, nil
+	}
+	out, err := l.remotes.Output(ctx, l.place(to.Repo))
+	if err != nil {
+		return nil, err
+	}
+	limits := l.orders.Limits(now.Environment)
+	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: l.Settings.Output.BranchPrefix, Author: l.author}, publish.Proposal{
+		Environment: now.Environment, Branch: to.Branch, Folder: to.Path, Rendered: now.Tree, Inputs: now.Commits,
+		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: l.acknowledged(ctx, now),
+	})
+	var missing *publish.MissingBranch
+	var blocked *publish.Blocked
+	if errors.As(err, &missing) || errors.As(err, &blocked) {
+		return nil, nil // the environment's own report says so
+	}
+	var exceeding []publish.Withholding
+	for _, w := range result.Withheld {
+		if w.Acknowledge != "" {
+			exceeding = append(exceeding, w)
+		}
+	}
+	return exceeding, err
+}
+
+// previewExceeding writes what a person has to acknowledge, and how that is done before
+// the merge.
+func previewExceeding(b *strings.Builder, p previewed) {
+	if p.unknown {
+		b.WriteString("\nWhether its output would wait for a person is not known: the GitOps repository cannot be read now.\n")
+	}
+	if len(p.exceeding) == 0 {
+		return
+	}
+	b.WriteString("\nIts output would wait for a person:\n")
+	for _, w := range p.exceeding {
+		fmt.Fprintf(b, "- %s\n", forge.Escape(w.Reason))
+	}
+	name := p.exceeding[0].Acknowledge
+	fmt.Fprintf(b, "\nTo acknowledge exactly this change beforehand, annotate the environment's GitOpsRepo with `%s: %s`, or run `fairlead approve %s %s --removals --ahead`. "+
+		"The name holds as long as nothing else changes the output.\n", model.AcknowledgeAnnotation, name, p.environment, name)
+}

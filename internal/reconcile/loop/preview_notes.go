@@ -1,0 +1,94 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// noted is what was last said at the lines of a pull request.
+type noted struct {
+	of   string             // the commit and the notes; "" if there were none
+	left []forge.Annotation // that cannot be shown there
+}
+
+// annotate says at the lines of a pull request what is wrong there, and takes it off
+// what the comment lists. What cannot be said there stays in the comment. The error is
+// one to be tried again; the comment lists everything then.
+func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c forge.Change, all []previewed) error {
+	to, ok := f.(forge.Annotator)
+	if !ok {
+		return nil
+	}
+	notes, of := b.notes(all), ""
+	if len(notes) > 0 {
+		of = fmt.Sprint(c.Commit, notes)
+	}
+	was, known := l.previews.noted[c.Number]
+	if !known || was.of != of {
+		l.Step("say it at the lines of a change")
+		left, err := to.Annotate(ctx, c, previewContext, notes)
+		switch {
+		case l.cannotAnnotate(c, err):
+			left = notes
+		case err != nil:
+			return fmt.Errorf("say it at the lines: %w", err)
+		}
+		was = noted{of, left}
+		l.previews.noted[c.Number] = was
+	}
+	for i := range all {
+		all[i].listed = slices.DeleteFunc(slices.Clone(all[i].problems), func(p problem.Problem) bool {
+			n, ok := b.note(p)
+			return ok && !slices.Contains(was.left, n)
+		})
+	}
+	return nil
+}
+
+// cannotAnnotate reports whether an error says that trying again is of no use.
+func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
+	var refused *forge.Refusal
+	if errors.Is(err, git.ErrAccess) || errors.As(err, &refused) {
+		l.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
+		return true
+	}
+	return errors.Is(err, forge.ErrUnsupported)
+}
+
+// notes gives what is wrong in the files of a branch, once though several
+// environments have it.
+func (b previewBranch) notes(all []previewed) []forge.Annotation {
+	var notes []forge.Annotation
+	for _, p := range all {
+		for _, is := range p.problems {
+			if n, ok := b.note(is); ok && !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
+		}
+	}
+	return notes
+}
+
+// note says a problem at its line; false if it is in no file of the branch.
+func (b previewBranch) note(p problem.Problem) (forge.Annotation, bool) {
+	layer := "base"
+	if !b.base {
+		layer = b.environments[0]
+	}
+	if p.Pos.Layer != layer || p.Pos.File == "" {
+		return forge.Annotation{}, false
+	}
+	n := forge.Annotation{File: p.Pos.File, Line: max(1, p.Pos.Line), Warning: p.Warning}
+	p.Pos = problem.Pos{}
+	n.Text = p.String()
+	if p.Hint != "" {
+		n.Text += fmt.Sprintf(" (%s)", p.Hint)
+	}
+	return n, true
+}

@@ -1,0 +1,91 @@
+package loop
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+const (
+	// maxPreview bounds a comment, in bytes; all forges take more.
+	maxPreview = 50_000
+	// maxPreviewProblems bounds what is said of one environment.
+	maxPreviewProblems = 20
+)
+
+// previewText is the comment on a pull request of the control plane.
+func previewText(all []previewed, before, after string) string {
+	var b strings.Builder
+	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
+	for _, p := range all {
+		fmt.Fprintf(&b, "\n### %s\n\n", forge.Escape(p.environment))
+		switch {
+		case p.stops:
+			b.WriteString("Problems stop it; its output would stay as it is.\n")
+		case p.report.Empty():
+			b.WriteString("Nothing changes.\n")
+		default:
+			b.WriteString(strings.TrimSpace(p.report.Markdown(maxPreview/len(all))) + "\n")
+		}
+		previewExceeding(&b, p)
+		previewProblems(&b, p.listed)
+		if n := len(p.problems) - len(p.listed); n > 0 {
+			fmt.Fprintf(&b, "\n%s at the lines of this change\n", counted(n, "remark"))
+		}
+	}
+	fmt.Fprintf(&b, "\n`fairlead diff %s %s` says the same in a clone of the control plane.\n", before[:min(12, len(before))], after[:min(12, len(after))])
+	return b.String()
+}
+
+// unreadText is the comment on a fork's pull request that we cannot read.
+func unreadText(commit string) string {
+	return fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
+		"Pushed to a branch of this repository, the change is previewed.\n", forge.Code(commit))
+}
+
+func previewProblems(b *strings.Builder, problems problem.List) {
+	for i, p := range problems {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		if i == maxPreviewProblems {
+			fmt.Fprintf(b, "- and %d more\n", len(problems)-i)
+			return
+		}
+		word := "problem"
+		if p.Warning {
+			word = "warning"
+		}
+		fmt.Fprintf(b, "- %s: %s", word, forge.Escape(p.String()))
+		if p.Hint != "" {
+			fmt.Fprintf(b, " (%s)", forge.Escape(p.Hint))
+		}
+		b.WriteString("\n")
+	}
+}
+
+// previewStatus is the status of a pull request's commit: it fails if the change
+// brings a problem, and not for those that are there anyway.
+func previewStatus(all []previewed) forge.Status {
+	s := forge.Status{Context: previewContext, Outcome: forge.Success}
+	changed, stopped := 0, 0
+	for _, p := range all {
+		n, _ := p.problems.Count()
+		stopped += n
+		if !p.report.Empty() {
+			changed++
+		}
+	}
+	switch {
+	case stopped > 0:
+		s.Outcome = forge.Failure
+		s.Description = counted(stopped, "problem") + " would come with it"
+	case changed == 0:
+		s.Description = "Nothing that is rendered changes"
+	default:
+		s.Description = fmt.Sprintf("Changes the output of %s", counted(changed, "environment"))
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package loop_test
+
+import (
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// TestLeftOut: an environment that the settings leave out is that of another daemon. What
+// that one has written of it counts, and until then what comes after it says what it
+// waits for.
+func TestLeftOut(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct, proof: [soak: 3h]}\n    - {name: stage, after: [dev], merge: direct, proof: []}\n", "dev", "stage")
+	names := map[string]string{w.changeNow(1): "1"}
+	w.more = "write: true\nenvironments: [dev]\n"
+	first := w.begin(t.TempDir())
+	w.more = "write: true\nenvironments: [stage]\n"
+	second := w.begin(t.TempDir())
+	second.settle("dev", "stage")
+	w.wantLine(names, "dev=- stage=-")
+	second.wantNext("dev", promote.Held, "the settings leave it out")
+	second.wantNext("stage", promote.Current, "dev has no commit yet")
+
+	first.settle("dev")
+	second.settle("stage")
+	w.wantLine(names, "dev=1 stage=-")
+	second.wantNext("stage", promote.Waiting, "is not proven in dev yet: the settings leave it out, so that others decide about it, and nobody has said that it is proven")
+	for range 5 {
+		first.cycle()
+	}
+	second.settle("stage")
+	w.wantLine(names, "dev=1 stage=1")
+	first.wantNext("stage", promote.Held, "the settings leave it out")
+
+	// What one has given to dev meanwhile is not proven by what was said of another commit.
+	names[w.changeNow(2)] = "2"
+	first.settle("dev")
+	second.settle("stage")
+	w.wantLine(names, "dev=2 stage=1")
+	second.wantNext("stage", promote.Waiting, "nobody has said that it is proven")
+}

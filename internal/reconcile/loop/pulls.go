@@ -1,0 +1,102 @@
+package loop
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// checkPulls compares our open pull requests with what was reported of them, and reports
+// whether an environment's are others: to close one, or to open it again, moves no
+// reference. A repository is asked for them, once, if this round has asked it for its
+// references and a branch of ours is among them. An environment whose pull requests are
+// others is published again.
+func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
+	for remote, environments := range l.proposing() {
+		pulls, err := l.openPulls(ctx, remote)
+		if err != nil {
+			continue
+		}
+		for _, e := range environments {
+			if !isAsReported(e.report, l.ours(e.name), pulls) {
+				e.done, changed = [sha256.Size]byte{}, true
+			}
+		}
+	}
+	return changed
+}
+
+// proposing returns the environments whose branch is in a repository that was asked in
+// this round and has an API, by repository.
+func (l *Loop) proposing() map[*repos.Remote][]*environment {
+	all := map[*repos.Remote][]*environment{}
+	if !l.Settings.Write {
+		return all
+	}
+	for _, e := range l.environments {
+		if e.report.Output.Repo == "" {
+			continue
+		}
+		remote := l.remotes.Known(l.place(e.report.Output.Repo))
+		if remote == nil || remote.Mirror() == nil || !l.remotes.IsAsked(remote) {
+			continue
+		}
+		if _, err := remote.Mirror().Branch(l.ours(e.name)); err == nil {
+			all[remote] = append(all[remote], e)
+		}
+	}
+	return all
+}
+
+// plainGit is the name of the forge that has no API.
+const plainGit = "git"
+
+var errNoAPI = errors.New("the forge has no API")
+
+// openPulls returns our open pull requests of a repository. That they cannot be read is
+// logged once, until it is for another reason: publishing says so where it matters.
+func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pull, error) {
+	f, err := remote.Forge()
+	if err != nil {
+		return nil, err
+	}
+	if f.Name() == plainGit { // there they are references, which were asked for
+		return nil, errNoAPI
+	}
+	pulls, err := f.OpenPulls(ctx)
+	text := ""
+	if err != nil && ctx.Err() == nil {
+		text = err.Error()
+	}
+	if text != "" && text != l.unlisted[remote.URL()] {
+		l.Logger.Warn("our pull requests could not be read", "repo", remote.URL(), "error", err)
+	}
+	l.unlisted[remote.URL()] = text
+	return pulls, err
+}
+
+// isAsReported reports whether the open pull requests from a branch are those that a
+// report is of.
+func isAsReported(r status.Environment, head string, open []forge.Pull) bool {
+	var ours []forge.Pull
+	for _, p := range open {
+		if p.Head == head {
+			ours = append(ours, p)
+		}
+	}
+	switch r.State {
+	case status.State(publish.Proposed), status.State(publish.Edited):
+		if r.Pull == nil {
+			return len(ours) == 0
+		}
+		return len(ours) == 1 && ours[0].Number == r.Pull.Number && ours[0].Base == r.Output.Branch
+	case status.State(publish.Declined):
+		return len(ours) == 0
+	}
+	return true // nothing is proposed, or all is looked at again anyway
+}

@@ -1,0 +1,268 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// leaving is an environment that has left the control plane, or whose time is over.
+type leaving struct {
+	name   string
+	output status.Output
+	// whole says that its output goes too: it was there for a time only.
+	whole bool
+	merge publish.Merge
+	// moved says that the environment is there still, and has its output elsewhere now.
+	moved bool
+	// ended is the one whose branch is still in the control plane, and goes last; nil
+	// if it has gone.
+	ended *source.Ephemeral
+}
+
+// leave remembers an environment that is gone. If it is not known where its output went, that
+// is looked for.
+func (l *Loop) leave(e *environment) {
+	if e.output.Repo == "" {
+		l.searched = false
+		return
+	}
+	output := e.output
+	output.Commit = e.report.Output.Commit
+	l.gone = append(l.gone, leaving{name: e.name, output: output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
+	for _, o := range e.left {
+		l.gone = append(l.gone, leaving{name: e.name, output: o})
+	}
+}
+
+// retire withdraws what we said for environments that have left the control plane: nobody would
+// update it any more. That their output goes as well is proposed, and that of ephemeral ones
+// goes; of those whose time is over the branch goes too. One that fails is tried again.
+func (l *Loop) retire(ctx context.Context) {
+	l.leaveMoved()
+	l.withdrawRemovals(ctx)
+	var left []leaving
+	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
+		if l.isBack(e) {
+			continue
+		}
+		var done ephemeral.Cleared
+		err := l.barrier.Run("withdraw", e.name, func() (err error) {
+			done, err = l.withdraw(ctx, e)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			l.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
+			l.undone = true
+			done = ephemeral.Cleared{Reason: err.Error()}
+		}
+		if done.Done {
+			continue
+		}
+		l.undone = l.undone || done.Again
+		why := "it is no longer in the control plane: "
+		if e.ended != nil {
+			why = "its time is over: "
+		}
+		if !e.moved {
+			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Checked: l.Now()})
+		}
+		e.ended = nil // if somebody removes its branch meanwhile, the rest goes all the same
+		left = append(left, e)
+	}
+	l.gone = left
+}
+
+// withdraw takes back what we said for an environment, and what we have written for it
+// if it was there for a time only.
+func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, error) {
+	done := ephemeral.Cleared{Done: true}
+	if !l.Settings.Write {
+		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
+	}
+	if e.ended != nil {
+		if done, err := l.hasEnded(ctx, e.ended); err != nil || !done.Done {
+			return done, err
+		}
+	}
+	if e.output.Repo != "" {
+		out, err := l.outputOf(ctx, e)
+		if err != nil {
+			return ephemeral.Cleared{}, err
+		}
+		if out != nil {
+			if done, err = l.clear(ctx, e, out); err != nil || !done.Done {
+				return done, err
+			}
+		}
+	}
+	if e.ended != nil {
+		return done, l.removeBranch(ctx, e.ended)
+	}
+	return done, nil
+}
+
+// outputOf gives the repository of an environment's output; nil if it was never read.
+func (l *Loop) outputOf(ctx context.Context, e leaving) (*repos.Remote, error) {
+	out, err := l.remotes.Output(ctx, l.place(e.output.Repo))
+	if err != nil {
+		return nil, fmt.Errorf("read the GitOps repository: %w", err)
+	}
+	if out.Mirror() == nil {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// clear closes what is open, and removes our branch, and the output of what was there for
+// a time. The output of what was there to stay is proposed to be removed.
+func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemeral.Cleared, error) {
+	f, err := out.Forge()
+	if err != nil {
+		return ephemeral.Cleared{}, err
+	}
+	if !e.moved || !l.proposesTo(e.name, e.output) {
+		if err := l.closePulls(ctx, f, e); err != nil {
+			return ephemeral.Cleared{}, err
+		}
+	}
+	if e.moved { // its branch and its issue are those of what is there now
+		if there := l.environments[e.name]; there != nil {
+			holds, err := l.owns(ctx, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
+			if err != nil || !holds { // it has no other place yet
+				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
+			}
+		}
+		return l.removeOutput(ctx, e, out, f)
+	}
+	if err := l.closeIssues(ctx, f, e.name); err != nil {
+		return ephemeral.Cleared{}, err
+	}
+	if err := l.removeOurs(ctx, e, out); err != nil {
+		return ephemeral.Cleared{}, err
+	}
+	if !e.whole {
+		return l.removeOutput(ctx, e, out, f)
+	}
+	done, err := ephemeral.Clear(ctx, publish.Options{
+		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step,
+	}, e.name, e.output.Branch, e.output.Folder, e.merge)
+	if err == nil && done.Done && done.Kept != "" {
+		l.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
+	}
+	return done, err
+}
+
+// proposesTo reports whether the output of an environment goes to another folder of the same
+// branch: what is open there is of that.
+func (l *Loop) proposesTo(environment string, left status.Output) bool {
+	e := l.environments[environment]
+	return e != nil && e.output.Branch == left.Branch && giturl.Normalize(l.place(e.output.Repo)) == giturl.Normalize(l.place(left.Repo))
+}
+
+// closePulls closes the pull requests of an environment. Their text goes, with the mark that
+// has content declined: an environment that comes back, or another one of its name, is not
+// to find that somebody has said no to it.
+func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
+	pulls, err := f.Pulls(ctx, l.ours(e.name), e.output.Branch)
+	if err != nil {
+		return err
+	}
+	reason := l.why(e) + "."
+	for _, p := range pulls {
+		if p.State != forge.Open {
+			continue
+		}
+		l.Step("edit the pull request of an environment that is gone")
+		p.Body = reason + "\n"
+		if _, err := f.Edit(ctx, p.Number, p.Proposal); err != nil {
+			return err
+		}
+		l.Step("close the pull request of an environment that is gone")
+		if err := f.Close(ctx, p.Number, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ours gives the branch that the output of an environment is proposed from.
+func (l *Loop) ours(environment string) string { return l.Settings.Output.BranchPrefix + environment }
+
+// removeOurs removes the branch that the output was proposed from, if it is as we left it.
+func (l *Loop) removeOurs(ctx context.Context, e leaving, out *repos.Remote) error {
+	head, err := out.Mirror().Branch(l.ours(e.name))
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if head != e.output.Commit {
+		target, err := out.Mirror().Branch(e.output.Branch)
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+			return err
+		}
+		known, err := publish.IsOutputOnly(out.Mirror(), head, target, e.name)
+		if err == nil && known && !e.whole {
+			known, err = l.isProposal(ctx, out.Mirror(), head, e)
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			l.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.ours(e.name), "commit", head)
+			return nil
+		}
+	}
+	l.Step("remove the branch of an environment that is gone")
+	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + l.ours(e.name), Old: head})
+	if errors.Is(err, git.ErrStale) {
+		return nil
+	}
+	l.Logger.Info("an environment is gone", "environment", e.name)
+	return err
+}
+
+// isProposal reports whether a commit has output that this control plane has written for an
+// environment.
+func (l *Loop) isProposal(ctx context.Context, repo *git.Repository, commit string, e leaving) (bool, error) {
+	view, err := repo.View(commit)
+	if err != nil {
+		return false, err
+	}
+	written, err := publish.FindWritten(view, e.output.Folder, e.name, l.isOurs(ctx))
+	return written != nil, err
+}
+
+// closeIssues closes the issues of an environment's problems.
+func (l *Loop) closeIssues(ctx context.Context, f forge.Forge, environment string) error {
+	known, err := f.Issues(ctx, issueMark(environment))
+	if err != nil {
+		return err
+	}
+	for _, i := range known {
+		if !i.Open {
+			continue
+		}
+		i.Open = false
+		if _, err := f.PutIssue(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issueMark is the mark of the issue of an environment's problems.
+func issueMark(environment string) string { return "problems of " + environment }

@@ -1,0 +1,116 @@
+package loop_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+	"github.com/fairlead-io/fairlead/internal/testkit/golden"
+)
+
+// TestRounds: what Kalypso does from one round to the next, and where we do better.
+// The files of each case are those that differ from the fleet that all share: those
+// of 1/ at first, those of 2/ later. "between" says what a person does then.
+func TestRounds(t *testing.T) {
+	golden.Run(t, "testdata/rounds/*.txtar", func(t *testing.T, c *golden.Case) {
+		w := newWorld(t, scaffold.Branches, "dev")
+		w.server.Create("quay")
+		shared, err := txtar.ParseFile("testdata/fleet.txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, f := range shared.Files {
+			files[f.Name] = string(f.Data)
+		}
+		d := w.begin(w.data)
+		var told strings.Builder
+		for round := 1; round <= 2; round++ {
+			for name, e := range c.Tree(t, fmt.Sprint(round)).Walk() {
+				files[name] = string(e.Data)
+			}
+			w.publish(files)
+			d.cycle()
+			fmt.Fprintf(&told, "=== round %d\n%s", round, d.tell())
+			d.quiet("cp", "out", "quay")
+			if round == 1 {
+				w.between(strings.TrimSpace(c.Text("between")))
+			}
+		}
+		c.Want(t, "told", told.String())
+	})
+}
+
+// publish makes the branches of the control plane, and the workloads' repository,
+// hold these files.
+func (w *world) publish(files map[string]string) {
+	w.Helper()
+	for _, layer := range []struct{ folder, repo, branch string }{{"base", "cp", "main"}, {"env", "cp", "dev"}, {"workloads", "quay", "main"}} {
+		people := w.server.Work(w, layer.repo)
+		people.Switch(layer.branch)
+		gittest.Git(w, people.Dir, "rm", "-rfq", "--ignore-unmatch", ".")
+		base := ""
+		if layer.folder == "env" {
+			base = gittest.Git(w, w.server.Dir("cp"), "rev-parse", "main")
+		}
+		for name, text := range files {
+			if path, ok := strings.CutPrefix(name, layer.folder+"/"); ok {
+				people.Write(path, strings.NewReplacer("SERVER", strings.TrimSuffix(w.server.URL(""), "/.git"), "BASE", base).Replace(text))
+			}
+		}
+		people.Commit("round")
+		people.Push(layer.branch)
+	}
+}
+
+// between does what a person does between two rounds.
+func (w *world) between(what string) {
+	w.Helper()
+	switch what {
+	case "merge":
+		w.merge("dev")
+	case "close":
+		if err := w.plain("out").Close(context.Background(), w.open("dev").Number, "not now"); err != nil {
+			w.Fatal(err)
+		}
+	case "":
+	default:
+		w.Fatalf("nobody knows how to %s", what)
+	}
+}
+
+// tell gives what people see of dev: its state, all pull requests and all issues.
+func (d *daemon) tell() string {
+	d.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "dev is %s\n", d.state("dev").State)
+	pulls, err := d.plain("out").List()
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, p := range pulls {
+		labels := ""
+		if len(p.Labels) > 0 {
+			labels = " (" + strings.Join(p.Labels, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "pull request %d is %s: %s%s\n", p.Number, p.State, p.Title, labels)
+		if p.State == forge.Open {
+			for _, name := range strings.Fields(gittest.Git(d, d.server.Dir("out"), "diff", "--name-only", p.Base, p.Head)) {
+				fmt.Fprintf(&b, "  %s\n", filepath.ToSlash(name))
+			}
+		}
+	}
+	for _, issue := range d.issues("dev") {
+		state, rest, _ := strings.Cut(issue, " ")
+		number, text, _ := strings.Cut(rest, " ")
+		fmt.Fprintf(&b, "issue %s is %s: %s", number, state, text)
+	}
+	return b.String()
+}

@@ -1,0 +1,185 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// refusal says why the output of an environment may not go where it says.
+type refusal struct{ sentence, hint string }
+
+// territory is what no environment may write to: the repositories that the control plane is
+// read from, and in them the branches.
+type territory struct {
+	repos    map[string][]giturl.Identity // by host and path
+	branches map[string]bool              // in lower case
+}
+
+func (t territory) add(repo string) {
+	if repo == "" {
+		return
+	}
+	id := giturl.Identify(repo)
+	t.repos[id.Host+"/"+id.Path] = append(t.repos[id.Host+"/"+id.Path], id)
+}
+
+func (t territory) has(repo string) bool {
+	id := giturl.Identify(repo)
+	for _, known := range t.repos[id.Host+"/"+id.Path] {
+		if known.Same(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// territoryOf returns what the control plane is read from, as far as this cycle knows.
+func (l *Loop) territoryOf(ctx context.Context, all []*environment) (territory, error) {
+	t := territory{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.Settings.ControlPlane.Branch): true}}
+	found, _, err := l.source.Environments(ctx)
+	if err != nil {
+		return t, err
+	}
+	seen := map[string]bool{}
+	add := func(repo string) {
+		if !seen[repo] {
+			seen[repo] = true
+			t.add(repo)
+			t.add(l.place(repo))
+		}
+	}
+	add(l.Settings.ControlPlane.Repo)
+	for _, e := range found {
+		add(e.ControlPlane.Repo)
+		t.branches[strings.ToLower(e.ControlPlane.Branch)] = true
+	}
+	for _, e := range all {
+		for _, in := range e.report.Inputs { // of the last cycle, if it could not be read in this one
+			add(in.Repo)
+		}
+		for _, c := range e.attempt.rendered.Commits {
+			add(c.Repo)
+		}
+		if m := e.attempt.rendered.Model; m != nil {
+			for _, r := range m.Registrations {
+				add(r.Workload.Repo)
+			}
+		}
+	}
+	return t, nil
+}
+
+// checkPlaces finds environments whose output may not go where they say. A place with a
+// record of the environment goes on as it is, unless the settings do not allow it.
+func (l *Loop) checkPlaces(ctx context.Context, all []*environment) {
+	t, err := l.territoryOf(ctx, all)
+	for _, e := range all {
+		to := gitOpsRepo(e.attempt.rendered.Model)
+		if e.attempt.err != nil || to == nil {
+			continue
+		}
+		if e.attempt.err = err; err == nil {
+			e.attempt.err = l.barrier.Run("place", e.name, func() (err error) {
+				e.attempt.refusal, err = l.judge(ctx, e, to.RepoRef, t)
+				return err
+			})
+		}
+	}
+}
+
+// judge decides about the place of an environment's output. That of an ephemeral one is
+// beside the place of the environment that it was made from, and is judged as that.
+func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t territory) (*refusal, error) {
+	if no := l.disallowed(to, t); no != nil && no.always {
+		return &no.refusal, nil
+	}
+	name := e.name
+	if e.ephemeral != nil {
+		from, err := l.source.Output(ctx, e.ephemeral.From.Name)
+		if err != nil || from == nil {
+			return nil, err
+		}
+		name, to = e.ephemeral.From.Name, from.RepoRef
+		if e.attempt.chosen, err = l.owns(ctx, name, to); err != nil {
+			return nil, err
+		}
+	}
+	no := l.disallowed(to, t)
+	if no == nil || strings.EqualFold(to.Branch, l.ours(name)) { // publishing says what is wrong with one's own
+		return nil, nil
+	}
+	if no.always {
+		return &no.refusal, nil
+	}
+	if own, err := l.owns(ctx, name, to); err != nil || own {
+		return nil, err
+	}
+	return &no.refusal, nil
+}
+
+// verdict is a refusal, and whether it holds also for a place that the environment has.
+type verdict struct {
+	refusal
+	always bool
+}
+
+// disallowed returns why nothing of Fairlead's output belongs in a place; nil if it may.
+func (l *Loop) disallowed(to model.RepoRef, t territory) *verdict {
+	lower, shown := strings.ToLower(to.Branch), giturl.Redact(to.Repo)
+	place := l.place(to.Repo)
+	allowed, named, literally := l.Settings.AllowsOutput(to.Repo, to.Branch)
+	if !allowed || !named {
+		a, n, b := l.Settings.AllowsOutput(place, to.Branch)
+		allowed, named, literally = allowed || a, named || n, literally || b
+	}
+	entry := fmt.Sprintf("output.allow in the settings, as {repo: %s, branches: [%s]}, is what lets output go there", shown, to.Branch)
+	switch {
+	case !allowed:
+		return &verdict{refusal{fmt.Sprintf("the settings do not let output go to branch %s of %s", to.Branch, shown), entry}, true}
+	case strings.HasPrefix(lower, strings.ToLower(l.Settings.Output.BranchPrefix)):
+		return &verdict{refusal: refusal{
+			fmt.Sprintf("Fairlead proposes changes from branches whose names begin with %s, and output cannot go to %s", l.Settings.Output.BranchPrefix, to.Branch),
+			"have the output go to another branch"}}
+	case strings.HasPrefix(lower, source.EphemeralBranches) || strings.HasPrefix(lower, "ephemeral-output/"):
+		return &verdict{refusal: refusal{
+			fmt.Sprintf("%s is where an ephemeral environment is, and the output of another one cannot go there", to.Branch), "have the output go to another branch"}}
+	case !t.has(to.Repo) && !t.has(place) || named && (literally || !t.branches[lower]):
+		return nil
+	}
+	return &verdict{refusal: refusal{
+		fmt.Sprintf("the control plane is read from %s, and output does not go there (branch %s) unless the settings say so", shown, to.Branch),
+		"have the output go to a repository of its own; or " + entry}}
+}
+
+// owns reports whether the record in a place names an environment.
+func (l *Loop) owns(ctx context.Context, environment string, to model.RepoRef) (bool, error) {
+	out, err := l.remotes.Output(ctx, l.place(to.Repo))
+	if err != nil {
+		return false, fmt.Errorf("read the GitOps repository: %w", err)
+	}
+	repo := out.Mirror()
+	head, err := repo.Branch(to.Branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	view, err := repo.View(head)
+	if err != nil {
+		return false, err
+	}
+	own, err := publish.HasRecord(&l.records, view.Tree.Sub(publish.CleanFolder(to.Path)), environment)
+	if failed := view.Err(); failed != nil {
+		return false, failed
+	}
+	return own && err == nil, nil
+}

@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// verify renders an environment from nothing, once in a while, and compares: what is
+// remembered must not change what comes out. If it does, the environment stops, and is
+// rendered from nothing next time.
+func (l *Loop) verify(ctx context.Context, e *environment) error {
+	r := e.attempt.rendered
+	if r.Tree.ID() == e.verified || !l.Settings.Verified(l.Random()) {
+		return nil
+	}
+	fresh, err := source.Open(ctx, source.Options{
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
+		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+	})
+	if err != nil {
+		return err
+	}
+	again, err := fresh.Render(ctx, e.name, revisionsOf(r), nil)
+	if err != nil {
+		return err
+	}
+	same := again.Tree.ID() == r.Tree.ID()
+	l.Metrics.Verified(same)
+	if same {
+		e.verified = r.Tree.ID()
+		return nil
+	}
+	e.cache = output.Cache{}
+	l.source.Forget()
+	return fmt.Errorf("rendered from memory, the tree is %s, and rendered from nothing it is %s; please report this with the commits that it was made from", r.Tree.ID(), again.Tree.ID())
+}
+
+// revisionsOf names the commits that something was rendered from.
+func revisionsOf(r source.Rendered) source.Revisions {
+	at := source.Revisions{Workloads: map[string]string{}}
+	for _, c := range r.Commits {
+		switch c.Layer {
+		case "base":
+			at.Base = c.Commit
+		case r.Environment:
+			at.Environment = c.Commit
+		default:
+			at.Workloads[c.Layer] = c.Commit
+		}
+	}
+	return at
+}

@@ -1,0 +1,106 @@
+package loop
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+)
+
+// wakes is what was asked for since the last cycle began.
+type wakes struct {
+	mu   sync.Mutex
+	all  bool
+	some repos.Scope
+	news chan struct{} // has an element if something was asked for
+}
+
+func newWakes() *wakes { return &wakes{some: repos.Scope{}, news: make(chan struct{}, 1)} }
+
+// add asks for some repositories, or for all of them if none is named.
+func (w *wakes) add(normal ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = w.all || len(normal) == 0
+	for _, repo := range normal {
+		w.some[strings.ToLower(repo)] = true
+	}
+	select {
+	case w.news <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// take gives what was asked for, for a cycle that begins now.
+func (w *wakes) take() repos.Scope {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.news:
+	default:
+	}
+	taken := w.some
+	if w.all {
+		taken = nil
+	}
+	w.all, w.some = false, repos.Scope{}
+	return taken
+}
+
+// Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. Of the
+// repositories only this one is asked, given as [giturl.Normalize] does; "" is all of
+// them, as in a scheduled cycle. Any goroutine may call it; it does not wait.
+func (l *Loop) Wake(repo string) {
+	if repo == "" {
+		l.wakes.add()
+		return
+	}
+	concerned := []string{repo}
+	for url, place := range l.Settings.Map {
+		if strings.EqualFold(giturl.Normalize(url), repo) {
+			concerned = append(concerned, giturl.Normalize(place))
+		}
+	}
+	l.wakes.add(concerned...)
+}
+
+// Tell has [Loop.Run] begin a cycle now that asks no repository: somebody has told us
+// what none of them would. Any goroutine may call it; it does not wait.
+func (l *Loop) Tell() { l.wakes.add("") }
+
+// Run runs cycles as the settings' schedule says, when the time of an ephemeral
+// environment is up or a gate may say something else, and when somebody wakes it, until
+// ctx ends. However often it is woken, all repositories are asked when the schedule says
+// so. What goes wrong is in the reports; after is called when a cycle is over.
+func (l *Loop) Run(ctx context.Context, after func()) {
+	for ctx.Err() == nil {
+		asked := l.wakes.take()
+		if !l.Now().Before(l.due()) {
+			asked = nil
+		}
+		_ = l.cycle(ctx, asked) // it is in the report, and logged
+		after()
+		timer := time.NewTimer(l.pause())
+		select {
+		case <-ctx.Done():
+		case <-l.wakes.news:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// shortestPause bounds how often we look because of the clock alone.
+const shortestPause = time.Second
+
+// pause is how long there is nothing to do if nobody wakes us.
+func (l *Loop) pause() time.Duration {
+	pause := l.due().Sub(l.Now())
+	if look := l.chain.Next(); !look.IsZero() {
+		pause = min(pause, max(look.Sub(l.Now()), shortestPause))
+	}
+	return pause
+}

@@ -1,0 +1,118 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// isOtherwiseWithheld reports whether an environment is held or frozen now and was not
+// when it was published last, or the other way round: then it is not left alone, so that
+// auto-merge is cancelled when a freeze begins, and merging goes on when it is over.
+func (l *Loop) isOtherwiseWithheld(e *environment) bool {
+	return e.withheld != fmt.Sprint(l.orders.Withheld[e.name])
+}
+
+// hasMended reports whether an environment that has failed has other commits now than those
+// that it failed with: people may have mended it, so it is not left alone.
+func (l *Loop) hasMended(ctx context.Context, e *environment) bool {
+	heads := l.headsOf(ctx, e)
+	return heads != "" && heads != e.failed && !e.limited
+}
+
+// headsOf returns the heads of the base and of an environment's branch as this round has
+// read them; "" if they cannot be read.
+func (l *Loop) headsOf(ctx context.Context, e *environment) string {
+	base, err := l.source.Base(ctx)
+	if err != nil {
+		return ""
+	}
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(base.Head, " ", branch.Head)
+}
+
+// recheckWithheld asks the control plane once more before a merge of ours: a hold or a
+// freeze that is in it already counts.
+func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.Withholding, error) {
+	moved, err := l.hasMoved(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("ask the control plane before a merge: %w", err)
+	}
+	if !moved {
+		return l.orders.Withheld[e.name], nil
+	}
+	e.unread.Store(true) // the next round has to read what this one did not
+	fresh, err := source.Open(ctx, source.Options{
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
+		Open: l.remotes.Open, Parser: l.newParser(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.chain.Withheld(ctx, fresh, e.name)
+}
+
+// hasMoved asks the repositories of the base and of an environment's branch whether one
+// has moved since this round has read it.
+func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil {
+		return false, err
+	}
+	base, err := l.source.Base(ctx)
+	if err != nil {
+		return false, err
+	}
+	asked, moved := map[*repos.Remote]bool{}, false
+	for _, at := range []struct{ repo, branch, head string }{
+		{l.Settings.ControlPlane.Repo, l.Settings.ControlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head},
+	} {
+		remote := l.remotes.Of(at.repo)
+		if at.repo == "" || remote == nil || remote.Mirror() == nil {
+			continue
+		}
+		if !asked[remote] {
+			asked[remote] = true
+			news, err := remote.Sync(ctx)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", giturl.Redact(at.repo), err)
+			}
+			if news { // of which the next round would not be told
+				e.unread.Store(true)
+			}
+		}
+		if head, err := remote.Mirror().Branch(at.branch); err != nil || head != at.head {
+			moved = true
+		}
+	}
+	return moved, nil
+}
+
+// earlier returns the earlier of two times of which the zero one is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// outcomeOf returns what the status of a commit says of a report besides its text.
+func outcomeOf(r *status.Environment) forge.Outcome {
+	switch {
+	case r.State == status.Problems || r.Exceeds() != "":
+		return forge.Failure
+	case len(r.Withheld) > 0:
+		return forge.Pending
+	}
+	return forge.Success
+}

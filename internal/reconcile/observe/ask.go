@@ -1,0 +1,118 @@
+package observe
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+)
+
+const (
+	maxBody      = 1 << 20 // bytes of an answer
+	maxRedirects = 3
+	askTimeout   = 10 * time.Second
+)
+
+// allow gives what the settings say about a URL; false if it may not be asked.
+type allow = func(url string) (config.Probe, bool)
+
+// Ask does what a need of kind [gate.HTTP] says: a GET of its URL, with the token of
+// its probe, which [config.Settings.Probe] gives. Of the client only the transport is
+// used. What went wrong is the Reason of the answer; neither it nor the body has the
+// token.
+func Ask(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
+	answer := gate.Answer{At: now}
+	allowed, ok := probe(need.URL)
+	switch {
+	case !ok:
+		answer.Reason = "the settings do not allow it: add a URL to probes that it begins with"
+		return answer
+	case need.Secret != "" && allowed.Token == nil:
+		answer.Reason = fmt.Sprintf("it wants the secret %s: write a token for %s in probes in the settings", need.Secret, allowed.URL)
+		return answer
+	}
+	token := ""
+	if allowed.Token != nil {
+		secret, err := allowed.Token.Read()
+		if err != nil {
+			answer.Reason = "its token cannot be read: " + err.Error()
+			return answer
+		}
+		token = secret.Reveal()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(need.Timeout, askTimeout))
+	defer cancel()
+	code, body, err := get(ctx, inside(client, probe, allowed.URL), need.URL, token)
+	if err != nil {
+		answer.Reason = string(redact([]byte(plain(ctx, err)), token))
+		return answer
+	}
+	answer.Code, answer.Body = code, redact(body, token)
+	return answer
+}
+
+// inside gives a client that leaves a probe with no redirect, as the token goes along.
+func inside(client *http.Client, probe allow, allowed string) *http.Client {
+	return &http.Client{Transport: client.Transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		switch to, ok := probe(req.URL.String()); {
+		case !ok || to.URL != allowed:
+			return fmt.Errorf("it redirects to %s://%s, which is not within its probe", req.URL.Scheme, req.URL.Host)
+		case len(via) > maxRedirects:
+			return errors.New("it redirects too often")
+		}
+		return nil
+	}}
+}
+
+func get(ctx context.Context, client *http.Client, address, token string) (code int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.1")
+	req.Header.Set("User-Agent", "fairlead")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return 0, nil, fmt.Errorf("the answer was cut off: %w", err)
+	case len(body) > maxBody:
+		return 0, nil, fmt.Errorf("the answer has more than %d MiB", maxBody>>20)
+	}
+	return answer.StatusCode, body, nil
+}
+
+// plain says what went wrong without the URL, whose query may hold what is nobody's
+// business.
+func plain(ctx context.Context, err error) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "it did not answer in time"
+	}
+	if at := (*url.Error)(nil); errors.As(err, &at) {
+		err = at.Err
+	}
+	return strings.TrimSuffix(oneLine(err.Error()), ".")
+}
+
+func redact(text []byte, token string) []byte {
+	if token == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(token), []byte("[redacted]"))
+}

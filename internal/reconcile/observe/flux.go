@@ -1,0 +1,172 @@
+// Package observe finds out what gates want to know of the world: what clusters report,
+// what an HTTP server answers, how a workflow ended.
+//
+// What the package keeps true: an event is a report only if it names the commit that it
+// is about, and what is not known to be ready is not; a server is asked only if the
+// settings allow its URL, and a token goes to no other; what is done about a workflow is
+// written on the commit before it is done, so that it is not started again while it may
+// be running. No answer has a secret in it. What clusters have reported may be lost:
+// gates then wait until they report again.
+package observe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+// ErrNoReport says that an event is one of Flux, and says nothing about a rollout.
+var ErrNoReport = errors.New("the event says nothing about a rollout")
+
+// ErrNoTime says that an event does not say when it was, in a way that can be read.
+var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
+
+// Unnamed is the cluster of events that do not name theirs. Clusters that nobody has
+// named count as one.
+const Unnamed = "unnamed"
+
+// Event is what a cluster has said of one object. It is text from outside.
+type Event struct {
+	Cluster string `json:"cluster"`
+	// Environment is what the Alert says; "" if it does not.
+	Environment string `json:"environment,omitempty"`
+	// Object is "Kustomization/flux-system/apps". Of an unnamed cluster it ends with "@"
+	// and its uid, so that it is not taken for that of another one.
+	Object string        `json:"object"`
+	Branch string        `json:"branch,omitempty"` // "" if it is not said
+	Commit string        `json:"commit"`           // that the cluster has got, 40 digits
+	Phase  rollout.Phase `json:"phase"`
+	// Message is one line.
+	Message string    `json:"message,omitempty"`
+	When    time.Time `json:"when"`
+}
+
+// Bounds of what is kept of an event, in bytes.
+const (
+	longestName    = 253 // of anything in Kubernetes
+	longestMessage = 300
+)
+
+// fluxEvent is what is read of an event of event.toolkit.fluxcd.io/v1beta1.
+type fluxEvent struct {
+	Object struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Namespace  string `json:"namespace"`
+		Name       string `json:"name"`
+		UID        string `json:"uid"`
+	} `json:"involvedObject"`
+	Severity  string            `json:"severity"`
+	Timestamp json.RawMessage   `json:"timestamp"`
+	Message   string            `json:"message"`
+	Reason    string            `json:"reason"`
+	Metadata  map[string]string `json:"metadata"`
+}
+
+// ParseFlux reads an event of Flux, as its notification-controller posts it. The error
+// is ErrNoReport if it says nothing about a rollout, ErrNoTime if nobody knows when it
+// was, or else says that it is no event.
+func ParseFlux(body []byte) (Event, error) {
+	var f fluxEvent
+	if err := json.Unmarshal(body, &f); err != nil {
+		return Event{}, fmt.Errorf("read an event of Flux: %w", err)
+	}
+	if f.Object.Kind == "" || f.Object.Name == "" || f.Severity == "" {
+		return Event{}, errors.New("read an event of Flux: the object or the severity is missing")
+	}
+	var when time.Time
+	if err := json.Unmarshal(f.Timestamp, &when); err != nil || when.IsZero() {
+		return Event{}, ErrNoTime
+	}
+	cluster, environment := f.Metadata["cluster"], f.Metadata["environment"]
+	for _, name := range []string{f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, cluster, environment} {
+		if len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
+			return Event{}, errors.New("read an event of Flux: a name is too long, or has a line break")
+		}
+	}
+	phase, ok := f.phase()
+	branch, commit := f.revision()
+	if !ok || commit == "" {
+		return Event{}, ErrNoReport
+	}
+	e := Event{
+		Cluster: cluster, Environment: environment, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
+		Branch: branch, Commit: commit, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
+	}
+	if cluster == "" {
+		e.Cluster = Unnamed
+		if f.Object.UID != "" {
+			e.Object += "@" + f.Object.UID
+		}
+	}
+	return e, nil
+}
+
+// sources are the groups of what is fetched and not rolled out.
+var sources = []string{"source", "image", "notification"}
+
+// phase says what an event means; false if it says nothing about a rollout. A reason
+// that is not known means that something goes on.
+func (f fluxEvent) phase() (rollout.Phase, bool) {
+	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
+	for _, s := range sources {
+		if group == s+".toolkit.fluxcd.io" {
+			return "", false
+		}
+	}
+	switch {
+	case f.Severity == "error":
+		return rollout.Failed, true
+	case f.Severity != "info":
+		return "", false
+	// What was wanted has been taken back.
+	case f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded":
+		return rollout.Failed, true
+	// The reason is that of the condition Ready, which is still Progressing when the
+	// checks have passed; and providers that are no forge are not sent the event that
+	// follows. So there is nothing but the message to know it by.
+	case strings.HasPrefix(f.Message, "Health check passed"):
+		return rollout.Ready, true
+	case strings.HasSuffix(f.Reason, "Succeeded"), f.Reason == "HealthCheckPassed", f.Reason == "Ready":
+		return rollout.Ready, true
+	default:
+		return rollout.Progressing, true
+	}
+}
+
+// revision gives the branch and the commit that an event is about. What was packed as
+// an artifact has the revision of its origin.
+func (f fluxEvent) revision() (branch, commit string) {
+	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
+	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
+		if branch, commit, ok := readRevision(f.Metadata[key]); ok {
+			return branch, commit
+		}
+	}
+	return "", ""
+}
+
+// revisions are main@sha1:…, sha1:… and, of Flux before 2.0, main/….
+var revisions = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
+
+func readRevision(text string) (branch, commit string, ok bool) {
+	m := revisions.FindStringSubmatch(text)
+	if m == nil || len(text) > longestName {
+		return "", "", false
+	}
+	return strings.TrimPrefix(m[1]+m[2], "refs/heads/"), m[3], true
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longestMessage {
+		text = strings.ToValidUTF8(text[:longestMessage], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,210 @@
+package observe
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+const (
+	// maxEvents bounds how many objects are remembered, and so the memory and the file:
+	// an event is a few hundred bytes.
+	maxEvents = 20_000
+	// slack is how many lines the file has at most besides those that count.
+	slack = 1000
+)
+
+// Inbox has the latest event of each object of each cluster. Any number of goroutines
+// may use it.
+//
+// Its file has an event in each line, of which the last about an object counts. It is
+// written anew, in the place of the old one, when too many lines do not count.
+type Inbox struct {
+	path string
+
+	mu    sync.Mutex
+	of    map[object]Event
+	lines int  // of the file
+	torn  bool // the file may end in the middle of a line
+}
+
+// object is what an event is about.
+type object struct{ cluster, name string }
+
+func (e Event) about() object { return object{e.Cluster, e.Object} }
+
+// NewInbox reads the file of an Inbox, which need not be there. The error is a warning:
+// the Inbox can be used, and has what could be read.
+func NewInbox(file string) (*Inbox, error) {
+	i := &Inbox{path: file, of: map[object]Event{}}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		i.torn = true // what is there, if anything, is not added to
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return i, err
+	}
+	damaged := 0
+	for line := range bytes.Lines(data) {
+		var e Event
+		i.lines++
+		if err := json.Unmarshal(line, &e); err != nil || e.Object == "" || e.Commit == "" || e.When.IsZero() {
+			damaged++
+			continue
+		}
+		i.keep(e)
+	}
+	if damaged > 0 {
+		i.torn = true
+		return i, fmt.Errorf("%s: %d of %d lines are damaged, and what they said is forgotten", file, damaged, i.lines)
+	}
+	i.torn = len(data) > 0 && data[len(data)-1] != '\n'
+	return i, nil
+}
+
+// Add takes an event in, unless a later one of its object is known. The error says that
+// it could not be written to the file; it is known all the same.
+func (i *Inbox) Add(e Event) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.keep(e) {
+		return nil
+	}
+	if i.torn || i.lines >= 2*len(i.of)+slack {
+		return i.rewrite()
+	}
+	return i.add(e)
+}
+
+// keep reports whether an event is news.
+func (i *Inbox) keep(e Event) bool {
+	old, known := i.of[e.about()]
+	if known && !e.follows(old) {
+		return false
+	}
+	i.of[e.about()] = e
+	if len(i.of) > maxEvents {
+		i.forget()
+	}
+	return true
+}
+
+// follows reports whether e says more than what was said of its object. An object that
+// is ready stays so when its cluster only mends what somebody changed there, of which
+// Flux does not say when it is done: it would say that it fails. Flux tells the time by
+// the second, and events of one second come in any order.
+func (e Event) follows(old Event) bool {
+	switch {
+	case e.When.Before(old.When):
+		return false
+	case e.Commit != old.Commit:
+		return true
+	case e.When.Equal(old.When):
+		return weight(e.Phase) > weight(old.Phase)
+	default:
+		return old.Phase != rollout.Ready || e.Phase != rollout.Progressing
+	}
+}
+
+// weight orders what is said of one commit in one second.
+func weight(p rollout.Phase) int {
+	return slices.Index([]rollout.Phase{rollout.Progressing, rollout.Ready, rollout.Failed}, p)
+}
+
+// forget removes the oldest events, some more than it must, so that it need not do so
+// each time.
+func (i *Inbox) forget() {
+	for _, e := range i.sorted()[:slack] {
+		delete(i.of, e.about())
+	}
+}
+
+func compare(a, b Event) int {
+	return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
+}
+
+// Reports gives what clusters say, sorted by cluster and object. mine says whether an
+// event is about what is asked for, and whether the commit that it names holds what is
+// wanted; it may ask Git.
+func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
+	var all []rollout.Report
+	for _, e := range i.events() {
+		if current, ok := mine(e); ok {
+			all = append(all, rollout.Report{
+				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, When: e.When,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b rollout.Report) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object))
+	})
+	return all
+}
+
+// events gives all of them, the oldest first.
+func (i *Inbox) events() []Event {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.sorted()
+}
+
+func (i *Inbox) sorted() []Event {
+	all := make([]Event, 0, len(i.of))
+	for _, e := range i.of {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, compare)
+	return all
+}
+
+// add appends a line.
+func (i *Inbox) add(e Event) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(i.path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil { // somebody has removed it
+		i.torn = true
+		return i.rewrite()
+	}
+	_, err = f.Write(append(line, '\n'))
+	i.torn = err != nil
+	i.lines++
+	return errors.Join(err, f.Close())
+}
+
+// rewrite puts a file with the events that count in the place of the old one.
+func (i *Inbox) rewrite() error {
+	f, err := os.CreateTemp(filepath.Dir(i.path), "."+filepath.Base(i.path)+".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is not there if all went well
+	out := bufio.NewWriter(f)
+	encoder := json.NewEncoder(out)
+	for _, e := range i.sorted() {
+		if err := encoder.Encode(e); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	if err := errors.Join(out.Flush(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), i.path); err != nil {
+		return err
+	}
+	i.lines, i.torn = len(i.of), false
+	return nil
+}

@@ -1,0 +1,228 @@
+package observe_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// said gives an event of east-1's object apps, so many seconds after noon.
+func said(after int, commit string, phase rollout.Phase) observe.Event {
+	return observe.Event{Cluster: "east-1", Object: "Kustomization/flux-system/apps", Commit: commit, Phase: phase, When: noon.Add(time.Duration(after) * time.Second)}
+}
+
+// open gives an Inbox that reads its file without a warning.
+func open(t *testing.T, file string) *observe.Inbox {
+	t.Helper()
+	inbox, err := observe.NewInbox(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inbox
+}
+
+func add(t *testing.T, inbox *observe.Inbox, events ...observe.Event) {
+	t.Helper()
+	for _, e := range events {
+		if err := inbox.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shown gives what an Inbox has, a line for each object, with * where commit is meant.
+func shown(inbox *observe.Inbox, commit string) string {
+	var out strings.Builder
+	for _, r := range inbox.Reports(func(e observe.Event) (bool, bool) { return e.Commit == commit, e.Environment != "other" }) {
+		mark := ""
+		if r.Current {
+			mark = " *"
+		}
+		fmt.Fprintf(&out, "%s %s %s %d%s\n", r.Source, r.Object, r.Phase, r.When.Unix()-noon.Unix(), mark)
+	}
+	return out.String()
+}
+
+// TestLatest: of what is said of one object, the latest counts.
+func TestLatest(t *testing.T) {
+	const ready, failed, progressing = rollout.Ready, rollout.Failed, rollout.Progressing
+	for _, c := range []struct {
+		name   string
+		events []observe.Event
+		want   string
+	}{
+		{"one", []observe.Event{said(1, "a", ready)}, "ready 1 *"},
+		{"a later one", []observe.Event{said(1, "a", progressing), said(2, "a", ready)}, "ready 2 *"},
+		{"an older one", []observe.Event{said(2, "a", progressing), said(1, "a", ready)}, "progressing 2 *"},
+		{"an older commit, later", []observe.Event{said(1, "a", ready), said(2, "b", ready)}, "ready 2"},
+		{"back to the commit", []observe.Event{said(1, "b", ready), said(2, "a", progressing)}, "progressing 2 *"},
+		{"ready, then failed", []observe.Event{said(1, "a", ready), said(2, "a", failed)}, "failed 2 *"},
+		{"failed, then tried again", []observe.Event{said(1, "a", failed), said(2, "a", progressing)}, "progressing 2 *"},
+		{"ready, then drift is mended", []observe.Event{said(1, "a", ready), said(2, "a", progressing)}, "ready 1 *"},
+		{"in one second", []observe.Event{said(1, "a", progressing), said(1, "a", ready)}, "ready 1 *"},
+		{"in one second, the other way round", []observe.Event{said(1, "a", ready), said(1, "a", progressing)}, "ready 1 *"},
+		{"failed in the same second", []observe.Event{said(1, "a", failed), said(1, "a", ready)}, "failed 1 *"},
+		{"the next commit in one second", []observe.Event{said(1, "b", ready), said(1, "a", progressing)}, "progressing 1 *"},
+	} {
+		file := filepath.Join(t.TempDir(), "reports")
+		inbox := open(t, file)
+		add(t, inbox, c.events...)
+		want := "east-1 Kustomization/flux-system/apps " + c.want + "\n"
+		if got := shown(inbox, "a"); got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+		if got := shown(open(t, file), "a"); got != want {
+			t.Errorf("%s, read again: %s, want %s", c.name, got, want)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	for i, name := range []string{"west/b", "east/b", "west/a", "other/a", "east/a"} {
+		e := said(i, "a", rollout.Ready)
+		e.Cluster, e.Object, _ = strings.Cut(name, "/")
+		e.Message = "it is"
+		if e.Cluster == "other" {
+			e.Environment = "other"
+		}
+		add(t, inbox, e)
+	}
+	if diff := cmp.Diff("east a ready 4 *\neast b ready 1 *\nwest a ready 2 *\nwest b ready 0 *\n", shown(inbox, "a")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	got := inbox.Reports(func(e observe.Event) (bool, bool) { return false, e.Cluster == "west" && e.Object == "a" })
+	want := []rollout.Report{{Source: "west", Object: "a", Phase: rollout.Ready, Message: "it is", When: noon.Add(2 * time.Second)}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestDamaged: a file that is not what it should be is a warning, and the next event
+// mends it.
+func TestDamaged(t *testing.T) {
+	good := `{"cluster":"east-1","object":"Kustomization/flux-system/apps","commit":"a","phase":"ready","when":"2026-11-21T12:00:01Z"}` + "\n"
+	for _, c := range []struct{ name, text, want, warning string }{
+		{"empty", "", "", ""},
+		{"good", good, "ready 1 *", ""},
+		{"no line end", strings.TrimSpace(good), "ready 1 *", ""},
+		{"torn", good + good[:40], "ready 1 *", "1 of 2 lines are damaged"},
+		{"something else", "PNG\x00\n\x01\n", "", "2 of 2 lines are damaged"},
+		{"no commit", `{"cluster":"x","object":"y","when":"2026-11-21T12:00:01Z"}` + "\n", "", "1 of 1 lines are damaged"},
+	} {
+		file := filepath.Join(t.TempDir(), "reports")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		inbox, err := observe.NewInbox(file)
+		if (err == nil) != (c.warning == "") || err != nil && !strings.Contains(err.Error(), c.warning) {
+			t.Errorf("%s: the warning is %v, want %q", c.name, err, c.warning)
+		}
+		want := ""
+		if c.want != "" {
+			want = "east-1 Kustomization/flux-system/apps " + c.want + "\n"
+		}
+		if got := shown(inbox, "a"); got != want {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+		other := said(3, "a", rollout.Failed)
+		other.Cluster = "west"
+		add(t, inbox, other)
+		if got := shown(open(t, file), "a"); got != want+"west Kustomization/flux-system/apps failed 3 *\n" {
+			t.Errorf("%s, mended: %s", c.name, got)
+		}
+	}
+}
+
+// TestUnwritable: what cannot be written is known all the same, and is written with what
+// comes next.
+func TestUnwritable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	inbox := open(t, filepath.Join(dir, "reports"))
+	if err := inbox.Add(said(1, "a", rollout.Ready)); err == nil {
+		t.Error("it is written to a folder that is not there")
+	}
+	if got := shown(inbox, "a"); got == "" {
+		t.Error("it is forgotten")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	west := said(2, "a", rollout.Ready)
+	west.Cluster = "west"
+	add(t, inbox, west)
+	if got := shown(open(t, filepath.Join(dir, "reports")), "a"); strings.Count(got, "\n") != 2 {
+		t.Errorf("the file has %s", got)
+	}
+	if err := os.Remove(filepath.Join(dir, "reports")); err != nil {
+		t.Fatal(err)
+	}
+	add(t, inbox, said(3, "a", rollout.Ready))
+	if got := shown(open(t, filepath.Join(dir, "reports")), "a"); strings.Count(got, "\n") != 2 {
+		t.Errorf("after somebody removed it the file has %s", got)
+	}
+	if _, err := observe.NewInbox(dir); err == nil {
+		t.Error("a folder is a file")
+	}
+}
+
+// TestBounds: neither the file nor the memory grows without an end, and the oldest goes
+// first.
+func TestBounds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "reports")
+	inbox := open(t, file)
+	for i := range 3000 {
+		add(t, inbox, said(i, fmt.Sprint(i), rollout.Ready))
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(data), "\n") > 1100 {
+		t.Errorf("the file has %d lines, %v", strings.Count(string(data), "\n"), err)
+	}
+	for i := range 20_100 {
+		e := said(3000+i, "a", rollout.Ready)
+		e.Cluster = fmt.Sprint(i)
+		add(t, inbox, e)
+	}
+	got := inbox.Reports(func(observe.Event) (bool, bool) { return true, true })
+	if len(got) > 20_000 || len(got) < 19_000 {
+		t.Errorf("%d are remembered", len(got))
+	}
+	for _, r := range got {
+		if r.Source == "east-1" || r.Source == "0" {
+			t.Errorf("%s is remembered, which is the oldest", r.Source)
+		}
+	}
+}
+
+// TestTogether is for the race detector.
+func TestTogether(t *testing.T) {
+	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for n := range 50 {
+				e := said(n, "a", rollout.Ready)
+				e.Cluster = fmt.Sprint(i)
+				if err := inbox.Add(e); err != nil {
+					t.Error(err)
+				}
+				inbox.Reports(func(observe.Event) (bool, bool) { return true, true })
+			}
+		})
+	}
+	wait.Wait()
+	if got := strings.Count(shown(inbox, "a"), " 49 *"); got != 8 {
+		t.Errorf("%d clusters are at their last event, want 8", got)
+	}
+}

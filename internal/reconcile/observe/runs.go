@@ -1,0 +1,274 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+)
+
+// lost is how long a workflow may take to appear after it was dispatched. One that does
+// not is dispatched again.
+const lost = 2 * time.Minute
+
+// maxContext is the length of a status' context that all forges take, in bytes.
+const maxContext = 100
+
+// maxText is the length of a status' description that all forges take, in characters.
+const maxText = 140
+
+// Runs runs workflows in a control plane. What it has done is written in a commit status
+// of the base commit, before it is done: whoever comes next, in this process or in
+// another, goes on from there.
+type Runs struct {
+	// Dispatcher is nil if the forge runs no workflows.
+	Dispatcher forge.Dispatcher
+	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
+	// Statuses gives what is said of a commit now; nil if the forge does not tell.
+	Statuses func(ctx context.Context, commit string) ([]forge.Statement, error)
+	// Branch is that of workflows which do not say theirs.
+	Branch string
+}
+
+// Run does the next step of a need of kind [gate.Dispatch], and says how far it is. said
+// are the statuses of the base commit as they are now. An Answer without an Outcome says
+// that the workflow could not be started, and why.
+func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []forge.Statement, now time.Time) gate.Answer {
+	s := step{Runs: r, commit: commit, need: need, context: RunContext(need), now: now}
+	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
+	i := slices.IndexFunc(said, func(st forge.Statement) bool { return st.Context == s.context })
+	switch {
+	case i >= 0 && said[i].Outcome != forge.Pending:
+		return s.ended(said[i])
+	case r.Dispatcher == nil:
+		return gate.Answer{At: now, Reason: "the forge of the control plane runs no workflows"}
+	case i < 0:
+		return s.dispatch(ctx, 1, forge.Statement{})
+	}
+	return s.follow(ctx, said[i], slices.Delete(slices.Clone(said), i, i+1))
+}
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9._/-]+`)
+
+// RunContext is the context of the status that remembers a run: the need's key, with a
+// digest of it where something had to be left out.
+func RunContext(need gate.Need) string {
+	key := "fairlead/" + strings.ReplaceAll(need.Key, " ", "/")
+	name := unfit.ReplaceAllString(key, "-")
+	if name == key && len(name) <= maxContext {
+		return name
+	}
+	digest := fmt.Sprintf("-%x", sha256.Sum256([]byte(need.Key)))[:9]
+	return name[:min(len(name), maxContext-len(digest))] + digest
+}
+
+// step is one look at one run.
+type step struct {
+	Runs
+	commit   string
+	need     gate.Need
+	context  string
+	workflow forge.Workflow
+	now      time.Time
+}
+
+// ended gives the answer that is written down.
+func (s step) ended(said forge.Statement) gate.Answer {
+	a := gate.Answer{At: said.When, Outcome: string(said.Outcome), URL: said.URL}
+	if said.Outcome == forge.Failure {
+		reason, _ := strings.CutPrefix(said.Description, s.failed())
+		a.Reason = strings.TrimPrefix(reason, ": ")
+	}
+	return a
+}
+
+func (s step) failed() string { return s.workflow.Name + " failed" }
+
+const notStarted = "Not started: "
+
+// dispatch starts the workflow, for the nth time, and writes that down first. Another
+// daemon may be about to do the same: what is said of the commit must still be what it
+// was when that was decided, and afterwards what we have written. A forge has no
+// compare-and-swap for statuses, so that two that write in the same moment may both find
+// themselves to be the last.
+func (s step) dispatch(ctx context.Context, n int, before forge.Statement) gate.Answer {
+	text := "Dispatched " + s.workflow.Name
+	if n > 1 {
+		text += fmt.Sprintf(" (%d)", n)
+	}
+	text = forge.OneLine(text, maxText-20) + ", claim " + s.claim()
+	if other, err := s.other(ctx, before.Description); err != nil || other {
+		return s.left(err)
+	}
+	if err := s.write(ctx, forge.Pending, text, ""); err != nil {
+		return gate.Answer{At: s.now, Reason: "it could not be written on the commit: " + err.Error()}
+	}
+	if other, err := s.other(ctx, before.Description, text); err != nil || other {
+		return s.left(err)
+	}
+	if err := s.Dispatcher.Dispatch(ctx, s.workflow); err != nil {
+		reason := oneLine(err.Error())
+		// If this fails, the run is looked for, as if it had been started.
+		_ = s.write(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
+		return gate.Answer{At: s.now, Reason: reason}
+	}
+	return gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+}
+
+// claim is a word that no other daemon writes at this time.
+func (s step) claim() string {
+	return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())))
+}
+
+// other reports whether something else is said of the run by now than these: somebody
+// else has it started, or it has ended. What the forge does not tell yet is nothing else.
+func (s step) other(ctx context.Context, known ...string) (bool, error) {
+	if s.Statuses == nil {
+		return false, nil
+	}
+	said, err := s.Statuses(ctx, s.commit)
+	return slices.ContainsFunc(said, func(st forge.Statement) bool {
+		return st.Context == s.context && !slices.Contains(known, st.Description)
+	}), err
+}
+
+// left is the answer when the run is left to another daemon, or it is not known whether
+// it should be.
+func (s step) left(err error) gate.Answer {
+	a := gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+	if err != nil {
+		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
+	}
+	return a
+}
+
+// follow looks for the run that was dispatched, and how it went.
+func (s step) follow(ctx context.Context, said forge.Statement, others []forge.Statement) gate.Answer {
+	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: said.URL}
+	runs, err := s.Dispatcher.Runs(ctx, s.workflow, s.since(said))
+	if err != nil {
+		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
+		return pending
+	}
+	run, ok := s.pick(runs, said, others)
+	n, failed := attempt(said.Description)
+	switch {
+	case ok:
+		return s.report(ctx, said, run)
+	case said.URL != "":
+		pending.Reason = "its run is no longer there"
+		return pending
+	case !said.When.IsZero() && !s.now.Before(said.When.Add(lost)):
+		return s.dispatch(ctx, n+1, said)
+	case failed != "":
+		return gate.Answer{At: said.When, Reason: failed}
+	default:
+		pending.Reason = "its run has not appeared yet"
+		return pending
+	}
+}
+
+// since is from when on the run may be. What is known by its URL was found some time
+// after it began, and what was dispatched before, or seemed to fail, may have begun.
+func (s step) since(said forge.Statement) time.Time {
+	n, failed := attempt(said.Description)
+	switch {
+	case said.When.IsZero():
+		return said.When
+	case said.URL != "":
+		return said.When.Add(-24 * time.Hour)
+	case n > 1 || failed != "":
+		return said.When.Add(-lost)
+	default:
+		return said.When
+	}
+}
+
+var attempts = regexp.MustCompile(`\((\d+)\)`)
+
+// attempt reads how often a workflow was dispatched, and why it could not be; "" if it
+// could.
+func attempt(description string) (n int, failed string) {
+	n = 1
+	if m := attempts.FindStringSubmatch(description); m != nil {
+		n, _ = strconv.Atoi(m[1]) // it has digits only; too many make it the largest number
+	}
+	if rest, ok := strings.CutPrefix(description, notStarted); ok {
+		_, failed, _ = strings.Cut(rest, " ")
+	}
+	return n, failed
+}
+
+// pick gives the run that was dispatched: the one that is written down, else the one
+// whose title says so, else the oldest. What another status of the commit has is not
+// it.
+func (s step) pick(runs []forge.Run, said forge.Statement, others []forge.Statement) (forge.Run, bool) {
+	var best forge.Run
+	found := false
+	for _, run := range runs {
+		if said.URL != "" {
+			if run.URL == said.URL {
+				return run, true
+			}
+			continue
+		}
+		taken := slices.ContainsFunc(others, func(o forge.Statement) bool { return run.URL != "" && o.URL == run.URL })
+		if !taken && (!found || s.better(run, best)) {
+			best, found = run, true
+		}
+	}
+	return best, found
+}
+
+func (s step) better(a, b forge.Run) bool {
+	return cmp.Or(cmp.Compare(s.likeness(b), s.likeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// likeness says how much the title of a run says that it is for the commit here.
+func (s step) likeness(run forge.Run) int {
+	like := 0
+	if strings.Contains(run.Title, s.commit[:min(7, len(s.commit))]) {
+		like += 2
+	}
+	if name := s.need.Inputs["environment"]; name != "" && strings.Contains(run.Title, name) {
+		like++
+	}
+	return like
+}
+
+// report writes down how a run fares. That it has ended counts once it is written.
+func (s step) report(ctx context.Context, said forge.Statement, run forge.Run) gate.Answer {
+	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: run.URL}
+	text := "Running " + s.workflow.Name
+	switch run.Outcome {
+	case forge.Success:
+		text = s.workflow.Name + " succeeded"
+	case forge.Failure:
+		text = s.failed()
+		if run.Reason != "" {
+			text += ": " + run.Reason
+		}
+	}
+	if run.Outcome != said.Outcome || run.URL != said.URL {
+		if err := s.write(ctx, run.Outcome, text, run.URL); err != nil {
+			pending.Reason = "how it fares could not be written on the commit: " + err.Error()
+			return pending
+		}
+	}
+	if run.Outcome == forge.Pending {
+		return pending
+	}
+	return s.ended(forge.Statement{Status: forge.Status{Outcome: run.Outcome, Description: text, URL: run.URL}, When: said.When})
+}
+
+func (s step) write(ctx context.Context, o forge.Outcome, text, url string) error {
+	return s.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, maxText), URL: url})
+}

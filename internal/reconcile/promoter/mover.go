@@ -1,0 +1,490 @@
+// Package promoter takes commits of the base from one environment to the next.
+//
+// What the package keeps true:
+//   - What is decided is decided by promote.Next, of facts that were found before; what
+//     could not be found out is waited for.
+//   - A step is one commit on the environment's branch, which changes the record and
+//     nothing else, or a pull request for it. Where the branch has moved, all is looked
+//     at again.
+//   - What is remembered is in Git and at the forge: the record, the statuses of
+//     commits, and files that people write. A Mover that is made anew comes to the same.
+package promoter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Options are what a Mover needs. All must be there but Metrics, Records and Inbox.
+type Options struct {
+	Settings *config.Settings
+	Remotes  *repos.Set
+	Store    *status.Store
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	Author   git.Signature
+	Sign     git.Signer
+	// Step is told before each thing that changes the world.
+	Step func(what string)
+	// Moved is told the repository of an environment's branch that was given another
+	// commit, by its normalized URL.
+	Moved func(repo string)
+	// Records are those of outputs; nil to read each anew.
+	Records *publish.Records
+	// Inbox has what clusters have reported; nil for nothing.
+	Inbox *observe.Inbox
+	// Barrier keeps a panic in the work for one environment there.
+	Barrier panics.Barrier
+}
+
+// Mover takes commits from one environment to the next.
+type Mover struct {
+	Options
+
+	// What follows may be lost.
+	source       *source.Source
+	environments map[string]status.Environment // as the cycle has left them
+	mu           sync.Mutex
+	said         map[string]*repos.Said    // by environment
+	answers      map[string]gate.Answer    // of HTTP needs
+	proven       map[string]memory         // by environment
+	pasts        map[string]past           // by environment
+	logins       map[string]string         // of authors, by commit
+	heard        map[place]*hearing        // in this look
+	next         time.Time                 // when to look though nothing moves; zero for never
+	looked       time.Time                 // last
+	round        time.Time                 // when the round began: what is decided in it is decided of one time
+	idle         int                       // looks in a row that found the same
+	last         string                    // what the last look found
+	news         time.Time                 // when a look found something else than the one before
+	known        lineCache                 // of the base's branch
+	complained   string                    // the problem that was logged last
+	failures     map[string]string         // by environment, that were logged last
+	reversals    map[string]reversalMemory // by environment
+	reached      map[string]string         // by environment, the commit that its output was in sync with
+	pulls        string                    // the open ones of records, in the last round
+}
+
+// New makes a Mover.
+func New(o Options) *Mover {
+	return &Mover{
+		Options: o, said: map[string]*repos.Said{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
+		reversals: map[string]reversalMemory{}, reached: map[string]string{}, pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
+	}
+}
+
+// Orders are what a cycle is to do differently because of promotions.
+type Orders struct {
+	// Merge says by environment who merges its output: what a Promotion says counts
+	// before what the settings say.
+	Merge map[string]string
+	// Withheld has by environment the reasons why only a person may merge its output.
+	Withheld map[string][]publish.Withholding
+	progress *model.Progress // of the base
+	// Waits says by environment why its output is not proposed: what nobody has promoted
+	// to it was proven nowhere.
+	Waits map[string]string
+	// Next is when Withheld changes though nothing moves; zero for never.
+	Next time.Time
+}
+
+// Limits returns those of an environment's output.
+func (o Orders) Limits(environment string) model.Limits {
+	if o.progress == nil {
+		return model.DefaultLimits()
+	}
+	return o.progress.LimitsOf(environment)
+}
+
+// written gives the base, the order of promotion in it, and all that is wrong with what
+// it says about promotion.
+func (m *Mover) written(ctx context.Context, src *source.Source) (source.Base, model.Chain, problem.List, error) {
+	base, err := src.Base(ctx)
+	if err != nil {
+		return base, model.Chain{}, nil, err
+	}
+	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
+	return base, chain, append(problems, base.Progress.Problems...), nil
+}
+
+// Orders gives them for what the base says now. While a Promotion that somebody has
+// written cannot be understood, nobody merges but people, and what was not promoted
+// waits.
+func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
+	base, chain, problems, err := m.written(ctx, src)
+	if err != nil {
+		return Orders{}, err
+	}
+	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}, progress: base.Progress}
+	maps.Copy(o.Merge, m.Settings.Merge)
+	m.withholdAll(ctx, src, base, &o)
+	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
+	if !written || chain.External || m.Settings.Promotion != managed {
+		return o, nil
+	}
+	if problems.Stops() {
+		for _, e := range base.Environments {
+			o.Merge[e.Name] = "manual"
+			m.wait(ctx, src, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
+		}
+		return o, nil
+	}
+	for _, s := range chain.Stages {
+		if s.Merge != "" {
+			o.Merge[s.Name] = s.Merge
+		}
+		if len(s.After) > 0 {
+			m.wait(ctx, src, s.Name, "no commit was promoted to it yet; it comes after "+strings.Join(s.After, ", "), o)
+		}
+	}
+	return o, nil
+}
+
+// wait has an environment wait that has no record. One whose branch cannot be read is
+// stopped by reading it.
+func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why string, o Orders) {
+	var branch source.Branch
+	err := m.Barrier.Run("read the branch", environment, func() (err error) {
+		branch, err = src.Branch(ctx, environment)
+		return err
+	})
+	if panics.Is(err) {
+		o.Waits[environment] = err.Error()
+	}
+	if err == nil && branch.Repo != nil && branch.Commit == "" {
+		o.Waits[environment] = why
+	}
+}
+
+// Begin begins a round at a time. All that is decided in the round is decided of that time.
+func (m *Mover) Begin(at time.Time) { m.round = at }
+
+// Next gives when to look again though nothing moves; zero for never.
+func (m *Mover) Next() time.Time { return m.next }
+
+// betweenLooks is how long there is at least from one look to the next when it is only
+// that somebody has told us something: a rollout has hundreds of events, and our own
+// statuses come back as webhooks.
+const betweenLooks = 5 * time.Second
+
+// Due reports whether to look though no reference has moved: it is time, or somebody has
+// told us something. What is told just after a look is looked at a little later.
+func (m *Mover) Due(woken bool) bool {
+	if !m.next.IsZero() && !m.round.Before(m.next) {
+		return true
+	}
+	soon := m.looked.Add(betweenLooks)
+	if woken && m.round.Before(soon) {
+		if m.next.IsZero() || soon.Before(m.next) {
+			m.next = soon
+		}
+		return false
+	}
+	return woken
+}
+
+// Move finds out how far commits have got, and takes them further. It comes when a cycle
+// is done with all environments, so that a step is decided from what it found. again
+// says that there is something to do though no reference moves.
+func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
+	m.noteReached(environments)
+	if m.Settings.Promotion != managed {
+		m.Store.SetChain(status.Chain{External: true, Checked: m.round})
+		return false
+	}
+	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.round
+	var shown status.Chain
+	var moved bool
+	err := m.Barrier.Run("promote", "", func() (err error) {
+		shown, moved, err = m.look(ctx)
+		return err
+	})
+	if ctx.Err() != nil {
+		return true
+	}
+	if errors.Is(err, errMoved) {
+		return true
+	}
+	if err != nil {
+		m.idle++
+		m.next = m.Now().Add(repos.PauseAfter(m.idle, m.Random()))
+		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
+		return false
+	}
+	shown.Checked = m.round
+	m.Store.SetChain(shown)
+	return moved
+}
+
+// managed is the setting that has commits moved.
+const managed = "managed"
+
+// look looks at all environments once, and does what is to be done. moved says that one
+// was given another commit by a push of ours, of which its remote tells nothing new.
+func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err error) {
+	base, chain, problems, err := m.written(ctx, m.source)
+	if err != nil {
+		return status.Chain{}, false, err
+	}
+	shown = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
+	if chain.External || base.Repo == nil {
+		shown.Problems = problems.Sorted()
+		return shown, false, nil
+	}
+	all, more := m.standings(chain, base)
+	problems = append(problems, more...)
+	shown.Problems = problems.Sorted()
+	m.sayProblems(shown.Problems)
+	if problems.Stops() {
+		return shown, false, nil
+	}
+	h, err := m.line(ctx, base, all)
+	if err != nil {
+		return shown, false, err
+	}
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
+	m.remember(ctx, all, h)
+	decisions, err := m.decide(ctx, all, h)
+	if err != nil {
+		return shown, false, err
+	}
+	if err := m.confirm(ctx, base, all, decisions); err != nil {
+		return shown, false, err
+	}
+	for i, s := range all {
+		if s.err == nil { // or else something that is to be remembered may not be written yet
+			if err := m.isolate("promote", s, func() error { return m.carry(ctx, s, decisions[i]) }); err != nil {
+				s.fail(err)
+			}
+		}
+		m.sayFailure(s)
+		moved = moved || s.moved
+		shown.Stages = append(shown.Stages, s.report(decisions[i], h))
+	}
+	m.plan(all, shown.Stages)
+	return shown, moved, nil
+}
+
+// errMoved says that the base, or the branch of an environment, is not what was read any
+// more.
+var errMoved = errors.New("the control plane has moved meanwhile")
+
+// confirm asks the control plane once more before something moves: a freeze that is in
+// the base already counts, and so does a hold on the branch of an environment.
+func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, decisions []promote.Decision) error {
+	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Moves })
+	remote := m.Remotes.ControlPlane()
+	if !moves || !m.Settings.Write || remote == nil {
+		return nil
+	}
+	asked := map[*repos.Remote]bool{}
+	isAt := func(remote *repos.Remote, branch, head string) error {
+		if !asked[remote] {
+			if _, err := remote.Sync(ctx); err != nil {
+				return fmt.Errorf("ask the control plane before a promotion: %w", err)
+			}
+			asked[remote] = true
+		}
+		now, err := remote.Mirror().Branch(branch)
+		if err == nil && now != head {
+			err = errMoved
+		}
+		return err
+	}
+	if err := isAt(remote, m.Settings.ControlPlane.Branch, base.Head); err != nil {
+		return err
+	}
+	for i, s := range all {
+		if decisions[i].State != promote.Moves || s.branch.Repo == nil {
+			continue
+		}
+		if remote := m.Remotes.Of(s.branch.URL); remote != nil {
+			if err := isAt(remote, s.branch.Name, s.branch.Head); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// standings makes the stages of a chain, of which nothing is found out yet.
+func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
+	clear(m.heard)
+	m.forgetRetired(chain)
+	var problems problem.List
+	all := make([]*standing, len(chain.Stages))
+	for i, s := range chain.Stages {
+		all[i] = &standing{spec: s, base: base}
+		if e, ok := m.environments[s.Name]; ok {
+			all[i].env = &e
+		}
+		if m.said[s.Name] == nil {
+			m.said[s.Name] = &repos.Said{}
+		}
+		all[i].said = m.said[s.Name]
+		problems = append(problems, all[i].compile()...)
+	}
+	return all, problems
+}
+
+// sayProblems says that nothing is promoted, and why: once, until it is another problem.
+func (m *Mover) sayProblems(problems problem.List) {
+	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning })
+	if i < 0 {
+		m.complained = ""
+		return
+	}
+	p := problems[i]
+	if p.String() != m.complained {
+		m.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
+	}
+	m.complained = p.String()
+}
+
+// sayFailure logs why a look has failed in one environment, if it did not before.
+func (m *Mover) sayFailure(s *standing) {
+	text := ""
+	if s.err != nil {
+		text = s.err.Error()
+	}
+	if text != "" && text != m.failures[s.spec.Name] {
+		m.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
+	}
+	m.failures[s.spec.Name] = text
+}
+
+// line reads the branches of all environments, and as much of the base's branch as
+// they have commits of.
+func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
+	var wanted []string
+	for _, s := range all {
+		if err := m.isolate("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
+			s.fail(err)
+			s.stage.Stopped = "its branch cannot be read: " + err.Error()
+			continue
+		}
+		if s.stage.Commit != "" {
+			wanted = append(wanted, s.stage.Commit)
+		}
+	}
+	slices.Sort(wanted)
+	return m.promotable(base, slices.Compact(wanted))
+}
+
+// decide asks the gates of the commits that could go on, and decides.
+func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) ([]promote.Decision, error) {
+	stages := make([]promote.Stage, len(all))
+	for i, s := range all {
+		stages[i] = s.stage
+	}
+	candidates := promote.Candidates(h, stages)
+	verdicts := map[string]gate.Verdict{}
+	var mu sync.Mutex
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
+		to := candidates[s.spec.Name]
+		if to == "" {
+			return
+		}
+		v := m.enterIsolated(ctx, s, to)
+		mu.Lock()
+		defer mu.Unlock()
+		verdicts[s.spec.Name] = v
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return promote.Next(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
+}
+
+// plan says when to look again: when a verdict may become another by itself, and, while
+// something waits for what no reference tells, later each time that nothing is new.
+func (m *Mover) plan(all []*standing, stages []status.Stage) {
+	var found strings.Builder
+	var at time.Time
+	outside := false
+	for i, s := range stages {
+		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.To, s.Next.Verdict.Reason)
+		outside = outside || all[i].err != nil || all[i].unmerged || s.Next.State == promote.Waiting || s.Next.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
+		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
+			if w := v.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
+				at = w
+			}
+		}
+	}
+	if found.String() != m.last {
+		m.last, m.news = found.String(), m.Now()
+	}
+	m.idle++
+	if m.Now().Sub(m.news) < promptFor {
+		m.idle = 0
+	}
+	if outside {
+		if again := m.Now().Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
+			at = again
+		}
+	}
+	m.next = at
+}
+
+// promptFor is how long after news, what only a poll can find is looked for at the interval
+// that is set: a status that is written without a webhook. After that the pauses grow.
+const promptFor = time.Hour
+
+// pauseOutside returns how long to wait before looking again for what no reference tells.
+func (m *Mover) pauseOutside() time.Duration {
+	interval := m.Settings.Schedule.Interval
+	if m.idle == 0 && interval > 0 {
+		return interval
+	}
+	return max(repos.PauseAfter(max(m.idle, 1), m.Random()), interval)
+}
+
+// report says how far a stage has got. What was decided and could not be done is waited
+// for.
+func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
+	var blocked *publish.Blocked
+	if errors.As(s.err, &blocked) && (d.State == promote.Moves || d.State == promote.Waiting) { // by a person, until a person acts
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
+	} else if s.err != nil && d.State == promote.Moves {
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
+	}
+	if s.declined != 0 && d.State != promote.Held {
+		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
+		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.Short(d.To))
+	}
+	r := status.Stage{
+		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,
+		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,
+	}
+	if s.env != nil {
+		r.Withheld = s.env.Withheld
+	}
+	if s.stage.Commit != "" {
+		r.Behind = h.Behind(s.stage.Commit)
+	}
+	return r
+}

@@ -1,0 +1,120 @@
+package promoter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// remember finds out which commits that an environment no longer has were proven in
+// it, as far as that matters to those after it.
+func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
+		err := m.isolate("look at the past", s, func() error {
+			for _, commit := range m.matters(all, s, h) {
+				proven, err := m.wasProven(ctx, s, commit, h)
+				if err != nil {
+					return err
+				}
+				s.stage.Proven[commit] = proven
+			}
+			return nil
+		})
+		if err != nil {
+			s.fail(err)
+			s.stage.Partial = true
+		}
+	})
+}
+
+// maxRemembered bounds the commits of the past that are asked about in one look.
+const maxRemembered = 50
+
+// matters gives the commits that are older than what an environment has, and newer than
+// what one after it has.
+func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
+	var some []string
+	for _, after := range all {
+		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
+			continue
+		}
+		between := h.Between(s.stage.Commit, after.stage.Commit)
+		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.Each { // the oldest comes next
+			between = between[n-maxRemembered:]
+		}
+		for _, commit := range between[:min(maxRemembered, len(between))] {
+			if !slices.Contains(some, commit) {
+				some = append(some, commit)
+			}
+		}
+	}
+	return some
+}
+
+// memory is the commits of the past that are known to be proven in an environment, as
+// long as its branch is where it was. Of the others nothing is remembered: a forge may be
+// late to tell of what was said a moment ago.
+type memory struct {
+	head   string
+	proven map[string]bool
+}
+
+// wasProven reports whether a commit was proven in an environment that has a newer one
+// now.
+func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h promote.History) (bool, error) {
+	m.mu.Lock()
+	if m.proven[s.spec.Name].head != s.branch.Head {
+		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
+	}
+	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at
+	m.mu.Unlock()
+	if remembered[commit] {
+		return true, nil
+	}
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), commit)
+	if err != nil {
+		return false, err
+	}
+	proven := slices.ContainsFunc(said, func(st gate.Statement) bool {
+		return st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success)
+	})
+	if proven {
+		if proven, err = stayed(s, commit, h); err != nil {
+			return false, err
+		}
+	}
+	if proven {
+		remembered[commit] = true
+	}
+	return proven, nil
+}
+
+// maxVersions bounds how many records of the past are looked at.
+const maxVersions = 50
+
+// stayed reports whether an environment that had a commit was never set back behind
+// it: that says that it was bad, whatever was proven.
+func stayed(s *standing, commit string, h promote.History) (bool, error) {
+	versions, err := s.branch.Repo.Versions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
+	if err != nil {
+		return false, err
+	}
+	for _, text := range versions { // newest first
+		had, err := promote.Commit(text)
+		if err != nil || had == "" {
+			continue
+		}
+		if had == commit {
+			return true, nil
+		}
+		if !h.Newer(had, commit) { // or of another line: nobody knows
+			return false, nil
+		}
+	}
+	return false, nil // that is longer ago than what we look at
+}

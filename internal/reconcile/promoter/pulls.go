@@ -1,0 +1,49 @@
+package promoter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// CheckPulls reports whether the open pull requests of records are others than in the last
+// round: to close one, or to open it again, moves no reference. They are listed, with one
+// call, if this round has asked the control plane and a branch of ours is there.
+func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
+	remote := m.Remotes.ControlPlane()
+	if !m.Settings.Write || m.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.Remotes.IsAsked(remote) {
+		return false
+	}
+	prefix := m.Settings.Output.BranchPrefix + "promotion/"
+	refs, err := remote.Mirror().Refs("refs/heads/" + prefix)
+	if err != nil || len(refs) == 0 {
+		return false
+	}
+	f, err := remote.Forge()
+	if err != nil || f.Name() == plainGit { // there they are references, which were asked for
+		return false
+	}
+	pulls, err := f.OpenPulls(ctx)
+	if err != nil { // a look says so where it matters
+		return false
+	}
+	now := describePulls(pulls, prefix)
+	changed, m.pulls = now != m.pulls, now
+	return changed
+}
+
+// plainGit is the name of the forge that has no API.
+const plainGit = "git"
+
+// describePulls names the pull requests from branches with a prefix.
+func describePulls(pulls []forge.Pull, prefix string) string {
+	var b strings.Builder
+	for _, p := range pulls {
+		if strings.HasPrefix(p.Head, prefix) {
+			fmt.Fprintln(&b, p.Number, p.Head, p.Base)
+		}
+	}
+	return b.String()
+}

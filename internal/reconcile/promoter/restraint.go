@@ -1,0 +1,267 @@
+package promoter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// restraint is a hold or a freeze of an environment's output that is in force.
+type restraint struct {
+	promote.Restraint
+	publish.Withholding
+}
+
+// Withheld returns why only a person may merge the output of an environment now: its
+// holds, the freezes that cover it, and what cannot be read and may be one of them.
+func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment string) ([]publish.Withholding, error) {
+	base, err := src.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	branch, err := src.Branch(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	all := unreadable(base, branch)
+	has := base.Head
+	if branch.Commit != "" {
+		has = m.resolved(base, branch.Commit)
+	}
+	held, err := m.holds(base, branch, environment)
+	if err != nil {
+		return nil, err
+	}
+	frozen, err := m.freezes(base, environment, has)
+	if err != nil {
+		return nil, err
+	}
+	all = append(append(all, held...), frozen...)
+	output := ""
+	if slices.ContainsFunc(all, func(r restraint) bool { return r.Lets != "" }) {
+		if output, err = m.outputCommit(ctx, src, environment, has); err != nil {
+			return nil, err
+		}
+	}
+	var reasons []publish.Withholding
+	for _, r := range all {
+		if r.Restrains(has, output) {
+			reasons = append(reasons, r.Withholding)
+		}
+	}
+	return reasons, nil
+}
+
+// Withhold adds to orders why the output of an environment waits. What is not known of it
+// keeps its output as it is.
+func (m *Mover) Withhold(ctx context.Context, src *source.Source, environment string, o *Orders) {
+	reasons, err := m.Withheld(ctx, src, environment)
+	if err != nil {
+		reasons = []publish.Withholding{{Cause: publish.CauseHold, Reason: "it is not known whether it is held or frozen: " + err.Error()}}
+	}
+	if len(reasons) > 0 {
+		o.Withheld[environment] = reasons
+	}
+}
+
+// withholdAll adds to orders why the output of environments waits, and when that changes
+// by itself. What is not known of one keeps its output as it is.
+func (m *Mover) withholdAll(ctx context.Context, src *source.Source, base source.Base, o *Orders) {
+	for _, e := range base.Environments {
+		m.Withhold(ctx, src, e.Name, o)
+	}
+	for _, f := range base.Progress.Freezes {
+		for _, at := range []time.Time{f.From, f.To} {
+			if at.After(m.round) && (o.Next.IsZero() || at.Before(o.Next)) {
+				o.Next = at
+			}
+		}
+	}
+}
+
+// unreadable returns restraints for what cannot be understood: it may be a hold or a
+// freeze.
+func unreadable(base source.Base, branch source.Branch) []restraint {
+	var all []restraint
+	add := func(cause publish.Cause, where string, problems problem.List) {
+		if i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
+			all = append(all, restraint{Withholding: publish.Withholding{
+				Cause: cause, Reason: fmt.Sprintf("what %s says about promotion has a problem, and may be a %s: %s", where, cause, problems[i]),
+			}})
+		}
+	}
+	freezes := model.CheckFreezes(base.Progress, base.Environments)
+	for _, p := range base.Progress.Problems {
+		if !strings.HasPrefix(p.Pos.File, ".environments/") || strings.HasPrefix(p.Subject, "Freeze/") { // that is one environment's
+			freezes = append(freezes, p)
+		}
+	}
+	add(publish.CauseFreeze, "the base", freezes.Sorted())
+	if branch.Progress != nil {
+		add(publish.CauseHold, "its branch", branch.Progress.Problems)
+	}
+	return all
+}
+
+// holds returns the holds of an environment's output, with that of a record that was
+// taken back.
+func (m *Mover) holds(base source.Base, branch source.Branch, environment string) ([]restraint, error) {
+	var all []restraint
+	for _, h := range branch.Progress.Holds {
+		if h.Scope == model.ScopePromotion {
+			continue
+		}
+		text, err := holdText(branch, h, environment)
+		if err != nil {
+			return nil, err
+		}
+		lets := ""
+		if h.Commit != "" {
+			lets = m.resolved(base, h.Commit)
+		}
+		all = append(all, restraint{promote.Restraint{Lets: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
+	}
+	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
+	if m.Settings.Promotion != managed || !lasting {
+		return all, nil
+	}
+	back, err := m.reversal(base, branch, environment)
+	if err == nil && back != nil {
+		lets := m.resolved(base, branch.Commit)
+		all = append(all, restraint{promote.Restraint{Lets: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.text(environment)}})
+	}
+	return all, err
+}
+
+// heldBecause says why nothing is promoted to an environment; "" if nobody holds it.
+func (m *Mover) heldBecause(s *standing) (string, error) {
+	var all []string
+	for _, h := range s.branch.Progress.Holds {
+		text, err := holdText(s.branch, h, s.spec.Name)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, text)
+	}
+	back, err := m.reversal(s.base, s.branch, s.spec.Name)
+	if err == nil && back != nil {
+		all = append(all, back.text(s.spec.Name))
+	}
+	return strings.Join(all, "; "), err
+}
+
+// holdText says why an environment is held, by whom, and until when.
+func holdText(branch source.Branch, h *model.Hold, environment string) (string, error) {
+	who, err := broughtBy(branch.Repo, branch.Head, h.Pos.File)
+	return fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment), err
+}
+
+// noReason is said where nobody has given one.
+const noReason = "no reason is given"
+
+// broughtBy returns who committed what a file holds.
+func broughtBy(repo *git.Repository, head, file string) (string, error) {
+	if repo == nil || head == "" {
+		return "a file of " + file, nil
+	}
+	info, err := repo.Brought(head, file, maxRecords)
+	return cmp.Or(info.Author.Email, info.Author.Name, "nobody who is known"), err
+}
+
+// freezes returns the freezes that cover an environment now.
+func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint, error) {
+	var all []restraint
+	for i, f := range base.Progress.Freezes {
+		facts := gate.Facts{Now: m.round, Environment: environment, Commit: has, Freezes: gate.FreezesOf(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
+		inForce := facts
+		inForce.Commit = ""
+		if f.Scope == model.ScopePromotion || gate.Freezes(inForce).Status == gate.Pass {
+			continue
+		}
+		who, err := broughtBy(base.Repo, base.Head, f.Pos.File)
+		if err != nil {
+			return nil, err
+		}
+		until := "fairlead freeze " + f.Name + " --remove"
+		if !f.To.IsZero() {
+			until = f.To.UTC().Format(time.RFC3339)
+		}
+		r := restraint{Withholding: publish.Withholding{
+			Cause: publish.CauseFreeze, Reason: fmt.Sprintf("freeze %s: %s (by %s, until %s)", f.Name, cmp.Or(f.Reason, noReason), who, until),
+		}}
+		if gate.Freezes(facts).Status == gate.Pass { // the commit is an exception
+			r.Lets = has
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// resolved returns the id of a commit of the base, or the text where the base does not
+// have it.
+func (m *Mover) resolved(base source.Base, commit string) string {
+	if base.Repo == nil || commit == "" {
+		return commit
+	}
+	id, err := base.Repo.Resolve(commit)
+	if err != nil {
+		return commit
+	}
+	return id
+}
+
+// noteReached remembers which commit the output of an environment was in sync with: where
+// a commit changes nothing, its output does not name it.
+func (m *Mover) noteReached(environments map[string]status.Environment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, e := range environments {
+		if commit := baseOf(e); e.State == status.InSync && commit != "" {
+			m.reached[name] = commit
+		}
+	}
+}
+
+// outputCommit returns has if the output of an environment was made from that commit of
+// the base; "" if it was made from another one.
+func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
+	m.mu.Lock()
+	reached := m.reached[environment]
+	m.mu.Unlock()
+	if reached == has {
+		return has, nil
+	}
+	to, err := src.Output(ctx, environment)
+	if err != nil || to == nil {
+		return "", err
+	}
+	remote, err := m.Remotes.Output(ctx, m.Remotes.Place(to.Repo))
+	if err != nil {
+		return "", err
+	}
+	head, err := remote.Mirror().Branch(to.Branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	holds, err := m.outputHolds(remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
+	if err != nil || !holds {
+		return "", err
+	}
+	return has, nil
+}

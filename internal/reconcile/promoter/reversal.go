@@ -1,0 +1,173 @@
+package promoter
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// Reversal is a commit of an environment's branch by which a person took its record back
+// to an older commit of the base, as git revert of a promotion does. It is a rollback: the
+// environment stays there until it is released.
+type Reversal struct {
+	Commit string // of the environment's branch
+	By     string
+}
+
+// text says what it is in the place of a hold's reason.
+func (r Reversal) text(environment string) string {
+	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.Short(r.Commit), environment)
+}
+
+// reversals remembers what was found of a branch at a head.
+type reversalMemory struct {
+	head, base string
+	found      *Reversal
+}
+
+// reversal finds the reversal that holds an environment; nil if there is none.
+func (m *Mover) reversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
+	m.mu.Lock()
+	known, ok := m.reversals[environment]
+	m.mu.Unlock()
+	if ok && known.head == branch.Head && known.base == base.Head {
+		return known.found, nil
+	}
+	found, err := FindReversal(base, branch, environment)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reversals[environment] = reversalMemory{branch.Head, base.Head, found}
+	return found, nil
+}
+
+// FindReversal finds the commit by which a person took back the record of an environment;
+// nil if nobody did, or it was released since.
+func FindReversal(base source.Base, b source.Branch, environment string) (*Reversal, error) {
+	if base.Repo == nil || b.Repo == nil {
+		return nil, nil
+	}
+	by, err := b.Repo.Brought(b.Head, b.Record, maxRecords)
+	if err != nil || isPromotion(by, environment) || isReleased(b, by.ID) {
+		return nil, err
+	}
+	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
+		return nil, err
+	}
+	were, err := recorded(base, b, by.ID)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	back := promote.WentBack(were, func(a, b string) bool {
+		var after bool
+		after, failed = base.Repo.Contains(a, b)
+		return after
+	})
+	if !back || failed != nil {
+		return nil, failed
+	}
+	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
+}
+
+// isHeldBy reports whether a commit brings a Hold with it, or has ours in its place.
+func isHeldBy(b source.Branch, c git.Info, environment string) (bool, error) {
+	view, err := b.Repo.View(c.ID)
+	if err != nil {
+		return false, err
+	}
+	if _, held := view.Tree.Lookup(HoldFile(b.Folder)); held {
+		return true, view.Err()
+	}
+	var before tree.Tree
+	if len(c.Parents) > 0 {
+		parent, err := b.Repo.View(c.Parents[0])
+		if err != nil {
+			return false, err
+		}
+		before = parent.Tree
+	}
+	var changed tree.Builder
+	for change := range tree.Diff(before.Sub(b.Folder), view.Tree.Sub(b.Folder)) {
+		if change.Removed() {
+			continue
+		}
+		if err := changed.AddEntry(change.Path, change.New); err != nil {
+			return false, err
+		}
+	}
+	if err := view.Err(); err != nil {
+		return false, err
+	}
+	layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
+	return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
+}
+
+// isPromotion reports whether a commit is a step that we have taken, or one of our
+// commands.
+func isPromotion(c git.Info, environment string) bool {
+	trailers := publish.Trailers(c.Message)
+	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
+}
+
+// isReleased reports whether the branch says that a reversal was released.
+func isReleased(b source.Branch, commit string) bool {
+	for _, r := range b.Progress.Releases {
+		if len(r.Commit) >= shortestID && strings.HasPrefix(commit, r.Commit) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortestID is what the abbreviated id of a commit must have at least.
+const shortestID = 7
+
+// recorded returns the commits of the base that the record named at a commit of the branch
+// and before, newest first; "" first if it names none there. What the base's branch does
+// not have, or has no more, is left out: to leave that is not to go back.
+func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
+	now, err := b.CommitAt(head)
+	if err != nil {
+		return nil, err
+	}
+	var were []string
+	if now == "" {
+		were = append(were, "")
+	}
+	versions, err := b.Repo.Versions(head, b.Record, maxRecords, maxVersions)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range versions {
+		written, err := promote.Commit(text)
+		if err != nil || written == "" {
+			continue
+		}
+		commit, err := base.Repo.Resolve(written)
+		on := false
+		if err == nil {
+			on, err = base.Repo.Contains(base.Head, commit)
+		}
+		switch {
+		case err != nil && !errors.Is(err, git.ErrNoRevision):
+			return nil, err
+		case on:
+			were = append(were, commit)
+		case i == 0 && now != "": // it went nowhere that is known
+			return nil, nil
+		}
+	}
+	return were, nil
+}

@@ -1,0 +1,100 @@
+package promoter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Simulate says when a commit of the base would reach each environment under today's
+// gates, from what a cycle has found. It changes nothing.
+func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments map[string]status.Environment, revision string) ([]promote.Arrival, error) {
+	m.source, m.environments, m.round = src, environments, m.Now()
+	base, chain, problems, err := m.written(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if base.Repo == nil {
+		return nil, fmt.Errorf("the base is a folder, and has no commits")
+	}
+	commit, err := Promotable(base, revision)
+	if err != nil {
+		return nil, err
+	}
+	all, more := m.standings(chain, base)
+	if problems = append(problems, more...); problems.Stops() {
+		return nil, &Blocked{problems.Sorted()}
+	}
+	h, err := m.line(ctx, base, all)
+	if err != nil {
+		return nil, err
+	}
+	if !h.Has(commit) {
+		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.Short(commit))
+	}
+	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
+	m.remember(ctx, all, h)
+	stages := make([]promote.Stage, len(all))
+	for i, s := range all {
+		stages[i] = s.stage
+	}
+	find := func(environment string) *standing {
+		return all[slices.IndexFunc(all, func(s *standing) bool { return s.spec.Name == environment })]
+	}
+	enter := func(environment string, from time.Time) gate.Forecast {
+		return m.forecastEnter(ctx, find(environment), commit, from)
+	}
+	proof := func(environment string, from time.Time) gate.Forecast {
+		return find(environment).forecastProof(commit, from)
+	}
+	return promote.Simulate(h, stages, commit, enter, proof, m.round), nil
+}
+
+// Blocked says that nothing is promoted because of problems.
+type Blocked struct{ Problems problem.List }
+
+// Error says how many there are.
+func (e *Blocked) Error() string {
+	n, _ := e.Problems.Count()
+	return fmt.Sprintf("nothing is promoted until %s mended", map[bool]string{true: "1 problem is", false: fmt.Sprintf("%d problems are", n)}[n == 1])
+}
+
+func (m *Mover) forecastEnter(ctx context.Context, s *standing, commit string, from time.Time) gate.Forecast {
+	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: commit, Freezes: gate.FreezesOf(s.base.Progress)}
+	if err := m.factsOfCandidate(ctx, s, &f); err != nil {
+		return gate.Forecast{Waits: err.Error()}
+	}
+	f = m.find(ctx, s, &s.enterGates, f)
+	forecast := s.enterGates.Forecast(f, from)
+	if frozen := gate.Freezes(f); frozen.Status == gate.Wait {
+		if frozen.Until.After(forecast.At) {
+			forecast = s.enterGates.Forecast(f, frozen.Until)
+		}
+		if frozen.Until.IsZero() {
+			forecast.Waits = frozen.Reason
+		}
+	}
+	return forecast
+}
+
+// forecastProof takes what is known of the commit if the environment has it.
+func (s *standing) forecastProof(commit string, from time.Time) gate.Forecast {
+	f := gate.Facts{Now: s.facts.Now, Environment: s.spec.Name, Commit: commit}
+	if s.stage.Commit == commit {
+		f = s.facts
+	}
+	running := s.running.Forecast(f, from)
+	soaking := s.soaking.Forecast(f, running.At)
+	if soaking.Waits = running.Waits; running.At.After(soaking.At) {
+		soaking.At = running.At
+	}
+	return soaking
+}

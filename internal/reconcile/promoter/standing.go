@@ -1,0 +1,387 @@
+package promoter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// standing is where an environment stands in its promotion, as far as one look has
+// found out.
+type standing struct {
+	spec   model.Stage
+	env    *status.Environment // as the cycle has left it; nil if we do not work on it
+	said   *repos.Said
+	base   source.Base
+	branch source.Branch
+	stage  promote.Stage
+	facts  gate.Facts // of the commit that it has
+	output place      // of the GitOps repository
+	mu     sync.Mutex
+	err    error // why something could not be found out
+	// moved says that we have given it another commit, and unmerged that we could not
+	// merge the pull request for that yet.
+	moved, unmerged bool
+	// declined is the pull request of its record that somebody has closed; 0 for none.
+	declined int
+
+	enterGates, running, soaking gate.Set
+
+	// with is what comes with a commit, when it was last asked.
+	with struct {
+		commit string
+		coming []git.Info
+	}
+}
+
+// place is a branch of a GitOps repository, and a folder in it.
+type place struct {
+	remote               *repos.Remote
+	branch, folder, head string
+}
+
+// compile makes the gates of a stage. A proof always asks for the output to be merged;
+// where none is written, it is that the clusters run the commit.
+func (s *standing) compile() problem.List {
+	spec := s.spec
+	if spec.Proof == nil {
+		spec.Proof = []model.GateSpec{model.Bare("rollout", spec.Pos)}
+	}
+	if !slices.ContainsFunc(spec.Proof, func(g model.GateSpec) bool { return g.Kind == "merged" }) {
+		spec.Proof = append([]model.GateSpec{model.Bare("merged", spec.Pos)}, spec.Proof...)
+	}
+	var proof gate.Set
+	var problems problem.List
+	s.enterGates, proof, problems = gate.ForStage(spec)
+	s.running, s.soaking = proof.Split()
+	return problems
+}
+
+// fail notes why something could not be found out. Several things may fail; the first
+// is said.
+func (s *standing) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// readBranch reads what the environment's branch says.
+func (m *Mover) readBranch(ctx context.Context, s *standing) error {
+	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
+	if s.env == nil {
+		s.stage.Others = leftOut
+	}
+	var err error
+	if s.branch, err = m.source.Branch(ctx, s.spec.Name); err != nil {
+		return err
+	}
+	switch {
+	case s.branch.Repo == nil:
+		s.stage.Stopped = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
+		return nil
+	case s.branch.Progress.Problems.Stops():
+		p := firstOf(s.branch.Progress.Problems)
+		s.stage.Commit, s.stage.Stopped = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
+		return nil
+	}
+	if s.stage.Hold, err = m.heldBecause(s); err != nil {
+		return err
+	}
+	if s.branch.Commit == "" {
+		return nil
+	}
+	if !source.IsCommit(s.branch.Commit) {
+		s.stage.Commit = s.branch.Commit
+		s.stage.Stopped = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		return nil
+	}
+	commit, err := s.base.Repo.Resolve(s.branch.Commit)
+	if errors.Is(err, git.ErrNoRevision) {
+		s.stage.Commit = s.branch.Commit
+		s.stage.Stopped = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.stage.Commit = commit
+	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
+	if err == nil {
+		s.stage.Since, err = notAhead(s.branch.Repo, brought, m.round)
+	}
+	return err
+}
+
+// leftOut is said of an environment that the settings leave out.
+const leftOut = "the settings leave it out, so that others decide about it"
+
+// standElsewhere finds out how the commit of an environment fares that is not ours, from
+// what those have written whose it is: its record, and the status of a proof.
+func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	s.stage.Merged = true // who has not merged it has not proven it
+	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", leftOut)
+	for _, st := range said {
+		if st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success) && !st.When.Before(s.stage.Since) {
+			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.Short(s.stage.Commit), st.Context)}
+		}
+	}
+	return nil
+}
+
+// firstOf gives the first problem that stops, of which there is one.
+func firstOf(all problem.List) problem.Problem {
+	return all[slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })]
+}
+
+// HoldFile is where fairlead hold writes, below the folder of an environment.
+func HoldFile(folder string) string { return path.Join(folder, source.OwnFolder, "hold.yaml") }
+
+// Mend says what to do about a file of an environment's branch that cannot be read: who
+// has broken it is not known without looking, but which commit was it.
+func Mend(b source.Branch, file string) string {
+	if file == HoldFile(b.Folder) {
+		return "fairlead release removes it"
+	}
+	brought, err := b.Repo.Brought(b.Head, file, maxRecords)
+	if err != nil || len(brought.Parents) == 0 {
+		return fmt.Sprintf("mend %s on branch %s, and push that", file, b.Name)
+	}
+	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.Short(brought.ID))
+}
+
+// maxRecords bounds how far back a branch is looked at for who brought a file.
+const maxRecords = 500
+
+// stand finds out how the commit of an environment fares.
+func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
+	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
+	if s.stage.Commit == "" || s.stage.Stopped != "" || !h.Has(s.stage.Commit) {
+		return
+	}
+	find := m.factsOf
+	if s.env == nil {
+		find = m.standElsewhere
+	}
+	if err := find(ctx, s); err != nil {
+		s.fail(err)
+		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
+		s.stage.Stopped = s.stage.Proof.Reason
+		return
+	}
+	if s.env == nil {
+		return
+	}
+	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
+		s.stage.Proof = gate.All("proof", []gate.Verdict{broken(report)})
+	} else {
+		m.prove(ctx, s)
+	}
+	if s.err != nil { // what is not known takes nothing back
+		return
+	}
+	if err := m.tellPromotion(ctx, s); err != nil {
+		s.fail(err)
+	}
+}
+
+// broken is the verdict on a commit that cannot be rendered: with the place of the first
+// problem, for the others are told where the environment is.
+func broken(report status.Environment) gate.Verdict {
+	v := gate.Verdict{Gate: status.BrokenGate, Status: gate.Fail, Reason: report.Reason}
+	if report.Problems.Stops() {
+		v.Reason = firstOf(report.Problems).String()
+		if n, _ := report.Problems.Count(); n > 1 {
+			v.Reason += fmt.Sprintf(", and %d more", n-1)
+		}
+	}
+	return v
+}
+
+// prove asks the gates of the proof. What takes its time begins when all else is well.
+func (m *Mover) prove(ctx context.Context, s *standing) {
+	s.facts = m.find(ctx, s, &s.running, s.facts)
+	running := s.running.Check(s.facts)
+	s.stage.Merged = !s.facts.Merged.IsZero()
+	if running.Status != gate.Pass {
+		s.facts.Deployed = time.Time{}
+	} else if s.facts.Deployed.IsZero() {
+		s.facts.Deployed = m.round
+	}
+	soaking := s.soaking.Check(s.facts)
+	s.stage.Proof = gate.All("proof", append(slices.Clone(running.Parts), soaking.Parts...))
+	if s.stage.Proof.Status == gate.Pass {
+		s.stage.Proof.Reason = fmt.Sprintf("%s is proven", promote.Short(s.stage.Commit))
+	}
+}
+
+// factsOf collects what is known of an environment and the commit that it has.
+func (m *Mover) factsOf(ctx context.Context, s *standing) error {
+	f := &s.facts
+	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: gate.FreezesOf(s.base.Progress)}
+	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	f.Base = said
+	f.Deployed = deployedSince(said, DeployContext(s.spec.Name), s.stage.Since)
+	if err := m.findOutput(s); err != nil {
+		return err
+	}
+	f.Approvals, err = Approvals(s.branch, s.stage.Commit)
+	return err
+}
+
+// deployedSince gives when the clusters were said to run the commit that an environment
+// was given at a time: what was said before was of another time. Zero if it was not.
+func deployedSince(said []gate.Statement, context string, given time.Time) time.Time {
+	for _, st := range said {
+		if st.Context == context && st.Outcome == string(forge.Success) && !st.When.Before(given) {
+			return st.When
+		}
+	}
+	return time.Time{}
+}
+
+// findOutput finds out whether the output branch holds what the commit gives.
+func (m *Mover) findOutput(s *standing) error {
+	report := *s.env
+	if report.Output.Repo == "" {
+		return nil
+	}
+	s.output = place{remote: m.Remotes.Known(m.Remotes.Place(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
+	if s.output.remote == nil || s.output.remote.Mirror() == nil {
+		return nil
+	}
+	repo := s.output.remote.Mirror()
+	head, err := repo.Branch(s.output.branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.output.head = head
+	if p := report.Pull; p != nil && report.State == status.Proposed {
+		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
+	}
+	if why := report.Exceeds(); why != "" && baseOf(report) == s.stage.Commit {
+		s.facts.Withheld = why
+		return nil // whatever the record says: what the commit makes now is not there
+	}
+	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
+	holds, err := m.outputHolds(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
+	if err != nil {
+		return err
+	}
+	// A commit that changes nothing here has no record of its own: then it counts that what was
+	// rendered was compared with what is there. What was merged just now was not, yet.
+	compared := report.State == status.InSync && report.Output.Commit == "" && baseOf(report) == s.stage.Commit
+	if !holds && !(compared && s.output.holds(report.Output.Head)) { // somebody may have reverted it
+		return nil
+	}
+	brought, err := repo.Brought(head, record, maxRecords)
+	if err != nil {
+		return err
+	}
+	s.facts.Output, s.facts.Merged = head, earliest(brought.When, m.round)
+	if s.stage.Since.After(brought.When) { // it changed nothing, so that it was there from the beginning
+		s.facts.Merged = s.stage.Since
+	}
+	return nil
+}
+
+// baseOf gives the commit of the base that a report is of.
+func baseOf(r status.Environment) string {
+	for _, in := range r.Inputs {
+		if in.Layer == "base" {
+			return in.Commit
+		}
+	}
+	return ""
+}
+
+// hearing is what was said of a commit, once somebody has asked.
+type hearing struct {
+	once sync.Once
+	said []gate.Statement
+	err  error
+}
+
+// statements gives what was said of a commit; none where the forge does not tell. In one
+// look it is asked once: several environments may have the same commit.
+func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) ([]gate.Statement, error) {
+	if r == nil {
+		return nil, nil
+	}
+	key := place{remote: r, head: commit}
+	m.mu.Lock()
+	h := m.heard[key]
+	if h == nil {
+		h = &hearing{}
+		m.heard[key] = h
+	}
+	m.mu.Unlock()
+	h.once.Do(func() { h.said, h.err = hear(ctx, r, commit) })
+	return slices.Clone(h.said), h.err
+}
+
+func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.Statement, error) {
+	f, err := r.Forge()
+	if err != nil {
+		return nil, err
+	}
+	witness, ok := f.(forge.Witness)
+	if !ok {
+		return nil, nil
+	}
+	said, err := witness.Statuses(ctx, commit)
+	if err != nil {
+		return nil, fmt.Errorf("read the statuses of %s: %w", commit, err)
+	}
+	all := make([]gate.Statement, 0, len(said))
+	for _, st := range said {
+		all = append(all, gate.Statement{
+			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, When: st.When, By: st.By,
+		})
+	}
+	return all, nil
+}
+
+// Approvals gives those of a commit that are files of the environment's branch. Whose
+// they are, is who has brought them.
+func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
+	var all []gate.Approval
+	for _, a := range b.Progress.Approvals {
+		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {
+			continue
+		}
+		brought, err := b.Repo.Brought(b.Head, a.Pos.File, maxRecords)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, gate.Approval{By: brought.Author.Email, When: brought.When, Where: a.Pos.File, Commit: brought.ID})
+	}
+	return all, nil
+}

@@ -1,0 +1,374 @@
+package promoter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// byPull is the policy of records that are written by pull request.
+const byPull = "pull-request"
+
+// DeployContext is the context of the status by which Kalypso says how far a commit of
+// the base has got in an environment (specs: Kalypso, 14).
+func DeployContext(environment string) string { return environment + " environment" }
+
+// ProofContext is that of the status that remembers a proof when the environment has
+// another commit.
+func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
+
+// What Kalypso's workflows say of a commit.
+var (
+	saysPromoted  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
+	saysDeploying = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
+	saysDeployed  = forge.Status{Outcome: forge.Success, Description: "Deployed"}
+	saysFailed    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
+)
+
+// tellPromotion says on the commit of the base how far it has got.
+func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
+	if !m.Settings.Write {
+		return nil
+	}
+	said := saysPromoted
+	switch {
+	case s.stage.Proof.Status == gate.Fail:
+		said = saysFailed
+	case !s.facts.Deployed.IsZero():
+		said = saysDeployed
+	case s.stage.Merged:
+		said = saysDeploying
+	}
+	said.Context = DeployContext(s.spec.Name)
+	if err := m.sayOnce(ctx, s, said); err != nil {
+		return err
+	}
+	return m.tellProof(ctx, s)
+}
+
+// tellProof remembers a proof on the commit of the base, and that it is one no more: the
+// last word counts when the environment has another commit.
+func (m *Mover) tellProof(ctx context.Context, s *standing) error {
+	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
+	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.Statement) bool {
+		return st.Context == said.Context && st.Outcome == string(forge.Success)
+	})
+	switch status := s.stage.Proof.Status; {
+	case status != gate.Pass && !remembered:
+		return nil
+	case status == gate.Fail:
+		said.Outcome, said.Description = forge.Failure, "It has failed in "+s.spec.Name+" since"
+	case status != gate.Pass:
+		said.Outcome, said.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
+	}
+	return m.sayOnce(ctx, s, said)
+}
+
+// sayOnce sets a status of the commit that an environment has, if it is not so. One
+// that was set before the environment had the commit is of another time.
+func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
+	i := slices.IndexFunc(s.facts.Base, func(st gate.Statement) bool { return st.Context == want.Context })
+	if i >= 0 {
+		is := s.facts.Base[i]
+		same := is.Outcome == string(want.Outcome) && is.Description == want.Description
+		if same && !is.When.Before(s.stage.Since) {
+			return nil
+		}
+		s.said.Forget(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
+			begun := saysPromoted
+			begun.Context = want.Context
+			if err := m.setStatus(ctx, s, begun); err != nil {
+				return err
+			}
+		}
+	}
+	return m.setStatus(ctx, s, want)
+}
+
+// setStatus sets a status of the commit that an environment has.
+func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
+	return m.Remotes.Tell(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
+}
+
+// carry does what was decided for an environment.
+func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) error {
+	if !m.Settings.Write || s.branch.Repo == nil || s.env == nil {
+		return nil
+	}
+	if s.spec.Record == byPull {
+		return m.carryByPull(ctx, s, d)
+	}
+	if err := m.withdrawRecord(ctx, s, "Records of this environment are written directly now."); err != nil {
+		return err
+	}
+	if d.State != promote.Moves {
+		return nil
+	}
+	o, edit, err := m.recordEdit(s, d)
+	if err != nil {
+		return err
+	}
+	if _, err = publish.Apply(ctx, o, edit); errors.Is(err, git.ErrStale) {
+		return nil // somebody was faster: the next cycle looks again
+	}
+	if err != nil {
+		return fmt.Errorf("promote %s to %s: %w", promote.Short(d.To), s.spec.Name, err)
+	}
+	m.moved(s, d)
+	return nil
+}
+
+// moved notes that an environment was given another commit.
+func (m *Mover) moved(s *standing, d promote.Decision) {
+	s.moved = true
+	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "leftOut", len(d.Drops))
+	m.Metrics.Promoted(s.spec.Name)
+	m.Moved(giturl.Normalize(m.Remotes.Place(s.branch.URL)))
+}
+
+// recordEdit makes the edit of a decision.
+func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil {
+		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
+	}
+	text, err := s.branch.WithCommit(d.To, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
+	if err != nil {
+		return publish.Options{}, publish.Edit{}, err
+	}
+	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, Step: m.Step}
+	e := publish.Edit{
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.round,
+		Message: recordMessage(s, d),
+	}
+	return o, e, nil
+}
+
+// recordMessage says what a commit of a record means. Its trailers are for machines. What
+// is proposed does not say why: that changes while people look at it, and their approvals
+// are of one commit.
+func recordMessage(s *standing, d promote.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.Short(d.To), s.spec.Name)
+	if info, err := s.base.Repo.Commit(d.To); err == nil {
+		fmt.Fprintf(&b, "%s\n\n", info.Subject())
+	}
+	if s.spec.Record != byPull {
+		b.WriteString(reasons(d) + "\n")
+	}
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.To, recordTrailer(s))
+	return b.String()
+}
+
+// recordTrailer is the last line of the message of a record's commit.
+func recordTrailer(s *standing) string { return "Fairlead-Promotion: " + s.spec.Name }
+
+// reasons says why an environment gets a commit, and which others it does not get for
+// that, a line each.
+func reasons(d promote.Decision) string {
+	var b strings.Builder
+	for _, part := range d.Verdict.Parts {
+		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
+	}
+	if len(d.Drops) > 0 {
+		short := make([]string, len(d.Drops))
+		for i, commit := range d.Drops {
+			short[i] = promote.Short(commit)
+		}
+		fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
+	}
+	return b.String()
+}
+
+// recordBranch is our branch of the control plane that proposes a record.
+func (m *Mover) recordBranch(s *standing) string {
+	return m.Settings.Output.BranchPrefix + "promotion/" + s.spec.Name
+}
+
+// recordMark is the mark of its pull request.
+func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
+
+// recordPull gives the open pull request that proposes a commit; nil if there is none.
+// One that proposes another commit still has the approvals of that.
+func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.Pull, error) {
+	head, proposed, err := m.readProposedRecord(s)
+	if err != nil || head == "" || proposed != to {
+		return nil, err
+	}
+	f, err := m.Remotes.Of(s.branch.URL).Forge()
+	if err != nil {
+		return nil, err
+	}
+	pulls, err := f.Pulls(ctx, m.recordBranch(s), s.branch.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pulls {
+		if p.State == forge.Open && p.Commit == head {
+			return &gate.Pull{Number: p.Number, URL: p.URL}, nil
+		}
+	}
+	return nil, nil
+}
+
+// readProposedRecord returns the head of the branch that proposes a record, and the commit
+// of the base that the record there names; both are "" if there is no such branch.
+func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err error) {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return "", "", nil
+	}
+	head, err = remote.Mirror().Branch(m.recordBranch(s))
+	if errors.Is(err, git.ErrNoRevision) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	proposed, err = s.branch.CommitAt(head)
+	return head, proposed, err
+}
+
+// carryByPull proposes what was decided. The pull request is opened when all but
+// approvals of it are there; where approvals are asked for we merge it once they are,
+// and elsewhere people do.
+func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
+	_, proposed, err := m.readProposedRecord(s)
+	if err != nil {
+		return err
+	}
+	// Until a newer commit is proven in turn, the one that is proposed may be merged: it was
+	// proven, and to close its pull request would take its reviews away.
+	newer := proposed != "" && proposed != d.To
+	switch {
+	case d.State == promote.Moves || onlyApprovals(d.Verdict, s.approvals()):
+	case d.State != promote.Waiting || stopsMerge(d.Verdict, newer):
+		return m.withdrawRecord(ctx, s, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
+	default: // it may be so again in a moment, and approvals would be lost
+		return nil
+	}
+	o, edit, err := m.recordEdit(s, d)
+	if err != nil {
+		return err
+	}
+	if o.Forge, err = m.Remotes.Of(s.branch.URL).Forge(); err != nil {
+		return err
+	}
+	info, err := s.base.Repo.Commit(d.To)
+	if err != nil {
+		return err
+	}
+	if edit.When = info.When; s.branch.When.After(edit.When) {
+		edit.When = s.branch.When
+	}
+	if _, reviewed := o.Forge.(forge.Approver); reviewed { // a push would take the reviews away
+		edit.Beside = source.OwnFolder
+	}
+	pull, err := edit.Propose(ctx, o, forge.Proposal{
+		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.Title(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
+		Body: recordBody(s, d),
+	})
+	if errors.Is(err, git.ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("propose %s for %s: %w", promote.Short(d.To), s.spec.Name, err)
+	}
+	if pull.State == forge.Closed {
+		s.declined = pull.Number
+		return nil
+	}
+	merger, ok := o.Forge.(forge.Merger)
+	if d.State != promote.Moves || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
+		return nil
+	}
+	m.Step("merge the pull request of the record")
+	switch err := merger.Merge(ctx, pull.Number, pull.Commit); {
+	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotYet):
+		s.unmerged = true
+		return nil
+	case err != nil:
+		return err
+	}
+	m.moved(s, d)
+	return nil
+}
+
+// stopsMerge reports whether what is proposed must not be merged, by the verdict on the
+// commit that comes next: everything is frozen, or that commit is what is proposed, and is
+// not proven any more where it comes from. newer says that it is a newer one.
+func stopsMerge(v gate.Verdict, newer bool) bool {
+	name, _, _ := strings.Cut(v.Gate, " ")
+	if v.Status != gate.Pass && (name == "freeze" || name == "after" && !newer) {
+		return true
+	}
+	return slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return stopsMerge(part, newer) })
+}
+
+// withdrawRecord takes back what was proposed, if it is wanted no more.
+func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) error {
+	remote := m.Remotes.Of(s.branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return nil
+	}
+	if _, err := remote.Mirror().Branch(m.recordBranch(s)); errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	f, err := remote.Forge()
+	if err != nil {
+		return err
+	}
+	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, Step: m.Step}
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
+}
+
+func recordBody(s *standing, d promote.Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.Code(s.spec.Name), forge.Code(d.To))
+	if d.From != "" {
+		fmt.Fprintf(&b, ", which has %s now", forge.Code(d.From))
+	}
+	b.WriteString(".\n\n")
+	if info, err := s.base.Repo.Commit(d.To); err == nil {
+		fmt.Fprintf(&b, "> %s\n", forge.Escape(info.Subject()))
+	}
+	return b.String()
+}
+
+// approvals gives the names of the gates that wait for approvals.
+func (s *standing) approvals() []string {
+	var names []string
+	for i, spec := range s.spec.Gates {
+		if spec.Kind == "approval" {
+			names = append(names, s.enterGates.Gates[i].Name())
+		}
+	}
+	return names
+}
+
+// onlyApprovals reports whether nothing but approvals is missing.
+func onlyApprovals(v gate.Verdict, names []string) bool {
+	if v.Status != gate.Wait || len(names) == 0 {
+		return false
+	}
+	for _, part := range v.Parts {
+		switch {
+		case part.Status == gate.Pass, slices.Contains(names, part.Gate):
+		case part.Gate == "gates" && onlyApprovals(part, names):
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+package publish
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// Limits of the body of a pull request, in bytes. All forges allow 65,536; the rest is
+// for a notice on top, and for what the forge keeps below.
+const (
+	maxBody = 60_000
+	maxTail = 30_000 // of all but the report
+	maxText = 500    // of one text from outside
+)
+
+// shown is how many lines a list in the body has.
+type shown struct{ folders, inputs, problems int }
+
+// ladder goes from what is shown if there is room to what always fits.
+var ladder = []shown{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
+
+// body gives the text of the pull request. The mark is its last line.
+func (w *work) body() string {
+	var tail string
+	for _, rung := range ladder {
+		if tail = w.tail(rung); len(tail) <= maxTail {
+			break
+		}
+	}
+	var top strings.Builder
+	w.writeWithheld(&top)
+	if left := w.leftSummary(); left != "" {
+		fmt.Fprintf(&top, "**%s**\n\n", forge.Escape(left))
+		if w.report.Empty() {
+			return top.String() + tail
+		}
+	}
+	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
+}
+
+// tail gives all of the body but the report.
+func (w *work) tail(n shown) string {
+	var b strings.Builder
+	adopted(&b, w.next.adoption, n.folders)
+	inputTable(&b, w.p.Inputs, n.inputs)
+	problemList(&b, w.p.Problems, n.problems)
+	reproduce(&b, w.p)
+	fmt.Fprintf(&b, "\n%s%s%s\n", markBegin, contentOf(w.p), markEnd)
+	return b.String()
+}
+
+// The mark is a comment that says which content the pull request proposes.
+const markBegin, markEnd = "<!-- fairlead-digest: ", " -->"
+
+// marked gives the digest in the mark of a body, and the body without the mark. Texts
+// from outside may have marks as well, but not where a line begins.
+func marked(body string) (digest, rest string) {
+	i := strings.LastIndex(body, "\n"+markBegin)
+	if i < 0 {
+		return "", body
+	}
+	digest, _, _ = strings.Cut(body[i+1+len(markBegin):], markEnd)
+	return digest, body[:i]
+}
+
+// The notice is a paragraph on top of the body.
+const noticeBegin, noticeEnd = "> [!WARNING]\n> Fairlead does not update this pull request: ", ".\n\n"
+
+// noticed gives a body with a notice, instead of the one that it has.
+func noticed(body, reason string) string {
+	if old, ok := strings.CutPrefix(body, noticeBegin); ok {
+		_, body, _ = strings.Cut(old, noticeEnd)
+	}
+	return noticeBegin + reason + noticeEnd + body
+}
+
+// adopted says which files are taken over from somebody else.
+func adopted(b *strings.Builder, a Adoption, n int) {
+	switch {
+	case a.Kalypso:
+		b.WriteString("\nThis branch was written by Kalypso's scheduler, and Fairlead takes it over. As with Kalypso, all folders are generated, but those that begin with a dot.\n")
+	case len(a.Folders) > 0:
+		var names []string
+		for _, name := range a.Folders[:min(len(a.Folders), n)] {
+			names = append(names, code(name))
+		}
+		if more := len(a.Folders) - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		fmt.Fprintf(b, "\nThese folders were there before, and are replaced as a whole: %s.\n", strings.Join(names, ", "))
+	}
+}
+
+func inputTable(b *strings.Builder, inputs []source.Commit, n int) {
+	b.WriteString("\n### Rendered from\n\n| layer | repository | commit |\n|---|---|---|\n")
+	for _, c := range inputs[:min(len(inputs), n)] {
+		place := c.Repo
+		if place == "" {
+			place = c.Folder
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", cell(c.Layer), cell(place), commitLink(c))
+	}
+	if more := len(inputs) - n; more > 0 {
+		fmt.Fprintf(b, "| | %d more | |\n", more)
+	}
+}
+
+var (
+	webPage  = regexp.MustCompile(`^https://[0-9A-Za-z.-]+(:[0-9]+)?(/[0-9A-Za-z._~-]+)+$`)
+	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+)
+
+// commitLink shows a commit, and leads to its page if it may have one.
+func commitLink(c source.Commit) string {
+	text := cell(c.Commit[:min(len(c.Commit), 12)])
+	if !webPage.MatchString(c.Repo) || !commitID.MatchString(c.Commit) || len(c.Repo) > maxText {
+		return text
+	}
+	return fmt.Sprintf("[%s](%s/commit/%s)", text, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
+}
+
+func problemList(b *strings.Builder, problems problem.List, n int) {
+	if len(problems) == 0 {
+		return
+	}
+	b.WriteString("\n### Warnings\n\n")
+	for _, p := range problems[:min(len(problems), n)] {
+		fmt.Fprintf(b, "- %s\n", code(p.String()))
+	}
+	if more := len(problems) - n; more > 0 {
+		fmt.Fprintf(b, "- %d more\n", more)
+	}
+}
+
+// code shows text from outside, of any length, as code: there nothing is a link, a
+// mention or HTML.
+func code(text string) string {
+	text = strings.TrimSpace(strings.Map(printable, text))
+	if text == "" {
+		return ""
+	}
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return forge.Code(text)
+}
+
+// cell is code in a table, whose cells a bar ends even in code.
+func cell(text string) string { return strings.ReplaceAll(code(text), "|", `\|`) }
+
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.IsPrint(r):
+		return r
+	}
+	return '\ufffd'
+}
+
+// reproduce says how to make the same files by hand.
+func reproduce(b *strings.Builder, p Proposal) {
+	command, workloads := "fairlead render -e "+quote(p.Environment), false
+	for _, c := range p.Inputs {
+		switch {
+		case c.Commit == "" || len(c.Repo) > maxText:
+		case c.Layer == baseLayer:
+			command += fmt.Sprintf(" \\\n  --control-plane %s --base %s", quote(c.Repo), quote(c.Commit))
+		case c.Layer == p.Environment:
+			command += " \\\n  --environment-revision " + quote(c.Commit)
+		default:
+			workloads = true
+		}
+	}
+	fmt.Fprintf(b, "\n### Reproduce\n\n```sh\n%s \\\n  -o out\n```\n", command)
+	if workloads {
+		b.WriteString("\nIt reads the workloads as they are by then; `--map` reads them elsewhere.\n")
+	}
+}
+
+// quote makes text one word for a shell, on one line.
+func quote(text string) string {
+	text = strings.Map(printable, text)
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=") == "" && text != "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,321 @@
+package publish
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// Adoption says how files came to be ours that no record says are.
+type Adoption struct {
+	// Kalypso says that the folder was written by Kalypso's scheduler, whose rule
+	// is that all folders are generated but those that begin with a dot.
+	Kalypso bool
+	Folders []string // that are replaced or removed
+}
+
+// Blocked is an error that lasts until somebody changes the output branch, or where
+// the output goes.
+type Blocked struct{ summary, hint string }
+
+// Error says what stands in the way.
+func (e *Blocked) Error() string { return e.summary }
+
+// Hint says what to do about it.
+func (e *Blocked) Hint() string { return e.hint }
+
+func blocked(hint, format string, args ...any) error {
+	return &Blocked{fmt.Sprintf(format, args...), hint}
+}
+
+// composed is what a folder of the output branch is to hold.
+type composed struct {
+	tree     tree.Tree
+	same     bool      // but for the record and the promoted commit, it holds that already
+	promotes bool      // it gets another promoted commit
+	before   tree.Tree // what is replaced or removed
+	adoption Adoption
+}
+
+// compose puts what was rendered among what is there. Folders of our record that are
+// no longer rendered go, those that are rendered are exactly that, and everything
+// else stays byte for byte. wasOurs reports whether we have written there before, which is asked
+// where the record that should say so is not there; nil for no.
+func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
+	now = now.Opened() // read once
+	p, err := newPlacing(records, now, written.Environment, wasOurs)
+	if err != nil {
+		return composed{}, err
+	}
+	rendered, p.promotes = withTracking(now, rendered)
+	if err := checkFree(now, rendered); err != nil {
+		return composed{}, err
+	}
+	for old, fresh := range tree.Beside(now, rendered) {
+		if err := p.place(old, fresh); err != nil {
+			return composed{}, err
+		}
+		if fresh.Name != "" && !isDot(fresh.Name) {
+			written.Folders = append(written.Folders, fresh.Name)
+		}
+	}
+	slices.Sort(written.Folders)
+	text, err := NewRecord(written).Text(aboutOutput)
+	if err != nil {
+		return composed{}, err
+	}
+	p.tree, p.before = tree.FromEntries(with(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
+	p.same = sameBut("", now, p.tree, RecordFile, output.TrackingFile)
+	return p.composed, nil
+}
+
+// placing is the work of compose: what was there and what was rendered, side by side.
+type placing struct {
+	composed
+	owned             map[string]bool // folders that the record says are ours
+	entries, replaced []tree.Entry
+}
+
+func newPlacing(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*placing, error) {
+	p := &placing{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
+	var err error
+	if p.owned, err = recorded(records, now, environment); err != nil {
+		return nil, err
+	}
+	_, hasRecord := now.Lookup(RecordFile)
+	if p.adoption.Kalypso = !hasRecord && isKalypso(now); !p.adoption.Kalypso || wasOurs == nil {
+		return p, nil
+	}
+	ours, err := wasOurs() // what we write looks like Kalypso's, and somebody may have removed the record
+	p.adoption.Kalypso = !ours
+	return p, err
+}
+
+// place finds the place of what is there and of what was rendered under a name; one of them
+// may be the zero Entry.
+func (p *placing) place(old, fresh tree.Entry) error {
+	switch {
+	case isDot(old.Name) && fresh.Name != "":
+		p.entries = append(p.entries, tree.Dir(old.Name, overlay(old.Tree(), fresh.Tree())))
+		return nil
+	case !old.IsDir() || isDot(old.Name) || !p.replaces(old, fresh):
+		if old.Name != "" {
+			p.entries = append(p.entries, old)
+		}
+	case old.ID != fresh.ID && holdsRecord(old.Tree(), 0):
+		return blocked("give each environment its own branch, or its own path outside of the folders of cluster types",
+			"the folder %s is the output of another environment, and would be replaced", old.Name)
+	default:
+		p.replaced = append(p.replaced, old)
+	}
+	if fresh.Name != "" {
+		p.entries = append(p.entries, fresh)
+	}
+	return nil
+}
+
+// replaces reports whether a folder is ours to replace or remove; it may become ours now.
+func (p *placing) replaces(old, fresh tree.Entry) bool {
+	if p.owned[old.Name] {
+		return true
+	}
+	// Kalypso's rule is of the time before other environments came into the branch.
+	if fresh.Name == "" && (!p.adoption.Kalypso || holdsRecord(old.Tree(), 1)) {
+		return false
+	}
+	p.adoption.Folders = append(p.adoption.Folders, old.Name)
+	return true
+}
+
+// sameBut reports whether two folders differ in nothing, or in some of these files. What is
+// in a folder is looked at only where one of them is.
+func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
+	for old, next := range tree.Pairs(a, b) {
+		path := prefix + max(old.Name, next.Name)
+		if slices.Contains(files, path) && !old.IsDir() && !next.IsDir() {
+			continue
+		}
+		path += "/"
+		holds := func(file string) bool { return strings.HasPrefix(file, path) }
+		folders := old.IsDir() || next.IsDir()
+		if folders && old.Tree().IsEmpty() && next.Tree().IsEmpty() { // Git has stored what it would not write
+			continue
+		}
+		if !folders || !slices.ContainsFunc(files, holds) || !sameBut(path, old.Tree(), next.Tree(), files...) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDot(name string) bool { return strings.HasPrefix(name, ".") }
+
+// withTracking leaves the promoted commit out of what was rendered if it is there
+// already, and reports whether it is another one. White space around it means nothing.
+func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
+	next, ok := rendered.Lookup(output.TrackingFile)
+	if !ok {
+		return rendered, false
+	}
+	old, _ := now.Lookup(output.TrackingFile)
+	if strings.TrimSpace(string(old.Data)) == strings.TrimSpace(string(next.Data)) {
+		return put(rendered, output.TrackingFile, nil), false
+	}
+	return rendered, true
+}
+
+// checkFree reports what is in the place of a folder or file of ours.
+func checkFree(now, rendered tree.Tree) error {
+	var fresh []string // folders that are not there yet
+	taken := map[string]bool{}
+	for old, next := range tree.Pairs(now, rendered) {
+		if next.IsDir() && !old.IsDir() && !isDot(next.Name) {
+			fresh = append(fresh, next.Name)
+		}
+		if old.Name != "" && !old.IsDir() {
+			taken[old.Name] = true
+		}
+	}
+	for _, name := range fresh {
+		if taken[name] {
+			return blocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", name)
+		}
+	}
+	files := []string{RecordFile}
+	for _, e := range rendered.Entries() {
+		if !isDot(e.Name) {
+			continue
+		}
+		for file := range e.Tree().Walk() {
+			files = append(files, e.Name+"/"+file)
+		}
+	}
+	for _, file := range files {
+		if err := checkFolder(now, path.Dir(file)); err != nil {
+			return err
+		}
+		if e, ok := now.Lookup(file); ok && e.IsDir() {
+			return blocked("remove or rename it", "there is a folder %s where a file is to be", file)
+		}
+	}
+	return nil
+}
+
+// checkFolder reports a file in the place of a folder, or of one that it is in.
+func checkFolder(t tree.Tree, folder string) error {
+	for i, c := range folder + "/" {
+		if c != '/' {
+			continue
+		}
+		if e, ok := t.Lookup(folder[:i]); ok && !e.IsDir() {
+			return blocked("remove or rename it", "there is a file %s where a folder is to be", folder[:i])
+		}
+	}
+	return nil
+}
+
+// holdsRecord reports whether there is a record in a folder, or so many folders deeper.
+func holdsRecord(t tree.Tree, deeper int) bool {
+	if _, ok := t.Lookup(RecordFile); ok {
+		return true
+	}
+	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
+}
+
+// recorded gives the folders that the record says are ours; none without one.
+func recorded(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
+	owned := map[string]bool{}
+	e, ok := now.Lookup(RecordFile)
+	if !ok || e.IsDir() {
+		return owned, nil
+	}
+	r, err := records.Read(e)
+	if err != nil {
+		return nil, blocked("restore it from an older commit", "%s", err)
+	}
+	for _, w := range r.Environments {
+		if w.Environment != environment {
+			return nil, blocked("give each environment its own branch or path; if the other one is gone, remove the file",
+				"%s says that this is the output of environment %s", RecordFile, w.Environment)
+		}
+		for _, name := range w.Folders {
+			owned[name] = !isDot(name)
+		}
+	}
+	return owned, nil
+}
+
+// isKalypso recognises what Kalypso's scheduler writes.
+func isKalypso(t tree.Tree) bool {
+	if _, ok := t.Lookup(output.TrackingFile); ok {
+		return true
+	}
+	for _, e := range t.Entries() {
+		if readme, ok := e.Tree().Lookup("README.md"); ok && strings.TrimSpace(string(readme.Data)) == output.ReadmeText {
+			return true
+		}
+	}
+	return false
+}
+
+// overlay puts files over those of another tree.
+func overlay(below, above tree.Tree) tree.Tree {
+	entries := slices.DeleteFunc(slices.Clone(below.Entries()), func(e tree.Entry) bool { _, ok := above.Lookup(e.Name); return ok })
+	for _, e := range above.Entries() {
+		if old, ok := below.Lookup(e.Name); ok && e.IsDir() {
+			e = tree.Dir(e.Name, overlay(old.Tree(), e.Tree()))
+		}
+		entries = append(entries, e)
+	}
+	return tree.FromEntries(entries)
+}
+
+// put gives a tree with a file, or without it if data is nil.
+func put(t tree.Tree, file string, data []byte) tree.Tree {
+	folder, name := path.Split(file)
+	held := t.Sub(folder)
+	if _, ok := held.Lookup(name); !ok && data == nil {
+		return t
+	}
+	entries := without(held, name)
+	if data != nil {
+		entries = append(entries, tree.File(name, data))
+	}
+	return replaceFolder(t, folder, tree.FromEntries(entries))
+}
+
+// with gives the entries of a folder that has a file in a folder in it, in which there is
+// a folder or nothing.
+func with(entries []tree.Entry, file string, data []byte) []tree.Entry {
+	folder, below, _ := strings.Cut(file, "/")
+	i := slices.IndexFunc(entries, func(e tree.Entry) bool { return e.Name == folder })
+	if i < 0 {
+		return append(entries, tree.Dir(folder, put(tree.Tree{}, below, data)))
+	}
+	entries[i] = tree.Dir(folder, put(entries[i].Tree(), below, data))
+	return entries
+}
+
+func without(t tree.Tree, name string) []tree.Entry {
+	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == name })
+}
+
+// bare gives a tree without what changes though nothing else does.
+func bare(t tree.Tree) tree.Tree { return put(put(t, RecordFile, nil), output.TrackingFile, nil) }
+
+// replaceFolder gives a tree in which a folder holds something else.
+func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
+	folder = CleanFolder(folder)
+	if folder == "" {
+		return with
+	}
+	name, rest, _ := strings.Cut(folder, "/")
+	return tree.FromEntries(append(without(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
+}
+
+// CleanFolder gives a path as trees have it: "" for the root.
+func CleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }

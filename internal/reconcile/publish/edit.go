@@ -1,0 +1,294 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Edit is a change of single files, or whole folders, of a branch that people write in;
+// all else stays.
+type Edit struct {
+	Branch string
+	Head   string // the commit that it is made on
+	// Files are what they are to hold, by path; nil removes one.
+	Files map[string][]byte
+	// Folders are what they are to hold, by path; "" is the root. Content that the branch
+	// has at the same path may be missing.
+	Folders map[string]tree.Tree
+	// Message is that of the commit. [Propose] finds its own commits by its last
+	// line, which is a trailer.
+	Message string
+	When    time.Time
+	// Beside is a folder in which nothing is that the edit depends on: a proposal that was
+	// made before only that folder changed stays as it is, with the reviews that it has; ""
+	// has it made anew whenever the branch moves.
+	Beside string
+}
+
+// commit gives the commit that makes the edit; none, if the files are so already.
+func (e Edit) commit(o Options) (*git.Commit, error) {
+	view, err := o.Remote.Mirror().View(e.Head)
+	if err != nil {
+		return nil, err
+	}
+	t := view.Tree
+	for _, folder := range slices.Sorted(maps.Keys(e.Folders)) {
+		t = replaceFolder(t, folder, e.Folders[folder])
+	}
+	for _, file := range slices.Sorted(maps.Keys(e.Files)) {
+		t = put(t, file, e.Files[file])
+	}
+	if err := view.Err(); err != nil {
+		return nil, err
+	}
+	if t.ID() == view.Tree.ID() {
+		return nil, nil
+	}
+	c := &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Sign: o.Sign, When: e.When, Message: e.Message}
+	c.Known = append(c.Known, view.Tree)
+	return c, nil
+}
+
+// Apply commits an edit to its branch, and gives the branch's head. The error is
+// git.ErrStale if the branch has moved.
+func Apply(ctx context.Context, o Options, e Edit) (string, error) {
+	c, err := e.commit(o)
+	if err != nil || c == nil {
+		return e.Head, err
+	}
+	o.step("commit to " + e.Branch)
+	pack, err := o.Remote.Write(ctx, *c)
+	if err != nil {
+		return "", err
+	}
+	id := pack.Commits[0]
+	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head, New: id})
+}
+
+// Propose has a branch of ours hold an edit, and a pull request say so. One that
+// somebody has closed, and that said the same, is given as it is. e.When must be a
+// function of the edit, so that two that race do the same. The error is git.ErrStale if
+// the branch that the edit is for has moved.
+func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
+	c, err := e.commit(o)
+	if err != nil || c == nil {
+		return forge.Pull{}, err
+	}
+	c.Message = withDigest(c.Message, c.Tree.ID().String())
+	for range maxRounds {
+		var pull forge.Pull
+		pull, err = e.propose(ctx, o, p, *c)
+		if !outdated(err) {
+			return pull, err
+		}
+		if _, err := o.Remote.Sync(ctx); err != nil {
+			return forge.Pull{}, err
+		}
+		head, failed := o.Remote.Mirror().Branch(e.Branch)
+		if failed != nil {
+			return forge.Pull{}, failed
+		}
+		if head != e.Head {
+			return forge.Pull{}, fmt.Errorf("propose to %s: %w", e.Branch, git.ErrStale)
+		}
+	}
+	return forge.Pull{}, err
+}
+
+// propose is one attempt to propose the commit of an edit.
+func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Commit) (forge.Pull, error) {
+	id, err := c.ID()
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	found, err := findProposals(ctx, o.Forge, p.Head, p.Base)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
+		return forge.Pull{}, err
+	}
+	if last := found.ended; last != nil && last.State == forge.Closed && last.Body == p.Body {
+		return *last, nil
+	}
+	if kept, err := e.kept(o, p.Head); err != nil || kept != "" {
+		if id = kept; err != nil {
+			return forge.Pull{}, err
+		}
+	} else if err := e.push(ctx, o, c, id, p.Head); err != nil {
+		return forge.Pull{}, err
+	}
+	pull := forge.Pull{}
+	switch last := found.open; {
+	case last == nil:
+		o.step("open the pull request")
+		pull, err = o.Forge.Open(ctx, p)
+	case last.Title != p.Title || last.Body != p.Body:
+		o.step("edit the pull request")
+		pull, err = o.Forge.Edit(ctx, last.Number, p)
+	default:
+		pull = *last
+	}
+	pull.Commit = id // a forge may learn that a moment later
+	return pull, err
+}
+
+// kept returns the head of our branch if it is this edit on an older head of the branch that
+// it is for, from which that differs only beside the edit; "" if it is something else.
+func (e Edit) kept(o Options, ours string) (string, error) {
+	repo := o.Remote.Mirror()
+	head, err := repo.Branch(ours)
+	if errors.Is(err, git.ErrNoRevision) || err == nil && e.Beside == "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	info, err := repo.Commit(head)
+	if err != nil || len(info.Parents) != 1 || lastLine(info.Message) != lastLine(e.Message) {
+		return "", err
+	}
+	before := info.Parents[0]
+	if ok, err := repo.Contains(e.Head, before); err != nil || !ok {
+		return "", err
+	}
+	older := e
+	older.Head = before
+	c, err := older.commit(o)
+	if err != nil || c == nil || c.Tree.ID().String() != info.Tree {
+		return "", err
+	}
+	var rest [2]tree.ID
+	for i, at := range []string{before, e.Head} {
+		view, err := repo.View(at)
+		if err != nil {
+			return "", err
+		}
+		rest[i] = tree.FromEntries(without(view.Tree, e.Beside)).ID()
+		if err := view.Err(); err != nil {
+			return "", err
+		}
+	}
+	if rest[0] != rest[1] {
+		return "", nil
+	}
+	return head, nil
+}
+
+func (o Options) step(what string) {
+	if o.Step != nil {
+		o.Step(what)
+	}
+}
+
+// push brings the commit to our branch, unless somebody else works on it.
+func (e Edit) push(ctx context.Context, o Options, c git.Commit, id, ours string) error {
+	head, err := o.Remote.Mirror().Branch(ours)
+	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return err
+	}
+	if head == id {
+		return nil
+	}
+	if head != "" {
+		whose, err := editOwnership(o, e.Head, lastLine(e.Message)).owner(head)
+		if err != nil {
+			return err
+		}
+		if whose != ownerUs {
+			return blocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
+		}
+	}
+	pack, err := o.Remote.Write(ctx, c)
+	if err != nil {
+		return err
+	}
+	o.step("push our branch")
+	return o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + ours, Old: head, New: id})
+}
+
+func lastLine(message string) string {
+	message = strings.TrimSpace(message)
+	return message[strings.LastIndexByte(message, '\n')+1:]
+}
+
+// Withdraw closes the pull request of an edit that is wanted no more, and removes our
+// branch; trailer is the last line of the messages of such edits. A branch with a commit
+// of a person on it stays, and one that is not ours is left alone.
+func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string) error {
+	at, err := o.Remote.Mirror().Branch(head)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	whose, err := withdrawable(o, at, base, trailer)
+	if err != nil || whose == ownerForeign {
+		return err
+	}
+	if whose == ownerEdited {
+		reason += fmt.Sprintf(" The branch stays, for commit %.12s on it is not ours.", at)
+	}
+	found, err := findProposals(ctx, o.Forge, head, base)
+	if err != nil {
+		return err
+	}
+	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
+		return err
+	}
+	if found.open != nil {
+		if err := o.close(ctx, *found.open, withdrawn, reason); err != nil {
+			return err
+		}
+	}
+	if whose == ownerEdited {
+		return nil
+	}
+	o.step("remove our branch")
+	if err := o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + head, Old: at}); err != nil {
+		return fmt.Errorf("remove %s: %w", head, err)
+	}
+	return nil
+}
+
+// withdrawable says whose our branch with an edit is.
+func withdrawable(o Options, head, base, trailer string) (owner, error) {
+	target, err := o.Remote.Mirror().Branch(base)
+	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		return ownerUs, err
+	}
+	return editOwnership(o, target, trailer).owner(head)
+}
+
+// editOwnership is that of our branches with edits, whose commits end in a trailer.
+func editOwnership(o Options, target, trailer string) ownership {
+	isMarked := func(c git.Info) bool { return lastLine(c.Message) == trailer }
+	return ownership{
+		repo: o.Remote.Mirror(), target: target, isMarked: isMarked,
+		isIntact: func(c git.Info) bool {
+			digests := Trailers(c.Message)[trailerDigest]
+			if len(digests) == 0 { // of a version that wrote none
+				return isMarked(c) && c.Author == o.Author
+			}
+			return isMarked(c) && digests[0] == digest(trailer, c.Tree)
+		},
+	}
+}
+
+// withDigest returns the message of an edit with the digest of what its commit holds, so
+// that an amendment is noticed. The last line stays the last.
+func withDigest(message, root string) string {
+	last := lastLine(message)
+	before := strings.TrimSuffix(strings.TrimSpace(message), last)
+	return fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digest(last, root), last)
+}

@@ -1,0 +1,110 @@
+package publish
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// The trailers of our commits: where the output came from.
+const (
+	trailerEnvironment  = "Fairlead-Environment"
+	trailerBase         = "Fairlead-Base"
+	trailerControlPlane = "Fairlead-Control-Plane"
+	trailerWorkload     = "Fairlead-Workload"
+	trailerDigest       = "Fairlead-Digest"
+)
+
+// baseLayer is the layer of the base in the commits of an input.
+const baseLayer = "base"
+
+// message gives the text of the commit.
+func message(p Proposal, title, digest string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", title)
+	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, oneLine(value)) }
+	trailer(trailerEnvironment, p.Environment)
+	for _, c := range p.Inputs {
+		switch {
+		case c.Commit == "":
+		case c.Layer == baseLayer:
+			trailer(trailerBase, c.Commit)
+		case c.Layer == p.Environment:
+			trailer(trailerControlPlane, c.Commit)
+		default:
+			trailer(trailerWorkload, c.Layer+"@"+c.Commit)
+		}
+	}
+	trailer(trailerDigest, digest)
+	return b.String()
+}
+
+// Trailers reads the trailers of a commit's message: the lines "Key: value" of its
+// last paragraph, which is not its first.
+func Trailers(message string) map[string][]string {
+	found := map[string][]string{}
+	message = strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
+	i := strings.LastIndex(message, "\n\n")
+	for line := range strings.Lines(message[max(i, 0):]) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && i >= 0 {
+			found[key] = append(found[key], value)
+		}
+	}
+	return found
+}
+
+// digestOf names the whole tree of a commit. It is in the commit's message, so that an
+// amendment is noticed.
+func digestOf(environment, root string) string { return digest(environment, root) }
+
+// contentOf names what is proposed, whatever else is on the branch. It is in the pull
+// request, so that one that was closed is not opened again for the same content.
+func contentOf(p Proposal) string {
+	return digest(p.Environment, CleanFolder(p.Folder), bare(p.Rendered).ID().String())
+}
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// inOrder gives inputs in the one order that commits and records have them in: the
+// base, the environment, and the workloads by name.
+func inOrder(environment string, inputs []source.Commit) []source.Commit {
+	rank := func(c source.Commit) int {
+		switch c.Layer {
+		case baseLayer:
+			return 0
+		case environment:
+			return 1
+		}
+		return 2
+	}
+	return slices.SortedFunc(slices.Values(inputs), func(a, b source.Commit) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Repo, b.Repo),
+			cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Folder, b.Folder))
+	})
+}
+
+// oneLine makes text one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// commitTime is that of the newest input.
+func commitTime(inputs []source.Commit) time.Time {
+	var newest time.Time
+	for _, c := range inputs {
+		if c.When.After(newest) {
+			newest = c.When
+		}
+	}
+	if newest.IsZero() { // all inputs are folders
+		return time.Unix(0, 0).UTC()
+	}
+	return newest
+}

@@ -1,0 +1,352 @@
+// Package publish makes a branch hold a tree, by one stable pull request for each
+// environment.
+//
+// What the package keeps true:
+//   - It does nothing when the branch holds the tree already: no commit, no pull
+//     request, whatever else has changed.
+//   - It owns the folders that its record names ([RecordFile]), and leaves everything
+//     else byte for byte.
+//   - The same inputs on the same branch give the same commit, so that two that race
+//     do the same. If the forge makes it, there is one commit for them all the same:
+//     what our branch is at is compared by tree, parent and message.
+//   - It moves only branches that carry its trailers. A commit of somebody else on
+//     its branch stops it, and it says so; so does a pull request that somebody has
+//     closed, until the content changes.
+//   - Killed at any point and called again, it comes to the same end.
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// Proposal is what a branch should hold.
+type Proposal struct {
+	Environment string
+	Branch      string // of the GitOps repository
+	Folder      string // in it; "" for the root
+	// Rendered has folders, and files below them only. Those that begin with a dot are put over
+	// what is there, the others take its place.
+	Rendered tree.Tree
+	Inputs   []source.Commit
+	Problems problem.List // that do not stop it
+	Workload func(target string) string
+	Merge    Merge // "" for Manual
+	// Withheld are the caller's reasons why only a person may merge it.
+	Withheld []Withholding
+	// Recheck returns the caller's reasons as they are now. It is called before each
+	// merge; nil for no look.
+	Recheck func(ctx context.Context) ([]Withholding, error)
+	// Limits are those of the environment; nil for the default ones.
+	Limits *model.Limits
+	// Acknowledged returns the changes that people have acknowledged though they exceed
+	// the limits, by the names that [Withholding.Acknowledge] has. It is asked only where
+	// one does; nil for none.
+	Acknowledged func() ([]string, error)
+	// Chosen says that Fairlead itself chose the place, for an environment that is made from
+	// one whose place is established: its first write does not wait for a person.
+	Chosen bool
+	// Left are folders of the branch that the output was in before: what is there of this
+	// environment, and IsOurs, goes with the change.
+	Left   []string
+	IsOurs func(Written) (bool, error) // nil if there are none
+}
+
+// Options are the same for all proposals to one repository.
+type Options struct {
+	Remote *git.Remote // synced by the caller
+	Forge  forge.Forge
+	Prefix string // of our branches: "fairlead/"
+	Author git.Signature
+	Sign   git.Signer // nil for none
+	// Committer makes the commits that are proposed, so that the forge signs them; nil
+	// if we make them.
+	Committer forge.Committer
+	Create    bool // a branch that does not exist
+	Write     bool // or else only say what would be done
+	// Records are those of outputs; nil to read each anew.
+	Records *Records
+	// Step is told before each thing that changes the world; nil for nobody. Tests
+	// end the process there.
+	Step func(what string)
+}
+
+// State is what has become of a proposal.
+type State string
+
+// The states of a proposal.
+const (
+	InSync   State = "in-sync"  // the branch holds it
+	Proposed State = "proposed" // a pull request is open
+	Declined State = "declined" // somebody closed the pull request
+	Edited   State = "edited"   // somebody else's commit is on our branch
+	Foreign  State = "foreign"  // the branch that should be ours is somebody else's
+	DryRun   State = "dry-run"  // there would be a change
+)
+
+// Result says what has become of a proposal.
+type Result struct {
+	State  State
+	Reason string // one sentence; "" where the state says it all
+	Head   string // the commit at the head of the output branch
+	Commit string // that proposes the change; "" if there is none
+	Held   tree.Tree
+	Pull   *forge.Pull
+	Report impact.Report
+	// Change is the change in one line; "" if nothing changes.
+	Change string
+	// Again says that there is something to do though no reference moves: merging is
+	// not possible yet.
+	Again bool
+	// Adoption says how existing files came to be ours.
+	Adoption Adoption
+	// Withheld are the reasons why only a person may merge the pull request.
+	Withheld []Withholding
+}
+
+// MissingBranch says that an output branch is not there, and is not to be made.
+type MissingBranch struct{ Repo, Branch string }
+
+// Error says which branch is missing, and where.
+func (e *MissingBranch) Error() string { return fmt.Sprintf("%s has no branch %s", e.Repo, e.Branch) }
+
+// Hint says what to do about it.
+func (e *MissingBranch) Hint() string {
+	return fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
+		quote(e.Repo), tree.EmptyID, quote(heads+e.Branch))
+}
+
+// maxRounds bounds how often we look again when somebody else was faster.
+const maxRounds = 4
+
+// Publish makes a branch hold a tree, or proposes it.
+func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
+	var err error
+	for range maxRounds {
+		var result Result
+		w := &work{Options: o, p: p, ours: o.Prefix + p.Environment}
+		result, err = w.run(ctx)
+		if !outdated(err) {
+			return result, err
+		}
+		if _, err := o.Remote.Sync(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	if errors.Is(err, forge.ErrExists) {
+		err = blocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
+	}
+	return Result{}, err
+}
+
+// outdated reports whether an error says that what was decided on is not so any more:
+// somebody else, or another of us, was faster.
+func outdated(err error) bool {
+	for _, kind := range []error{git.ErrStale, forge.ErrExists, forge.ErrMoved, forge.ErrChanged, forge.ErrNotFound} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// work is one attempt.
+type work struct {
+	Options
+	p    Proposal
+	ours string // our branch
+
+	repo   *git.Repository
+	target string    // the head of the output branch
+	whole  *git.View // what the output branch holds
+	next   composed
+	left   []leftFolder // folders of the branch that have output from before
+	report impact.Report
+
+	excess   excess
+	withheld []Withholding
+	first    bool // no record at the place names this environment
+}
+
+func (w *work) step(what string) {
+	if w.Step != nil {
+		w.Step(what)
+	}
+}
+
+func (w *work) run(ctx context.Context) (Result, error) {
+	w.repo = w.Remote.Mirror()
+	w.p.Inputs = inOrder(w.p.Environment, w.p.Inputs)
+	if w.p.Branch == w.ours {
+		return Result{}, blocked("have the output go to another branch", "branch %s is the one that the output of %s is proposed from", w.ours, w.p.Environment)
+	}
+	if err := w.findTarget(ctx); err != nil {
+		return Result{}, err
+	}
+	var err error
+	if w.whole, err = w.repo.View(w.target); err != nil {
+		return Result{}, err
+	}
+	now := w.whole.Tree.Sub(CleanFolder(w.p.Folder))
+	if err := w.Remote.Prefetch(ctx, looked(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
+		return Result{}, err
+	}
+	if err := w.checkPlace(); err != nil {
+		return Result{}, err
+	}
+	if err := w.compose(); err != nil {
+		return Result{}, err
+	}
+	if err := w.findLeft(); err != nil {
+		return Result{}, err
+	}
+	if w.next.same && len(w.left) == 0 {
+		return w.settle(ctx)
+	}
+	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
+		return Result{}, err
+	}
+	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	if err := w.checkLimits(); err != nil {
+		return Result{}, err
+	}
+	w.withheld = w.withholdings()
+	commit := w.commit()
+	if err := w.whole.Err(); err != nil {
+		return Result{}, err
+	}
+	return w.propose(ctx, commit)
+}
+
+// compose finds out what the folder is to hold.
+func (w *work) compose() (err error) {
+	folder := CleanFolder(w.p.Folder)
+	if folder != "" {
+		if err := tree.CheckPath(folder); err != nil {
+			return blocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
+		}
+	}
+	if err = checkFolder(w.whole.Tree, folder); err == nil {
+		now := w.whole.Tree.Sub(folder)
+		w.p.Rendered = opened(w.p.Rendered, now)
+		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
+		w.next, err = compose(w.Records, now, written, w.p.Rendered, w.wasOurs)
+	}
+	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
+		return failed
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", placeName(w.p.Branch, folder), err)
+	}
+	return nil
+}
+
+// looked gives what of a folder is looked into to see whether it is as it should be.
+func looked(now, rendered tree.Tree) tree.Tree {
+	var entries []tree.Entry
+	for old, fresh := range tree.Pairs(now, rendered) {
+		if old.Name != "" && (fresh.Name != "" || old.Name == path.Dir(RecordFile)) {
+			entries = append(entries, old)
+		}
+	}
+	return tree.FromEntries(entries)
+}
+
+// opened gives what was rendered with the entries of folders at hand that are not as they
+// were: what the change means and the pack both look at them.
+func opened(rendered, now tree.Tree) tree.Tree {
+	entries, next := slices.Clone(rendered.Entries()), 0
+	for old, fresh := range tree.Pairs(now, rendered) {
+		if !old.IsDir() || !fresh.IsDir() {
+			continue
+		}
+		for entries[next].Name != fresh.Name || !entries[next].IsDir() {
+			next++
+		}
+		entries[next] = tree.Dir(fresh.Name, fresh.Tree().Opened())
+	}
+	return rendered.With(entries)
+}
+
+// visible gives the folders of cluster types.
+func visible(t tree.Tree) tree.Tree {
+	hidden := func(e tree.Entry) bool { return isDot(e.Name) }
+	if !slices.ContainsFunc(t.Entries(), hidden) {
+		return t
+	}
+	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), hidden))
+}
+
+// findTarget finds the head of the output branch, or makes the branch.
+func (w *work) findTarget(ctx context.Context) (err error) {
+	w.target, err = w.repo.Branch(w.p.Branch)
+	if !errors.Is(err, git.ErrNoRevision) {
+		return err
+	}
+	if !w.Create {
+		return &MissingBranch{w.Remote.URL(), w.p.Branch}
+	}
+	if !w.Write { // all of it would be new
+		return nil
+	}
+	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {
+		return err
+	}
+	w.step("create the output branch")
+	begin := git.Commit{
+		Author: w.Author, When: time.Unix(0, 0).UTC(), Sign: w.Sign,
+		Message: fmt.Sprintf("Begin the output of %s\n\n%s: %s\n", w.p.Environment, trailerEnvironment, w.p.Environment),
+	}
+	pack, err := w.Remote.Write(ctx, begin)
+	if err != nil {
+		return err
+	}
+	w.target = pack.Commits[0]
+	return w.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.p.Branch, New: w.target})
+}
+
+const heads = "refs/heads/"
+
+// commit gives the commit that holds what the branch should.
+func (w *work) commit() git.Commit {
+	next := w.withoutLeft(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
+	c := git.Commit{
+		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
+		Message: message(w.p, w.title(), digestOf(w.p.Environment, next.ID().String())),
+	}
+	if w.target != "" {
+		c.Parents = []string{w.target}
+	}
+	return c
+}
+
+// checkName reports a branch that keeps another from being made: Git has no branch
+// a beside a/b.
+func (w *work) checkName(branch string) error {
+	refs, err := w.repo.Refs(heads)
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		other := strings.TrimPrefix(ref, heads)
+		if strings.HasPrefix(branch, other+"/") || strings.HasPrefix(other, branch+"/") {
+			return blocked("rename or remove one of them; output.branchPrefix of the settings is what the names of our branches begin with",
+				"there can be no branch %s beside the branch %s", branch, other)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// Removal is an output that is to go from a folder of a branch, because its environment has
+// left the control plane, or has its output elsewhere now.
+type Removal struct {
+	Environment    string
+	Branch, Folder string // of the GitOps repository
+	Why            string // one sentence, without a full stop
+	// IsOurs reports whether what a record names is of this control plane: others may write to
+	// the same repository.
+	IsOurs func(Written) (bool, error)
+}
+
+// Removed says how far a removal has got.
+type Removed struct {
+	// Done says that there is nothing to remove.
+	Done bool
+	// Pull is the pull request that removes it, open or closed. Nobody but people merges it.
+	Pull *forge.Pull
+}
+
+// maxNamed is how many cluster types a removal names.
+const maxNamed = 20
+
+// ProposeRemoval proposes that an output goes, by a pull request that Fairlead never merges.
+// All that the record does not name stays. If there is nothing of ours, or no more, what was
+// proposed is withdrawn. Killed at any point and called again, it comes to the same end.
+func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) {
+	repo, ours := o.Remote.Mirror(), r.branch(o.Prefix)
+	head, err := repo.Branch(r.Branch)
+	if errors.Is(err, git.ErrNoRevision) {
+		return Removed{Done: true}, nil
+	}
+	if err != nil {
+		return Removed{}, err
+	}
+	view, err := repo.View(head)
+	if err != nil {
+		return Removed{}, err
+	}
+	found, err := FindWritten(view, r.Folder, r.Environment, r.IsOurs)
+	if err != nil {
+		return Removed{}, err
+	}
+	if found == nil {
+		return Removed{Done: true}, Withdraw(ctx, o, ours, r.Branch, r.trailer(), "There is nothing left to remove.")
+	}
+	info, err := repo.Commit(head)
+	if err != nil {
+		return Removed{}, err
+	}
+	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
+	title := forge.Title(fmt.Sprintf("%s: remove its output: %s", r.Environment, counted(len(removed), "cluster type")))
+	edit := Edit{
+		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
+		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailer()),
+	}
+	if err := view.Err(); err != nil {
+		return Removed{}, err
+	}
+	pull, err := edit.Propose(ctx, o, forge.Proposal{
+		Mark: "removal of " + r.Environment, Head: ours, Base: r.Branch, Title: title, Body: r.body(removed), Labels: []string{removalsLabel},
+	})
+	if err != nil {
+		return Removed{}, err
+	}
+	return Removed{Pull: &pull}, nil
+}
+
+// IsProposed reports whether our branch with the removal is there.
+func (r Removal) IsProposed(repo *git.Repository, prefix string) bool {
+	_, err := repo.Branch(r.branch(prefix))
+	return err == nil
+}
+
+// WithdrawRemoval closes the pull request that removes an output, for the output belongs there.
+func WithdrawRemoval(ctx context.Context, o Options, r Removal) error {
+	return Withdraw(ctx, o, r.branch(o.Prefix), r.Branch, r.trailer(), fmt.Sprintf("The output of %s belongs here.", r.Environment))
+}
+
+// branch returns the name of the branch that proposes the removal. One environment may have
+// left several places.
+func (r Removal) branch(prefix string) string {
+	_, sum, _ := strings.Cut(digest(r.Branch, CleanFolder(r.Folder)), ":")
+	return fmt.Sprintf("%slever/removal/%s-%s", prefix, r.Environment, sum[:8])
+}
+
+// trailer returns the last line of the messages of our commits.
+func (r Removal) trailer() string { return "Fairlead-Removal: " + oneLine(r.Environment) }
+
+// body returns the text of the pull request. It says what is removed first.
+func (r Removal) body(removed []string) string {
+	place := "the root of the branch"
+	if folder := CleanFolder(r.Folder); folder != "" {
+		place = "the folder " + code(folder)
+	}
+	var names []string
+	for _, name := range removed[:min(len(removed), maxNamed)] {
+		names = append(names, code(name))
+	}
+	if more := len(removed) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", code(r.Environment), place, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "%s. Clusters that reconcile these files remove what they run of them. Fairlead does not merge this pull request; a person does. "+
+		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.Escape(r.Why))
+	b.WriteString("Files that Fairlead has not written stay.\n")
+	return b.String()
+}
+
+// FindWritten returns what the record in a folder says of an environment's output; nil if
+// there is none, or it is of another environment or control plane.
+func FindWritten(view *git.View, folder, environment string, isOurs func(Written) (bool, error)) (*Written, error) {
+	e, ok := view.Tree.Sub(CleanFolder(folder)).Lookup(RecordFile)
+	if err := view.Err(); err != nil || !ok || e.IsDir() {
+		return nil, err
+	}
+	r, err := ReadRecord(e.Data)
+	if err := view.Err(); err != nil {
+		return nil, err
+	}
+	if err != nil || len(r.Environments) != 1 || r.Environments[0].Environment != environment {
+		return nil, nil
+	}
+	if ours, err := isOurs(r.Environments[0]); err != nil || !ours {
+		return nil, err
+	}
+	return &r.Environments[0], nil
+}
+
+// withoutOutput returns a branch's tree without what was written to a folder of it, and the
+// names of the folders of ours that go. One that the output of another environment is in
+// stays, and so does one that has the folder keep in it.
+func withoutOutput(whole tree.Tree, folder string, written Written, keep string) (tree.Tree, []string) {
+	folder = CleanFolder(folder)
+	ours := map[string]bool{}
+	for _, name := range written.Folders {
+		ours[name] = !isDot(name)
+	}
+	var removed []string
+	goes := func(e tree.Entry) bool {
+		at := path.Join(folder, e.Name)
+		if !e.IsDir() || !ours[e.Name] || keep != "" && (keep == at || strings.HasPrefix(keep, at+"/")) || holdsRecord(e.Tree(), 1) {
+			return false
+		}
+		removed = append(removed, e.Name)
+		return true
+	}
+	rest := tree.FromEntries(slices.DeleteFunc(slices.Clone(whole.Sub(folder).Entries()), goes))
+	return replaceFolder(whole, folder, put(put(rest, RecordFile, nil), output.TrackingFile, nil)), removed
+}
+
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

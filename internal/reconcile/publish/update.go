@@ -1,0 +1,94 @@
+package publish
+
+import (
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// onlyUpdates reports whether a commit merges the branch that ours is proposed to into
+// ours and does nothing else, as a forge's button "Update branch" does, be it again and
+// again. A merge that brings in another branch, or chooses what Git would not have
+// chosen, is a person's work.
+func (o ownership) onlyUpdates(c git.Info) (bool, error) {
+	for range maxCommits {
+		if len(c.Parents) != 2 {
+			return false, nil
+		}
+		if ok, err := o.merged(c.Parents[1]); err != nil || !ok {
+			return false, err
+		}
+		if ok, err := o.isUpdate(c); err != nil || !ok {
+			return false, err
+		}
+		below, err := o.repo.Commit(c.Parents[0])
+		if err != nil || o.isIntact(below) {
+			return err == nil, err
+		}
+		c = below
+	}
+	return false, nil
+}
+
+// isUpdate reports whether a merge of two parents holds what each of them has changed,
+// and nothing else.
+func (o ownership) isUpdate(c git.Info) (bool, error) {
+	base, err := o.repo.MergeBase(c.Parents[0], c.Parents[1])
+	if err != nil {
+		return false, err
+	}
+	var trees [4]tree.Tree
+	var views []*git.View
+	for i, id := range []string{c.ID, base, c.Parents[0], c.Parents[1]} {
+		view, err := o.repo.View(id)
+		if err != nil {
+			return false, err
+		}
+		trees[i], views = view.Tree, append(views, view)
+	}
+	ok := isMerge(trees[0], trees[1], trees[2], trees[3])
+	for _, view := range views {
+		if err := view.Err(); err != nil {
+			return false, err
+		}
+	}
+	return ok, nil
+}
+
+// isMerge reports whether a tree is what comes out if two trees are merged that were made
+// from one, file by file. Where both have changed a file, nobody but a person knows.
+func isMerge(merge, base, a, b tree.Tree) bool {
+	in, before, inA, inB := byName(merge), byName(base), byName(a), byName(b)
+	for _, names := range []map[string]tree.Entry{in, before, inA, inB} {
+		for name := range names {
+			m, o, x, y := in[name], before[name], inA[name], inB[name]
+			want := x
+			switch {
+			case isSame(x, y), isSame(y, o):
+			case isSame(x, o):
+				want = y
+			case m.IsDir() && x.IsDir() && y.IsDir():
+				if !isMerge(m.Tree(), o.Tree(), x.Tree(), y.Tree()) {
+					return false
+				}
+				continue
+			default:
+				return false
+			}
+			if !isSame(m, want) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isSame(a, b tree.Entry) bool { return a.ID == b.ID && a.Mode == b.Mode }
+
+func byName(t tree.Tree) map[string]tree.Entry {
+	entries := t.Entries()
+	names := make(map[string]tree.Entry, len(entries))
+	for _, e := range entries {
+		names[e.Name] = e
+	}
+	return names
+}

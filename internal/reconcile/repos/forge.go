@@ -1,0 +1,146 @@
+package repos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// Scope is the repositories that a round asks, by their normalized URLs in lower case:
+// forges write names in their own case. nil is all.
+type Scope map[string]bool
+
+func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
+
+// Place gives where a repository is read that the control plane names by a URL.
+func (r *Set) Place(url string) string { return access.Place(r.Settings, url) }
+
+// Of gives the remote of a repository that the control plane names by a URL: also of
+// the control plane under another of its URLs; nil if it is not known.
+func (r *Set) Of(url string) *Remote {
+	if m := r.Known(r.Place(url)); m != nil {
+		return m
+	}
+	return r.ControlPlane()
+}
+
+// ControlPlane gives the remote of the control plane; nil if it is not known yet.
+func (r *Set) ControlPlane() *Remote { return r.Known(r.Place(r.Settings.ControlPlane.Repo)) }
+
+// Knows reports whether a repository is read, by its normalized URL: also by the URL
+// that the settings' map reads elsewhere. Forges write names in their own case.
+func (r *Set) Knows(normal string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for known := range r.all {
+		if strings.EqualFold(known, normal) {
+			return true
+		}
+	}
+	for url := range r.Settings.Map {
+		if strings.EqualFold(giturl.Normalize(url), normal) {
+			return true
+		}
+	}
+	return strings.EqualFold(giturl.Normalize(r.Settings.ControlPlane.Repo), normal)
+}
+
+// Forge gives the forge of a remote. It is made once: some remember what they have
+// said.
+func (m *Remote) Forge() (forge.Forge, error) {
+	m.forgeMu.Lock()
+	defer m.forgeMu.Unlock()
+	if m.forge != nil {
+		return m.forge, nil
+	}
+	made, err := m.set.keys.Open(m.place, access.Watch{
+		Call: func(kind, op string, took time.Duration, err error) {
+			m.set.Metrics.ForgeCall(kind, op, took, err != nil)
+		},
+		Left: m.set.Metrics.RateLimitLeft,
+	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.Author, m.set.Now) })
+	if err == nil {
+		m.forge = made
+	}
+	return made, err
+}
+
+// Wrap has a remote use another forge in the place of its own.
+func (m *Remote) Wrap(wrap func(forge.Forge) forge.Forge) error {
+	f, err := m.Forge()
+	if err != nil {
+		return err
+	}
+	m.forgeMu.Lock()
+	defer m.forgeMu.Unlock()
+	m.forge = wrap(f)
+	return nil
+}
+
+// Committer gives the forge of a remote as what makes commits, if the settings want it
+// to and it can; nil otherwise.
+func (m *Remote) Committer(f forge.Forge) forge.Committer { return m.set.keys.Committer(m.place, f) }
+
+// Said is the statuses that somebody has set, by repository, commit and context.
+type Said map[string]forge.Status
+
+// maxSaid bounds the statuses that are remembered. A forge may drop old ones, and that
+// of a base that stays for long is set again when all are forgotten.
+const maxSaid = 60
+
+func saidKey(repo, commit, context string) string { return repo + "@" + commit + " " + context }
+
+// Forget has a status of a commit set again.
+func (s Said) Forget(repo, commit, context string) { delete(s, saidKey(repo, commit, context)) }
+
+// SetStatus is Tell where a status is for people only: that we may not set it is logged,
+// and is no error.
+func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
+	err := r.Tell(ctx, said, url, commit, s)
+	var refused *forge.Refusal
+	var unknown *access.UnknownForge
+	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
+		r.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
+		said.note(url, commit, s)
+		return nil
+	}
+	return err
+}
+
+// Tell sets the status of a commit of a repository that the control plane names, if it
+// was not set so before.
+func (r *Set) Tell(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
+	key := saidKey(url, commit, s.Context)
+	if (*said)[key] == s {
+		return nil
+	}
+	repo := r.Of(url)
+	if repo == nil {
+		return nil
+	}
+	r.Step("set the status of " + commit)
+	f, err := repo.Forge()
+	if err == nil {
+		err = f.SetStatus(ctx, commit, s)
+	}
+	if err != nil {
+		return fmt.Errorf("set the status of commit %s: %w", commit, err)
+	}
+	said.note(url, commit, s)
+	return nil
+}
+
+// note remembers that a status was set.
+func (s *Said) note(repo, commit string, status forge.Status) {
+	if *s == nil || len(*s) > maxSaid {
+		*s = Said{}
+	}
+	(*s)[saidKey(repo, commit, status.Context)] = status
+}

@@ -1,0 +1,369 @@
+// Package repos has all repositories that the daemon knows, each with one mirror and
+// one forge, however many environments are in it.
+//
+// What the package keeps true: a remote is asked for its references once a round; one
+// that fails is left alone for a while, longer each time, and is as it was when it last
+// could be read; what nothing names any more is forgotten.
+package repos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Options are what remotes need. All must be there but Metrics.
+type Options struct {
+	Settings *config.Settings
+	Author   git.Signature // of what forges without an API write
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for jitter
+	// Step is told before a remote is asked.
+	Step func(what string)
+	// Barrier keeps a panic while a remote is read with that remote.
+	Barrier panics.Barrier
+}
+
+// Set is all remotes. It may be used concurrently, but for rounds, which follow each
+// other.
+type Set struct {
+	Options
+	keys *access.Keys
+	// within makes the context of what is fetched while something is read.
+	within func(limit time.Duration) (context.Context, context.CancelFunc)
+
+	mu    sync.Mutex
+	rooms map[string]chan struct{} // by host, with an element for each exchange that goes on
+	all   map[string]*Remote       // by normalized URL
+	round int
+	reads int // rounds in which the control plane was read
+}
+
+// Remote is one of them, and how it fares.
+type Remote struct {
+	*git.Remote
+	set      *Set
+	mu       sync.Mutex // one exchange at a time
+	place    string
+	round    int // in which it was last asked
+	passed   int // the last round that did not ask it
+	used     int // the reading that last wanted it
+	err      error
+	failures int
+	since    time.Time // that it fails
+	next     time.Time // before which it is left alone
+	checked  time.Time
+
+	forgeMu sync.Mutex
+	forge   forge.Forge // once it was asked for
+}
+
+// A remote that fails is left alone for a while, twice as long each time.
+const (
+	firstPause = 5 * time.Second
+	lastPause  = 10 * time.Minute
+	// forgetAfter is the number of readings after which a repository that nothing
+	// names is no longer asked.
+	forgetAfter = 3
+)
+
+// New makes a Set that knows no remote yet. What is read when ctx has ended is not fetched.
+func New(ctx context.Context, o Options) *Set {
+	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, limit)
+	}
+	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, rooms: map[string]chan struct{}{}, within: within}
+}
+
+// Poll begins a round: the remotes in a scope are asked for their references at once,
+// and the others not at all. It reports whether one has moved.
+func (r *Set) Poll(ctx context.Context, asked Scope) bool {
+	known := r.begin(asked)
+	moved := make([]bool, len(known))
+	parallel.Each(len(known), known, func(i int, m *Remote) {
+		moved[i], _ = r.sync(ctx, m) // the error is kept with the remote
+	})
+	return slices.Contains(moved, true)
+}
+
+// begin begins a round, and gives the remotes that are to be asked. One that never was
+// asked is not passed over: nothing is known of it.
+func (r *Set) begin(asked Scope) []*Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round++
+	var known []*Remote
+	for key, m := range r.all {
+		if asked.has(key) {
+			known = append(known, m)
+		} else if m.round > 0 {
+			m.passed = r.round
+		}
+	}
+	return known
+}
+
+// Reading begins a reading of the control plane: what the last ones did not want is
+// forgotten.
+func (r *Set) Reading() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.used < r.reads-forgetAfter })
+}
+
+// Open gives the repository at a place as this round has it. One that cannot be
+// reached is as it was when it last could. Its mirror has all, from now on.
+func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
+	m, err := r.At(place)
+	if err != nil {
+		return nil, err
+	}
+	if m.KeepWhole() { // it was an output so far
+		m.again()
+	}
+	return r.open(ctx, m)
+}
+
+// Output gives the repository at a place, as Open does, for who writes into it: its
+// mirror need not have what nobody reads, unless somebody opens it otherwise.
+func (r *Set) Output(ctx context.Context, place string) (*Remote, error) {
+	m, err := r.At(place)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.open(ctx, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// again has a remote be asked though this round did already.
+func (m *Remote) again() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.round = 0
+}
+
+func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
+	_, err := r.sync(ctx, m)
+	mirror := m.Mirror()
+	if err == nil || mirror != nil && saysNothing(err) && isFilled(mirror) {
+		return mirror, nil
+	}
+	return nil, err
+}
+
+// saysNothing reports whether an error says nothing about what is in the repository.
+func saysNothing(err error) bool {
+	var busy *git.Busy
+	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused) || panics.Is(err)
+}
+
+// isFilled reports whether a mirror was ever as its remote: one whose first fetch
+// failed has no references.
+func isFilled(mirror *git.Repository) bool {
+	refs, err := mirror.Refs("")
+	return err == nil && len(refs) > 0
+}
+
+// At gives the remote at a place; it is made if it is new.
+func (r *Set) At(place string) (*Remote, error) {
+	key := giturl.Normalize(place)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.all[key]; m != nil {
+		m.used = r.reads
+		return m, nil
+	}
+	guard, err := access.Guard(r.Settings, place)
+	if err != nil {
+		return nil, err
+	}
+	made, err := git.NewRemote(git.RemoteOptions{
+		Guard: guard, Named: r.Settings.Names,
+		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
+		Credentials: r.keys.Git(place), Brief: true, Partial: true, Within: r.within,
+		Filtered: func(filter string) {
+			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
+		},
+		Observe: func(op string, took time.Duration, err error) {
+			r.Metrics.GitCall(op, giturl.Redact(place), took, err != nil)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &Remote{Remote: made, set: r, place: place, used: r.reads}
+	r.all[key] = m
+	return m, nil
+}
+
+// errPaused says that a remote is left alone, and why.
+var errPaused = errors.New("it is not asked again yet")
+
+// sync asks a remote, once a round and not in one that passes it over, and fetches
+// what has moved.
+func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	passed := m.passed == r.round
+	if m.round == r.round || passed && m.err == nil {
+		return false, m.err
+	}
+	now := r.Now()
+	if now.Before(m.next) || passed {
+		return false, fmt.Errorf("%w: %w", errPaused, m.err)
+	}
+	leave, err := r.enterHost(ctx, m.place)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	m.round, m.checked = r.round, now
+	r.Step("ask " + m.place)
+	err = r.Barrier.Run("read", m.URL(), func() (err error) {
+		moved, err = m.Sync(ctx)
+		return err
+	})
+	if ctx.Err() != nil {
+		m.round = 0 // it was not the remote that failed
+		return moved, err
+	}
+	recovered := err == nil && m.failures > 0
+	m.outcome(r, err)
+	return moved || recovered, err
+}
+
+// maxPerHost bounds how many repositories of one server are asked at a time: a fleet has
+// hundreds, and their server has others to answer too.
+const maxPerHost = 8
+
+// enterHost waits until one more repository of the host of a place may be asked.
+func (r *Set) enterHost(ctx context.Context, place string) (leave func(), err error) {
+	host := "" // this machine
+	if giturl.IsRemote(place) {
+		host, _, _ = strings.Cut(giturl.Normalize(place), "/")
+	}
+	r.mu.Lock()
+	room := r.rooms[host]
+	if room == nil {
+		room = make(chan struct{}, maxPerHost)
+		r.rooms[host] = room
+	}
+	r.mu.Unlock()
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// outcome notes how an exchange ended. The caller has the lock.
+func (m *Remote) outcome(r *Set, err error) {
+	now := r.Now()
+	if err == nil {
+		if m.failures > 0 {
+			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.since))
+		}
+		m.err, m.failures, m.since, m.next = nil, 0, time.Time{}, time.Time{}
+		r.Metrics.RemoteBackoff(m.URL(), false)
+		return
+	}
+	if m.failures == 0 {
+		m.since = now
+	}
+	m.failures++
+	pause := PauseAfter(m.failures, r.Random())
+	var busy *git.Busy
+	if errors.As(err, &busy) {
+		pause = max(pause, busy.After)
+	}
+	m.err, m.next = err, now.Add(pause)
+	what := "a repository cannot be reached"
+	if errors.Is(err, git.ErrDamaged) {
+		what = "the mirror of a repository cannot be read"
+	}
+	r.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
+	r.Metrics.RemoteBackoff(m.URL(), true)
+}
+
+// PauseAfter gives how long to wait after so many failures in a row.
+func PauseAfter(failures int, random float64) time.Duration {
+	pause := min(lastPause, firstPause<<min(failures-1, 10))
+	return pause + time.Duration(random*float64(pause)/10)
+}
+
+// IsAsked reports whether a remote has answered in this round.
+func (r *Set) IsAsked(m *Remote) bool {
+	r.mu.Lock()
+	round := r.round
+	r.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.round == round && m.err == nil
+}
+
+// Known gives the remote at a place if there is one.
+func (r *Set) Known(place string) *Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[giturl.Normalize(place)]
+}
+
+// Failing gives why a repository cannot be reached; nil if it can.
+func (r *Set) Failing(place string) error {
+	if m := r.Known(place); m != nil {
+		return m.err
+	}
+	return nil
+}
+
+// Maintain tidies mirrors that need it.
+func (r *Set) Maintain(ctx context.Context) {
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.all))
+	r.mu.Unlock()
+	for _, m := range all {
+		if err := r.Barrier.Run("tidy", m.URL(), func() error { return m.Maintain(ctx) }); err != nil && ctx.Err() == nil {
+			r.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
+		}
+	}
+}
+
+// Report gives how the remotes fare, sorted by URL.
+func (r *Set) Report() []status.Remote {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []status.Remote
+	for _, m := range r.all {
+		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.since, NextTry: m.next, Checked: m.checked}
+		if m.err != nil {
+			s.Error = m.err.Error()
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b status.Remote) int { return strings.Compare(a.URL, b.URL) })
+	return all
+}

@@ -1,0 +1,77 @@
+package repos_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// TestPollBoundsEachHost: of many repositories of one server, eight are asked at a time,
+// and all are asked; when told to end, those that wait do not wait on.
+func TestPollBoundsEachHost(t *testing.T) {
+	const repositories, most = 40, 8
+	server := gittest.Serve(t)
+	var mu sync.Mutex
+	now, peak := 0, 0
+	full := make(chan struct{}) // as many as may be are there
+	var once sync.Once
+	set := newSet(t, t.Context(), server)
+	for i := range repositories {
+		name := fmt.Sprintf("r%d", i)
+		server.Create(name)
+		server.Inject(name, gittest.Fault{Before: func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if now++; now >= most {
+				once.Do(func() { close(full) })
+			}
+			peak = max(peak, now)
+		}, After: func() {
+			<-full
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+		}})
+		if _, err := set.At(server.URL(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set.Poll(t.Context(), nil)
+	if peak != most {
+		t.Errorf("%d were asked at a time, want %d", peak, most)
+	}
+	for _, r := range set.Report() {
+		if r.Checked.IsZero() || r.Error != "" {
+			t.Errorf("%s was not asked: %+v", r.URL, r)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	set = newSet(t, ctx, server)
+	for i := range repositories {
+		server.Inject(fmt.Sprintf("r%d", i), gittest.Fault{Stall: true, Before: cancel})
+		if _, err := set.At(server.URL(fmt.Sprintf("r%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set.Poll(ctx, nil) // ends, though the server never answers
+}
+
+func newSet(t *testing.T, ctx context.Context, server *gittest.Server) *repos.Set {
+	t.Helper()
+	s, problems := config.Parse("fairlead.yaml", []byte("controlPlane: {repo: "+server.URL("cp")+"}\ndataDir: "+t.TempDir()+"\n"), t.TempDir(), func(string) string { return "" })
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	return repos.New(ctx, repos.Options{
+		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: func() float64 { return 0 }, Step: func(string) {},
+	})
+}

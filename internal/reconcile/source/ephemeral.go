@@ -1,0 +1,291 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// EphemeralBranches is what the names of the branches of ephemeral environments begin
+// with, in the control plane; the rest is the name of the environment.
+const EphemeralBranches = "ephemeral/"
+
+// EphemeralFile says of such a branch what it is, in the root of the branch: where else
+// the environment's folder is, is known only when this was read.
+const EphemeralFile = OwnFolder + "/ephemeral.yaml"
+
+// LongestLife is how long an ephemeral environment may live, from when its end was
+// written: what is wanted for longer is an environment, and has a chain and reviewers.
+const LongestLife = 30 * 24 * time.Hour
+
+// Ephemeral is an environment that is there for a time: a branch of the control plane,
+// rendered as the environment that it was made from.
+type Ephemeral struct {
+	Name, Branch string
+	Head         string    // of the branch
+	Since        time.Time // its end was written, or it was made
+	// From is the environment that it is a copy of, Spec what it says of itself; nil if
+	// the problems say why not.
+	From     *model.Environment
+	Spec     *model.Ephemeral
+	Problems problem.List // at the branch
+}
+
+// Settled reports whether all that must be known of it is known.
+func (e *Ephemeral) Settled() bool { return !e.Problems.Stops() }
+
+// environment gives it as one of the control plane's environments.
+func (e *Ephemeral) environment() *model.Environment {
+	c := *e.From
+	c.Object = model.Object{Kind: "Environment", Name: e.Name, Pos: e.Spec.Pos}
+	c.ControlPlane.Branch, c.ControlPlane.Commit = e.Branch, ""
+	return &c
+}
+
+// ephemerals are those of the control plane, once they were read.
+type ephemerals struct {
+	found    []*Ephemeral
+	problems problem.List
+}
+
+// Ephemerals gives the ephemeral environments, sorted by name, and what is wrong with
+// branches that should be one and cannot be given a name. They are no part of
+// [Source.Environments]: who makes a branch does not change what all others see.
+func (s *Source) Ephemerals(ctx context.Context) ([]*Ephemeral, problem.List, error) {
+	lasting, _, err := s.Environments(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	known := s.ephemerals
+	s.mu.Unlock()
+	if known != nil {
+		return known.found, known.problems, nil
+	}
+	read := &ephemerals{}
+	if s.controlPlane != nil {
+		if read, err = s.readEphemerals(ctx, lasting); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ephemerals = read
+	return read.found, read.problems, nil
+}
+
+func (s *Source) readEphemerals(ctx context.Context, lasting []*model.Environment) (*ephemerals, error) {
+	branches, err := s.ephemeralBranches()
+	if err != nil {
+		return nil, err
+	}
+	all := &ephemerals{}
+	for _, branch := range branches {
+		name := strings.TrimPrefix(branch, EphemeralBranches)
+		pos := problem.Pos{Layer: branch, File: EphemeralFile}
+		taken := slices.IndexFunc(lasting, func(e *model.Environment) bool { return e.Name == name })
+		if !kubename.IsDNSLabel(name) {
+			all.problems.Addf(pos, "Ephemeral/"+name, "lower case letters, digits and hyphens, at most 63; rename the branch", "%q cannot be the name of an environment", name)
+			continue
+		}
+		if taken >= 0 {
+			all.problems.Addf(pos, "Ephemeral/"+name, "rename or remove the branch", "there is an environment of this name at %s", lasting[taken].Pos)
+			continue
+		}
+		e := &Ephemeral{Name: name, Branch: branch}
+		err := s.options.Barrier.Run("read", name, func() error { return s.readEphemeral(ctx, e, lasting) })
+		if panics.Is(err) {
+			e.Problems.Addf(pos, "Ephemeral/"+name, "report it with the stack in the log", "%v", err)
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.found = append(all.found, e)
+	}
+	return all, nil
+}
+
+// ephemeralBranches gives the branches, sorted: also those that only the remote of a
+// clone has.
+func (s *Source) ephemeralBranches() ([]string, error) {
+	found := map[string]bool{}
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/origin/"} {
+		refs, err := s.controlPlane.Refs(prefix + EphemeralBranches)
+		if err != nil {
+			return nil, err
+		}
+		for ref := range refs {
+			found[strings.TrimPrefix(ref, prefix)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// maxEphemeral bounds how many commits of an ephemeral environment's branch are looked at.
+const maxEphemeral = 1000
+
+// readEphemeral reads what a branch says of itself.
+func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*model.Environment) error {
+	var err error
+	if e.Head, err = s.controlPlane.Branch(e.Branch); err != nil {
+		return err
+	}
+	view, err := s.controlPlane.View(e.Head)
+	if err != nil {
+		return err
+	}
+	file, ok := view.Tree.Lookup(EphemeralFile)
+	if err := view.Err(); err != nil {
+		return err
+	}
+	pos, subject := problem.Pos{Layer: e.Name, File: EphemeralFile}, "Ephemeral/"+e.Name
+	if !ok || file.Mode == tree.ModeSymlink || file.IsDir() {
+		e.Problems.Addf(pos, subject, "fairlead ephemeral create makes one; or remove the branch", "the branch %s has no %s", e.Branch, EphemeralFile)
+		return nil
+	}
+	only := tree.FromEntries([]tree.Entry{tree.File(path.Base(EphemeralFile), file.Data)})
+	said := s.options.Parser.Progress(e.Name, model.Layer{Kind: model.Env, Name: e.Name, Files: only, Prefix: OwnFolder})
+	e.Problems = slices.Clone(said.Problems)
+	if len(said.Ephemerals) != 1 {
+		if !e.Problems.Stops() {
+			e.Problems.Addf(pos, subject, "fairlead schema Ephemeral shows how it is written", "the file should hold one object of kind Ephemeral")
+		}
+		return nil
+	}
+	brought, err := s.controlPlane.Brought(e.Head, EphemeralFile, maxEphemeral)
+	if err != nil {
+		return err
+	}
+	e.Since, e.Spec = brought.When, said.Ephemerals[0]
+	return s.checkEphemeral(ctx, e, lasting)
+}
+
+// checkEphemeral finds the environment that it is made from, and says what is wrong.
+func (s *Source) checkEphemeral(ctx context.Context, e *Ephemeral, lasting []*model.Environment) error {
+	pos, subject := e.Spec.Pos, "Ephemeral/"+e.Name
+	if e.Spec.Name != e.Name {
+		e.Problems.Addf(pos, subject, "a copy of a branch goes to the output of the other one; fairlead ephemeral create makes one that does not",
+			"its name is %q, and that of its branch is %q", e.Spec.Name, e.Name)
+	}
+	if life := e.Spec.Expires.Sub(e.Since); life > LongestLife {
+		e.Problems.Addf(pos, subject, "fairlead ephemeral extend, when it is time; or make it an environment", "it would live for %d days, and %d are the limit",
+			int(life.Hours()/24), int(LongestLife.Hours()/24))
+	}
+	i := slices.IndexFunc(lasting, func(l *model.Environment) bool { return l.Name == e.Spec.From })
+	if i < 0 {
+		names := make([]string, len(lasting))
+		for i, l := range lasting {
+			names[i] = l.Name
+		}
+		e.Problems.Addf(pos, subject, problem.DidYouMean(e.Spec.From, names), "there is no environment %s that it could be made from", e.Spec.From)
+		return nil
+	}
+	own, err := s.InControlPlane(ctx, lasting[i])
+	if err != nil {
+		return err
+	}
+	if !own {
+		e.Problems.Addf(pos, subject, "", "the branch of environment %s is in another repository than the control plane", e.Spec.From)
+		return nil
+	}
+	e.From = lasting[i]
+	return nil
+}
+
+// InControlPlane reports whether the branch of an environment is in the repository that
+// has the base.
+func (s *Source) InControlPlane(ctx context.Context, e *model.Environment) (bool, error) {
+	repo, err := s.repositories.open(ctx, e.ControlPlane.Repo, true)
+	if err != nil && ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil && repo == s.controlPlane, nil
+}
+
+// ephemeral gives an ephemeral environment by its name; nil if there is none.
+func (s *Source) ephemeral(ctx context.Context, name string) (*Ephemeral, error) {
+	if s.options.EnvironmentDir != "" {
+		return nil, nil
+	}
+	all, _, err := s.Ephemerals(ctx)
+	i := slices.IndexFunc(all, func(e *Ephemeral) bool { return e.Name == name })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return all[i], nil
+}
+
+// Output gives where the branch of an environment says that its output goes; nil if it
+// does not say. Nothing else is read.
+func (s *Source) Output(ctx context.Context, environment string) (*model.GitOpsRepo, error) {
+	r := &reading{Source: s, env: environment}
+	if err := r.environment(ctx); err != nil {
+		return nil, err
+	}
+	m, _ := s.options.Parser.Parse(r.input().parsedAs(), r.layers...)
+	switch {
+	case len(m.GitOpsRepos) > 0:
+		return m.GitOpsRepos[0], nil
+	case r.layers == nil && r.problems.Stops():
+		return nil, fmt.Errorf("it is not known where the output of %s goes: %s", environment, r.problems.Sorted()[0])
+	}
+	return nil, nil
+}
+
+// parsedAs gives the name of the environment that the layers are written for.
+func (i Input) parsedAs() string {
+	if i.Ephemeral != nil && i.Ephemeral.From != nil {
+		return i.Ephemeral.From.Name
+	}
+	return i.Environment
+}
+
+// narrowing is a model, and what chooses some of its cluster types.
+type narrowing struct {
+	of *model.Model
+	by *model.Ephemeral
+}
+
+// narrow returns a model with those cluster types only that were chosen: the same one, as
+// long as it is made of the same.
+func (s *Source) narrow(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
+	key := narrowing{m, e.Spec}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	narrowed, ok := s.narrowed.Find(key)
+	if !ok {
+		narrowed = e.narrow(m)
+		s.narrowed.Put(key, narrowed)
+	}
+	var problems problem.List
+	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
+		problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "mend spec.clusterTypes", "none of the %d cluster types of %s is %s", len(m.ClusterTypes), e.From.Name, e.Spec.ClusterTypes)
+	}
+	return narrowed, problems
+}
+
+func (e *Ephemeral) narrow(m *model.Model) *model.Model {
+	c := *m
+	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
+	return &c
+}
+
+// astray reports an Ephemeral in the branch of an environment that is there to stay: it
+// came there by a merge, and the rest of its branch with it.
+func (r *reading) astray(layer model.Layer) {
+	for _, o := range r.options.Parser.Progress(r.env, layer).Ephemerals {
+		r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
+			"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)
+	}
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+const (
+	// maxYAML bounds a YAML file whose content is read; the model reports a larger
+	// one.
+	maxYAML = 32 << 20
+	// maxOther bounds other files, which only a kustomization may want.
+	maxOther = 1 << 20
+)
+
+// wanted reports whether the content of a file is needed.
+func wanted(file string, size int64) bool {
+	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
+		return size <= maxYAML
+	}
+	return size <= maxOther
+}
+
+// Folder reads a folder of this machine. Nothing outside of it is read: symbolic
+// links are taken for what they are. A Git folder in it is left out, and so is what
+// is not a file.
+func Folder(dir string) (tree.Tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	defer root.Close()
+	t, err := folder(root, ".")
+	if err != nil {
+		return tree.Tree{}, fmt.Errorf("read %s: %w", dir, err)
+	}
+	return t, nil
+}
+
+func folder(root *os.Root, dir string) (tree.Tree, error) {
+	list, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	var entries []tree.Entry
+	for _, d := range list {
+		if d.Name() == ".git" {
+			continue
+		}
+		if err := tree.CheckPath(d.Name()); err != nil {
+			return tree.Tree{}, err
+		}
+		e, ok, err := entry(root, path.Join(dir, d.Name()), d)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		if ok {
+			entries = append(entries, e)
+		}
+	}
+	return tree.FromEntries(entries), nil
+}
+
+func entry(root *os.Root, file string, d fs.DirEntry) (e tree.Entry, ok bool, err error) {
+	switch {
+	case d.IsDir():
+		sub, err := folder(root, file)
+		return tree.Dir(d.Name(), sub), true, err
+	case d.Type() == fs.ModeSymlink:
+		target, err := root.Readlink(file)
+		return tree.Link(d.Name(), target), true, err
+	case !d.Type().IsRegular():
+		return tree.Entry{}, false, nil
+	}
+	info, err := d.Info()
+	if err != nil {
+		return tree.Entry{}, false, err
+	}
+	if !wanted(file, info.Size()) {
+		// The id is not Git's, but that of a file that was not read.
+		return tree.Entry{Name: d.Name(), Mode: tree.ModeFile, ID: tree.HashBlob([]byte("not read: " + file))}, true, nil
+	}
+	data, err := readFile(root, file)
+	return tree.File(d.Name(), data), true, err
+}
+
+func readFile(root *os.Root, file string) (data []byte, err error) {
+	in, err := root.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return io.ReadAll(in)
+}

@@ -1,0 +1,121 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// maxFormer bounds how many commits of the base are looked at for environments that it had.
+const maxFormer = 500
+
+// Former returns the names of environments that the base has had and has no more, those that
+// left last first. Only what was written in .environments is known.
+func (s *Source) Former() ([]string, error) {
+	if s.controlPlane == nil || s.options.BaseDir != "" {
+		return nil, nil
+	}
+	head, err := s.baseCommit(s.options.Base)
+	if err != nil {
+		return nil, err
+	}
+	line, err := s.controlPlane.FirstParents(head, maxFormer, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	parser := model.NewParser()
+	var present, former []string
+	var last tree.ID
+	for i, commit := range line {
+		view, err := s.controlPlane.View(commit)
+		if err != nil {
+			return nil, err
+		}
+		folder := view.Tree.Sub(environmentsFolder)
+		if err := view.Err(); err != nil {
+			return nil, err
+		}
+		if i > 0 && folder.ID() == last {
+			continue
+		}
+		last = folder.ID()
+		found := parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: folder, Prefix: environmentsFolder}).Environments
+		if err := view.Err(); err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			switch {
+			case i == 0:
+				present = append(present, e.Name)
+			case !slices.Contains(present, e.Name) && !slices.Contains(former, e.Name):
+				former = append(former, e.Name)
+			}
+		}
+	}
+	return former, nil
+}
+
+// Named returns those of some environments whose name a file with the environments still has:
+// they are not gone, but a file cannot be read for one, with a typo in kind: or apiVersion:.
+func (s *Source) Named(environments ...string) ([]string, error) {
+	if len(environments) == 0 {
+		return nil, nil
+	}
+	files, err := s.baseFiles()
+	if err != nil {
+		return nil, err
+	}
+	everywhere := files.Sub(environmentsFolder).IsEmpty()
+	if everywhere {
+		files = Filter(files)
+	} else {
+		files = files.Sub(environmentsFolder)
+	}
+	var found []string
+	for _, data := range files.All() {
+		if everywhere && !bytes.Contains(data, []byte("controlPlane:")) { // many objects have a name
+			continue
+		}
+		for line := range bytes.Lines(data) {
+			line = bytes.TrimSpace(line)
+			if m := writtenName.FindSubmatch(line); m != nil && slices.Contains(environments, string(m[2])) && !slices.Contains(found, string(m[2])) {
+				found = append(found, string(m[2]))
+			}
+		}
+	}
+	return found, nil
+}
+
+// writtenName is a line with the name of an object; one of a list, or a comment, is none.
+var writtenName = regexp.MustCompile(`^([^#-]*[\s{,"'])?["']?name["']?:\s*["']?([0-9A-Za-z.-]+)["']?\s*($|[,}#])`)
+
+// OutputsAt returns where a commit of an environment's branch says that output goes; none if the
+// commit, or its repository, is not there any more.
+func (s *Source) OutputsAt(ctx context.Context, environment, repo, commit string) ([]*model.GitOpsRepo, error) {
+	from, err := s.repositories.open(ctx, repo, true)
+	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) || errors.Is(err, errLocal) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := from.Tree(commit)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := from.Load(all, tree.Tree{}, wanted)
+	if err != nil {
+		return nil, err
+	}
+	m, _ := model.NewParser().Parse(environment, model.Layer{Kind: model.Env, Name: environment, Files: files})
+	return m.GitOpsRepos, nil
+}

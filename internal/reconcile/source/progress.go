@@ -1,0 +1,292 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// OwnFolder is where Fairlead's own objects are written by its commands. It is read
+// though Flux may be told to ignore it.
+const OwnFolder = ".fairlead"
+
+// Base is the head of the base's branch, and what it says about promotion. What is
+// promoted has no say in that: it would take a promotion to stop one.
+type Base struct {
+	Repo         *git.Repository // nil if the base is a folder
+	Head         string          // "" likewise
+	Branch       string          // its name; "" likewise
+	Environments []*model.Environment
+	Progress     *model.Progress
+	// Own are the files and folders of the base's own branch in which environments have
+	// what was promoted to them, and what our commands write: it is their branch as well.
+	Own []string
+}
+
+// Base reads what the base says about promotion now, once after each [Source.Refresh].
+func (s *Source) Base(ctx context.Context) (Base, error) {
+	s.mu.Lock()
+	known := s.base
+	s.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	read, err := s.readBase(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.base = &read
+	return read, nil
+}
+
+func (s *Source) readBase(ctx context.Context) (Base, error) {
+	found, problems, err := s.Environments(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	all, err := s.baseFiles()
+	if err != nil {
+		return Base{}, err
+	}
+	files, err := aboutPromotion(all)
+	if err != nil {
+		return Base{}, fmt.Errorf("read the base: %w", err)
+	}
+	layer := model.Layer{Kind: model.Base, Name: "promotion", Files: files}
+	progress := s.options.Parser.Progress("", layer)
+	// What cannot be read could have been a Promotion or a Freeze.
+	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
+	progress = withProblems(progress, unread)
+	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayHolds(progress, found)...))
+	b := Base{Repo: s.controlPlane, Environments: found, Progress: progress}
+	if b.Repo != nil && s.options.BaseDir == "" {
+		b.Branch = s.baseBranch()
+		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
+			b.Own, err = s.onBase(ctx, b)
+		}
+	}
+	return b, err
+}
+
+// onBase returns the places of the base's branch that environments write in.
+func (s *Source) onBase(ctx context.Context, b Base) ([]string, error) {
+	var own []string
+	for _, e := range b.Environments {
+		inside, err := s.InControlPlane(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !inside {
+			continue
+		}
+		if head, err := s.controlPlane.Branch(e.ControlPlane.Branch); err != nil || head != b.Head {
+			continue // what cannot be read is told where it is read
+		}
+		var branch Branch
+		err = s.options.Barrier.Run("read the branch", e.Name, func() (err error) {
+			branch, err = s.branch(ctx, e)
+			return err
+		})
+		if panics.Is(err) {
+			continue // likewise
+		}
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, branch.Record, path.Join(branch.Folder, OwnFolder))
+	}
+	slices.Sort(own)
+	return slices.Compact(own), nil
+}
+
+func withProblems(p *model.Progress, more problem.List) *model.Progress {
+	c := *p
+	c.Problems = append(p.Problems[:len(p.Problems):len(p.Problems)], more...).Sorted()
+	return &c
+}
+
+// aboutPromotion gives the files that have to do with promotion: of a large base that
+// is a few.
+func aboutPromotion(all tree.Tree) (tree.Tree, error) {
+	var b tree.Builder
+	for _, part := range []struct {
+		folder string
+		files  tree.Tree
+	}{{"", Filter(all)}, {environmentsFolder, all.Sub(environmentsFolder)}, {OwnFolder, all.Sub(OwnFolder)}} {
+		for file, e := range part.files.Walk() {
+			again := part.folder == "" && (strings.HasPrefix(file, environmentsFolder+"/") || strings.HasPrefix(file, OwnFolder+"/"))
+			ours := part.folder == OwnFolder || bytes.Contains(e.Data, []byte(model.OwnGroup+"/v"))
+			if again || e.Mode == tree.ModeSymlink || !ours {
+				continue
+			}
+			if err := b.AddEntry(path.Join(part.folder, file), e); err != nil {
+				return tree.Tree{}, err
+			}
+		}
+	}
+	return b.Tree(), nil
+}
+
+// Branch is an environment's own branch, and what it says about promotion.
+type Branch struct {
+	Repo     *git.Repository // nil if it could not be read; the problem is told by Render
+	URL      string          // as it is written
+	Name     string
+	Head     string
+	When     time.Time // Head was committed
+	Folder   string    // of the environment in it
+	Progress *model.Progress
+	// Record is the file that says which commit was promoted, and Commit that commit,
+	// as it is written. The file need not be there.
+	Record, Commit string
+}
+
+// Branch reads an environment's own branch.
+func (s *Source) Branch(ctx context.Context, env string) (Branch, error) {
+	all, _, err := s.Environments(ctx)
+	if err != nil {
+		return Branch{}, err
+	}
+	for _, e := range all {
+		if e.Name == env && s.options.EnvironmentDir == "" {
+			return s.branch(ctx, e)
+		}
+	}
+	e, err := s.ephemeral(ctx, env)
+	if err != nil || e == nil || !e.Settled() {
+		return Branch{Progress: &model.Progress{}}, err
+	}
+	return s.branch(ctx, e.environment())
+}
+
+func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, error) {
+	b := Branch{URL: e.ControlPlane.Repo, Name: e.ControlPlane.Branch, Folder: path.Clean("/" + e.ControlPlane.Path)[1:], Progress: &model.Progress{}}
+	b.Record = path.Join(b.Folder, promote.RecordFile)
+	repo, err := s.repositories.open(ctx, e.ControlPlane.Repo, true)
+	if err == nil {
+		b.Head, err = repo.Branch(e.ControlPlane.Branch)
+	}
+	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) || errors.Is(err, errLocal) || errors.Is(err, git.ErrNoRevision) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Repo = repo
+	info, err := repo.Commit(b.Head)
+	if err != nil {
+		return b, err
+	}
+	b.When = info.When
+	files, err := s.folderOf(e.Name, e.Name, repo, b.Head, b.Folder)
+	if err != nil {
+		return b, err
+	}
+	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
+	found := s.options.Parser.Scan(e.Name, layer)
+	main := mainOf(found.BaseRepos)
+	if main != nil {
+		b.Record, b.Commit = main.Pos.File, main.Commit
+	}
+	view, err := repo.View(b.Head)
+	if err != nil {
+		return b, err
+	}
+	whole := view.Tree.Sub(b.Folder)
+	hides := main == nil && hidesRecord(whole, files)
+	own, err := s.remembered(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
+	if err != nil {
+		return b, err
+	}
+	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
+	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
+	b.Progress = withProblems(b.Progress, append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...))
+	above, err := s.strayAbove(ctx, e, b, view.Tree)
+	if err != nil {
+		return b, err
+	}
+	b.Progress = withProblems(b.Progress, above)
+	if err := view.Err(); err != nil {
+		return b, err
+	}
+	if hides {
+		b.Progress = withProblems(b.Progress, hiddenRecord(e.Name, b.Folder))
+	}
+	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
+		if p.Pos.File == b.Record && !p.Warning {
+			b.Progress = withProblems(b.Progress, problem.List{p})
+		}
+	}
+	return b, nil
+}
+
+// ownFiles gives the files of a branch that have to do with promotion: also what our
+// commands have written and Flux is told to ignore. files is what Flux would load.
+func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
+	view, err := b.Repo.View(b.Head)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	written := tree.FromEntries(view.Tree.Sub(path.Join(b.Folder, OwnFolder)).Entries())
+	if err := view.Err(); err != nil {
+		return tree.Tree{}, err
+	}
+	entries := slices.DeleteFunc(slices.Clone(files.Entries()), func(e tree.Entry) bool { return e.Name == OwnFolder })
+	if !written.IsEmpty() {
+		entries = append(entries, tree.Dir(OwnFolder, written))
+	}
+	return aboutPromotion(tree.FromEntries(entries))
+}
+
+// CommitAt gives the commit that the record names at another head of the branch, as it is
+// written; "" if it names none.
+func (b Branch) CommitAt(head string) (string, error) {
+	view, err := b.Repo.View(head)
+	if err != nil {
+		return "", err
+	}
+	e, _ := view.Tree.Lookup(b.Record)
+	if err := view.Err(); err != nil {
+		return "", err
+	}
+	commit, err := promote.Commit(e.Data)
+	if err != nil { // it is none that we have written
+		return "", nil
+	}
+	return commit, nil
+}
+
+// WithCommit gives the text of the record with another commit of the base, which is in
+// the control plane's repository as it is written there.
+func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
+	view, err := b.Repo.View(b.Head)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := view.Tree.Lookup(b.Record)
+	if err := view.Err(); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return promote.NewRecord(repo, branch, commit), nil
+	}
+	text, err := promote.SetCommit(e.Data, commit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Record, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,441 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// ReadAt gives the input of an environment, at the revisions that the control plane
+// names or at others.
+func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
+	r := &reading{Source: s, env: env, at: at}
+	if r.at.Base == "" {
+		r.at.Base = s.options.Base
+	}
+	if r.at.Environment == "" {
+		r.at.Environment = s.options.EnvironmentRevision
+	}
+	if err := r.environment(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	if r.layers == nil { // there is nothing that could point to the rest
+		return r.input(), r.problems.Sorted().Capped(maxProblems), nil
+	}
+	if err := r.base(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	if err := r.workloads(ctx); err != nil {
+		return Input{}, nil, err
+	}
+	return r.input(), r.problems.Sorted().Capped(maxProblems), nil
+}
+
+// reading is one call of ReadAt.
+type reading struct {
+	*Source
+	env       string
+	at        Revisions
+	ephemeral *Ephemeral // nil if the environment is there to stay
+	layers    []model.Layer
+	commits   []Commit
+	problems  problem.List
+	hidden    string // the folder of the environment, if its record is there and not loaded
+	hides     bool   // it is
+}
+
+func (r *reading) input() Input {
+	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits, Ephemeral: r.ephemeral}
+}
+
+// environment reads the environment's own branch.
+func (r *reading) environment(ctx context.Context) error {
+	layer := model.Layer{Kind: model.Env, Name: r.env}
+	if r.options.EnvironmentDir != "" {
+		return r.folder(layer, r.options.EnvironmentDir)
+	}
+	all, problems, err := r.Environments(ctx)
+	if err != nil {
+		return err
+	}
+	r.problems = append(r.problems, attributeProblems(problems, all, r.env)...)
+	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
+		if r.ephemeral, err = r.Source.ephemeral(ctx, r.env); err != nil {
+			return err
+		}
+	}
+	if e := r.ephemeral; e != nil {
+		r.problems = append(r.problems, e.Problems...)
+		if !e.Settled() {
+			return nil
+		}
+		all = []*model.Environment{e.environment()}
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+		if e.Name != r.env {
+			continue
+		}
+		ref := e.ControlPlane
+		ref.Commit = r.at.Environment
+		err := r.repository(ctx, layer, ref, &e.Object, r.at.Environment != "")
+		if r.ephemeral == nil && r.layers != nil {
+			r.astray(r.layers[0])
+		}
+		return err
+	}
+	hint := problem.DidYouMean(r.env, names)
+	if hint == "" && names != nil {
+		hint = "the environments are " + strings.Join(names, ", ")
+	}
+	r.problems.Addf(problem.Pos{Layer: "base", File: ".environments"}, "Environment/"+r.env, hint, "there is no such environment")
+	return nil
+}
+
+// attributeProblems returns problems of the files with the environments, as they are for
+// one of them: what is wrong with another environment, or with a file that this one is not
+// in, does not stop it.
+func attributeProblems(problems problem.List, all []*model.Environment, env string) problem.List {
+	i := slices.IndexFunc(all, func(e *model.Environment) bool { return e.Name == env })
+	mine := slices.Clone(problems)
+	for n, p := range mine {
+		name, named := strings.CutPrefix(p.Subject, "Environment/")
+		if named && name != "" {
+			mine[n].Warning = p.Warning || name != env
+		} else if i >= 0 {
+			mine[n].Warning = p.Warning || p.Pos.File != all[i].Pos.File
+		}
+	}
+	return mine
+}
+
+// base reads what the environment's BaseRepos point to.
+func (r *reading) base(ctx context.Context) error {
+	found := r.found()
+	main := mainOf(found.BaseRepos)
+	if r.options.BaseDir != "" {
+		name := "main"
+		for _, b := range found.BaseRepos {
+			if b == main {
+				name = b.Name
+				continue
+			}
+			r.problems.Warnf(b.Pos, b.Subject(), "", "it is not read: --base-dir stands for %s", main.Subject())
+		}
+		return r.folder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
+	}
+	if main == nil && r.hides {
+		r.problems = append(r.problems, hiddenRecord(r.env, r.hidden)...)
+	}
+	if main == nil {
+		r.problems.Warnf(problem.Pos{Layer: r.env}, "Environment/"+r.env, "nothing has been promoted to it yet",
+			"the environment has no BaseRepo; the head of the base is used")
+		return r.unpromoted()
+	}
+	for _, b := range found.BaseRepos {
+		ref := b.RepoRef
+		asked := b == main && r.at.Base != ""
+		if asked {
+			ref.Commit = r.at.Base
+		}
+		if err := r.repository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object, asked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mainOf gives the BaseRepo that is promoted: the one named main, or else the
+// first by name; nil if there are none.
+func mainOf(repos []*model.BaseRepo) *model.BaseRepo {
+	var first *model.BaseRepo
+	for _, b := range repos {
+		if b.Name == "main" {
+			return b
+		}
+		if first == nil || b.Name < first.Name {
+			first = b
+		}
+	}
+	return first
+}
+
+func (r *reading) unpromoted() error {
+	commit, err := r.baseCommit(r.at.Base)
+	if err != nil {
+		return err
+	}
+	return r.commit(model.Layer{Kind: model.Base, Name: "main"}, r.controlPlane, r.options.ControlPlane, commit, "", nil)
+}
+
+// found gives what the layers that were read point to.
+func (r *reading) found() model.Found {
+	var all model.Found
+	for _, l := range r.layers {
+		f := r.options.Parser.Scan(r.input().parsedAs(), l)
+		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)
+		all.Registrations = append(all.Registrations, f.Registrations...)
+	}
+	return all
+}
+
+// workloads reads the repositories of all registrations, several at a time.
+func (r *reading) workloads(ctx context.Context) error {
+	registrations := r.found().Registrations
+	r.unknownFolders(registrations)
+	parts := make([]reading, len(registrations))
+	errs := make([]error, len(registrations))
+	parallel.Each(maxParallel, registrations, func(i int, registration *model.Registration) {
+		parts[i] = reading{Source: r.Source, env: r.env, at: r.at}
+		errs[i] = parts[i].registration(ctx, registration)
+	})
+	for i := range parts {
+		r.layers = append(r.layers, parts[i].layers...)
+		r.commits = append(r.commits, parts[i].commits...)
+		r.problems = append(r.problems, parts[i].problems...)
+	}
+	return errors.Join(errs...)
+}
+
+// maxParallel bounds how many repositories are read at a time.
+const maxParallel = 8
+
+func (r *reading) registration(ctx context.Context, registration *model.Registration) error {
+	layer := model.Layer{Kind: model.Workloads, Name: registration.Name}
+	if dir, ok := r.options.Workloads[registration.Name]; ok {
+		return r.folder(layer, dir)
+	}
+	if r.controlPlane == nil && !r.repositories.mapped(registration.Workload.Repo) {
+		r.problems.Warnf(registration.Pos, registration.Subject(),
+			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),
+			"its workloads are left out: there is no folder for them")
+		return nil
+	}
+	ref := registration.Workload
+	ref.Commit = r.at.Workloads[registration.Name]
+	return r.repository(ctx, layer, ref, &registration.Object, ref.Commit != "")
+}
+
+// unknownFolders reports --workload folders for registrations that do not exist.
+func (r *reading) unknownFolders(registrations []*model.Registration) {
+	var names []string
+	for _, registration := range registrations {
+		names = append(names, registration.Name)
+	}
+	for name := range r.options.Workloads {
+		if !slices.Contains(names, name) {
+			r.problems.Addf(problem.Pos{}, "WorkloadRegistration/"+name, problem.DidYouMean(name, names),
+				"--workload names a registration that environment %s does not have", r.env)
+		}
+	}
+}
+
+// folder adds a layer from a plain folder.
+func (r *reading) folder(layer model.Layer, dir string) error {
+	files, err := Folder(dir)
+	if err != nil {
+		return err
+	}
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Folder: dir})
+	loaded, err := FilterStrictly(files)
+	if r.refusesPatterns(layer, err) {
+		return nil
+	}
+	r.hides = r.hides || layer.Kind == model.Env && hidesRecord(files, loaded)
+	r.add(layer, loaded, "")
+	return nil
+}
+
+// refusesPatterns reports whether a layer has too many patterns to be read, and says so.
+func (r *reading) refusesPatterns(layer model.Layer, err error) bool {
+	var many *TooManyPatterns
+	if !errors.As(err, &many) {
+		return false
+	}
+	r.problems.Addf(problem.Pos{Layer: layerName(layer), File: many.File, Line: 1}, "", "name folders and files, which costs nothing, or write fewer patterns", "%s", many.Error())
+	return true
+}
+
+// commitID is what Flux takes for a commit, or the beginning of it. A name would follow
+// a branch, whatever keeps the environment where it is.
+var commitID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
+
+// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
+func IsCommit(text string) bool { return commitID.MatchString(text) }
+
+// repository adds a layer from what an object points to. asked says that the
+// revision is the caller's: one that is not there is an error then, and not a
+// mistake of the object.
+func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
+	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
+	switch {
+	case errors.Is(err, git.ErrNotFound):
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.shown(ref.Repo))
+		return nil
+	case errors.Is(err, git.ErrAccess):
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.shown(ref.Repo))
+		return nil
+	case errors.Is(err, errFolder):
+		r.problems.Addf(by.Pos, by.Subject(), "a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
+		return nil
+	case errors.Is(err, errLocal):
+		r.problems.Addf(by.Pos, by.Subject(), "a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	revision, resolve := ref.Commit, repo.Resolve
+	if revision != "" && !asked && !IsCommit(revision) {
+		r.problems.Addf(by.Pos, by.Subject(), "write the id of a commit, 40 hexadecimal digits or the beginning of them; a branch is spec.branch",
+			"spec.commit is %q, which is not the id of a commit", revision)
+		return nil
+	}
+	if revision == "" {
+		revision, resolve = ref.Branch, repo.Branch
+	}
+	if revision == "" {
+		r.problems.Addf(by.Pos, by.Subject(), "write the name of one", "it names no branch")
+		return nil
+	}
+	commit, err := resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) && !asked {
+		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
+		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", giturl.Redact(ref.Repo), revision)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.commit(layer, repo, ref.Repo, commit, ref.Path, by)
+}
+
+// commit adds a layer from a commit. by is the object that names the path; nil if
+// it is the root.
+func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
+	clean := path.Clean("/" + sub)[1:]
+	files, err := r.folderOf(r.env, layerName(layer), repo, commit, clean)
+	if r.refusesPatterns(layer, err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := repo.Commit(commit)
+	if err != nil {
+		return err
+	}
+	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: giturl.Redact(url), Commit: commit, When: info.When})
+	if files.IsEmpty() && clean != "" {
+		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", giturl.Redact(url), sub, commit)
+		return nil
+	}
+	if layer.Kind == model.Env {
+		view, err := repo.View(commit)
+		if err != nil {
+			return err
+		}
+		r.hidden, r.hides = clean, hidesRecord(view.Tree.Sub(clean), files)
+		if err := view.Err(); err != nil {
+			return err
+		}
+	}
+	r.add(layer, files, clean)
+	return nil
+}
+
+// folderOf reads a folder of a commit as Flux would load it, for a layer of an environment: most
+// of it is as it was when the layer was read last.
+func (s *Source) folderOf(env, layer string, repo *git.Repository, commit, sub string) (tree.Tree, error) {
+	key := env + " " + layer
+	s.mu.Lock()
+	before := s.before.layers[key]
+	s.mu.Unlock()
+	t, err := s.remembered(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
+		t, err := repo.Tree(commit)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		t, err = repo.Load(t, tree.Tree{}, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		kept, err := FilterStrictly(t)
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		return repo.Load(kept.Sub(sub), before, wanted)
+	})
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.read.layers[key] = t
+	}
+	return t, err
+}
+
+// remembered gives what is known of a folder of a commit, or reads it.
+func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
+	s.mu.Lock()
+	known, ok := s.read.folders[f]
+	if !ok {
+		if known, ok = s.before.folders[f]; ok {
+			s.read.folders[f] = known
+		}
+	}
+	s.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	t, err := read()
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read.folders[f] = t
+	return t, nil
+}
+
+// add adds a layer of the files below a prefix of their repository.
+func (r *reading) add(layer model.Layer, files tree.Tree, prefix string) {
+	layer.Files, layer.Prefix = files, prefix
+	r.links(layer)
+	r.layers = append(r.layers, layer)
+}
+
+// links reports symbolic links: Flux leaves them out, and one that leads out of the
+// repository is a mistake, or worse.
+func (r *reading) links(layer model.Layer) {
+	for file, e := range layer.Files.Walk() {
+		if e.Mode != tree.ModeSymlink {
+			continue
+		}
+		pos := problem.Pos{Layer: layerName(layer), File: path.Join(layer.Prefix, file), Line: 1}
+		target := string(e.Data)
+		if path.IsAbs(target) || strings.HasPrefix(path.Join(path.Dir(pos.File), target)+"/", "../") {
+			r.problems.Addf(pos, "Symlink/"+path.Base(file), "put the file itself there", "the symbolic link leads out of the repository, to %s", target)
+			continue
+		}
+		r.problems.Warnf(pos, "Symlink/"+path.Base(file), "put the file itself there", "symbolic links are not read, as in Flux")
+	}
+}
+
+func layerName(l model.Layer) string {
+	if l.Kind == model.Base {
+		return "base"
+	}
+	return l.Name
+}

@@ -1,0 +1,75 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/templates"
+)
+
+// maxProblems bounds what is said of an environment: as many problems that stop it, and as
+// many warnings.
+const maxProblems = 2000
+
+// Rendered is what an environment's output should be.
+type Rendered struct {
+	Environment string
+	Model       *model.Model
+	Tree        tree.Tree // empty if a problem stops the environment
+	Commits     []Commit
+	Problems    problem.List
+}
+
+// Render reads and renders an environment at some revisions. The cache is that of
+// the environment; nil for none.
+func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *output.Cache) (Rendered, error) {
+	read, problems, err := s.ReadAt(ctx, env, at)
+	if err != nil {
+		return Rendered{}, fmt.Errorf("read environment %s: %w", env, err)
+	}
+	if limit := s.options.RenderTimeout; limit > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("render environment %s: timed out after %s; the setting renderTimeout allows more", env, limit))
+		defer cancel()
+		ctx = limited
+	}
+	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
+	m, more := s.options.Parser.Parse(read.parsedAs(), append(read.Layers, builtIn)...)
+	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
+	if !hasLayers(read.Layers) {
+		for _, l := range read.Layers {
+			problems = append(problems, s.options.Parser.Scan(read.parsedAs(), l).Problems...)
+		}
+		r.Problems = problems.Sorted().Capped(maxProblems)
+		return r, ctx.Err()
+	}
+	stopped := problems.Stops() // something could not be read
+	problems = append(problems, more...)
+	if read.Ephemeral != nil {
+		m, more = s.narrow(m, read.Ephemeral)
+		r.Model, problems = m, append(problems, more...)
+	}
+	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Options: s.options.Rendering})
+	if stopped { // what is not there cannot be warned of: some of the model is missing
+		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning })
+	}
+	r.Problems = append(problems, more...).Sorted().Capped(maxProblems)
+	if !r.Problems.Stops() {
+		r.Tree = files
+	}
+	return r, context.Cause(ctx)
+}
+
+// hasLayers reports whether the base and the environment could be read. Without one
+// of them nearly everything is missing, and to say so of each would help nobody.
+func hasLayers(layers []model.Layer) bool {
+	var base, env bool
+	for _, l := range layers {
+		base, env = base || l.Kind == model.Base, env || l.Kind == model.Env
+	}
+	return base && env
+}

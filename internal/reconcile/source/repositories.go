@@ -1,0 +1,245 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// repositories opens each repository once, however many layers are in it.
+type repositories struct {
+	cacheDir    string
+	credentials git.Credentials
+	maps        map[string]string // by normalized URL
+	place       func(context.Context, string) (*git.Repository, error)
+	barrier     panics.Barrier
+	remote      bool // the control plane is on a server
+	bounded     bool // folders that it names must be beside it; who gives Open decides that
+
+	mu        sync.Mutex
+	opened    map[string]*opening
+	ownURLs   map[string]*git.Repository // URLs that are the control plane
+	anyIsOwn  *git.Repository            // a local control plane that has no URL
+	tokenHost string                     // the only one that is sent the token
+	said      bool                       // it is not that of the control plane
+	named     []string                   // places that who runs this has named
+	folders   []string                   // the control plane's, and that it was cloned from
+}
+
+// opening is a repository that is being opened, or was.
+type opening struct {
+	once sync.Once
+	repo *git.Repository
+	err  error
+}
+
+// errLocal says that something on a server names a repository of this machine, errFolder
+// that something in a folder names one that is not beside it.
+var (
+	errLocal  = errors.New("not a URL")
+	errFolder = fmt.Errorf("not beside the control plane: %w", errLocal)
+)
+
+// reset forgets what was opened.
+func (r *repositories) reset(o Options) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.barrier, r.cacheDir, r.credentials, r.maps = o.Barrier, o.CacheDir, o.Credentials, normalized(o.Map)
+	r.opened, r.ownURLs, r.anyIsOwn, r.folders = map[string]*opening{}, nil, nil, nil
+	r.tokenHost, r.said = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
+	if r.said {
+		r.tokenHost = o.CredentialsHost
+	}
+	r.named = []string{o.ControlPlane}
+	if r.said {
+		r.named = nil
+	}
+	for _, place := range o.Map {
+		r.named = append(r.named, place)
+	}
+	r.remote, r.bounded = giturl.IsRemote(o.ControlPlane), o.Open == nil
+	if r.place = o.Open; r.place == nil {
+		r.place = r.openPlace
+	}
+}
+
+func normalized(maps map[string]string) map[string]string {
+	out := make(map[string]string, len(maps))
+	for url, place := range maps {
+		out[giturl.Normalize(url)] = place
+	}
+	return out
+}
+
+// openControlPlane gives the control plane itself: of a local one, a folder inside
+// may be named.
+func (r *repositories) openControlPlane(ctx context.Context, location string) (*git.Repository, error) {
+	switch {
+	case r.mapped(location):
+		return r.open(ctx, location, false)
+	case giturl.IsRemote(location):
+		return r.place(ctx, location)
+	}
+	if repo, err := r.place(ctx, location); err == nil {
+		return repo, nil
+	}
+	return git.Find(giturl.LocalPath(location))
+}
+
+// own says which URLs are the control plane's: its location and its remotes. A
+// local repository without remotes (or with local ones) has no URL to compare, so that every environment
+// and BaseRepo that no map names is taken to be in it.
+func (r *repositories) own(location string, repo *git.Repository) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ownURLs = map[string]*git.Repository{giturl.Normalize(location): repo}
+	if giturl.IsRemote(location) {
+		return
+	}
+	remote, urls := false, repo.Remotes()
+	for _, url := range urls {
+		remote = remote || giturl.IsRemote(url)
+		r.ownURLs[giturl.Normalize(url)] = repo
+	}
+	origin := repo.RemoteURL("origin")
+	if origin == "" && len(urls) == 1 {
+		origin = urls[0]
+	}
+	r.folders = append(r.folders, repo.Location())
+	if origin != "" && !giturl.IsRemote(origin) {
+		r.folders = append(r.folders, fromFolder(repo.Location(), origin))
+	}
+	if r.named = append(r.named, origin); !r.said {
+		r.tokenHost = giturl.Host(origin)
+	}
+	if !remote {
+		r.anyIsOwn = repo
+	}
+}
+
+// mapped reports whether a repository is to be read elsewhere.
+func (r *repositories) mapped(url string) bool {
+	_, ok := r.maps[giturl.Normalize(url)]
+	return ok
+}
+
+// shown names a repository in a problem, with the place that it is read at.
+func (r *repositories) shown(url string) string {
+	if place, ok := r.maps[giturl.Normalize(url)]; ok {
+		return fmt.Sprintf("%s, which stands for %s", giturl.Redact(place), giturl.Redact(url))
+	}
+	return giturl.Redact(url)
+}
+
+// open gives the repository at a URL or path. partOfControlPlane says that it is
+// one that an environment or a BaseRepo names.
+func (r *repositories) open(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
+	place, mapped := r.maps[giturl.Normalize(location)]
+	if !mapped {
+		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
+			return repo, nil
+		}
+		place = location
+		switch {
+		case giturl.IsRemote(place):
+		case r.remote:
+			return nil, errLocal
+		case r.bounded && !r.isBeside(place):
+			return nil, errFolder
+		}
+	}
+	r.mu.Lock()
+	o := r.opened[place]
+	if o == nil {
+		o = &opening{}
+		r.opened[place] = o
+	}
+	r.mu.Unlock()
+	o.once.Do(func() {
+		o.err = r.barrier.Run("open", giturl.Redact(place), func() (err error) {
+			o.repo, err = r.place(ctx, place)
+			return err
+		})
+	})
+	return o.repo, o.err
+}
+
+// controlPlane gives the control plane if the location is one of its URLs.
+func (r *repositories) controlPlane(location string, partOfControlPlane bool) *git.Repository {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if repo := r.ownURLs[giturl.Normalize(location)]; repo != nil {
+		return repo
+	}
+	if partOfControlPlane {
+		return r.anyIsOwn
+	}
+	return nil
+}
+
+func (r *repositories) openPlace(ctx context.Context, place string) (*git.Repository, error) {
+	if !giturl.IsRemote(place) {
+		return git.Open(giturl.LocalPath(place))
+	}
+	remote, err := git.NewRemote(git.RemoteOptions{
+		Guard: !r.isNamed(place), Named: r.isNamed,
+		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
+		Credentials: func(context.Context) (git.Credentials, error) {
+			if host := giturl.Host(place); host != "" && host == r.tokenHost {
+				return r.credentials, nil
+			}
+			return git.Credentials{}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return remote.Mirror(), nil
+}
+
+// isNamed reports whether the host of a place is one that who runs this has named.
+func (r *repositories) isNamed(place string) bool {
+	return slices.ContainsFunc(r.named, func(url string) bool { return giturl.SameServer(url, place) })
+}
+
+// isBeside reports whether a folder of this machine is beside the control plane, or beside
+// the folder that it was cloned from, or below one that is. A folder inside of a work tree
+// is not: whoever writes the control plane can have it lead to another repository.
+func (r *repositories) isBeside(place string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	folder := giturl.Identify(fromFolder(".", place))
+	beside := false
+	for _, named := range r.folders {
+		own := giturl.Identify(fromFolder(".", named))
+		parent := giturl.Identity{Path: filepath.Dir(own.Path)}
+		if own.Leads(folder) && own != folder {
+			return false
+		}
+		beside = beside || filepath.Dir(parent.Path) != parent.Path && parent.Leads(folder)
+	}
+	return beside
+}
+
+// fromFolder returns a location on this machine as an absolute path; a relative one begins
+// at a folder.
+func fromFolder(folder, location string) string {
+	local := giturl.LocalPath(location)
+	if !filepath.IsAbs(local) {
+		local = filepath.Join(folder, local)
+	}
+	if full, err := filepath.Abs(local); err == nil {
+		return full
+	}
+	return local
+}

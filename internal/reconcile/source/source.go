@@ -1,0 +1,265 @@
+// Package source finds the exact input of an environment: which commit of which
+// repository each of its layers is, and the files of it.
+//
+// A control plane is a Git repository, local or remote, in which the environments
+// name their own branch, the environment's BaseRepo names the commit of the base,
+// and registrations name the repositories of workloads. Any of them can be read
+// elsewhere: a repository by a map of URLs, a layer from a plain folder.
+//
+// What the package keeps true: an [Input] is named by commits (or folders), so that
+// reading it again gives the same layers; what Flux would not load is left out; a
+// mistake in the control plane (no such branch, path or repository) is a problem at
+// the object that names it, and all of them are found in one run, while an
+// operation that failed is an error.
+package source
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/recent"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// Options says where the control plane is.
+type Options struct {
+	// ControlPlane is a local repository or a URL; "" if all layers are folders.
+	ControlPlane string
+	// Base is the revision of the base; "" for what the environment's BaseRepo
+	// says, and for the base's branch where there is none.
+	Base string
+	// BaseBranch is the branch of the base; "" for main.
+	BaseBranch string
+	// EnvironmentRevision is the revision of the environment's branch; "" for its
+	// head.
+	EnvironmentRevision string
+	// BaseDir and EnvironmentDir are folders to read instead; Workloads are
+	// folders by the name of the registration.
+	BaseDir, EnvironmentDir string
+	Workloads               map[string]string
+	// Map has other places for repositories, by URL.
+	Map map[string]string
+	// CacheDir holds the mirrors of remotes.
+	CacheDir string
+	// Credentials are shown to the host of the control plane, and to no other; of a clone that
+	// is where its origin is.
+	Credentials git.Credentials
+	// CredentialsHost, if not "", is the only host that they are shown to instead: where the
+	// control plane is, was not said by who runs this.
+	CredentialsHost string
+	// Open gives the repository at a URL or path, as it is now; nil to open what is
+	// on this machine, and to mirror the rest in CacheDir.
+	Open func(ctx context.Context, place string) (*git.Repository, error)
+	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
+	// bound.
+	RenderTimeout time.Duration
+	// Rendering says how templates are expanded.
+	Rendering render.Options
+	// Parser is the one that the layers will be parsed with.
+	Parser *model.Parser
+	// Barrier keeps a panic in reading an ephemeral environment, or a repository, there.
+	Barrier panics.Barrier
+}
+
+// Revisions are other commits than the control plane names; "" for those that it
+// names.
+type Revisions struct {
+	Base, Environment string
+	// Workloads are those of registrations, by name.
+	Workloads map[string]string
+}
+
+// Input is what an environment is rendered from.
+type Input struct {
+	Environment string
+	Layers      []model.Layer
+	Commits     []Commit
+	Ephemeral   *Ephemeral // nil if the environment is there to stay
+}
+
+// Commit is where a layer came from: its repository and commit, or its folder.
+type Commit struct {
+	Layer  string    `json:"layer"` // "base", the environment, or a registration
+	Repo   string    `json:"repo,omitempty"`
+	Commit string    `json:"commit,omitempty"`
+	When   time.Time `json:"-"` // it was committed
+	Folder string    `json:"folder,omitempty"`
+}
+
+// Source reads the environments of one control plane. It may be used
+// concurrently.
+type Source struct {
+	options      Options
+	repositories repositories
+	controlPlane *git.Repository // nil if all layers are folders
+
+	mu           sync.Mutex
+	environments *environments
+	ephemerals   *ephemerals
+	base         *Base
+	read, before memory // since the last Refresh, and before it
+	narrowed     recent.Map[narrowing, *model.Model]
+}
+
+// memory is the folders of commits that were read: by what they are, and the last one of each
+// layer of an environment.
+type memory struct {
+	folders map[commitFolder]tree.Tree
+	layers  map[string]tree.Tree
+}
+
+func newMemory() memory { return memory{map[commitFolder]tree.Tree{}, map[string]tree.Tree{}} }
+
+// environments are those of the base, once they were read.
+type environments struct {
+	found    []*model.Environment
+	problems problem.List
+	unread   bool // something that they may be written in could not be read
+}
+
+// commitFolder names a folder of a commit: what it holds never changes.
+type commitFolder struct {
+	repo        *git.Repository
+	commit, sub string
+	promotion   bool // what of it has to do with promotion, and not what Flux would load
+}
+
+// Open makes a Source. A remote control plane is fetched.
+func Open(ctx context.Context, options Options) (*Source, error) {
+	if options.CacheDir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			cache = os.TempDir()
+		}
+		options.CacheDir = filepath.Join(cache, "fairlead", "git")
+	}
+	s := &Source{options: options}
+	return s, s.Refresh(ctx)
+}
+
+// Refresh has everything read as it is now. What is known of a commit stays known,
+// if it was used since the last Refresh.
+func (s *Source) Refresh(ctx context.Context) error {
+	s.mu.Lock()
+	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
+	s.narrowed.Turn()
+	s.mu.Unlock()
+	s.options.Parser.Turn()
+	s.repositories.reset(s.options)
+	if s.options.ControlPlane == "" {
+		return nil
+	}
+	repo, err := s.repositories.openControlPlane(ctx, s.options.ControlPlane)
+	if err != nil {
+		return err
+	}
+	s.controlPlane = repo
+	s.repositories.own(s.options.ControlPlane, repo)
+	return nil
+}
+
+// Forget has folders of commits be read, and layers be parsed, anew.
+func (s *Source) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before, s.read = memory{}, newMemory()
+	s.options.Parser.Forget()
+}
+
+// environmentsFolder is where Kalypso has the environments. Flux reads it apart
+// from the rest of the base.
+const environmentsFolder = ".environments"
+
+// Environments gives the environments of the control plane, sorted by name, and
+// the problems of the files that they are written in: .environments of the base,
+// or all of the base if there is no such folder.
+func (s *Source) Environments(ctx context.Context) ([]*model.Environment, problem.List, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.environments != nil {
+		return s.environments.found, s.environments.problems, nil
+	}
+	files, err := s.baseFiles()
+	if err != nil {
+		return nil, nil, err
+	}
+	layer := model.Layer{Kind: model.Base, Name: "main", Files: files.Sub(environmentsFolder), Prefix: environmentsFolder}
+	if layer.Files.IsEmpty() {
+		layer.Files, layer.Prefix = Filter(files), ""
+	}
+	found := s.options.Parser.Scan("", layer)
+	slices.SortFunc(found.Environments, func(a, b *model.Environment) int { return strings.Compare(a.Name, b.Name) })
+	var problems problem.List
+	if layer.Prefix != "" { // the rest of the base is reported when it is read
+		problems = found.Problems
+	}
+	for i, e := range found.Environments {
+		if i > 0 && e.Name == found.Environments[i-1].Name {
+			problems.Addf(e.Pos, e.Subject(), "remove one of them", "there is another Environment of this name at %s", found.Environments[i-1].Pos)
+		}
+	}
+	s.environments = &environments{found.Environments, problems, found.Problems.Stops()}
+	return found.Environments, problems, nil
+}
+
+// Unread reports whether there may be more environments than [Source.Environments] returned: a
+// file that they may be written in could not be read.
+func (s *Source) Unread() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.environments != nil && s.environments.unread
+}
+
+// baseFiles gives the files of the base that the environments are found in.
+func (s *Source) baseFiles() (tree.Tree, error) {
+	if s.options.BaseDir != "" || s.controlPlane == nil {
+		return Folder(s.options.BaseDir)
+	}
+	commit, err := s.baseCommit(s.options.Base)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	t, err := s.controlPlane.Tree(commit)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	return s.controlPlane.Load(t, tree.Tree{}, wanted)
+}
+
+// baseCommit resolves a revision of the base; "" is the branch main, or else the
+// default branch.
+func (s *Source) baseCommit(revision string) (string, error) {
+	if revision != "" {
+		return s.controlPlane.Resolve(revision)
+	}
+	return s.controlPlane.Branch(s.baseBranch())
+}
+
+// baseBranch returns the name of the base's branch: what the options say, main, or the
+// default branch where there is no main.
+func (s *Source) baseBranch() string {
+	if s.options.BaseBranch != "" {
+		return s.options.BaseBranch
+	}
+	if s.controlPlane == nil {
+		return mainBranch
+	}
+	_, err := s.controlPlane.Branch(mainBranch)
+	if branch := s.controlPlane.DefaultBranch(); errors.Is(err, git.ErrNoRevision) && branch != "" {
+		return branch
+	}
+	return mainBranch
+}
+
+const mainBranch = "main"

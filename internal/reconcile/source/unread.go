@@ -1,0 +1,194 @@
+package source
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+)
+
+// freezesFolder is where fairlead freeze writes, in our folder.
+const freezesFolder = "freezes"
+
+// checkUnread reports what people may have written as a hold or a freeze and what would
+// be read as neither. folder is that of the layer in its repository, whole all that is in
+// it, and read what was understood.
+func checkUnread(layer, folder string, whole tree.Tree, read *model.Progress) problem.List {
+	u := unread{layer: layer, folder: folder, read: read}
+	for _, e := range whole.Entries() {
+		switch {
+		case strings.EqualFold(e.Name, OwnFolder) && (e.Name != OwnFolder || !e.IsDir()):
+			u.addf(e.Name, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so what is in it is not read", e.Name, OwnFolder)
+		case e.Name == OwnFolder:
+			u.own("", e.Tree())
+		case !e.IsDir() && isNear(e.Name):
+			u.file(e.Name, e)
+		}
+	}
+	return u.problems
+}
+
+// strayHolds reports holds in the base that lie in no environment's folder: they hold
+// nothing.
+func (s *Source) strayHolds(read *model.Progress, environments []*model.Environment) problem.List {
+	var problems problem.List
+	for _, h := range read.Holds {
+		belongs := slices.ContainsFunc(environments, func(e *model.Environment) bool {
+			folder := path.Clean("/" + e.ControlPlane.Path)[1:]
+			return e.ControlPlane.Branch == s.baseBranch() && (folder == "" || strings.HasPrefix(h.Pos.File, folder+"/"))
+		})
+		if !belongs {
+			problems.Addf(h.Pos, h.Subject(), "write it on the environment's branch, as fairlead hold does; a Freeze in the base covers environments by name",
+				"a Hold in the base holds no environment")
+		}
+	}
+	return problems
+}
+
+// strayFreezes reports freezes on an environment's own branch: they freeze nothing. A
+// folder of the base's branch is read as a part of the base as well, where they count.
+func (s *Source) strayFreezes(b Branch) problem.List {
+	var problems problem.List
+	if s.isOnBase(b) {
+		return nil
+	}
+	for _, f := range b.Progress.Freezes {
+		problems.Addf(f.Pos, f.Subject(), "write it in the base, as fairlead freeze does, or make it a Hold, as fairlead hold does",
+			"a Freeze on an environment's branch freezes nothing")
+	}
+	return problems
+}
+
+// isOnBase reports whether an environment's branch is that of the base.
+func (s *Source) isOnBase(b Branch) bool {
+	same := s.controlPlane == nil || s.options.BaseDir != "" || b.Repo == s.controlPlane
+	return same && b.Name == s.baseBranch()
+}
+
+// strayAbove reports holds and freezes of an environment's branch that lie above its
+// folder, in one that is no environment's: they are read by nobody.
+func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch, root tree.Tree) (problem.List, error) {
+	if b.Folder == "" || s.isOnBase(b) {
+		return nil, nil
+	}
+	all, _, err := s.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems problem.List
+	for dir := b.Folder; dir != ""; {
+		dir = path.Clean("/" + path.Dir(dir))[1:]
+		if slices.ContainsFunc(all, func(o *model.Environment) bool {
+			return o.ControlPlane.Repo == e.ControlPlane.Repo && o.ControlPlane.Branch == b.Name && path.Clean("/" + o.ControlPlane.Path)[1:] == dir
+		}) {
+			continue
+		}
+		own := root.Sub(path.Join(dir, OwnFolder))
+		if own.IsEmpty() {
+			continue
+		}
+		files, err := aboutPromotion(tree.FromEntries([]tree.Entry{tree.Dir(OwnFolder, own)}))
+		if err != nil {
+			return nil, err
+		}
+		read := s.options.Parser.Progress(e.Name+" above", model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: dir})
+		hint := "write it in " + path.Join(b.Folder, OwnFolder) + ", which is the environment's"
+		for _, h := range read.Holds {
+			problems.Addf(h.Pos, h.Subject(), hint, "a Hold above the environment's folder holds nothing")
+		}
+		for _, f := range read.Freezes {
+			problems.Addf(f.Pos, f.Subject(), "write it in the base, as fairlead freeze does", "a Freeze above the environment's folder freezes nothing")
+		}
+	}
+	return problems, nil
+}
+
+// unread collects files that are not read.
+type unread struct {
+	layer, folder string
+	read          *model.Progress
+	problems      problem.List
+}
+
+func (u *unread) addf(file, hint, format string, args ...any) {
+	u.problems.Addf(problem.Pos{Layer: u.layer, File: path.Join(u.folder, file)}, "", hint, format, args...)
+}
+
+// own checks our folder, or one in it.
+func (u *unread) own(dir string, t tree.Tree) {
+	for _, e := range t.Entries() {
+		name := path.Join(dir, e.Name)
+		switch {
+		case e.IsDir():
+			if isNear(e.Name) && looksRead(e.Name) {
+				u.addf(path.Join(OwnFolder, name), "make it a file that holds a Hold or a Freeze, or remove it", "it is a folder, though its name is that of a file with a Hold or a Freeze")
+			}
+			u.own(name, e.Tree())
+		case kustomize.IsKustomizationFile(e.Name):
+			u.addf(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
+		case isNear(e.Name) || path.Base(dir) == freezesFolder || looksRead(e.Name) || e.Mode == tree.ModeSymlink:
+			u.file(path.Join(OwnFolder, name), e)
+		}
+	}
+}
+
+// file checks one that is named like a hold or a freeze, or would be read if it could be.
+func (u *unread) file(file string, e tree.Entry) {
+	const hint = "make it a file that ends in .yaml and holds a Hold or a Freeze, or remove it"
+	switch {
+	case strings.HasPrefix(e.Name, ".") && !isNear(e.Name) || strings.EqualFold(path.Ext(e.Name), ".md") && !isNear(e.Name):
+	case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule:
+		u.addf(file, hint, "it is not a file, but a link, and links are not followed")
+	case !isYAML(e.Name):
+		u.addf(file, hint, "it is not read: its name does not end in .yaml or .yml")
+	case (path.Dir(file) == OwnFolder && isNear(e.Name) || path.Base(path.Dir(file)) == freezesFolder) && !u.understood(file):
+		u.addf(file, hint, "there is no Hold and no Freeze in it")
+	}
+}
+
+// understood reports whether a file says something about promotion, right or wrong.
+func (u *unread) understood(file string) bool {
+	file = path.Join(u.folder, file)
+	for _, h := range u.read.Holds {
+		if h.Pos.File == file {
+			return true
+		}
+	}
+	for _, f := range u.read.Freezes {
+		if f.Pos.File == file {
+			return true
+		}
+	}
+	for _, p := range u.read.Problems {
+		if p.Pos.File == file && !p.Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// isNear reports whether a file is named like one that holds or freezes something:
+// hold.YAML, hold.json, .hold, holds.yaml.bak.
+func isNear(name string) bool {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(name), "."), ".")
+	switch strings.TrimSuffix(stem, "s") {
+	case "hold", "freeze":
+		return true
+	}
+	return false
+}
+
+// looksRead reports whether people would take a file for one that is read.
+func looksRead(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".yaml" || ext == ".yml"
+}
+
+func isYAML(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}

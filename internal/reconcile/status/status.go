@@ -1,0 +1,190 @@
+// Package status holds the latest report of every environment, of every remote, of
+// the last cycle and of promotions in memory, for people who look.
+//
+// What the package keeps true: a report is replaced as a whole, and a [Snapshot]
+// shares nothing with the [Store], so that what is read is never half written; an
+// environment keeps the time since when it is as it is, however often it is
+// checked; lists are sorted; and nothing is decided by what is kept here, so that
+// a restart loses nothing. The package has no clock: times are those of reports.
+package status
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// State is one word for where an environment is.
+type State string
+
+// The states of an environment.
+const (
+	InSync   State = "in-sync"  // its output is what it should be
+	Proposed State = "proposed" // a pull request is open
+	Declined State = "declined" // somebody closed the pull request
+	Edited   State = "edited"   // a commit of somebody else on our branch stops updates
+	Foreign  State = "foreign"  // the branch that we would write is not ours
+	Problems State = "problems" // the control plane has problems that stop it
+	Failed   State = "failed"   // an operation failed
+	DryRun   State = "dry-run"  // there is a change, and writing is off
+	Waiting  State = "waiting"  // it has not been looked at yet, or waits for its turn
+)
+
+// States gives all states, in the order in which they are declared.
+func States() []State {
+	return []State{InSync, Proposed, Declined, Edited, Foreign, Problems, Failed, DryRun, Waiting}
+}
+
+// mostProblems is how many problems of an environment are shown.
+const mostProblems = 100
+
+// Environment is the latest report of one environment.
+type Environment struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	// Reason is one sentence that says why the state is what it is.
+	Reason string `json:"reason"`
+	// Problems is all of them; JSON has those of Shown, and their number as
+	// problemCount.
+	Problems problem.List `json:"problems"`
+	Inputs   []Input      `json:"inputs"`
+	Output   Output       `json:"output"`
+	// Pull is the open pull request, or the one that was closed; nil without one.
+	Pull *Pull `json:"pull,omitempty"`
+	// Withheld says why only a person may merge what is proposed; nil if nothing does.
+	Withheld []Withheld `json:"withheld,omitempty"`
+	// Change is the impact in one line; "" if nothing changes.
+	Change       string `json:"change,omitempty"`
+	Assignments  int    `json:"assignments"`
+	ClusterTypes int    `json:"clusterTypes"`
+	// Since is when State or Reason last changed. Store.Set keeps it.
+	Since time.Time `json:"since,omitzero"`
+	// Checked is when the report was made.
+	Checked time.Time `json:"checked,omitzero"`
+	// Took is how long that was; JSON has it as tookSeconds.
+	Took time.Duration `json:"-"`
+	// Error is what failed, without secrets; "" if nothing did.
+	Error string `json:"error,omitempty"`
+}
+
+// Input is a commit that the output was made of.
+type Input struct {
+	// Layer is "base", the environment's name, or that of a workload registration.
+	Layer string `json:"layer"`
+	// Repo is the URL or folder of the repository, without secrets.
+	Repo   string `json:"repo"`
+	Commit string `json:"commit"`
+	// Folder is the part of the repository that is read; "" is all of it.
+	Folder string `json:"folder,omitempty"`
+}
+
+// Output is the place that an environment is written to.
+type Output struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Folder string `json:"folder,omitempty"`
+	// Head is the commit of the branch; "" if there is no branch.
+	Head string `json:"head,omitempty"`
+	// Wanted is the id of the tree that the folder should hold.
+	Wanted string `json:"wanted,omitempty"`
+	// Commit is the commit that is proposed; "" if none is.
+	Commit string `json:"commit,omitempty"`
+}
+
+// Pull is a pull request.
+type Pull struct {
+	Number int    `json:"number"`
+	Title  string `json:"title"`
+	// URL is where people see it; "" if the forge has no pages.
+	URL string `json:"url,omitempty"`
+	// Head is the commit that it proposes.
+	Head string `json:"head"`
+}
+
+// Remote is how one remote repository answers.
+type Remote struct {
+	// URL has no secrets in it: the caller sees to that.
+	URL string `json:"url"`
+	// Error is what the last attempt failed with; "" if it did not.
+	Error string `json:"error,omitempty"`
+	// Failures is how many attempts in a row have failed, and Since when the first
+	// of them did.
+	Failures int       `json:"failures"`
+	Since    time.Time `json:"since,omitzero"`
+	// NextTry is the earliest time of the next attempt.
+	NextTry time.Time `json:"nextTry,omitzero"`
+	Checked time.Time `json:"checked,omitzero"`
+}
+
+// The outcomes of a cycle.
+const (
+	OutcomeOK     = "ok"
+	OutcomeFailed = "failed"
+)
+
+// Cycle is a cycle that has ended.
+type Cycle struct {
+	// Number counts from 1 since the start of the process.
+	Number  int64     `json:"number"`
+	Started time.Time `json:"started,omitzero"`
+	// Took is how long it was; JSON has it as tookSeconds.
+	Took time.Duration `json:"-"`
+	// Next is when the next cycle is planned.
+	Next time.Time `json:"next,omitzero"`
+	// Outcome is OutcomeOK or OutcomeFailed.
+	Outcome string `json:"outcome"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Shown gives the problems that people are shown, at most 100: those that stop the
+// environment, then warnings, each in the order of the list.
+func (e Environment) Shown() problem.List {
+	shown := make(problem.List, 0, min(len(e.Problems), mostProblems))
+	for _, warning := range []bool{false, true} {
+		for _, p := range e.Problems {
+			if p.Warning == warning && len(shown) < mostProblems {
+				shown = append(shown, p)
+			}
+		}
+	}
+	return shown
+}
+
+// MarshalJSON gives the report with the problems that are shown, their full
+// number, and the duration in seconds.
+func (e Environment) MarshalJSON() ([]byte, error) {
+	type fields Environment // has no MarshalJSON, which would call itself
+	shown := fields(e)
+	shown.Problems = e.Shown()
+	if shown.Inputs == nil {
+		shown.Inputs = []Input{}
+	}
+	return json.Marshal(struct {
+		fields
+		ProblemCount int     `json:"problemCount"`
+		TookSeconds  float64 `json:"tookSeconds"`
+	}{shown, len(e.Problems), e.Took.Seconds()})
+}
+
+// MarshalJSON gives the cycle with its duration in seconds.
+func (c Cycle) MarshalJSON() ([]byte, error) {
+	type fields Cycle
+	return json.Marshal(struct {
+		fields
+		TookSeconds float64 `json:"tookSeconds"`
+	}{fields(c), c.Took.Seconds()})
+}
+
+// clone gives a copy that shares nothing that can be written.
+func (e Environment) clone() Environment {
+	e.Problems = slices.Clone(e.Problems)
+	e.Inputs = slices.Clone(e.Inputs)
+	e.Withheld = slices.Clone(e.Withheld)
+	if e.Pull != nil {
+		pull := *e.Pull
+		e.Pull = &pull
+	}
+	return e
+}

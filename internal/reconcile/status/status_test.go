@@ -1,0 +1,176 @@
+package status_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestSince(t *testing.T) {
+	var s status.Store
+	for i, c := range []struct {
+		state  status.State
+		reason string
+		want   int // minutes after noon
+	}{
+		{status.InSync, "all is well", 0},
+		{status.InSync, "all is well", 0},
+		{status.InSync, "all is very well", 2},
+		{status.Failed, "all is very well", 3},
+		{status.Failed, "all is very well", 3},
+		{status.InSync, "all is well", 5},
+	} {
+		checked := noon.Add(time.Duration(i) * time.Minute)
+		s.Set(status.Environment{Name: "dev", State: c.state, Reason: c.reason, Checked: checked})
+		e, ok := s.Snapshot().Environment("dev")
+		if want := noon.Add(time.Duration(c.want) * time.Minute); !ok || !e.Since.Equal(want) || !e.Checked.Equal(checked) {
+			t.Errorf("report %d: since %v (checked %v, found %v), want %v", i, e.Since, e.Checked, ok, want)
+		}
+	}
+}
+
+// TestCopies writes into what was given and into what was got: the store stays as
+// it was.
+func TestCopies(t *testing.T) {
+	var s status.Store
+	given := status.Environment{
+		Name: "dev", Problems: problem.List{{Summary: "first"}}, Inputs: []status.Input{{Layer: "base"}}, Pull: &status.Pull{Number: 1},
+	}
+	remotes := []status.Remote{{URL: "b"}, {URL: "a"}}
+	s.Set(given)
+	s.SetRemotes(remotes)
+	want := s.Snapshot()
+	spoil := func(e status.Environment, remotes []status.Remote) {
+		e.Problems[0].Summary, e.Inputs[0].Layer, e.Pull.Number, remotes[0].URL = "spoilt", "spoilt", 666, "spoilt"
+	}
+	spoil(given, remotes)
+	got := s.Snapshot()
+	spoil(got.Environments[0], got.Remotes)
+	if diff := cmp.Diff(want, s.Snapshot()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want.Remotes[0].URL != "a" || want.Environments[0].Problems[0].Summary != "first" {
+		t.Errorf("the snapshot is not what was set, sorted: %+v", want)
+	}
+}
+
+func TestForget(t *testing.T) {
+	var s status.Store
+	s.Forget(nil)
+	for _, name := range []string{"stage", "dev", "prod"} {
+		s.Set(status.Environment{Name: name})
+	}
+	s.Forget([]string{"prod", "dev", "new"})
+	var names []string
+	for _, e := range s.Snapshot().Environments {
+		names = append(names, e.Name)
+	}
+	if diff := cmp.Diff([]string{"dev", "prod"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, ok := s.Snapshot().Environment("stage"); ok {
+		t.Error("stage is still there")
+	}
+}
+
+func TestReady(t *testing.T) {
+	var s status.Store
+	want := func(step string, reasons ...string) {
+		t.Helper()
+		ready, got := s.Snapshot().Ready()
+		if diff := cmp.Diff(reasons, got); diff != "" || ready != (len(reasons) == 0) {
+			t.Errorf("%s: ready %v (-want +got):\n%s", step, ready, diff)
+		}
+	}
+	want("at the start", "the first cycle has not ended yet")
+	s.SetControlPlane("connection refused")
+	want("unreachable", "the first cycle has not ended yet", "the control plane cannot be read: connection refused")
+	s.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeFailed})
+	want("after a cycle", "the control plane cannot be read: connection refused")
+	s.SetControlPlane("")
+	want("reachable again")
+}
+
+// TestManyProblems shows 100 of 150 problems, and among them all that stop.
+func TestManyProblems(t *testing.T) {
+	e := status.Environment{Name: "dev", Took: 1500 * time.Millisecond}
+	for i := range 150 {
+		e.Problems = append(e.Problems, problem.Problem{Summary: fmt.Sprint(i), Warning: i < 120})
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Problems     problem.List
+		ProblemCount int
+		TookSeconds  float64
+		Inputs       []status.Input
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	stopping, warnings := got.Problems.Count()
+	if stopping != 30 || warnings != 70 || got.ProblemCount != 150 || got.TookSeconds != 1.5 {
+		t.Errorf("%d problems, %d warnings of %d, %v s; want 30, 70 of 150, 1.5 s", stopping, warnings, got.ProblemCount, got.TookSeconds)
+	}
+	if got.Problems[0].Summary != "120" || got.Problems[30].Summary != "0" || got.Inputs == nil {
+		t.Errorf("the order is not kept, or a list is null: %s", data)
+	}
+}
+
+func TestZeroTimesAreLeftOut(t *testing.T) {
+	var s status.Store
+	s.Set(status.Environment{Name: "dev"})
+	s.SetRemotes([]status.Remote{{URL: "a"}})
+	data, err := json.Marshal(s.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"0001-01-01", "cycle\"", "null"} {
+		if strings.Contains(string(data), no) {
+			t.Errorf("%s is in %s", no, data)
+		}
+	}
+}
+
+// TestConcurrent is for the race detector: all writers and readers at once.
+func TestConcurrent(t *testing.T) {
+	var s status.Store
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 200 {
+				s.Set(status.Environment{Name: fmt.Sprint(i), Problems: problem.List{{Summary: "x"}}, Pull: &status.Pull{Number: n}})
+				s.SetRemotes([]status.Remote{{URL: "b", Failures: n}, {URL: "a"}})
+				s.SetCycle(status.Cycle{Number: int64(n), Outcome: status.OutcomeOK})
+				s.SetControlPlane("")
+				s.SetChain(chain())
+				now := s.Snapshot()
+				now.Chain.Stages[1].Proof.Parts[0].Reason = "mine"
+				now.Environments[0].Problems[0].Summary = "mine"
+				now.Environments[0].Pull.Number = -1
+				if _, err := json.Marshal(s.Snapshot()); err != nil {
+					t.Error(err)
+				}
+				s.Forget([]string{"0", "1", "2", "3", "4", "5", "6", "7"})
+			}
+		})
+	}
+	all.Wait()
+	for _, e := range s.Snapshot().Environments {
+		if e.Pull.Number != 199 || e.Problems[0].Summary != "x" {
+			t.Errorf("%s is %+v", e.Name, e)
+		}
+	}
+}

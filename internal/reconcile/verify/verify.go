@@ -1,0 +1,186 @@
+// Package verify renders again what a commit of a GitOps repository says it was
+// rendered from, and compares.
+//
+// What the package keeps true: what is compared is the bytes of every file, by the ids
+// of Git; what the record does not name is not ours and is not looked at; a commit whose
+// inputs cannot be read is not verified, which is an error and not a difference.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// ErrNoRecord says that nothing in a commit was written by Fairlead.
+var ErrNoRecord = errors.New("nothing in it has a record of Fairlead (" + publish.RecordFile + "); if it was removed, verify an older commit")
+
+// Result is what came of one environment.
+type Result struct {
+	Environment string          `json:"environment"`
+	Folder      string          `json:"folder,omitempty"` // of the output in the commit
+	From        []publish.Input `json:"from"`
+	Files       int             `json:"files"`
+	// Different are the paths of files that are not as they were rendered, sorted; at
+	// most MaxDifferent of them, of Count.
+	Different []string `json:"different"`
+	Count     int      `json:"differentCount"`
+}
+
+// MaxDifferent is how many paths a Result has at most.
+const MaxDifferent = 100
+
+// Commit verifies all environments that a commit has the output of, sorted by folder.
+// open gives the source of a control plane, by the place of its base.
+func Commit(ctx context.Context, repo *git.Repository, commit string, open func(ctx context.Context, base string) (*source.Source, error)) ([]Result, error) {
+	view, err := repo.View(commit)
+	if err != nil {
+		return nil, err
+	}
+	records, err := find(view.Tree, "", 0)
+	if err = errors.Join(err, view.Err()); err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, ErrNoRecord
+	}
+	var all []Result
+	for _, r := range records {
+		result, err := r.verify(ctx, view.Tree, open)
+		if err = errors.Join(err, view.Err()); err != nil {
+			return nil, fmt.Errorf("environment %s: %w", r.Environment, err)
+		}
+		all = append(all, result)
+	}
+	return all, nil
+}
+
+// record is one that was found in a folder.
+type record struct {
+	publish.Written
+	in string
+}
+
+// maxDepth is how deep in a repository the folder of an output is looked for.
+const maxDepth = 4
+
+func find(t tree.Tree, dir string, depth int) ([]record, error) {
+	var all []record
+	if e, ok := t.Lookup(publish.RecordFile); ok && !e.IsDir() {
+		r, err := publish.ReadRecord(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Join(dir, publish.RecordFile), err)
+		}
+		for _, w := range r.Environments {
+			if len(w.From) > 0 { // or else nothing was written yet
+				all = append(all, record{w, path.Join(dir, w.Folder)})
+			}
+		}
+		return all, nil
+	}
+	if depth == maxDepth {
+		return nil, nil
+	}
+	for _, e := range t.Entries() {
+		if !e.IsDir() || strings.HasPrefix(e.Name, ".") {
+			continue
+		}
+		below, err := find(e.Tree(), path.Join(dir, e.Name), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
+	}
+	return all, nil
+}
+
+func (r record) verify(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
+	result := Result{Environment: r.Environment, Folder: r.in, From: r.From, Different: []string{}}
+	at := source.Revisions{Workloads: map[string]string{}}
+	base := ""
+	for _, in := range r.From {
+		if in.Commit == "" {
+			return result, fmt.Errorf("its %s was a folder, %s, of which nobody knows what it held", in.Layer, in.Folder)
+		}
+		switch in.Layer {
+		case "base":
+			at.Base, base = in.Commit, in.Repo
+		case r.Environment:
+			at.Environment = in.Commit
+		default:
+			at.Workloads[in.Layer] = in.Commit
+		}
+	}
+	if base == "" || at.Environment == "" {
+		return result, errors.New("its record does not name the commits of the base and of the environment")
+	}
+	src, err := open(ctx, base)
+	if err != nil {
+		return result, err
+	}
+	rendered, err := src.Render(ctx, r.Environment, at, &output.Cache{})
+	if err != nil {
+		return result, err
+	}
+	if rendered.Problems.Stops() {
+		return result, fmt.Errorf("it does not render any more: %s", rendered.Problems[0])
+	}
+	result.Files = rendered.Tree.Count()
+	r.compare(&result, whole.Sub(r.in), rendered.Tree)
+	return result, nil
+}
+
+// compare compares what was rendered with what is there: of folders that are ours, all;
+// of others, what was rendered. The promoted commit is not written again if nothing else
+// changes, so that it may be an older one.
+func (r record) compare(result *Result, is, should tree.Tree) {
+	for change := range tree.Diff(r.ours(is, should), should) {
+		if change.Path == output.TrackingFile {
+			continue
+		}
+		if result.Count++; len(result.Different) < MaxDifferent {
+			result.Different = append(result.Different, change.Path)
+		}
+	}
+	slices.Sort(result.Different)
+}
+
+// ours gives the part of a folder that is compared.
+func (r record) ours(is, should tree.Tree) tree.Tree {
+	var kept []tree.Entry
+	for _, e := range is.Entries() {
+		if r.Folders == nil || slices.Contains(r.Folders, e.Name) {
+			kept = append(kept, e)
+			continue
+		}
+		if wanted, ok := should.Lookup(e.Name); ok && strings.HasPrefix(e.Name, ".") && wanted.IsDir() {
+			kept = append(kept, tree.Dir(e.Name, common(e.Tree(), wanted.Tree())))
+		}
+	}
+	return tree.FromEntries(kept)
+}
+
+// common gives the part of a tree whose paths are in another.
+func common(is, should tree.Tree) tree.Tree {
+	var kept []tree.Entry
+	for _, e := range is.Entries() {
+		wanted, ok := should.Lookup(e.Name)
+		switch {
+		case !ok:
+		case e.IsDir() && wanted.IsDir():
+			kept = append(kept, tree.Dir(e.Name, common(e.Tree(), wanted.Tree())))
+		default:
+			kept = append(kept, e)
+		}
+	}
+	return tree.FromEntries(kept)
+}

@@ -1,0 +1,39 @@
+package output_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// TestBudget renders an environment that is too much work: it is one problem, at the template
+// that has most of it, and nothing is published. With more steps the same cache has the tree.
+func TestBudget(t *testing.T) {
+	files := controlPlane()
+	files["base/template.yaml"] = strings.Replace(files["base/template.yaml"], "a: {{ .ClusterType }}", "a: {{ range until 900 }}{{ $x := sha256sum (repeat 900 $.Workload) }}{{ end }}{{ .Workload }}", 1)
+	m, problems := parsed(t, "dev", files)
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	want, problems := output.Environment(m, nil)
+	if problems.Stops() || want.IsEmpty() {
+		t.Fatal(problems)
+	}
+	cache := &output.Cache{}
+	out, problems := output.Render(m, cache, output.Options{MaxSteps: 10_000})
+	stops, _ := problems.Count()
+	if !out.IsEmpty() || stops != 1 || problems[0].Subject != "Template/own" || !strings.Contains(problems[0].Summary, "work") || problems[0].Hint == "" {
+		t.Errorf("%d files, %v", out.Count(), problems)
+	}
+	m, _ = parsed(t, "dev", files)
+	if out, problems = output.Environment(m, cache); !tree.Equal(out, want) || problems.Stops() {
+		t.Errorf("with more steps it has %d files: %v", out.Count(), problems)
+	}
+	for path, text := range out.All() { // made again, when the pass is over
+		if entry, _ := want.Lookup(path); string(entry.Data) != string(text) {
+			t.Errorf("%s differs", path)
+		}
+	}
+}

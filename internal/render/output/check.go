@@ -1,0 +1,225 @@
+package output
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// assignment names one by its cluster type's and target's index.
+type assignment struct{ clusterType, target int }
+
+func (a assignment) less(b assignment) bool {
+	return a.clusterType < b.clusterType || a.clusterType == b.clusterType && a.target < b.target
+}
+
+// findings collects problems from all workers. One that many assignments have is
+// said once, with the first of them and their number.
+type findings struct {
+	mu      sync.Mutex
+	list    problem.List
+	grouped map[problem.Problem]*group
+}
+
+type group struct {
+	first assignment
+	count int
+}
+
+func (f *findings) add(problems ...problem.Problem) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, problems...)
+}
+
+// addTemplate adds the problems of a template, as warnings if nothing needs it.
+func (f *findings) addTemplate(c *compiled, warn bool) {
+	for _, found := range c.problems {
+		found.Warning = found.Warning || warn
+		f.add(found)
+	}
+}
+
+func (f *findings) at(a assignment, p problem.Problem) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.grouped[p]
+	if g == nil {
+		if f.grouped == nil {
+			f.grouped = map[problem.Problem]*group{}
+		}
+		g = &group{first: a}
+		f.grouped[p] = g
+	}
+	g.count++
+	if a.less(g.first) {
+		g.first = a
+	}
+}
+
+// inTemplate reports a mistake at the template; one that a built-in template finds
+// is in what it was given, and is reported at the target.
+func (p *pass) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
+	found := t.Problem(m)
+	if t.Model.BuiltIn {
+		target := p.model.Targets[a.target]
+		found.Pos, found.Subject = target.Pos, target.Subject()
+		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
+	}
+	p.found.at(a, found)
+}
+
+func (f *findings) inText(t *render.Template, file string, finding manifest.Finding, a assignment) {
+	p := t.Problem(&render.Mistake{})
+	p.Summary, p.Hint = fmt.Sprintf("it makes a %s that cannot be published: %s", file, finding.Summary), finding.Hint
+	if finding.Line > 0 {
+		p.Summary = fmt.Sprintf("%s (line %d of it)", p.Summary, finding.Line)
+	}
+	f.at(a, p)
+}
+
+// maxProblems bounds what is said of an environment.
+const maxProblems = 2000
+
+// problems gives what was found, in order.
+func (p *pass) problems() problem.List {
+	p.found.mu.Lock()
+	defer p.found.mu.Unlock()
+	all := p.found.list
+	for found, g := range p.found.grouped {
+		where := fmt.Sprintf("%s on cluster type %s", p.model.Targets[g.first.target].Name, p.model.ClusterTypes[g.first.clusterType].Name)
+		if g.count > 1 {
+			where = fmt.Sprintf("%s and %d more", where, g.count-1)
+		}
+		found.Summary = fmt.Sprintf("%s [%s]", found.Summary, where)
+		all = append(all, found)
+	}
+	return all.Sorted().Capped(maxProblems)
+}
+
+// checkUse warns of what is written and has no effect.
+func (p *pass) checkUse() {
+	for policy, lacks := range p.plan.Idle() {
+		p.found.add(idleProblem(policy, lacks, p.model))
+	}
+	for config := range p.values.Unread(p.plan) {
+		p.warn(&config.Object, "compare its labels with those of the cluster types and deployment targets",
+			"no assignment reads this config")
+	}
+	used := map[*compiled]bool{}
+	for i, t := range p.templates {
+		if i == 0 || t != p.templates[i-1] {
+			used[t.reconciler], used[t.namespace], used[t.config] = true, true, true
+		}
+	}
+	for _, t := range p.model.Templates {
+		if c := p.cache.templates[t]; !t.BuiltIn && (c == nil || !used[c]) {
+			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
+			p.found.addTemplate(p.compiled(t), true)
+		}
+	}
+}
+
+// missing notes which texts show a value that is missing, where that is published.
+func (p *pass) missing(f files) (bits uint8) {
+	if !p.PublishMissing {
+		return 0
+	}
+	for which, text := range [...][]byte{namespaceText: f.namespace, configText: f.config, reconcilerText: f.reconciler} {
+		if render.HasMissing(text) {
+			bits |= 1 << which
+		}
+	}
+	return bits
+}
+
+// warnMissing warns of the templates that show a value that is missing.
+func (p *pass) warnMissing(rows []*row) {
+	if !p.PublishMissing || p.isCanceled() {
+		return
+	}
+	for i, r := range rows {
+		for k := range r.members.names {
+			for which, bits := 0, r.cells.at(k).missing; bits>>which != 0; which++ {
+				if bits>>which&1 != 0 {
+					p.found.at(assignment{i, p.sets[i].order[k]}, problem.Problem{
+						Pos: p.templates[i].of(which).template.Model.Pos, Subject: p.templates[i].of(which).template.Model.Subject(), Warning: true,
+						Summary: fmt.Sprintf("%s has \"<no value>\" in it: a value is null or missing, or is that text", p.fileNames(i)[which]),
+						Hint:    "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; missing values are published because the settings, or a flag, say so",
+					})
+				}
+			}
+		}
+	}
+}
+
+func (p *pass) warn(o *model.Object, hint, summary string) {
+	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
+}
+
+// validate checks the values of an assignment against its schemas.
+func (p *pass) validate(i, j int, v *values.Values) {
+	t := p.model.Targets[j]
+	violations, steps := p.cache.values.Validate(v, t)
+	p.texts.Charge(steps * stepsOfSchema)
+	for _, violation := range violations {
+		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
+		if violation.Broken {
+			found.Hint = "it has to be a JSON Schema of draft 4, 6 or 7, written as JSON"
+			p.found.add(found)
+			continue
+		}
+		found.Summary = "the config data do not satisfy the schema: " + found.Summary
+		found.Hint = "fairlead explain shows where each value comes from"
+		p.found.at(assignment{i, j}, found)
+	}
+}
+
+// stepsOfSchema is how many steps of a template take the time of one of a schema.
+const stepsOfSchema = 16
+
+// exhausted reports that the environment is too much work, at the template that has most of
+// it.
+func (p *pass) exhausted() problem.Problem {
+	var most *compiled
+	for _, ts := range p.templates {
+		for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+			if c != nil && (most == nil || p.texts.Steps(c.template) > p.texts.Steps(most.template)) {
+				most = c
+			}
+		}
+	}
+	found := problem.Problem{Pos: problem.Pos{Layer: p.model.Environment}, Subject: "Environment/" + p.model.Environment}
+	if most != nil {
+		found = most.template.Problem(&render.Mistake{})
+	}
+	found.Summary = "rendering the environment was stopped because of the work that it is, most of it in this template"
+	found.Hint = "make its loops shorter, or the texts that its functions read; or make the schemas of the environment simpler"
+	return found
+}
+
+// checkNamespace reports a namespace that Kubernetes would refuse, where a
+// template makes use of it.
+func (p *pass) checkNamespace(i, j int) {
+	t := p.model.Targets[j]
+	name := p.namespace(p.model.ClusterTypes[i], t)
+	if len(name) <= kubename.MaxLabel {
+		return
+	}
+	ts := p.templates[i]
+	for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		if c.template.Reads("Namespace") {
+			p.found.at(assignment{i, j}, problem.Problem{
+				Pos: t.Pos, Subject: t.Subject(), Hint: "shorten the names of the environment, cluster type, workload or target",
+				Summary: fmt.Sprintf("the namespace <environment>-<cluster type>-<workload>-<target> would be over %d characters long", kubename.MaxLabel),
+			})
+			return
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+)
+
+// targetSet is a set of targets that one or more cluster types have, with what
+// each target waits for there.
+type targetSet struct {
+	members
+	order   []int            // the targets, in the order of the members
+	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
+	missing []missing
+	circles [][]int // targets that wait for each other, in order
+}
+
+// missing is a dependency that is not on the same cluster type.
+type missing struct {
+	target int
+	model.Dependency
+}
+
+// knownSets are the sets of the last run. One is the same in the next run if it has the
+// same places among as many targets, and none of those in them has changed: what a target
+// depends on is in its set, or nowhere.
+type knownSets struct {
+	targets []*model.Target
+	byKey   map[string]*targetSet
+}
+
+// unchanged gives a function that gives the set with a key, or nil if it may be another one now.
+func (k *knownSets) unchanged(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
+	if len(k.targets) != len(targets) {
+		return func(schedule.Set, string) *targetSet { return nil }
+	}
+	changed := schedule.NewSet(len(targets))
+	for j, t := range targets {
+		if k.targets[j] != t {
+			changed.Add(j)
+		}
+	}
+	return func(set schedule.Set, key string) *targetSet {
+		touched := slices.Clone(set)
+		if touched.Intersect(changed); !touched.Empty() {
+			return nil
+		}
+		return k.byKey[key]
+	}
+}
+
+// targetSets finds the sets of all cluster types. Those that have the same targets
+// share one.
+func (p *pass) targetSets() []*targetSet {
+	if len(p.model.Targets) == 0 {
+		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
+	}
+	known := p.cache.sets.unchanged(p.model.Targets)
+	now := knownSets{p.model.Targets, map[string]*targetSet{}}
+	byPlace := map[*uint64]*targetSet{} // the plan shares sets, so that they are known by their place
+	sets := make([]*targetSet, len(p.model.ClusterTypes))
+	for i := range sets {
+		members := p.plan.Targets(i)
+		s := byPlace[&members[0]]
+		if s == nil {
+			key := members.Key()
+			if s = known(members, key); s == nil {
+				s = p.newTargetSet(members)
+			}
+			byPlace[&members[0]], now.byKey[key] = s, s
+		}
+		sets[i] = s
+		p.reportDependencies(p.model.ClusterTypes[i], s)
+	}
+	p.cache.sets = now
+	return sets
+}
+
+func (p *pass) newTargetSet(set schedule.Set) *targetSet {
+	s := &targetSet{waits: map[int][]string{}}
+	edges := map[int][]int{}
+	for j := range set.All() {
+		for _, d := range p.model.Targets[j].DependsOn {
+			found := p.resolve(d.Name, set)
+			if len(found) == 0 {
+				s.missing = append(s.missing, missing{j, d})
+			}
+			edges[j] = append(edges[j], found...)
+		}
+	}
+	for j, waits := range edges {
+		var names []string
+		for _, k := range waits {
+			names = append(names, p.model.Targets[k].Name)
+		}
+		slices.Sort(names)
+		s.waits[j] = slices.Compact(names)
+	}
+	s.circles = circles(edges)
+	s.order = slices.SortedFunc(set.All(), func(j, k int) int {
+		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
+	})
+	h := newHasher()
+	for _, j := range s.order {
+		reads := p.readsDigest(j, s.waits[j])
+		s.names, s.reads = append(s.names, p.model.Targets[j].Name), append(s.reads, reads)
+		h.digest(reads)
+	}
+	s.digest = h.sum()
+	return s
+}
+
+// readsDigest covers what templates see of a target on a cluster type where it
+// waits for others.
+func (p *pass) readsDigest(j int, waits []string) digest {
+	if len(waits) == 0 {
+		return p.targets[j]
+	}
+	h := newHasher()
+	h.digest(p.targets[j])
+	h.text(waits...)
+	return h.sum()
+}
+
+// changed gives the indexes of the members of a set that are not as they were; ok
+// is false if the set does not have the same members. Rows share sets, so that the
+// answer is looked up.
+func (p *pass) changed(old *members, set *targetSet) (changed []int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pair := [2]*members{old, &set.members}
+	known, found := p.changes[pair]
+	if !found {
+		known.same = slices.Equal(old.names, set.names)
+		for k := 0; known.same && k < len(set.reads); k++ {
+			if old.reads[k] != set.reads[k] {
+				known.changed = append(known.changed, k)
+			}
+		}
+		p.changes[pair] = known
+	}
+	return known.changed, known.same
+}
+
+// memberChange is what changed from one set of members to another.
+type memberChange struct {
+	same    bool // they have the same names
+	changed []int
+}
+
+// resolve gives the members of a set that a dependency names: the target of that
+// name, or else all targets of the workload of that name.
+func (p *pass) resolve(name string, members schedule.Set) []int {
+	var ofWorkload []int
+	for j := range members.All() {
+		switch t := p.model.Targets[j]; name {
+		case t.Name:
+			return []int{j}
+		case t.Workload:
+			ofWorkload = append(ofWorkload, j)
+		}
+	}
+	return ofWorkload
+}
+
+// circles finds targets that wait for each other. Each circle starts with the first
+// of its targets that is met; a target is in one of them at most.
+func circles(edges map[int][]int) [][]int {
+	var found [][]int
+	var path []int
+	done := map[int]bool{}
+	var visit func(j int)
+	visit = func(j int) {
+		if at := slices.Index(path, j); at >= 0 {
+			found = append(found, slices.Clone(path[at:]))
+			return
+		}
+		if done[j] {
+			return
+		}
+		path = append(path, j)
+		for _, k := range edges[j] {
+			visit(k)
+		}
+		path, done[j] = path[:len(path)-1], true
+	}
+	for _, j := range sortedKeys(edges) {
+		visit(j)
+	}
+	return found
+}
+
+func sortedKeys(m map[int][]int) []int {
+	keys := make([]int, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// dependencyNames are all names that a dependency may have, for hints.
+func (p *pass) dependencyNames() []string {
+	var names []string
+	for _, t := range p.model.Targets {
+		names = append(names, t.Name, t.Workload)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
+	for _, m := range s.missing {
+		known := p.dependencyNames()
+		hint := "a policy has to put it on the same cluster type"
+		if !slices.Contains(known, m.Name) {
+			hint = problem.DidYouMean(m.Name, known)
+		}
+		p.found.add(problem.Problem{
+			Pos: m.Pos, Subject: p.model.Targets[m.target].Subject(), Hint: hint,
+			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.Name, c.Name),
+		})
+	}
+	for _, circle := range s.circles {
+		p.reportCircle(c, circle)
+	}
+}
+
+func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
+	var names []string
+	for _, j := range slices.Concat(circle, circle[:1]) {
+		names = append(names, p.model.Targets[j].Name)
+	}
+	first := p.model.Targets[circle[0]]
+	pos := first.Pos
+	for _, d := range first.DependsOn {
+		if next := p.model.Targets[circle[1%len(circle)]]; d.Name == next.Name || d.Name == next.Workload {
+			pos = d.Pos
+		}
+	}
+	p.found.add(problem.Problem{
+		Pos: pos, Subject: first.Subject(), Hint: "remove one of the dependencies",
+		Summary: fmt.Sprintf("the dependencies on cluster type %s go round in a circle: %s", c.Name, strings.Join(names, " → ")),
+	})
+}
+
+// configDigest covers all that the values of assignments are made from.
+func configDigest(m *model.Model) digest {
+	h := newHasher()
+	for _, c := range m.Configs {
+		h.text(c.Name)
+		h.labels(c.Labels)
+		h.number(len(c.Values))
+		for _, v := range c.Values {
+			h.text(v.Key, v.Text)
+		}
+	}
+	h.number(len(m.Schemas))
+	for _, s := range m.Schemas {
+		h.labels(s.Labels)
+		h.text(s.Name, s.Text)
+	}
+	return h.sum()
+}

@@ -1,0 +1,113 @@
+package output
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
+
+// digest identifies inputs: equal digests mean equal inputs.
+type digest [16]byte
+
+// hasher makes a digest of texts and numbers, each with its length, so that no two
+// sequences look alike.
+type hasher struct {
+	h   hash.Hash
+	buf []byte
+}
+
+func newHasher() *hasher { return &hasher{h: sha256.New()} }
+
+func (h *hasher) text(texts ...string) {
+	for _, t := range texts {
+		h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(t)))
+		h.buf = append(h.buf, t...)
+		h.h.Write(h.buf)
+	}
+}
+
+func (h *hasher) number(n int) {
+	h.buf = binary.AppendUvarint(h.buf[:0], uint64(n))
+	h.h.Write(h.buf)
+}
+
+func (h *hasher) digest(d digest) { h.h.Write(d[:]) }
+
+func (h *hasher) labels(m map[string]string) {
+	h.number(len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		h.text(key, m[key])
+	}
+}
+
+func (h *hasher) sum() (d digest) {
+	copy(d[:], h.h.Sum(nil))
+	return d
+}
+
+// targetDigest covers all that templates, selectors and schemas see of a target.
+func targetDigest(t *model.Target) digest {
+	h := newHasher()
+	h.text(t.Name, t.Workload, t.Workspace)
+	if t.Team {
+		h.number(1)
+	}
+	h.labels(t.Labels)
+	h.labels(t.Manifests)
+	h.number(len(t.Schemas))
+	for _, s := range t.Schemas {
+		h.text(s.Text)
+	}
+	h.number(len(t.DependsOn))
+	for _, d := range t.DependsOn {
+		h.text(d.Name)
+	}
+	return h.sum()
+}
+
+func templateDigest(t *model.Template) digest {
+	h := newHasher()
+	h.text(t.Name, t.Engine, t.ContentType)
+	h.number(t.Expansions)
+	h.number(len(t.Manifests))
+	for _, m := range t.Manifests {
+		h.text(m.Text)
+	}
+	return h.sum()
+}
+
+// context gives what the folder of cluster type i is made from beside its targets.
+func (p *pass) context(i int) context {
+	ts := p.templates[i]
+	c := context{labels: p.labels[i], configs: p.configs}
+	for k, t := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		if t != nil {
+			c.templates[k] = t.digest
+		}
+	}
+	return c
+}
+
+func labelsDigest(c *model.ClusterType) digest {
+	h := newHasher()
+	h.labels(c.Labels)
+	return h.sum()
+}
+
+// valuesDigest covers the values of an assignment and the schemas that check them.
+func valuesDigest(v *values.Values) digest {
+	if len(v.Schemas) == 0 {
+		return digest(v.Digest)
+	}
+	h := newHasher()
+	h.digest(digest(v.Digest))
+	for _, s := range v.Schemas {
+		h.text(s.Text)
+	}
+	return h.sum()
+}

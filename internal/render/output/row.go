@@ -1,0 +1,468 @@
+package output
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// row is what one cluster type came to: the assignments on it, with what each
+// read and the id of its folder.
+type row struct {
+	context context  // all that the row was made from, but its targets
+	members *members // its targets; shared with other rows
+	cells   cells    // one for each of them
+	id      tree.ID
+}
+
+// knownRows are the rows of the last run, those of its cluster types, which are sorted by name.
+type knownRows struct {
+	clusterTypes []*model.ClusterType
+	rows         []*row
+}
+
+// of gives the row of a cluster type, which is at index i now; nil if there was none.
+func (k *knownRows) of(c *model.ClusterType, i int) *row {
+	if i < len(k.rows) && k.clusterTypes[i].Name == c.Name {
+		return k.rows[i]
+	}
+	i, ok := slices.BinarySearchFunc(k.clusterTypes, c.Name, func(c *model.ClusterType, name string) int { return strings.Compare(c.Name, name) })
+	if !ok {
+		return nil
+	}
+	return k.rows[i]
+}
+
+// context is what the folder of a cluster type is made from beside its targets. The
+// labels and the configs together say which values a target has there.
+type context struct {
+	templates [3]digest
+	labels    digest
+	configs   digest
+}
+
+// members are the targets of rows, in Git's order of their folders.
+type members struct {
+	digest digest // of all of them
+	names  []string
+	reads  []digest // of all that templates see of each, and what it waits for
+}
+
+// cell is one assignment. It holds no pointers, so that 100,000 of them cost the
+// garbage collector nothing.
+type cell struct {
+	values digest  // and the schemas that check them
+	id     tree.ID // of the folder
+	texts  [3]tree.ID
+	// changes says that one of the templates changes its data, so that what the later
+	// ones make depends on it.
+	changes bool
+	// missing says by bit which of the texts show a value that is missing.
+	missing uint8
+}
+
+// cells are those of a row. A row that was made is not changed any more, so that a change
+// copies the chunks that it is in.
+type cells []*[chunk]cell
+
+const chunk = 16
+
+func newCells(n int) cells {
+	all := make(cells, (n+chunk-1)/chunk)
+	for i := range all {
+		all[i] = new([chunk]cell)
+	}
+	return all
+}
+
+func (c cells) at(k int) *cell { return &c[k/chunk][k%chunk] }
+
+// with gives the same cells, of which these can be changed; they are in order.
+func (c cells) with(changed []int) cells {
+	c = slices.Clone(c)
+	last := -1
+	for _, k := range changed {
+		if i := k / chunk; i != last {
+			own := *c[i]
+			c[i], last = &own, i
+		}
+	}
+	return c
+}
+
+// The texts of an assignment, in Git's order of their files. A cell has their ids, so
+// that the contents, when they are made again, are not hashed again.
+const (
+	namespaceText = iota
+	configText    // the zero id if there is none
+	reconcilerText
+)
+
+// expansionOrder is the order in which the texts are made, which is Kalypso's: a
+// template sees what an earlier one did to the values.
+var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
+
+// files gives how many files there are in the folder of the cell.
+func (c *cell) files() int {
+	if c.texts[configText] == (tree.ID{}) {
+		return 2
+	}
+	return 3
+}
+
+// worker renders rows, one at a time.
+type worker struct {
+	pass    *pass
+	buffer  []byte
+	encoded []byte          // a folder
+	shapes  [3]render.Shape // of the texts that were rendered last
+}
+
+// row renders cluster type i, taking over what is known from the last run. The text of its
+// folder is given if it had to be made.
+func (w *worker) row(i int) (*row, string) {
+	p := w.pass
+	set := p.sets[i]
+	now, old := p.context(i), p.cache.rows.of(p.model.ClusterTypes[i], i)
+	if old != nil && old.context == now && old.members.digest == set.digest {
+		return old, ""
+	}
+	r := &row{context: now, members: &set.members}
+	if old == nil {
+		r.cells = w.cells(i, &row{members: &members{}})
+		return r, w.folder(r)
+	}
+	changed, same := p.changed(old.members, set)
+	if same && old.context == r.context {
+		r.cells = old.cells.with(changed)
+		for _, k := range changed {
+			*r.cells.at(k) = w.cell(i, k)
+		}
+	} else {
+		r.cells = w.cells(i, old)
+	}
+	if same && r.sameFolders(old) {
+		r.id = old.id
+		return r, ""
+	}
+	return r, w.folder(r)
+}
+
+// folder finds out the id of the folder that the cells of a row make, and gives its text.
+func (w *worker) folder(r *row) string {
+	w.encoded = r.appendText(w.encoded[:0])
+	r.id = tree.HashText(w.encoded)
+	return string(w.encoded)
+}
+
+// cells makes all cells of a row. Those that depend on the same as an old one are
+// taken over.
+func (w *worker) cells(i int, old *row) cells {
+	set := w.pass.sets[i]
+	all := newCells(len(set.order))
+	known := old.members.names
+	if old.context.templates != w.pass.context(i).templates {
+		known = nil
+	}
+	next := 0
+	for k, name := range set.names {
+		for next < len(known) && compareFolders(known[next], name) < 0 {
+			next++
+		}
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.reads[k] && old.cells.at(next).values == w.pass.valuesDigest(i, k) {
+			*all.at(k) = *old.cells.at(next)
+			continue
+		}
+		*all.at(k) = w.cell(i, k)
+	}
+	return all
+}
+
+func (p *pass) valuesDigest(i, k int) digest {
+	return valuesDigest(p.values.For(i, p.sets[i].order[k]))
+}
+
+// compareFolders is Git's order of folders.
+func compareFolders(a, b string) int {
+	if a == b {
+		return 0
+	}
+	n := min(len(a), len(b))
+	if c := strings.Compare(a[:n], b[:n]); c != 0 {
+		return c
+	}
+	if len(a) < len(b) {
+		return int('/') - int(b[n])
+	}
+	return int(a[n]) - int('/')
+}
+
+// sameFolders compares with a row of the same targets.
+func (r *row) sameFolders(o *row) bool {
+	for i, c := range r.cells {
+		if c == o.cells[i] {
+			continue
+		}
+		for k := range c {
+			if c[k].id != o.cells[i][k].id {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// appendText appends the text of the tree object of the cluster type's folder. Entries
+// are not made for it: a change that touches each folder of a fleet would make 100,000.
+func (r *row) appendText(text []byte) []byte {
+	written := false
+	for i, name := range r.members.names {
+		if !written && name > readmeName {
+			text, written = tree.AppendTree(text, readme), true
+		}
+		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells.at(i).id)
+	}
+	if !written {
+		text = tree.AppendTree(text, readme)
+	}
+	return text
+}
+
+var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
+
+// clusterType gives the folder of cluster type i, whose files are rendered when
+// they are asked for. Its text is made again if it is not given.
+func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
+	if text != "" {
+		return p.opened(i, r, text)
+	}
+	return tree.Lazy(r.id, 0, func() tree.Tree { return p.opened(i, r, string(r.appendText(nil))) })
+}
+
+// opened gives the folder of cluster type i by its text.
+func (p *pass) opened(i int, r *row, text string) tree.Tree {
+	open := func(e tree.Entry) tree.Tree {
+		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
+		c := r.cells.at(k)
+		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
+	}
+	return tree.Encoded(r.id, text, func(e tree.Entry) tree.Entry {
+		if !e.IsDir() {
+			return readme[0]
+		}
+		return tree.Unread(e.Name, e.ID, open)
+	})
+}
+
+// folder gives the folder of the cell at index k of the row of cluster type i. A file is
+// rendered when it is looked at: of an assignment that changes, mostly one is.
+func (p *pass) folder(i, k int, c *cell) tree.Tree {
+	var room [256]byte // more than three entries take
+	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
+		names := p.fileNames(i)
+		e.Data = p.text(i, k, slices.Index(names[:], e.Name), c.changes)
+		return e
+	})
+}
+
+// fileNames are the names of the texts of an assignment on cluster type i.
+func (p *pass) fileNames(i int) [3]string {
+	return [...]string{namespaceText: "namespace.yaml", configText: p.configFile(i), reconcilerText: "reconciler.yaml"}
+}
+
+// appendFolder appends the text of the tree object of a cell's folder.
+func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
+	for which, name := range p.fileNames(i) {
+		if c.texts[which] != (tree.ID{}) {
+			text = tree.AppendEntry(text, tree.ModeFile, name, c.texts[which])
+		}
+	}
+	return text
+}
+
+// text renders one text of the cell at index k of the row of cluster type i, which was
+// rendered before and had no mistakes. Where templates change their data, those before it
+// are rendered first.
+func (p *pass) text(i, k, which int, changes bool) []byte {
+	w, ok := p.workers.Get().(*worker)
+	if !ok {
+		w = &worker{pass: p}
+	}
+	defer p.workers.Put(w)
+	j := p.sets[i].order[k]
+	d, scope := p.data(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	for _, earlier := range expansionOrder {
+		if earlier == which {
+			break
+		}
+		if changes {
+			w.buffer, _ = w.expand(w.buffer[:0], earlier, &d, scope, assignment{i, j})
+		}
+	}
+	text, _ := w.expand(w.buffer[:0], which, &d, scope, assignment{i, j})
+	w.buffer = text
+	return bytes.Clone(text)
+}
+
+// cell renders and checks the assignment of the target at index k of the row of
+// cluster type i. What is wrong is reported; the id does not matter then.
+func (w *worker) cell(i, k int) cell {
+	p := w.pass
+	if p.isCanceled() || p.texts.Exhausted() {
+		return cell{}
+	}
+	j := p.sets[i].order[k]
+	v := p.values.For(i, j)
+	c := cell{values: valuesDigest(v)}
+	p.cache.rendered.Add(1)
+	p.validate(i, j, v)
+	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
+		w.check(i, j, files)
+		c.changes = files.changes
+		c.missing = p.missing(files)
+		c.texts = files.ids()
+		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
+		c.id = tree.HashText(w.encoded)
+	}
+	return c
+}
+
+// files are the texts of one assignment, valid until the worker renders again.
+type files struct {
+	reconciler, namespace, config []byte
+	configName                    string
+	changes                       bool
+}
+
+// render expands the templates of an assignment. It reports the mistakes, all
+// that there are.
+func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool) {
+	d, scope := w.pass.data(i, j, v, waits)
+	text, ok := w.buffer[:0], true
+	var ends [len(expansionOrder)]int
+	for n, which := range expansionOrder {
+		var fine bool
+		text, fine = w.expand(text, which, &d, scope, assignment{i, j})
+		ends[n], ok = len(text), ok && fine
+	}
+	w.buffer = text
+	a, b, c := ends[0], ends[1], ends[2]
+	return files{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changes: d.Changes()}, ok
+}
+
+// data gives what templates see of an assignment, and the scope of what they remember.
+func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
+	t, c := p.model.Targets[j], p.model.ClusterTypes[i]
+	return render.Data{
+		DeploymentTargetName: t.Name, Namespace: p.namespace(c, t), Environment: p.model.Environment,
+		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
+		ClusterType: c.Name, ConfigData: v.Data, DependsOn: waits,
+	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
+}
+
+// expand appends one text of an assignment. It is not fine if there is no template, or one
+// with mistakes; those that came up are reported.
+func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
+	shape := &w.shapes[which]
+	shape.Reset()
+	c := w.pass.templates[at.clusterType].of(which)
+	if c == nil {
+		return text, false
+	}
+	expanded, mistakes := c.template.Expand(&w.pass.texts, text, d, scope, shape)
+	for _, m := range mistakes {
+		if w.pass.texts.Exhausted() { // it is said once
+			break
+		}
+		w.pass.inTemplate(c.template, &m, at)
+	}
+	if mistakes != nil {
+		return text, false
+	}
+	return expanded, len(c.problems) == 0
+}
+
+// configFile gives the name of the file with the values on cluster type i.
+func (p *pass) configFile(i int) string {
+	config := p.templates[i].config
+	if config == nil {
+		return ""
+	}
+	return config.template.Model.ConfigFile()
+}
+
+// ids gives the ids of the texts.
+func (f *files) ids() (ids [3]tree.ID) {
+	ids[namespaceText], ids[reconcilerText] = tree.HashBlob(f.namespace), tree.HashBlob(f.reconciler)
+	if len(f.config) > 0 {
+		ids[configText] = tree.HashBlob(f.config)
+	}
+	return ids
+}
+
+func (p *pass) namespace(c *model.ClusterType, t *model.Target) string {
+	return p.model.Environment + "-" + c.Name + "-" + t.Name
+}
+
+// isYAML reports whether the text of a config template is YAML: a template that
+// says another content type makes what it likes.
+func isYAML(contentType string) bool {
+	return contentType == "" || contentType == "yaml" || contentType == "yml"
+}
+
+// check looks at the texts that were rendered last, and at the name of the
+// namespace if a template uses it.
+func (w *worker) check(i, j int, f files) {
+	p, ts := w.pass, w.pass.templates[i]
+	inspect := func(c *compiled, file string, text []byte, shape *render.Shape) {
+		key, known := shape.Key()
+		if known && c.fine.has(key) {
+			return
+		}
+		findings := manifest.Check(text)
+		for _, finding := range findings {
+			p.found.inText(c.template, file, finding, assignment{i, j})
+		}
+		if known && findings == nil {
+			c.fine.add(key)
+		}
+	}
+	inspect(ts.reconciler, "reconciler.yaml", f.reconciler, &w.shapes[reconcilerText])
+	inspect(ts.namespace, "namespace.yaml", f.namespace, &w.shapes[namespaceText])
+	if isYAML(ts.config.template.Model.ContentType) {
+		inspect(ts.config, f.configName, f.config, &w.shapes[configText])
+	}
+	p.checkNamespace(i, j)
+}
+
+// shapeSet has the shapes of texts that were checked and found to be fine.
+type shapeSet struct {
+	mu    sync.RWMutex
+	known map[string]struct{}
+}
+
+// maxShapes bounds what is remembered for a template.
+const maxShapes = 1 << 10
+
+func (s *shapeSet) has(key []byte) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.known[string(key)]
+	return ok
+}
+
+func (s *shapeSet) add(key []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxShapes {
+		s.known = map[string]struct{}{}
+	}
+	s.known[string(key)] = struct{}{}
+}

@@ -1,0 +1,186 @@
+package templatefunc
+
+import (
+	"errors"
+	"math/bits"
+	"reflect"
+
+	"github.com/fairlead-io/fairlead/internal/base/pattern"
+)
+
+// ErrSteps is why a function did not go on: the template has done too much work.
+var ErrSteps = errors.New("too many steps")
+
+// ErrCanceled is why a function did not go on: nobody wants the result any more.
+var ErrCanceled = errors.New("canceled")
+
+// Meter counts the work of one expansion in steps: a call is one, and one more for every so
+// many bytes that it reads and writes. The count depends on the template and its data and on
+// nothing else, so that what is too much is too much on every machine. A Meter serves one
+// expansion at a time.
+type Meter struct {
+	left     int
+	asked    uint
+	canceled func() bool
+	patterns pattern.Cache
+}
+
+// Reset makes the meter ready for an expansion of at most so many steps. canceled reports
+// whether the result is no longer wanted; nil if it always is.
+func (m *Meter) Reset(steps int, canceled func() bool) { m.left, m.canceled = steps, canceled }
+
+// Left returns how many steps are left.
+func (m *Meter) Left() int { return max(m.left, 0) }
+
+// askEvery is how many calls pass between two questions whether the result is wanted.
+const askEvery = 256
+
+// Spend takes steps off what is left.
+func (m *Meter) Spend(steps int) error {
+	if m.asked++; m.asked%askEvery == 0 && m.canceled != nil && m.canceled() {
+		return ErrCanceled
+	}
+	if m.left < 0 || steps < 0 || steps > m.left {
+		m.left = -1
+		return ErrSteps
+	}
+	m.left -= steps
+	return nil
+}
+
+const (
+	// usualPrice is how many bytes a function reads or writes in a step.
+	usualPrice = 64
+	// elementSize is what an element of a list or a dictionary counts beside its text.
+	elementSize = 32
+	// maxMeasured bounds measuring: more than that is more than there are steps for.
+	maxMeasured = 1 << 30
+)
+
+// prices are how many bytes functions read or write in a step, where that is not the usual:
+// what is slow has a low one.
+var prices = map[string]int{
+	"toYaml": 2, "stringify": 2, "toTfvars": 2, "toEnv": 4, "toJson": 16, "toPrettyJson": 16, "hash": 16,
+	"merge": 4, "mergeOverwrite": 4, "deepCopy": 8, "concat": 16, "pick": 16, "omit": 16, "keys": 16, "values": 16,
+	"semver": 1, "semverCompare": 1, "abbrevboth": 16, "urlParse": 16, "urlJoin": 16, "camelcase": 8, "snakecase": 8, "kebabcase": 8, "swapcase": 16,
+	"title": 16, "untitle": 16, "initials": 16, "nospace": 16, "wrap": 16, "wrapWith": 16, "html": 16, "js": 16, "urlquery": 16,
+	"quote": 16, "printf": 16, "print": 16, "println": 16, "toString": 16, "toStrings": 16, "cat": 16, "split": 16, "splitn": 16, "splitList": 16, "decryptAES": 16,
+	"sha1sum": 32, "sha256sum": 32,
+}
+
+// surcharges are what functions cost that do more than read their arguments once.
+var surcharges = map[string]func(args []reflect.Value) int{
+	"sortAlpha": func(args []reflect.Value) int { return lengthOf(args[0]) * bits.Len(uint(lengthOf(args[0]))) },
+	"uniq":      func(args []reflect.Value) int { return square(lengthOf(args[0]), lengthOf(args[0])) },
+	"without":   func(args []reflect.Value) int { return square(lengthOf(args[0]), args[1].Len()) },
+	"trimAll":   trimWork, "trimall": trimWork,
+}
+
+// trimWork is that of looking each character up among others.
+func trimWork(args []reflect.Value) int { return square(args[0].Len(), args[1].Len()) / usualPrice }
+
+func square(a, b int) int {
+	if a > maxMeasured || b > maxMeasured {
+		return maxMeasured
+	}
+	return a * b
+}
+
+func lengthOf(v reflect.Value) int {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len()
+	}
+	return 0
+}
+
+// Weigh returns what it is given, and counts its text: it is put around what functions of
+// text/template read that cannot be replaced.
+func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
+	text := v
+	if text.Kind() == reflect.Interface {
+		text = text.Elem()
+	}
+	if text.Kind() != reflect.String {
+		return v, nil
+	}
+	return v, m.Spend(1 + text.Len()/usualPrice)
+}
+
+var errorType = reflect.TypeFor[error]()
+
+// counting returns the function with its work counted.
+func (m *Meter) counting(name string, f any) any {
+	price := prices[name]
+	if price == 0 {
+		price = usualPrice
+	}
+	call, t, surcharge := reflect.ValueOf(f), reflect.TypeOf(f), surcharges[name]
+	var in []reflect.Type
+	for i := range t.NumIn() {
+		in = append(in, t.In(i))
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+		steps := 1 + m.measureAll(args)/price
+		if surcharge != nil && steps <= m.left {
+			steps += surcharge(args)
+		}
+		if err := m.Spend(steps); err != nil {
+			return failed(t.Out(0), err)
+		}
+		var out []reflect.Value
+		if t.IsVariadic() {
+			out = call.CallSlice(args)
+		} else {
+			out = call.Call(args)
+		}
+		if len(out) == 2 && !out[1].IsNil() {
+			return out
+		}
+		if err := m.Spend(m.measure(out[0], 0) / price); err != nil {
+			return failed(t.Out(0), err)
+		}
+		return []reflect.Value{out[0], reflect.Zero(errorType)}
+	}).Interface()
+}
+
+func failed(t reflect.Type, err error) []reflect.Value {
+	return []reflect.Value{reflect.Zero(t), reflect.ValueOf(&err).Elem()}
+}
+
+func (m *Meter) measureAll(args []reflect.Value) int {
+	n := 0
+	for _, arg := range args {
+		n += m.measure(arg, 0)
+	}
+	return n
+}
+
+// measure returns the size of a value when it is written out, in bytes, up to a little more
+// than there are steps for.
+func (m *Meter) measure(v reflect.Value, depth int) int {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	limit := min(m.Left(), maxMeasured/usualPrice) * usualPrice
+	if depth > maxDepth {
+		return limit + 1
+	}
+	n := 0
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Slice, reflect.Array:
+		for i := 0; i < v.Len() && n <= limit; i++ {
+			n += elementSize + m.measure(v.Index(i), depth+1)
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); n <= limit && entries.Next(); {
+			n += elementSize + m.measure(entries.Key(), depth+1) + m.measure(entries.Value(), depth+1)
+		}
+	}
+	return n
+}

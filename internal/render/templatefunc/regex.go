@@ -1,0 +1,108 @@
+package templatefunc
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/pattern"
+)
+
+// compile compiles an expression, or finds it among those that were, and takes the work of
+// looking at a text once.
+func (m *Meter) compile(expression, text string) (*pattern.Pattern, error) {
+	p, err := m.patterns.Compile(expression)
+	if err != nil {
+		return nil, err
+	}
+	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.Work(len(text), 0))/usualPrice)
+}
+
+// matches finds up to n matches, all if n is negative, as far as there are steps for them.
+func (m *Meter) matches(p *pattern.Pattern, text string, n int) ([][]int, error) {
+	each := max(1, (p.Work(len(text), 1)-p.Work(len(text), 0))/usualPrice)
+	affordable := m.Left() / each
+	if n < 0 || n > affordable {
+		n = affordable + 1
+	}
+	found := p.FindAllStringIndex(text, n)
+	return found, m.Spend(len(found) * each)
+}
+
+// regexMatch reports whether a text has a match; one that is no expression matches nothing,
+// as in sprig.
+func (m *Meter) regexMatch(expression, text string) (bool, error) {
+	p, err := m.compile(expression, text)
+	if p == nil {
+		if errors.Is(err, pattern.ErrLarge) {
+			return false, err
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return p.MatchString(text), nil
+}
+
+func (m *Meter) regexFind(expression, text string) (string, error) {
+	p, err := m.compile(expression, text)
+	if err != nil {
+		return "", err
+	}
+	return p.FindString(text), nil
+}
+
+// regexFindAll gives the first n matches, all if n is negative.
+func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
+	p, err := m.compile(expression, text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.matches(p, text, atMost(n)); err != nil {
+		return nil, err
+	}
+	return limited(p.FindAllString(text, atMost(n)))
+}
+
+// regexSplit gives the texts between matches, the last of n with all the rest,
+// and all of them if n is negative.
+func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
+	p, err := m.compile(expression, text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.matches(p, text, atMost(n)); err != nil {
+		return nil, err
+	}
+	return limited(p.Split(text, atMost(n)))
+}
+
+func (m *Meter) regexReplaceAll(expression, text, with string) (string, error) {
+	return m.regexReplace(expression, text, with, strings.Count(with, "$"), (*regexp.Regexp).ReplaceAllString)
+}
+
+func (m *Meter) regexReplaceAllLiteral(expression, text, with string) (string, error) {
+	return m.regexReplace(expression, text, with, 0, (*regexp.Regexp).ReplaceAllLiteralString)
+}
+
+// regexReplace replaces all matches, if the result is not too long: each of the groups that
+// the replacement names may be the whole text.
+func (m *Meter) regexReplace(expression, text, with string, groups int, replace func(*regexp.Regexp, string, string) string) (string, error) {
+	p, err := m.compile(expression, text)
+	if err != nil {
+		return "", err
+	}
+	found, err := m.matches(p, text, -1)
+	if err != nil {
+		return "", err
+	}
+	size := len(text)*(1+groups) + len(found)*len(with)
+	if size > maxEffort {
+		return "", errEffort
+	}
+	if err := m.Spend(size / usualPrice); err != nil {
+		return "", err
+	}
+	return limited(replace(p.Regexp, text, with))
+}

@@ -1,0 +1,167 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/schemas"
+)
+
+// Repositories are those that a new user begins with.
+type Repositories struct {
+	scaffold.Options
+	// Credentials are asked for before each connection; nil for nobody.
+	Credentials func(context.Context) (git.Credentials, error)
+	Author      git.Signature
+	When        time.Time
+}
+
+// ErrNotEmpty says that a repository has branches already.
+var ErrNotEmpty = errors.New("it is not empty")
+
+// Start fills the control plane and the GitOps repository: bare repositories on this
+// machine, which are made, or empty ones on a server. One of a pair that has
+// branches is left alone, and so is the other.
+func (r Repositories) Start(ctx context.Context) error {
+	schema, ok := schemas.Schema("all")
+	if !ok {
+		return errors.New("there is no schema of all kinds")
+	}
+	r.Schema = schema
+	controlPlane, err := scaffold.ControlPlane(r.Options)
+	if err != nil {
+		return err
+	}
+	gitOps, err := scaffold.GitOps(r.Options)
+	if err != nil {
+		return err
+	}
+	mirrors, err := os.MkdirTemp("", "fairlead-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(mirrors)
+	var ready []*git.Remote
+	for i, place := range []string{r.ControlPlane, r.GitOps} {
+		remote, err := r.empty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
+		if err != nil {
+			return err
+		}
+		ready = append(ready, remote)
+	}
+	if controlPlane, err = r.promoted(controlPlane); err != nil {
+		return err
+	}
+	for i, branches := range [][]scaffold.Branch{controlPlane, gitOps} {
+		if err := r.fill(ctx, ready[i], branches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty gives a repository that has no branches. One on this machine is made.
+func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Remote, error) {
+	if !giturl.IsRemote(place) {
+		if err := makeBare(ctx, giturl.LocalPath(place)); err != nil {
+			return nil, err
+		}
+	}
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: mirror, Credentials: r.Credentials})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := remote.Sync(ctx); err != nil {
+		return nil, err
+	}
+	branches, err := remote.Mirror().Refs("refs/heads/")
+	if err == nil && len(branches) > 0 {
+		err = fmt.Errorf("%s: %w", giturl.Redact(place), ErrNotEmpty)
+	}
+	return remote, err
+}
+
+// makeBare makes a bare repository, if there is nothing yet.
+func makeBare(ctx context.Context, path string) error {
+	entries, err := os.ReadDir(path)
+	switch {
+	case err == nil && len(entries) > 0:
+		if _, err := git.Open(path); err != nil {
+			return fmt.Errorf("%s: %w", path, ErrNotEmpty)
+		}
+		return nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	full, err := filepath.Abs(path) // a path that begins with - is no option then
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", full)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("git init %s: %w: %s", path, err, out)
+	}
+	return nil
+}
+
+// promoted gives the environments that come after another the first commit of main, so
+// that what comes after it gets to them by promotion only. main is the first branch, and
+// the first environment the second.
+func (r Repositories) promoted(branches []scaffold.Branch) ([]scaffold.Branch, error) {
+	first, err := r.commit(branches[0]).ID()
+	if err != nil {
+		return nil, err
+	}
+	branches = slices.Clone(branches)
+	for i := 2; i < len(branches); i++ {
+		b := branches[i]
+		var files []tree.Entry
+		for _, e := range b.Files.Entries() {
+			if e.Name == promote.RecordFile {
+				text, err := promote.SetCommit(e.Data, first)
+				if err != nil {
+					return nil, fmt.Errorf("%s of %s: %w", e.Name, b.Name, err)
+				}
+				e = tree.File(e.Name, text)
+			}
+			files = append(files, e)
+		}
+		branches[i].Files = tree.FromEntries(files)
+	}
+	return branches, nil
+}
+
+func (r Repositories) commit(b scaffold.Branch) git.Commit {
+	return git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"}
+}
+
+// fill pushes all branches at once.
+func (r Repositories) fill(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
+	var commits []git.Commit
+	for _, b := range branches {
+		commits = append(commits, r.commit(b))
+	}
+	pack, err := remote.Write(ctx, commits...)
+	if err != nil {
+		return err
+	}
+	var updates []git.RefUpdate
+	for i, b := range branches {
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + b.Name, New: pack.Commits[i]})
+	}
+	return remote.Push(ctx, pack, updates...)
+}

@@ -1,0 +1,200 @@
+package web
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// chainView is what the page says of promotions.
+type chainView struct {
+	status.Chain
+	Head    string
+	Stopped bool // problems keep everything where it is
+	Rows    []stageView
+	Checked moment
+}
+
+type stageView struct {
+	status.Stage
+	Place    string // in the order: "first", "after dev, test"
+	Short    string
+	Behind   string // "2 commits behind the base"; "" if that is not known
+	Since    moment
+	Deployed moment
+	Tone     string
+	Target   string // what it gets or waits for
+	Reason   string
+	Drops    string
+	Next     verdictView
+	Proof    verdictView
+	ProofSay string // "proven"; "" if there is no commit
+	Failed   bool   // the commit that it has did
+	Look     moment // the earliest time at which a verdict may be another
+}
+
+// verdictView is a verdict and its parts.
+type verdictView struct {
+	gate.Verdict
+	Tone, Word string
+	Until      moment
+	Parts      []verdictView
+}
+
+// showChain gives what the page says of a chain; nil if there is none.
+func showChain(c status.Chain, now time.Time) *chainView {
+	if !c.External && len(c.Problems) == 0 && len(c.Stages) == 0 {
+		return nil
+	}
+	v := &chainView{Chain: c, Head: promote.Short(c.Head), Stopped: c.Problems.Stops(), Checked: at(c.Checked, now)}
+	for _, s := range c.Stages {
+		v.Rows = append(v.Rows, showStage(s, c.Head, now))
+	}
+	return v
+}
+
+func showStage(s status.Stage, head string, now time.Time) stageView {
+	v := stageView{
+		Stage:    s,
+		Place:    "first",
+		Short:    promote.Short(s.Commit),
+		Behind:   behind(s, head),
+		Since:    at(s.Since, now),
+		Deployed: at(s.Deployed, now),
+		Tone:     stageTone(s),
+		Target:   target(s.Next),
+		Reason:   s.Next.Verdict.Reason,
+		Next:     showVerdict(s.Next.Verdict, now),
+		Proof:    showVerdict(s.Proof, now),
+		Look:     at(wake(s, now), now),
+	}
+	if len(s.After) > 0 {
+		v.Place = "after " + strings.Join(s.After, ", ")
+	}
+	if s.Commit != "" {
+		v.ProofSay = proofWord(s.Proof.Status)
+		v.Failed = s.Proof.Status == gate.Fail
+	}
+	var drops []string
+	for _, commit := range s.Next.Drops {
+		drops = append(drops, promote.Short(commit))
+	}
+	v.Drops = strings.Join(drops, ", ")
+	return v
+}
+
+func showVerdict(g gate.Verdict, now time.Time) verdictView {
+	v := verdictView{Verdict: g, Tone: "busy", Word: "waits", Until: at(g.Until, now)}
+	switch g.Status {
+	case gate.Pass:
+		v.Tone, v.Word = "good", "passes"
+	case gate.Fail:
+		v.Tone, v.Word = "bad", "fails"
+	case gate.Wait:
+	}
+	for _, p := range g.Parts {
+		v.Parts = append(v.Parts, showVerdict(p, now))
+	}
+	return v
+}
+
+// behind says how far a stage is behind the base. A commit that is not on the base's
+// branch is behind by no number.
+func behind(s status.Stage, head string) string {
+	switch {
+	case s.Commit == "":
+		return ""
+	case s.Behind > 0:
+		return many(s.Behind, "commit") + " behind the base"
+	case s.Commit == head:
+		return "the newest of the base"
+	default:
+		return ""
+	}
+}
+
+// stageTone groups the states like those of environments.
+func stageTone(s status.Stage) string {
+	switch s.Next.State {
+	case promote.Current:
+		if s.Commit == "" {
+			return "busy" // nothing is wrong, and nothing is there yet
+		}
+		return "good"
+	case promote.Held:
+		return "stopped"
+	case promote.Stopped:
+		return "bad"
+	default:
+		return "busy"
+	}
+}
+
+// target says which commit a stage gets or waits for; "" if there is none.
+func target(d promote.Decision) string {
+	to := promote.Short(d.To)
+	switch {
+	case to == "":
+		return ""
+	case d.State == promote.Moves:
+		return "gets " + to + " now"
+	case d.State == promote.Waiting:
+		return "for " + to
+	case d.State == promote.Held:
+		return to + " would come"
+	default:
+		return ""
+	}
+}
+
+func proofWord(s gate.Status) string {
+	switch s {
+	case gate.Pass:
+		return "proven"
+	case gate.Fail:
+		return "failed"
+	default:
+		return "not proven yet"
+	}
+}
+
+// wake gives the earliest time from which something of a stage may be decided
+// otherwise, now if it has come already; zero if none is known.
+func wake(s status.Stage, now time.Time) time.Time {
+	var first time.Time
+	for _, at := range []time.Time{s.Next.Verdict.Wake(), s.Proof.Wake()} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if !first.IsZero() && first.Before(now) {
+		return now
+	}
+	return first
+}
+
+// needsPerson reports whether a stage stays as it is until somebody acts who may not
+// know it yet; who holds one, knows.
+func needsPerson(s status.Stage) bool {
+	return s.Next.State == promote.Stopped || s.Commit != "" && s.Proof.Status == gate.Fail
+}
+
+// attention counts the environments that wait for a person, for whichever reasons.
+func attention(all status.Snapshot) int {
+	var names []string
+	for _, e := range all.Environments {
+		if t := tone(e.State); t == "stopped" || t == "bad" {
+			names = append(names, e.Name)
+		}
+	}
+	for _, s := range all.Chain.Stages {
+		if needsPerson(s) && !slices.Contains(names, s.Environment) {
+			names = append(names, s.Environment)
+		}
+	}
+	return len(names)
+}

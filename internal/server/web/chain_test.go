@@ -1,0 +1,156 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Commits of the base, newest first.
+const (
+	c4 = "c4d4e4f4a4b4c4d4e4f4a4b4c4d4e4f4a4b4c4d4"
+	c3 = "c3d3e3f3a3b3c3d3e3f3a3b3c3d3e3f3a3b3c3d3"
+	c2 = "c2d2e2f2a2b2c2d2e2f2a2b2c2d2e2f2a2b2c2d2"
+	c1 = "c1d1e1f1a1b1c1d1e1f1a1b1c1d1e1f1a1b1c1d1"
+)
+
+func says(s gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
+	return gate.Verdict{Gate: name, Status: s, Reason: reason, Parts: parts}
+}
+
+func until(v gate.Verdict, at time.Time) gate.Verdict {
+	v.Until = at
+	return v
+}
+
+// chain is one with every state, verdicts of every kind, and all fields but External.
+func chain() status.Chain {
+	proven := says(gate.Pass, "proof", "nothing is in the way", says(gate.Pass, "merged", "it is merged"), says(gate.Pass, "rollout", "3 of 3 clusters are ready"))
+	soak := until(says(gate.Wait, "soak", "it soaks for 30m"), noon.Add(20*time.Minute))
+	unproven := until(says(gate.Wait, "proof", "it soaks for 30m", says(gate.Pass, "merged", "it is merged"), soak), soak.Until)
+	broken := says(gate.Fail, "proof", `west says that <b>apps</b> is broken`, says(gate.Fail, "rollout", `west says that <b>apps</b> is broken`))
+	window := until(says(gate.Wait, "window", "it opens on Monday at 09:00"), noon.Add(45*time.Hour))
+	approval := says(gate.Wait, "approval", "2 approvals are missing", says(gate.Pass, "alice", "alice has approved it"))
+	c := status.Chain{
+		Inferred: "the order of the files in .environments", Head: c4, Checked: noon.Add(-8 * time.Second),
+		Stages: []status.Stage{
+			{Environment: "dev", Commit: c4, Since: noon.Add(-10 * time.Minute), Merged: true, Proof: unproven,
+				Next: promote.Decision{Environment: "dev", State: promote.Current, From: c4, Verdict: says(gate.Pass, "dev", "it has the newest commit of the base")}},
+			{Environment: "test", After: []string{"dev"}, Commit: c3, Since: noon.Add(-3 * time.Hour), Behind: 1, Merged: true, Deployed: noon.Add(-2 * time.Hour), Proof: proven,
+				Next: promote.Decision{Environment: "test", State: promote.Waiting, From: c3, To: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not proven in dev yet: it soaks for 30m",
+					until(says(gate.Wait, "after dev", "c4d4e4f is not proven in dev yet: it soaks for 30m", unproven.Parts...), soak.Until)), soak.Until)}},
+			{Environment: "stage", After: []string{"test"}, Commit: c1, Since: noon.Add(-50 * time.Hour), Behind: 3, Merged: true, Deployed: noon.Add(-49 * time.Hour), Proof: proven,
+				Next: promote.Decision{Environment: "stage", State: promote.Moves, From: c1, To: c3, Drops: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
+					says(gate.Pass, "after", "c3d3e3f was proven in test", proven), says(gate.Pass, "queue", "the newest counts"))}},
+			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),
+				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, From: c1, To: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
+					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.Until)}},
+			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken,
+				Next: promote.Decision{Environment: "west", State: promote.Waiting, From: c2, To: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
+			{Environment: "prod", After: []string{"east", "west"}, Commit: strings.Repeat("0f", 20), Since: noon.Add(-time.Hour),
+				Proof: says(gate.Wait, "proof", "nothing is known of it yet"),
+				Next:  promote.Decision{Environment: "prod", State: promote.Stopped, From: strings.Repeat("0f", 20), Verdict: says(gate.Fail, "prod", "commit 0f0f0f0 is not on the base's branch")}},
+			{Environment: "edge", After: []string{"prod"}, Proof: says(gate.Wait, "proof", "it has no commit"),
+				Next: promote.Decision{Environment: "edge", State: promote.Current, Verdict: says(gate.Pass, "edge", "prod is stopped")}},
+		},
+	}
+	c.Problems.Warnf(problem.Pos{Layer: "base", File: ".environments"}, "", "write an object of kind Promotion (fairlead schema Promotion)", "nobody has said that <edge> comes last")
+	return c
+}
+
+// external is a store whose chain others move.
+func external() *status.Store {
+	s := &status.Store{}
+	s.SetChain(status.Chain{External: true, Head: c4, Checked: noon})
+	return s
+}
+
+// stuck is a store whose chain cannot be followed.
+func stuck() *status.Store {
+	s := &status.Store{}
+	c := status.Chain{Head: c4, Checked: noon}
+	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
+	s.SetChain(c)
+	return s
+}
+
+// TestLook tells when a stage is looked at again: at the earliest time that any of its
+// verdicts names, and now if that has come.
+func TestLook(t *testing.T) {
+	in := func(d time.Duration) gate.Verdict { return until(says(gate.Wait, "soak", "it soaks"), noon.Add(d)) }
+	for name, test := range map[string]struct {
+		proof, next gate.Verdict
+		want        string
+	}{
+		"no time is known":    {says(gate.Wait, "approval", "nobody has approved it"), gate.Verdict{}, ""},
+		"the proof is first":  {in(time.Minute), in(time.Hour), "in 1 min"},
+		"a part is first":     {in(time.Hour), says(gate.Wait, "all", "it soaks", in(2*time.Minute)), "in 2 min"},
+		"it has come already": {in(-time.Minute), gate.Verdict{}, "now"},
+	} {
+		s := status.Stage{Proof: test.proof, Next: promote.Decision{Verdict: test.next}}
+		if got := showStage(s, "", noon).Look.Text; got != test.want {
+			t.Errorf("%s: looked at %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestAttention counts every environment once, and none for a hold.
+func TestAttention(t *testing.T) {
+	all := status.Snapshot{
+		Environments: []status.Environment{{Name: "dev", State: status.InSync}, {Name: "prod", State: status.Failed}, {Name: "west", State: status.Proposed}},
+		Chain:        chain(), // prod is stopped, west has failed, east is held
+	}
+	if got := attention(all); got != 2 {
+		t.Errorf("%d environments wait for a person, want prod and west", got)
+	}
+}
+
+// TestSaidOnce looks for what one environment's row says twice.
+func TestSaidOnce(t *testing.T) {
+	const change = "2 cluster types, 1 workload; image only"
+	for name, test := range map[string]struct {
+		e    status.Environment
+		want []string // title and error
+	}{
+		"ours":        {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "dev: " + change}}, []string{"", ""}},
+		"ours, cut":   {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "dev: 2 cluster types, 1 wo…"}}, []string{"", ""}},
+		"theirs":      {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "Do not merge"}}, []string{"Do not merge", ""}},
+		"no change":   {status.Environment{Name: "dev", Pull: &status.Pull{Title: "dev: " + change}}, []string{"dev: " + change, ""}},
+		"one error":   {status.Environment{Reason: "401", Error: "401"}, []string{"", ""}},
+		"two reasons": {status.Environment{Reason: "somebody closed it", Error: "401"}, []string{"", "401"}},
+	} {
+		r := showEnvironment(test.e, noon)
+		if diff := cmp.Diff(test.want, []string{r.Title, r.Error}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestChainWords holds the words of promote and gate and those of openapi.json
+// together.
+func TestChainWords(t *testing.T) {
+	schemas, _ := checker{doc: document(t)}.at("components", "schemas")
+	enum := func(schema, property string) any {
+		return schemas[schema].(object)["properties"].(object)[property].(object)["enum"]
+	}
+	words := func(all ...any) (texts []any) {
+		for _, w := range all {
+			texts = append(texts, fmt.Sprint(w))
+		}
+		return texts
+	}
+	if diff := cmp.Diff(words(promote.Current, promote.Waiting, promote.Moves, promote.Held, promote.Stopped), enum("Decision", "state")); diff != "" {
+		t.Errorf("states (-promote +described):\n%s", diff)
+	}
+	if diff := cmp.Diff(words(gate.Pass, gate.Wait, gate.Fail), enum("Verdict", "status")); diff != "" {
+		t.Errorf("statuses (-gate +described):\n%s", diff)
+	}
+}

@@ -1,0 +1,212 @@
+package web
+
+import (
+	"encoding/json"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+func document(t *testing.T) object {
+	t.Helper()
+	var doc object
+	if err := json.Unmarshal([]byte(openAPI), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestDescribedRoutes compares the addresses and methods of the description with
+// those that are answered.
+func TestDescribedRoutes(t *testing.T) {
+	var described, answered []string
+	for path, methods := range document(t)["paths"].(object) {
+		for method := range methods.(object) {
+			described = append(described, strings.ToUpper(method)+" "+path)
+		}
+	}
+	for _, r := range (&site{Options{Webhooks: http.NotFoundHandler()}}).routes() {
+		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
+	}
+	slices.Sort(described)
+	slices.Sort(answered)
+	if diff := cmp.Diff(answered, described); diff != "" {
+		t.Errorf("openapi.json (-answered +described):\n%s", diff)
+	}
+}
+
+// TestDescribedAnswers gets every answer that is described, in every code, and
+// checks it against its schema. The schemas allow no other properties; what they
+// have and no answer does is found too.
+func TestDescribedAnswers(t *testing.T) {
+	full, empty := open(fleet()), open(&status.Store{})
+	well := &status.Store{}
+	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
+	c := checker{doc: document(t), seen: map[string]bool{}}
+	for _, r := range []struct {
+		h                    http.Handler
+		method, path, target string
+		site                 string
+	}{
+		{full, "get", "/", "/", ""},
+		{full, "get", "/healthz", "/healthz", ""},
+		{full, "get", "/readyz", "/readyz", ""},
+		{open(well), "get", "/readyz", "/readyz", ""},
+		{full, "get", "/metrics", "/metrics", ""},
+		{full, "get", "/api/v1/status", "/api/v1/status", ""},
+		{empty, "get", "/api/v1/status", "/api/v1/status", ""},
+		{full, "get", "/api/v1/chain", "/api/v1/chain", ""},
+		{empty, "get", "/api/v1/chain", "/api/v1/chain", ""},
+		{open(external()), "get", "/api/v1/chain", "/api/v1/chain", ""},
+		{full, "get", "/api/v1/environments", "/api/v1/environments", ""},
+		{empty, "get", "/api/v1/environments", "/api/v1/environments", ""},
+		{full, "get", "/api/v1/environments/{name}", "/api/v1/environments/prod", ""},
+		{full, "get", "/api/v1/environments/{name}", "/api/v1/environments/none", ""},
+		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
+		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
+		{full, "get", "/api/v1/openapi.json", "/api/v1/openapi.json", ""},
+	} {
+		c.answer(t, r.method, r.path, ask(r.h, strings.ToUpper(r.method), r.target, r.site))
+		c.answer(t, r.method, r.path, ask(r.h, http.MethodPut, r.target))
+	}
+	for _, d := range deliveries() {
+		w := httptest.NewRecorder()
+		d.to.ServeHTTP(w, d.request())
+		c.answer(t, "post", "/webhooks/{forge}", w)
+	}
+	c.answer(t, "post", "/webhooks/{forge}", ask(open(fleet()), http.MethodPut, "/webhooks/github"))
+	c.unused(t)
+}
+
+// checker compares answers with the document, and notes what it has met.
+type checker struct {
+	doc  object
+	seen map[string]bool // "code method path" of an answer, "Schema.property" of a property
+}
+
+func (c checker) answer(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	code := strconv.Itoa(w.Code)
+	response, ok := c.at("paths", path, method, "responses", code)
+	if !ok {
+		t.Errorf("%s %s answers %s, which is not described", method, path, code)
+		return
+	}
+	c.seen[code+" "+method+" "+path] = true
+	described, _ := c.resolve(response)["content"].(object)
+	if described == nil && w.Body.Len() == 0 && w.Header().Get("Content-Type") == "" {
+		return
+	}
+	kind, _, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, ok := described[kind].(object)
+	if !ok {
+		t.Errorf("%s %s answers %s as %s, which is not described", method, path, code, kind)
+		return
+	}
+	var body any = w.Body.String()
+	if kind == "application/json" {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.check(t, content["schema"].(object), body)
+}
+
+// check validates a value. The document goes along with the schema, so that
+// references into it are found.
+func (c checker) check(t *testing.T, schema object, value any) {
+	t.Helper()
+	root := object{"allOf": []any{schema}, "components": c.doc["components"]}
+	result, err := gojsonschema.Validate(gojsonschema.NewGoLoader(root), gojsonschema.NewGoLoader(value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range result.Errors() {
+		t.Error(e)
+	}
+	c.note(schema, "", value)
+}
+
+// note marks the properties that a value has.
+func (c checker) note(schema object, name string, value any) {
+	if ref, ok := schema["$ref"].(string); ok {
+		schema, name = c.resolve(schema), strings.TrimPrefix(ref, "#/components/schemas/")
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			c.note(schema["items"].(object), name, v)
+		}
+	case object:
+		properties, _ := schema["properties"].(object)
+		for key, v := range value {
+			if p, ok := properties[key].(object); ok {
+				c.seen[name+"."+key] = true
+				c.note(p, name, v)
+			}
+		}
+	}
+}
+
+// unused reports described answers and properties that were not met.
+func (c checker) unused(t *testing.T) {
+	t.Helper()
+	var all []string
+	for path, methods := range c.doc["paths"].(object) {
+		for method, m := range methods.(object) {
+			for code := range m.(object)["responses"].(object) {
+				all = append(all, code+" "+method+" "+path)
+			}
+		}
+	}
+	schemas, _ := c.at("components", "schemas")
+	for name, s := range schemas {
+		if s.(object)["additionalProperties"] != false {
+			t.Errorf("%s allows any property", name)
+		}
+		for key := range s.(object)["properties"].(object) {
+			all = append(all, name+"."+key)
+		}
+	}
+	slices.Sort(all)
+	if diff := cmp.Diff(all, slices.Sorted(maps.Keys(c.seen))); diff != "" {
+		t.Errorf("(-described +answered):\n%s", diff)
+	}
+}
+
+func (c checker) at(keys ...string) (object, bool) {
+	o := c.doc
+	for _, k := range keys {
+		next, ok := o[k].(object)
+		if !ok {
+			return nil, false
+		}
+		o = next
+	}
+	return o, true
+}
+
+func (c checker) resolve(o object) object {
+	ref, ok := o["$ref"].(string)
+	if !ok {
+		return o
+	}
+	target, _ := c.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	return target
+}

@@ -1,0 +1,261 @@
+package web
+
+import (
+	"bytes"
+	_ "embed" // page.html
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// view is what page.html shows: words, no decisions.
+type view struct {
+	Style     template.CSS
+	Version   string
+	Refresh   bool
+	Ready     bool
+	Reasons   []string
+	Ended     bool // a cycle has
+	Cycle     cycleView
+	Counted   string // how many environments there are
+	Counts    []count
+	Attention int // environments that wait for a person
+	Chain     *chainView
+	Rows      []row
+	Remotes   []remoteView
+}
+
+type count struct {
+	N    int
+	Word string
+	Tone string
+}
+
+type cycleView struct {
+	status.Cycle
+	Took          string
+	Started, Next moment
+}
+
+type row struct {
+	status.Environment
+	Tone     string
+	PullLink string
+	Title    string // of the pull request; "" where it only repeats the change
+	Error    string // "" where it only repeats the reason
+	Inputs   []inputView
+	Head     string
+	Extent   string // how much the environment is; "" if that is not known
+	Problems problem.List
+	More     int // problems that are not shown
+	Counted  string
+	Open     bool
+	Since    moment
+	Checked  moment
+	Took     string
+}
+
+type inputView struct {
+	status.Input
+	Link, Commit string
+}
+
+type remoteView struct {
+	status.Remote
+	Since, NextTry, Checked moment
+}
+
+// moment is a time as people say it, and exactly. It is zero for no time.
+type moment struct{ Text, Exact string }
+
+func (s *site) page(w http.ResponseWriter, r *http.Request) {
+	all := s.Store.Snapshot()
+	v := show(all, s.Now())
+	reasons, overdue := s.readiness(all)
+	v.Ready, v.Reasons = len(reasons) == 0, reasons
+	for _, u := range overdue {
+		v.Reasons = append(v.Reasons, all.WhyOverdue(u))
+	}
+	v.Version = s.Version
+	v.Refresh = r.URL.Query().Get("refresh") != "off"
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, v); err != nil {
+		s.broken(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
+}
+
+// show gives what the page says of a snapshot at a time.
+func show(all status.Snapshot, now time.Time) view {
+	v := view{
+		Style:     template.CSS(style),
+		Counted:   many(len(all.Environments), "environment"),
+		Attention: attention(all),
+		Chain:     showChain(all.Chain, now),
+	}
+	v.Ended = all.Cycle.Outcome != ""
+	v.Cycle = cycleView{all.Cycle, length(all.Cycle.Took), at(all.Cycle.Started, now), at(all.Cycle.Next, now)}
+	in := map[status.State]int{}
+	for _, e := range all.Environments {
+		v.Rows = append(v.Rows, showEnvironment(e, now))
+		in[e.State]++
+	}
+	for _, state := range status.States() {
+		if n := in[state]; n > 0 {
+			v.Counts = append(v.Counts, count{n, word(state), tone(state)})
+		}
+	}
+	for _, r := range all.Remotes {
+		v.Remotes = append(v.Remotes, remoteView{r, at(r.Since, now), at(r.NextTry, now), at(r.Checked, now)})
+	}
+	return v
+}
+
+func showEnvironment(e status.Environment, now time.Time) row {
+	shown := e.Shown()
+	r := row{
+		Environment: e,
+		Tone:        tone(e.State),
+		Head:        promote.Short(e.Output.Head),
+		Problems:    shown,
+		More:        len(e.Problems) - len(shown),
+		Counted:     counted(e.Problems),
+		Open:        e.Problems.Stops(),
+		Since:       at(e.Since, now),
+		Checked:     at(e.Checked, now),
+		Took:        length(e.Took),
+	}
+	if e.Assignments > 0 || e.ClusterTypes > 0 {
+		r.Extent = many(e.Assignments, "assignment") + ", " + many(e.ClusterTypes, "cluster type")
+	}
+	if e.Pull != nil {
+		r.PullLink = link(e.Pull.URL)
+		if !repeats(e) {
+			r.Title = e.Pull.Title
+		}
+	}
+	if e.Error != e.Reason {
+		r.Error = e.Error
+	}
+	for _, i := range e.Inputs {
+		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.Short(i.Commit)})
+	}
+	return r
+}
+
+// tone groups the states by what they ask of people: nothing (good), patience or
+// a review (busy), a decision (stopped), a repair (bad).
+func tone(s status.State) string {
+	switch s {
+	case status.InSync:
+		return "good"
+	case status.Declined, status.Edited, status.Foreign:
+		return "stopped"
+	case status.Problems, status.Failed:
+		return "bad"
+	default:
+		return "busy"
+	}
+}
+
+// word says of environments, after their number, that they are in a state.
+func word(s status.State) string {
+	if s == status.Problems {
+		return "with problems" // "3 problems" would be a number of problems
+	}
+	return string(s)
+}
+
+// repeats reports whether the title of the pull request says no more than the change,
+// as those of ours do, cut to what a forge takes.
+func repeats(e status.Environment) bool {
+	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
+	return title != "" && strings.HasPrefix(e.Change, title)
+}
+
+// link gives a URL that may be followed: http or https, with no password in it;
+// "" for all others.
+func link(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+		return ""
+	}
+	return u.String()
+}
+
+// counted says how many problems there are: "2 problems, 1 warning".
+func counted(l problem.List) string {
+	problems, warnings := l.Count()
+	switch {
+	case warnings == 0:
+		return many(problems, "problem")
+	case problems == 0:
+		return many(warnings, "warning")
+	default:
+		return many(problems, "problem") + ", " + many(warnings, "warning")
+	}
+}
+
+func many(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// at says how far a time is from now: "3 min ago", "in 40 s".
+func at(t, now time.Time) moment {
+	if t.IsZero() {
+		return moment{}
+	}
+	m := moment{Exact: t.UTC().Format(time.RFC3339)}
+	switch d := now.Sub(t).Round(time.Second); {
+	case d == 0:
+		m.Text = "now"
+	case d > 0:
+		m.Text = far(d) + " ago"
+	default:
+		m.Text = "in " + far(-d)
+	}
+	return m
+}
+
+// far gives a duration in its one largest unit.
+func far(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days", d/day)
+	}
+}
+
+// length says how long something took.
+func length(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}

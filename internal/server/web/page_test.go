@@ -1,0 +1,94 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// TestStyleIsAllowed compares the style in the page, as the browser sees it, with
+// the hash in the header; and looks for styles and scripts that are not allowed.
+func TestStyleIsAllowed(t *testing.T) {
+	w := ask(open(fleet()), http.MethodGet, "/")
+	body := w.Body.String()
+	parts := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(body)
+	if parts == nil {
+		t.Fatal("there is no style")
+	}
+	hash := sha256.Sum256([]byte(parts[1]))
+	if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"; !strings.Contains(w.Header().Get("Content-Security-Policy"), want) {
+		t.Errorf("%s is not in %s", want, w.Header().Get("Content-Security-Policy"))
+	}
+	for _, no := range []string{" style=", "<script", " onclick", "ZgotmplZ", "javascript:"} {
+		if strings.Contains(body, no) {
+			t.Errorf("%s is in the page", no)
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://git.example.com/a/b/pull/1": "https://git.example.com/a/b/pull/1",
+		"http://localhost:3000/x?y=z#w":      "http://localhost:3000/x?y=z#w",
+		"HTTPS://git.example.com/":           "https://git.example.com/",
+		"javascript:alert(1)":                "",
+		"data:text/html,x":                   "",
+		"ssh://git@git.example.com/a":        "",
+		"git@git.example.com:a/b":            "",
+		"https://user:secret@example.com/":   "",
+		"https:///path":                      "",
+		"//example.com/":                     "",
+		"/srv/git":                           "",
+		"http://%zz/":                        "",
+		"":                                   "",
+	} {
+		if got := link(raw); got != want {
+			t.Errorf("link(%q) is %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                               "now",
+		400 * time.Millisecond:          "now",
+		-400 * time.Millisecond:         "now",
+		59 * time.Second:                "59 s ago",
+		-time.Minute:                    "in 1 min",
+		59*time.Minute + 59*time.Second: "59 min ago",
+		47 * time.Hour:                  "47 h ago",
+		48 * time.Hour:                  "2 days ago",
+		-240 * time.Hour:                "in 10 days",
+	} {
+		if got := at(noon.Add(-d), noon); got.Text != want || got.Exact == "" {
+			t.Errorf("%v before now is %+v, want %q", d, got, want)
+		}
+	}
+	if got := at(time.Time{}, noon); got != (moment{}) {
+		t.Errorf("no time is %+v", got)
+	}
+	for d, want := range map[time.Duration]string{0: "0 ms", 1500 * time.Millisecond: "1.5 s", 75400 * time.Millisecond: "1m15s"} {
+		if got := length(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestCounted(t *testing.T) {
+	stop, warning := problem.Problem{}, problem.Problem{Warning: true}
+	for want, l := range map[string]problem.List{
+		"1 problem":             {stop},
+		"2 warnings":            {warning, warning},
+		"2 problems, 1 warning": {stop, warning, stop},
+	} {
+		if got := counted(l); got != want {
+			t.Errorf("%v is %q, want %q", l, got, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package webhook
+
+import (
+	"errors"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+const (
+	// oldest is the age from which an event is refused. Flux sends its events when they
+	// happen, and gives up after some minutes: what is older is an event that was
+	// recorded and sent again, to say that something is ready which is no longer.
+	oldest = 24 * time.Hour
+	// ahead is how far the clock of a cluster may be ahead of ours. What it says then
+	// counts from now.
+	ahead = 10 * time.Minute
+)
+
+// report looks at an event of a cluster.
+func (p *post) report(body []byte) answer {
+	e, err := observe.ParseFlux(body)
+	now := p.Now()
+	switch {
+	case errors.Is(err, observe.ErrNoReport):
+		return ignored
+	case errors.Is(err, observe.ErrNoTime):
+		return noTime
+	case err != nil:
+		return noEvent
+	case now.Sub(e.When) > oldest:
+		return tooOld
+	case e.When.Sub(now) > ahead:
+		return tooEarly
+	case !p.memory.isNew(now, keys(flux.name, "", body)...):
+		return seen
+	}
+	if e.When.After(now) { // or else it would hide what the cluster says next
+		e.When = now
+	}
+	p.Report(e)
+	p.Wake(Event{Kind: Report, Action: wordOf(string(e.Phase))})
+	return woken
+}

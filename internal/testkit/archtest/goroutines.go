@@ -1,0 +1,42 @@
+package archtest
+
+import (
+	"go/ast"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// goroutineOwners are the functions that start goroutines and wait for them.
+var goroutineOwners = allowances{
+	"internal/render/output/output.go: pass.rows":       "cluster types are rendered in parallel",
+	"internal/base/parallel/parallel.go: InOrder":       "what is encoded for a pack is written in order",
+	"internal/base/parallel/parallel.go: Each":          "environments, stages and repositories are worked on in parallel",
+	"internal/server/daemon/daemon.go: together":        "the window is open while the loop runs",
+	"internal/server/web/serve.go: serve":               "serves until it is told to end, and waits for that",
+	"internal/testkit/giteatest/process.go: Server.run": "the server of a test, which the end of the test waits for",
+	"internal/testkit/gittest/ssh.go: SSHServer.start":  "connections and commands of a test's SSH server, which the end of the test waits for",
+}
+
+// checkGoroutines reports goroutines, and calls of a method named Go (of a
+// WaitGroup or the like), outside of their owners.
+func checkGoroutines(src *source) problem.List {
+	return src.goroutineOwners.except(src, "internal/testkit/archtest/goroutines.go", func(f *file, n ast.Node) problem.List {
+		var l problem.List
+		if startsGoroutine(n) {
+			l.Addf(f.pos(n), "", "use a function that waits for what it starts; if this is one, name it in internal/testkit/archtest/goroutines.go",
+				"a goroutine is started here")
+		}
+		return l
+	})
+}
+
+func startsGoroutine(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return true
+	case *ast.CallExpr:
+		sel, ok := n.Fun.(*ast.SelectorExpr)
+		return ok && sel.Sel.Name == "Go"
+	}
+	return false
+}
