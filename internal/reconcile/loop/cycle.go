@@ -351,7 +351,14 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 	}
 	names = slices.Compact(names)
 	for _, name := range l.Settings.Environments {
-		if !slices.Contains(names, name) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		left, err := l.hasLeft(name, !problems.Stops() && !l.source.Unread())
+		if err != nil {
+			return nil, false, err
+		}
+		if !left {
 			names = append(names, name) // to be reported: there is no such environment
 		}
 	}

@@ -41,6 +41,7 @@ type environment struct {
 	settled  bool            // it has no open issue
 	output   status.Output   // where its output goes, as far as that was ever known
 	left     []status.Output // where it went before, and may be still
+	searched bool            // the GitOps repositories were searched for more of those
 	again    bool            // something waits for the forge
 	unread   atomic.Bool     // the control plane has moved since this round has read it
 	withheld string          // by the orders, when it was published last

@@ -24,7 +24,12 @@ import (
 func (l *Loop) samePlace(a, b status.Output) bool { return l.sameBranch(a, b) && a.Folder == b.Folder }
 
 func (l *Loop) sameBranch(a, b status.Output) bool {
-	return a.Branch == b.Branch && giturl.Normalize(l.place(a.Repo)) == giturl.Normalize(l.place(b.Repo))
+	return a.Branch == b.Branch && l.sameRepo(a.Repo, b.Repo)
+}
+
+// sameRepo reports whether two URLs are of one repository.
+func (l *Loop) sameRepo(a, b string) bool {
+	return giturl.Normalize(l.place(a)) == giturl.Normalize(l.place(b))
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
@@ -64,33 +69,39 @@ const keepRetired = "keep"
 // write to the same GitOps repository, for environments of the same name.
 func (l *Loop) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
-		i := slices.IndexFunc(w.From, func(in publish.Input) bool { return in.Layer == "base" })
-		if i < 0 || w.From[i].Commit == "" || giturl.Normalize(l.place(w.From[i].Repo)) != giturl.Normalize(l.place(l.Settings.ControlPlane.Repo)) {
+		from := baseOf(w)
+		if from == nil || from.Commit == "" || !l.sameRepo(from.Repo, l.Settings.ControlPlane.Repo) {
 			return false, nil
 		}
 		base, err := l.source.Base(ctx)
 		if err != nil || base.Repo == nil {
 			return false, err
 		}
-		return base.Repo.Contains(base.Head, w.From[i].Commit)
+		return base.Repo.Contains(base.Head, from.Commit)
 	}
+}
+
+// baseOf returns the commit of the base that something was written from; nil if it does not say.
+func baseOf(w publish.Written) *publish.Input {
+	i := slices.IndexFunc(w.From, func(in publish.Input) bool { return in.Layer == "base" })
+	if i < 0 {
+		return nil
+	}
+	return &w.From[i]
 }
 
 // findLeftovers looks in the GitOps repositories for what we have written for environments that
 // left while nobody ran, or could not be read when they did, and for places that others have
 // left. What it finds is proven to be of this control plane; everything else is left alone.
 func (l *Loop) findLeftovers(ctx context.Context) error {
-	former, err := l.source.Former()
+	former, named, err := l.findFormer()
 	if err != nil {
 		return err
 	}
-	s, complete := &search{Loop: l}, true
-	former = slices.DeleteFunc(former, func(name string) bool { return l.environments[name] != nil })
-	named, err := l.source.Named(former...)
-	if err != nil {
-		return err
+	s, complete := &search{Loop: l, foreign: map[string]bool{}}, len(named) == 0 // what has its name still may be gone in the next round
+	for _, e := range former {
+		s.former = append(s.former, e.Name)
 	}
-	s.former = slices.DeleteFunc(former, func(name string) bool { return slices.Contains(named, name) })
 	for _, place := range l.outputPlaces() {
 		out, err := l.remotes.Output(ctx, place)
 		if err != nil { // that is reported with the repository; when it answers again there is another round
@@ -106,20 +117,31 @@ func (l *Loop) findLeftovers(ctx context.Context) error {
 			l.gone = append(l.gone, e)
 		}
 	}
-	l.searched = complete && len(named) == 0 // what has its name still may be gone in the next round
+	if err := s.closeFormerIssues(ctx); err != nil {
+		return fmt.Errorf("close the issues of environments that have left: %w", err)
+	}
+	for _, e := range l.environments {
+		e.searched = complete && e.output.Repo != ""
+	}
+	l.searched = complete
 	return nil
 }
 
 // searchLeftovers looks for what was left, if that is not known, before anything is published:
-// what environments have left goes with what is proposed for them. again says that it failed.
+// what environments have left goes with what is proposed for them. Of one that could not be read
+// it is looked for once that can be. again says that it failed.
 func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if l.searched || !l.certain || !l.Settings.Write || len(l.Settings.Environments) > 0 {
+	if !l.certain || !l.Settings.Write {
 		return false
 	}
 	for _, e := range all {
 		if to := gitOpsRepo(e.attempt.rendered.Model); e.attempt.err == nil && to != nil {
 			l.noteOutput(e, outputTo(to))
+			l.searched = l.searched && (e.searched || e.ephemeral != nil) // these do not move
 		}
+	}
+	if l.searched {
+		return false
 	}
 	err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) })
 	if err == nil || ctx.Err() != nil {
@@ -154,8 +176,9 @@ func (l *Loop) outputPlaces() []string {
 // search is one look for what is left.
 type search struct {
 	*Loop
-	former []string // environments that the base has had
-	found  []leaving
+	former  []string        // environments that the base has had
+	foreign map[string]bool // names of environments that others have written output for
+	found   []leaving
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -202,12 +225,20 @@ func (s *search) branch(ctx context.Context, out *repos.Remote, repo, branch, he
 		environment := all[folder]
 		there, at := s.environments[environment], status.Output{Repo: repo, Branch: branch, Folder: folder}
 		switch {
-		case ours && environment != proposed, there == nil && !slices.Contains(s.former, environment):
+		case ours && environment != proposed:
 			continue
 		case there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })):
 			continue
 		}
-		to, err := s.configured(ctx, view, repo, folder, environment)
+		var to *status.Output
+		var err error
+		if there == nil && !slices.Contains(s.former, environment) {
+			to, err = s.ephemeralPlace(ctx, environment, at, ours, func() (*publish.Written, error) {
+				return publish.FindWritten(view, folder, environment, s.isOurs(ctx))
+			})
+		} else {
+			to, err = s.configured(ctx, view, repo, folder, environment)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -225,7 +256,13 @@ func (s *search) branch(ctx context.Context, out *repos.Remote, repo, branch, he
 // the environment's branch did say so at the commit that the record names; nil if not. What
 // people have copied to a branch or a folder of theirs is not where we have written it.
 func (s *search) configured(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
-	written, err := publish.FindWritten(view, folder, environment, s.isOurs(ctx))
+	written, err := publish.FindWritten(view, folder, environment, func(w publish.Written) (bool, error) {
+		ours, err := s.isOurs(ctx)(w)
+		if base := baseOf(w); !ours && base != nil && base.Repo != "" {
+			s.foreign[environment] = true
+		}
+		return ours, err
+	})
 	if err != nil || written == nil {
 		return nil, err
 	}

@@ -100,11 +100,17 @@ func TestOthersOutput(t *testing.T) {
 	second.people.Push("dev2")
 	second.more += "output: {create: true}\n"
 	second.remove("prod")
+	if _, err := w.plain("out").PutIssue(t.Context(), forge.Issue{Mark: "problems of prod", Title: "of the first", Open: true}); err != nil {
+		t.Fatal(err)
+	}
 	other := second.begin(t.TempDir())
 	for range 3 {
 		other.cycle()
 	}
 	w.nothingLeft(before)
+	if !w.openIssue("prod") {
+		t.Error("the issue of the first control plane is closed")
+	}
 
 	// Of those that are ours only what the control plane said counts.
 	w.remove("prod")

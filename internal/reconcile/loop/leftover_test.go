@@ -58,18 +58,21 @@ func TestEnvironmentLeaves(t *testing.T) {
 		before func(w *world, d *daemon) // what is so when it leaves
 		how    func(w *world, d *daemon, leave func()) *daemon
 	}{
-		"in sync":                           {nil, running},
-		"in sync, daemon down":              {nil, restart},
-		"in sync, data lost":                {nil, anew},
-		"a change proposed":                 {proposed, running},
-		"a change proposed, daemon down":    {proposed, restart},
-		"a change proposed, data lost":      {proposed, anew},
-		"problems":                          {inProblems, running},
-		"problems, daemon down":             {inProblems, restart},
-		"problems and a change proposed":    {proposedInProblems, running},
-		"both, and the daemon down":         {proposedInProblems, anew},
-		"its branch is gone as well":        {nil, func(w *world, d *daemon, leave func()) *daemon { leave(); w.people.Push(":prod"); return d }},
-		"nothing can be read of its output": {unreadable, running},
+		"in sync":                                            {nil, running},
+		"in sync, daemon down":                               {nil, restart},
+		"in sync, data lost":                                 {nil, anew},
+		"a change proposed":                                  {proposed, running},
+		"a change proposed, daemon down":                     {proposed, restart},
+		"a change proposed, data lost":                       {proposed, anew},
+		"problems":                                           {inProblems, running},
+		"problems, daemon down":                              {inProblems, restart},
+		"problems and a change proposed":                     {proposedInProblems, running},
+		"both, and the daemon down":                          {proposedInProblems, anew},
+		"its branch is gone as well":                         {nil, func(w *world, d *daemon, leave func()) *daemon { leave(); w.people.Push(":prod"); return d }},
+		"nothing can be read of its output":                  {unreadable, running},
+		"the settings list it":                               {listed, running},
+		"the settings list it, daemon down":                  {listed, restart},
+		"the settings list it, a change proposed, data lost": {func(w *world, d *daemon) { listed(w, d); proposed(w, d) }, anew},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, scaffold.Branches, "dev", "prod")
@@ -150,6 +153,11 @@ func (w *world) letIn(environments ...string) {
 	}
 }
 
+func listed(w *world, d *daemon) {
+	w.more += "environments: [dev, prod]\n"
+	d.Settings.Environments = []string{"dev", "prod"}
+}
+
 func proposed(w *world, d *daemon) {
 	w.more = strings.Replace(w.more, "prod: direct", "prod: manual", 1)
 	d.Settings.Merge["prod"] = "manual"
@@ -171,15 +179,19 @@ func proposedInProblems(w *world, d *daemon) {
 	inProblems(w, d)
 }
 
-// unreadable breaks the file that says where the output goes.
 func unreadable(w *world, d *daemon) {
-	w.people.Pull("prod")
-	for _, file := range strings.Fields(gittest.Git(w, w.server.Dir("cp"), "grep", "-l", "kind: GitOpsRepo", "prod")) {
-		w.people.Write(strings.TrimPrefix(file, "prod:"), "{")
+	unreadableOf(w, "prod")
+	d.cycle()
+}
+
+// unreadableOf breaks the file that says where the output of an environment goes.
+func unreadableOf(w *world, environment string) {
+	w.people.Pull(environment)
+	for _, file := range strings.Fields(gittest.Git(w, w.server.Dir("cp"), "grep", "-l", "kind: GitOpsRepo", environment)) {
+		w.people.Write(strings.TrimPrefix(file, environment+":"), "{")
 	}
 	w.people.Commit("a mistake")
-	w.people.Push("prod")
-	d.cycle()
+	w.people.Push(environment)
 }
 
 // wantNoIssue checks that no issue of an environment is open.

@@ -52,6 +52,11 @@ func (l *Loop) leave(e *environment) {
 func (l *Loop) retire(ctx context.Context) {
 	l.leaveMoved()
 	l.withdrawRemovals(ctx)
+	err := l.barrier.Run("withdraw records", "", func() error { return l.withdrawRecords(ctx) })
+	if err != nil && ctx.Err() == nil {
+		l.Logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
+		l.undone = true
+	}
 	var left []leaving
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
 		if l.isBack(e) {

@@ -16,7 +16,7 @@ func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
 	if !m.Settings.Write || m.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.Remotes.IsAsked(remote) {
 		return false
 	}
-	prefix := m.Settings.Output.BranchPrefix + "promotion/"
+	prefix := m.Settings.Output.BranchPrefix + recordBranches
 	refs, err := remote.Mirror().Refs("refs/heads/" + prefix)
 	if err != nil || len(refs) == 0 {
 		return false

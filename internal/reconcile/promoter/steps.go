@@ -193,8 +193,11 @@ func reasons(d promote.Decision) string {
 
 // recordBranch is our branch of the control plane that proposes a record.
 func (m *Mover) recordBranch(s *standing) string {
-	return m.Settings.Output.BranchPrefix + "promotion/" + s.spec.Name
+	return m.Settings.Output.BranchPrefix + recordBranches + s.spec.Name
 }
+
+// recordBranches is what the names of those branches begin with, after the prefix of ours.
+const recordBranches = "promotion/"
 
 // recordMark is the mark of its pull request.
 func recordMark(s *standing) string { return "promotion of " + s.spec.Name }

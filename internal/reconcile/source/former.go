@@ -15,9 +15,9 @@ import (
 // maxFormer bounds how many commits of the base are looked at for environments that it had.
 const maxFormer = 500
 
-// Former returns the names of environments that the base has had and has no more, those that
-// left last first. Only what was written in .environments is known.
-func (s *Source) Former() ([]string, error) {
+// Former returns the environments that the base has had and has no more, as they were written
+// last, those that left last first. Only what was written in .environments is known.
+func (s *Source) Former() ([]*model.Environment, error) {
 	if s.controlPlane == nil || s.options.BaseDir != "" {
 		return nil, nil
 	}
@@ -25,12 +25,21 @@ func (s *Source) Former() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	known := s.former
+	s.mu.Unlock()
+	if known.head == head {
+		return slices.Clone(known.found), nil
+	}
 	line, err := s.controlPlane.FirstParents(head, maxFormer, func(string) bool { return false })
 	if err != nil {
 		return nil, err
 	}
 	parser := model.NewParser()
-	var present, former []string
+	var present, former []*model.Environment
+	has := func(all []*model.Environment, name string) bool {
+		return slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == name })
+	}
 	var last tree.ID
 	for i, commit := range line {
 		view, err := s.controlPlane.View(commit)
@@ -52,13 +61,23 @@ func (s *Source) Former() ([]string, error) {
 		for _, e := range found {
 			switch {
 			case i == 0:
-				present = append(present, e.Name)
-			case !slices.Contains(present, e.Name) && !slices.Contains(former, e.Name):
-				former = append(former, e.Name)
+				present = append(present, e)
+			case !has(present, e.Name) && !has(former, e.Name):
+				former = append(former, e)
 			}
 		}
 	}
-	return former, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.former = formerEnvironments{head, former}
+	return slices.Clone(former), nil
+}
+
+// formerEnvironments are those that a commit of the base and the ones before it had, and it
+// does not have.
+type formerEnvironments struct {
+	head  string
+	found []*model.Environment
 }
 
 // Named returns those of some environments whose name a file with the environments still has:

@@ -107,6 +107,7 @@ type Source struct {
 	mu           sync.Mutex
 	environments *environments
 	ephemerals   *ephemerals
+	former       formerEnvironments
 	base         *Base
 	read, before memory // since the last Refresh, and before it
 	narrowed     recent.Map[narrowing, *model.Model]
