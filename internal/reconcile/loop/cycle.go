@@ -145,7 +145,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Barrier: l.barrier,
 	})
 	l.chain = promoter.New(promoter.Options{
-		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random,
+		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
 		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
 		Barrier: l.barrier,
 	})
@@ -284,6 +284,7 @@ func (l *Loop) reports() map[string]status.Environment {
 // Simulate says when a commit of the base would reach each environment under today's
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
+	l.chain.Begin(l.Now())
 	return l.chain.Simulate(ctx, l.source, l.reports(), revision)
 }
 

@@ -44,7 +44,6 @@ type Options struct {
 	Store    *status.Store
 	Metrics  *metrics.Metrics
 	Logger   *slog.Logger
-	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
 	Author   git.Signature
 	Sign     git.Signer
@@ -231,7 +230,7 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 	}
 	if err != nil {
 		m.idle++
-		m.next = m.Now().Add(repos.PauseAfter(m.idle, m.Random()))
+		m.next = m.round.Add(repos.PauseAfter(m.idle, m.Random()))
 		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
 		return false
 	}
@@ -436,14 +435,14 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 		}
 	}
 	if found.String() != m.last {
-		m.last, m.news = found.String(), m.Now()
+		m.last, m.news = found.String(), m.round
 	}
 	m.idle++
-	if m.Now().Sub(m.news) < promptFor {
+	if m.round.Sub(m.news) < promptFor {
 		m.idle = 0
 	}
 	if outside {
-		if again := m.Now().Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
+		if again := m.round.Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
 			at = again
 		}
 	}

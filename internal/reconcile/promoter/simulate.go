@@ -15,9 +15,9 @@ import (
 )
 
 // Simulate says when a commit of the base would reach each environment under today's
-// gates, from what a cycle has found. It changes nothing.
+// gates, from what a cycle has found, at the time of [Mover.Begin]. It changes nothing.
 func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments map[string]status.Environment, revision string) ([]promote.Arrival, error) {
-	m.source, m.environments, m.round = src, environments, m.Now()
+	m.source, m.environments = src, environments
 	base, chain, problems, err := m.written(ctx, src)
 	if err != nil {
 		return nil, err
