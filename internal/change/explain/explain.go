@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+	"github.com/fairlead-io/fairlead/internal/render"
 )
 
 // Answer is what there is to say about one question: one of its pointers is set.
@@ -62,13 +63,13 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // ConfigMap, ConfigSchema and Template; a deployment target has its full name,
 // <workload>-<target>. A query that names nothing, or more than one thing, gives a
 // [*QueryError].
-func Find(m *model.Model, query string) (Answer, error) {
+func Find(m *model.Model, query string, o render.Options) (Answer, error) {
 	s, err := resolve(m, query)
 	if err != nil {
 		return Answer{}, err
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	s.answer(&asker{model: m, plan: schedule.Assign(m, nil)}, &a)
+	s.answer(&asker{model: m, plan: schedule.Assign(m, nil), options: o}, &a)
 	return a, nil
 }
 
@@ -76,6 +77,7 @@ func Find(m *model.Model, query string) (Answer, error) {
 type asker struct {
 	model    *model.Model
 	plan     *schedule.Plan
+	options  render.Options
 	cache    values.Cache
 	resolver *values.Resolver
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
 
@@ -29,7 +30,7 @@ func TestText(t *testing.T) {
 		var b strings.Builder
 		for query := range strings.SplitSeq(strings.TrimSuffix(c.Text("queries"), "\n"), "\n") {
 			fmt.Fprintf(&b, "=== %s\n", query)
-			a, err := explain.Find(m, query)
+			a, err := explain.Find(m, query, render.Options{})
 			var unknown *explain.QueryError
 			switch {
 			case errors.As(err, &unknown):

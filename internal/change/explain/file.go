@@ -88,7 +88,7 @@ func (q *asker) rendered(i, j int, u use) Made {
 		m.WhyNot = "no policy puts the target on this cluster type"
 		return m
 	}
-	t, problems := render.Compile(q.model.Template(u.template))
+	t, problems := q.options.Compile(q.model.Template(u.template))
 	if len(problems) > 0 {
 		m.WhyNot = "the template is broken: " + problems[0].Summary
 		return m
@@ -115,7 +115,7 @@ func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) 
 			return
 		}
 		if t := q.model.Template(earlier.template); t != nil {
-			compiled, _ := render.Compile(t)
+			compiled, _ := q.options.Compile(t)
 			compiled.Expand(&render.Pass{}, nil, d, scope, nil)
 		}
 	}
