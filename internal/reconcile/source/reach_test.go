@@ -64,7 +64,7 @@ func TestReachOfFolder(t *testing.T) {
 			before := asked.Load()
 			writeAll(t, cp, map[string]string{"registration.yaml": object("WorkloadRegistration", "apps", "{workload: {repo: '"+test.repo+"', branch: main, path: ./deploy}, workspace: w}")})
 			run(t, cp, "add", "registration.yaml")
-			run(t, cp, "commit", "-qm", name)
+			run(t, cp, "commit", "-q", "--allow-empty", "-m", name)
 			o := source.Options{ControlPlane: cp, CacheDir: t.TempDir(), Parser: model.NewParser()}
 			if test.mapped != "" {
 				o.Map = map[string]string{test.repo: test.mapped}

@@ -26,6 +26,8 @@ func checkUnread(layer, folder string, whole tree.Tree, read *model.Progress) pr
 			u.addf(e.Name, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so what is in it is not read", e.Name, OwnFolder)
 		case e.Name == OwnFolder:
 			u.own("", e.Tree())
+		case e.IsDir() && isNearOwn(e.Name):
+			u.nearOwn(e.Name, e.Tree())
 		case !e.IsDir() && isNear(e.Name):
 			u.file(e.Name, e)
 		}
@@ -88,15 +90,24 @@ func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch,
 		}) {
 			continue
 		}
-		own := root.Sub(path.Join(dir, OwnFolder))
-		if own.IsEmpty() {
+		var own, near []tree.Entry
+		for _, entry := range root.Sub(dir).Entries() {
+			switch {
+			case isNearOwn(entry.Name):
+				own = append(own, entry)
+			case !entry.IsDir() && isNear(entry.Name):
+				near = append(near, entry)
+			}
+		}
+		if len(own)+len(near) == 0 {
 			continue
 		}
-		files, err := aboutPromotion(tree.FromEntries([]tree.Entry{tree.Dir(OwnFolder, own)}))
+		files, err := aboutPromotion(tree.FromEntries(append(near, own...)))
 		if err != nil {
 			return nil, err
 		}
 		read := s.options.Parser.Progress(e.Name+" above", model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: dir})
+		problems = append(append(problems, read.Problems...), checkUnread(e.Name, dir, tree.FromEntries(own), read)...)
 		hint := "write it in " + path.Join(b.Folder, OwnFolder) + ", which is the environment's"
 		for _, h := range read.Holds {
 			problems.Addf(h.Pos, h.Subject(), hint, "a Hold above the environment's folder holds nothing")
@@ -131,8 +142,23 @@ func (u *unread) own(dir string, t tree.Tree) {
 			u.own(name, e.Tree())
 		case kustomize.IsKustomizationFile(e.Name):
 			u.addf(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
-		case isNear(e.Name) || path.Base(dir) == freezesFolder || looksRead(e.Name) || e.Mode == tree.ModeSymlink:
+		case isNear(e.Name) || isNear(path.Base(dir)) || looksRead(e.Name) || e.Mode == tree.ModeSymlink:
 			u.file(path.Join(OwnFolder, name), e)
+		}
+	}
+}
+
+// nearOwn checks a folder that is named nearly as ours. Files of any other name in it are
+// somebody else's.
+func (u *unread) nearOwn(dir string, t tree.Tree) {
+	for _, e := range t.Entries() {
+		file := path.Join(dir, e.Name)
+		switch {
+		case e.IsDir():
+			u.nearOwn(file, e.Tree())
+		case (isNear(e.Name) || isNear(path.Base(dir))) && !u.understood(file):
+			folder, _, _ := strings.Cut(file, "/")
+			u.addf(file, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so this file is not read", folder, OwnFolder)
 		}
 	}
 }
@@ -146,7 +172,7 @@ func (u *unread) file(file string, e tree.Entry) {
 		u.addf(file, hint, "it is not a file, but a link, and links are not followed")
 	case !isYAML(e.Name):
 		u.addf(file, hint, "it is not read: its name does not end in .yaml or .yml")
-	case (path.Dir(file) == OwnFolder && isNear(e.Name) || path.Base(path.Dir(file)) == freezesFolder) && !u.understood(file):
+	case (path.Dir(file) == OwnFolder && isNear(e.Name) || isNear(path.Base(path.Dir(file)))) && !u.understood(file):
 		u.addf(file, hint, "there is no Hold and no Freeze in it")
 	}
 }
@@ -181,6 +207,11 @@ func isNear(name string) bool {
 		return true
 	}
 	return false
+}
+
+// isNearOwn reports whether a folder is named like ours: .Fairlead, fairlead, .fairleads.
+func isNearOwn(name string) bool {
+	return strings.TrimSuffix(strings.Trim(strings.ToLower(name), "._-"), "s") == strings.TrimPrefix(OwnFolder, ".")
 }
 
 // looksRead reports whether people would take a file for one that is read.

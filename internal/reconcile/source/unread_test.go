@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -56,6 +57,17 @@ var unread = map[string]struct{ branch, file, text, want string }{
 	"link of any name":     {"dev", ".fairlead/stay", "-> ../stay.yaml", "links are not followed"},
 	"link beside":          {"dev", "hold.yaml", "-> stay/hold.yaml", "links are not followed"},
 	"folder is a link":     {"dev", ".fairlead", "-> ops", ".fairlead is not the folder .fairlead"},
+	"holds folder":         {"dev", ".fairlead/holds/q4.yaml", aHold, ""},
+	"holds.json":           {"dev", ".fairlead/holds/q4.json", "{}", "q4.json: it is not read"},
+	"holds without a dot":  {"dev", ".fairlead/holds/q4", aHold, "holds/q4: it is not read"},
+	"Freezes":              {"main", ".fairlead/Freezes/q4.json", "{}", "q4.json: it is not read"},
+	"empty hold in holds":  {"dev", ".fairlead/holds/q4.yaml", "\n", "there is no Hold"},
+	"git keeps holds":      {"dev", ".fairlead/holds/.gitkeep", "", ""},
+	"without a dot":        {"dev", "fairlead/hold.yaml", aHold, ""},
+	"no dot and not read":  {"dev", "fairlead/hold.YAML", aHold, "fairlead is not the folder .fairlead"},
+	"no dot of others":     {"dev", "fairlead/notes.txt", "x", ""},
+	"many":                 {"dev", ".fairleads/hold.yaml", aHold, ""},
+	"_fairlead":            {"main", "_fairlead/freezes/q4.json", "{}", "_fairlead is not the folder .fairlead"},
 	"freeze of a branch":   {"dev", ".fairlead/freezes/q4.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
 	"freeze as a hold":     {"dev", ".fairlead/hold.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
 	"hold in the base":     {"main", ".fairlead/hold.yaml", aHold, "a Hold in the base holds no environment"},
@@ -150,6 +162,15 @@ func TestMisplacedHolds(t *testing.T) {
 		"in the folder of the base":      {"main", "fleet/dev/.fairlead/hold.yaml", aHold, "", ""},
 		"freeze in the base":             {"main", ".fairlead/freezes/q4.yaml", aFreeze, "", ""},
 		"freeze in a folder of the base": {"main", "fleet/dev/.fairlead/freezes/q4.yaml", aFreeze, "", ""},
+		"hold.YAML above":                {"live", ".fairlead/hold.YAML", aHold, "", "hold.YAML: it is not read"},
+		"hold.json just above":           {"live", "fleet/.fairlead/hold.json", "{}", "", "hold.json: it is not read"},
+		"hold above":                     {"live", ".fairlead/hold", aHold, "", "hold: it is not read"},
+		"empty hold above":               {"live", ".fairlead/hold.yaml", "", "", "there is no Hold"},
+		"broken hold above":              {"live", ".fairlead/hold.yaml", "apiVersion: [", "", "there is no Hold"},
+		"other folder above":             {"live", ".Fairlead/hold.yaml", aHold, "", ".Fairlead is not the folder .fairlead"},
+		"holds above":                    {"live", ".fairlead/holds/q4.yaml", aHold, "", "a Hold " + nothing},
+		"no folder above":                {"live", "hold.yaml", aHold, "", "a Hold " + nothing},
+		"hold.YAML above another's":      {"live", ".fairlead/hold.YAML", aHold, ".", ""},
 		"readme above":                   {"live", ".fairlead/README.md", "what is here", "", ""},
 	}
 	for name, test := range tests {
@@ -178,5 +199,32 @@ func TestMisplacedHolds(t *testing.T) {
 			}
 			wantUnread(t, own.Progress, test.file, "", test.want)
 		})
+	}
+}
+
+// TestTimesOfFreezes: a time that cannot be read is a problem that shows how one is written.
+func TestTimesOfFreezes(t *testing.T) {
+	for text, fine := range map[string]bool{
+		"2026-12-24T08:00:00Z": true, "'2026-12-24T08:00:00+01:00'": true, "2026-12-24T08:00:00.5Z": true,
+		"2026-12-24": false, "2026-12-24T08:00:00": false, "2026-12-24 08:00:00": false, "2026-12-24T08:00Z": false, "24.12.2026": false, "12/24/2026": false,
+		"2026-13-24T08:00:00Z": false, "2026-12-24T25:00:00Z": false, "tomorrow": false, "1798099200": false, "true": false, "[]": false, "{}": false, "''": false, "8h": false,
+	} {
+		for _, field := range []string{"from", "to"} {
+			freeze := strings.Replace(aFreeze, "reason: x", "reason: x, "+field+": "+text, 1)
+			files := tree.FromEntries([]tree.Entry{tree.File("q4.yaml", []byte(freeze))})
+			read := model.NewParser().Progress("", model.Layer{Kind: model.Base, Name: "base", Files: files})
+			if len(read.Freezes) != 1 {
+				t.Fatalf("%s: %d freezes", text, len(read.Freezes))
+			}
+			if fine {
+				if len(read.Problems) > 0 {
+					t.Errorf("%s: %s: %v", field, text, read.Problems)
+				}
+				continue
+			}
+			if len(read.Problems) != 1 || read.Problems[0].Hint != "as in 2026-12-24T08:00:00Z" || !strings.Contains(read.Problems[0].Summary, "spec."+field+" should be a time with its zone") {
+				t.Errorf("%s: %s: %v", field, text, read.Problems)
+			}
+		}
 	}
 }
