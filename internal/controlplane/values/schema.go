@@ -22,6 +22,9 @@ type Violation struct {
 	Schema  *model.Schema
 	Message string // e.g. "REGION is required"
 	Broken  bool   // the schema cannot be used, whatever the values are
+	// Unchecked says that the schema is too much work for these values, or that the validator
+	// failed: nothing is known of the values.
+	Unchecked bool
 }
 
 // schemaCache remembers compiled schemas by their text, and verdicts by text and
@@ -44,8 +47,9 @@ const maxVerdicts = 1 << 10
 
 // verdict is what a schema says of some values.
 type verdict struct {
-	messages []string
-	steps    int
+	messages  []string
+	steps     int
+	unchecked bool
 }
 
 // Validate checks the values of an assignment of target against every schema that
@@ -55,7 +59,7 @@ func (c *Cache) Validate(v *Values, target *model.Target) (out []Violation, step
 	check := func(s *model.Schema) {
 		verdict, broken := c.schemas.check(s.Text, v)
 		for _, message := range verdict.messages {
-			out = append(out, Violation{s, message, broken})
+			out = append(out, Violation{s, message, broken, verdict.unchecked})
 		}
 		steps += verdict.steps
 	}
@@ -90,7 +94,7 @@ func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
 		if len(s.verdicts) > maxVerdicts {
 			clear(s.verdicts)
 		}
-		s.verdicts[v.Digest] = verdict{messages: of.messages}
+		s.verdicts[v.Digest] = verdict{messages: of.messages, unchecked: of.unchecked}
 	}
 	return of, false
 }
@@ -163,7 +167,7 @@ func (s *compiledSchema) validate(data map[string]any) verdict {
 	}
 	steps, why := s.guard.costOf(document)
 	if why != "" {
-		return verdict{[]string{why}, steps}
+		return verdict{[]string{why}, steps, true}
 	}
 	var messages []string
 	err := panics.Library("the validator", func() error {
@@ -177,13 +181,13 @@ func (s *compiledSchema) validate(data map[string]any) verdict {
 		return nil
 	})
 	if err != nil {
-		messages = []string{oneLine(err.Error())}
+		return verdict{[]string{oneLine(err.Error())}, steps, true}
 	}
 	slices.Sort(messages)
 	if more := len(messages) - maxMessages; more > 0 {
 		messages = append(messages[:maxMessages], fmt.Sprintf("and %d more", more))
 	}
-	return verdict{messages, steps}
+	return verdict{messages, steps, false}
 }
 
 // asNumber turns a top-level text into the number that Go reads in it, as Kalypso

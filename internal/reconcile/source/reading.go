@@ -217,6 +217,9 @@ func (r *reading) registration(ctx context.Context, registration *model.Registra
 	if dir, ok := r.options.Workloads[registration.Name]; ok {
 		return r.folder(layer, dir)
 	}
+	if registration.Workload.Repo == "" { // the model says so
+		return nil
+	}
 	if r.controlPlane == nil && !r.repositories.mapped(registration.Workload.Repo) {
 		r.problems.Warnf(registration.Pos, registration.Subject(),
 			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),

@@ -183,6 +183,36 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+// TestNoWorkload: a registration that names no repository is one problem, without an empty
+// name in it.
+func TestNoWorkload(t *testing.T) {
+	for _, spec := range []string{"{workspace: w}", "{workload: {branch: main, path: .}, workspace: w}"} {
+		cp, apps, _ := controlPlane(t)
+		run(t, cp, "checkout", "-q", "dev")
+		writeAll(t, cp, map[string]string{"bad.yaml": object("WorkloadRegistration", "bad", spec)})
+		run(t, cp, "add", "-A")
+		run(t, cp, "commit", "-qm", "bad")
+		run(t, cp, "checkout", "-q", "main")
+		s, err := source.Open(t.Context(), source.Options{ControlPlane: cp, Map: map[string]string{appsURL: apps}, CacheDir: t.TempDir(), Parser: model.NewParser()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Render(t.Context(), "dev", source.Revisions{}, &output.Cache{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, p := range r.Problems {
+			if p.Subject == "WorkloadRegistration/bad" {
+				said = append(said, p.Summary)
+			}
+		}
+		if len(said) != 1 || !strings.HasPrefix(said[0], "spec.workload") || !strings.HasSuffix(said[0], "is required") {
+			t.Errorf("%s: %q", spec, said)
+		}
+	}
+}
+
 // TestMapped reads the environment's branch in a repository of its own, and reports
 // a repository that is not there.
 func TestMapped(t *testing.T) {

@@ -175,6 +175,12 @@ func (p *pass) validate(i, j int, v *values.Values) {
 			p.found.add(found)
 			continue
 		}
+		if violation.Unchecked {
+			found.Summary = "the schema cannot be checked: " + found.Summary
+			found.Hint = "make the schema simpler: fewer alternatives (allOf, anyOf, oneOf), references and levels"
+			p.found.at(assignment{i, j}, found)
+			continue
+		}
 		found.Summary = "the config data do not satisfy the schema: " + found.Summary
 		found.Hint = "fairlead explain shows where each value comes from"
 		p.found.at(assignment{i, j}, found)
