@@ -121,6 +121,9 @@ func statusText(s status.Snapshot) string {
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
 			says = e.Reason
 		}
+		for _, r := range e.Removals {
+			says += "; " + r.String()
+		}
 		off = off || e.State == status.DryRun
 		rows = append(rows, []string{e.Name, string(e.State), pull, says})
 	}

@@ -90,6 +90,17 @@ func TestChainTextOfProblems(t *testing.T) {
 	}
 }
 
+// TestChainTextOfRemovals: what an environment has left behind is said below the table, whole.
+func TestChainTextOfRemovals(t *testing.T) {
+	got := chainText(status.Chain{Stages: []status.Stage{{Environment: "dev", Removals: []status.Removal{
+		{Repo: "https://git.example.com/out", Branch: "old", Reason: "pull request 7 removes its output; a person merges it, or closes it to keep the files"},
+	}}}}, now)
+	want := "\ndev: its old output in branch old, folder . of https://git.example.com/out is to be removed: pull request 7 removes its output; a person merges it, or closes it to keep the files\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("it says\n%s\nwant at the end%s", got, want)
+	}
+}
+
 func TestStageText(t *testing.T) {
 	s, _ := shown().Stage("stage")
 	want := `stage, which comes after dev

@@ -158,7 +158,13 @@ func chainText(c status.Chain, now time.Time) string {
 		}
 		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
 	}
-	return b.String() + display.Table(rows)
+	b.WriteString(display.Table(rows))
+	for _, s := range c.Stages {
+		for _, r := range s.Removals {
+			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
+		}
+	}
+	return b.String()
 }
 
 // widest is how many characters of what comes next are shown in a table.

@@ -21,6 +21,8 @@ type Cleared struct {
 	Done bool
 	// Reason says in one sentence what it waits for; "" if it is done.
 	Reason string
+	// Pull is the open pull request that a person is to merge or close; nil without one.
+	Pull *forge.Pull
 	// Again says that there is something to do though no reference moves.
 	Again bool
 	// Kept says why the branch of the output stays; "" if it does not, or others have a

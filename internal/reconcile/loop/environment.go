@@ -243,6 +243,7 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	}
 	report := status.Environment{
 		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
+		Removals: e.report.Removals,
 	}
 	if to != nil {
 		report.Output = outputTo(to)
@@ -349,10 +350,16 @@ func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model
 	report.Withheld = withheldOf(result.Withheld)
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
 	report.Change = result.Change
-	if result.Pull != nil {
-		report.Pull = &status.Pull{Number: result.Pull.Number, Title: result.Pull.Title, URL: result.Pull.URL, Head: result.Pull.Commit}
-	}
+	report.Pull = pullOf(result.Pull)
 	return nil
+}
+
+// pullOf returns a pull request as reports have it; nil for nil.
+func pullOf(p *forge.Pull) *status.Pull {
+	if p == nil {
+		return nil
+	}
+	return &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
 }
 
 // stop makes a problem of an error that people must mend in the control plane or in

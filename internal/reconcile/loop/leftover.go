@@ -407,5 +407,6 @@ func (l *Loop) removeOutput(ctx context.Context, e leaving, out *repos.Remote, f
 		l.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
 		return done, nil
 	}
-	return ephemeral.Cleared{Reason: fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)}, nil
+	reason := fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)
+	return ephemeral.Cleared{Reason: reason, Pull: removed.Pull}, nil
 }

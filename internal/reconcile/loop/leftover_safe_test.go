@@ -1,6 +1,8 @@
 package loop_test
 
 import (
+	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -206,16 +209,40 @@ func TestMoved(t *testing.T) {
 			if len(pulls) != 1 || pulls[0].State != forge.Open || pulls[0].Base != "prod" || !strings.Contains(pulls[0].Body, "goes to") {
 				t.Fatalf("of the removal there is %+v; the log:\n%s", pulls, w.logs.String())
 			}
+			d.showsRemoval("prod", "prod", pulls[0].Number)
 			if err := w.plain("out").Merge(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
 				t.Fatal(err)
 			}
 			d.cycle()
 			d.cycle()
 			d.want(map[string]status.State{"dev": status.InSync, "prod": status.InSync})
+			d.showsRemoval("prod", "", 0)
 			if refs := refsUnder(gittest.Refs(t, w.server.Dir("out")), "refs/heads/fairlead/"); len(refs) > 0 {
 				t.Errorf("there are %v", refs)
 			}
 		})
+	}
+}
+
+// showsRemoval checks which removal of an output the status of an environment shows: in the
+// report and on the page; "" for none.
+func (d *daemon) showsRemoval(environment, branch string, pull int) {
+	d.Helper()
+	page := httptest.NewRecorder()
+	web.New(web.Options{Store: d.store}).ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/", nil))
+	all := d.state(environment).Removals
+	if branch == "" {
+		if len(all) > 0 || strings.Contains(page.Body.String(), "its old output") {
+			d.Errorf("there is still %+v", all)
+		}
+		return
+	}
+	want := fmt.Sprintf("its old output in branch %s, folder . of %s is to be removed: pull request %d", branch, d.server.URL("out"), pull)
+	if len(all) != 1 || all[0].Pull == nil || all[0].Pull.Number != pull || !strings.HasPrefix(all[0].String(), want) {
+		d.Errorf("the removals are %+v; want %s", all, want)
+	}
+	if !strings.Contains(page.Body.String(), want) {
+		d.Errorf("the page does not say %s:\n%s", want, page.Body.String())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -58,6 +59,7 @@ func (l *Loop) retire(ctx context.Context) {
 		l.undone = true
 	}
 	var left []leaving
+	removals := map[string][]status.Removal{}
 	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
 		if l.isBack(e) {
 			continue
@@ -80,13 +82,23 @@ func (l *Loop) retire(ctx context.Context) {
 		if e.ended != nil {
 			why = "its time is over: "
 		}
-		if !e.moved {
-			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Checked: l.Now()})
+		if e.moved {
+			removals[e.name] = append(removals[e.name], status.Removal{
+				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
+			})
+		} else {
+			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.Now()})
 		}
 		e.ended = nil // if somebody removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
 	}
 	l.gone = left
+	for name, e := range l.environments {
+		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
+			e.report.Removals = removals[name]
+			l.Store.Set(e.report)
+		}
+	}
 }
 
 // withdraw takes back what we said for an environment, and what we have written for it

@@ -37,6 +37,9 @@ type Stage struct {
 	Hold     string    `json:"hold,omitempty"`
 	// Withheld says why only a person may merge the output of the commit.
 	Withheld []Withheld `json:"withheld,omitempty"`
+	// Removals are the places that the environment has left, and whose output is still to be
+	// removed. Store.Snapshot fills them in.
+	Removals []Removal `json:"removals,omitempty"`
 	// Proof is the verdict on the commit that it has, Next what it should do.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`
@@ -76,6 +79,7 @@ func (c Chain) clone() Chain {
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
 		s.Withheld = slices.Clone(s.Withheld)
+		s.Removals = cloneRemovals(s.Removals)
 		s.Proof = cloneVerdict(s.Proof)
 		s.Next.Drops = slices.Clone(s.Next.Drops)
 		s.Next.Verdict = cloneVerdict(s.Next.Verdict)

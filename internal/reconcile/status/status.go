@@ -55,6 +55,8 @@ type Environment struct {
 	Pull *Pull `json:"pull,omitempty"`
 	// Withheld says why only a person may merge what is proposed; nil if nothing does.
 	Withheld []Withheld `json:"withheld,omitempty"`
+	// Removals are the places that it has left, and whose output is still to be removed.
+	Removals []Removal `json:"removals,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
 	Change       string `json:"change,omitempty"`
 	Assignments  int    `json:"assignments"`
@@ -182,6 +184,7 @@ func (e Environment) clone() Environment {
 	e.Problems = slices.Clone(e.Problems)
 	e.Inputs = slices.Clone(e.Inputs)
 	e.Withheld = slices.Clone(e.Withheld)
+	e.Removals = cloneRemovals(e.Removals)
 	if e.Pull != nil {
 		pull := *e.Pull
 		e.Pull = &pull

@@ -45,12 +45,14 @@ func TestCopies(t *testing.T) {
 	var s status.Store
 	given := status.Environment{
 		Name: "dev", Problems: problem.List{{Summary: "first"}}, Inputs: []status.Input{{Layer: "base"}}, Pull: &status.Pull{Number: 1},
+		Removals: []status.Removal{{Branch: "old", Pull: &status.Pull{Number: 2}}},
 	}
 	remotes := []status.Remote{{URL: "b"}, {URL: "a"}}
 	s.Set(given)
 	s.SetRemotes(remotes)
 	want := s.Snapshot()
 	spoil := func(e status.Environment, remotes []status.Remote) {
+		e.Removals[0].Pull.Number, e.Removals[0].Branch = 666, "spoilt"
 		e.Problems[0].Summary, e.Inputs[0].Layer, e.Pull.Number, remotes[0].URL = "spoilt", "spoilt", 666, "spoilt"
 	}
 	spoil(given, remotes)
@@ -61,6 +63,20 @@ func TestCopies(t *testing.T) {
 	}
 	if want.Remotes[0].URL != "a" || want.Environments[0].Problems[0].Summary != "first" {
 		t.Errorf("the snapshot is not what was set, sorted: %+v", want)
+	}
+}
+
+// TestStageShowsRemovals: what an environment has left behind is shown with its promotion too,
+// as its report has it now.
+func TestStageShowsRemovals(t *testing.T) {
+	var s status.Store
+	s.SetChain(status.Chain{Stages: []status.Stage{{Environment: "dev"}, {Environment: "stage"}}})
+	for _, removals := range [][]status.Removal{{{Repo: "out", Branch: "old", Reason: "pull request 7 removes it", Pull: &status.Pull{Number: 7}}}, nil} {
+		s.Set(status.Environment{Name: "stage", Removals: removals})
+		now := s.Snapshot().Chain.Stages
+		if diff := cmp.Diff(removals, now[1].Removals); diff != "" || now[0].Removals != nil {
+			t.Errorf("dev has %v; stage (-want +got):\n%s", now[0].Removals, diff)
+		}
 	}
 }
 

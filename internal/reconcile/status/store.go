@@ -89,6 +89,9 @@ func (s *Store) Snapshot() Snapshot {
 	for _, name := range slices.Sorted(maps.Keys(s.unfinished)) {
 		now.Unfinished = append(now.Unfinished, Unfinished{name, s.unfinished[name]})
 	}
+	for i, stage := range now.Chain.Stages {
+		now.Chain.Stages[i].Removals = cloneRemovals(s.environments[stage.Environment].Removals)
+	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())
 	}

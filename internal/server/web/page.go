@@ -56,6 +56,7 @@ type row struct {
 	Title    string // of the pull request; "" where it only repeats the change
 	Error    string // "" where it only repeats the reason
 	Inputs   []inputView
+	Removals []removalView
 	Head     string
 	Extent   string // how much the environment is; "" if that is not known
 	Problems problem.List
@@ -65,6 +66,12 @@ type row struct {
 	Since    moment
 	Checked  moment
 	Took     string
+}
+
+// removalView is the removal of an output that an environment has left behind.
+type removalView struct {
+	Text, Link string
+	Number     int // of the pull request; 0 without one
 }
 
 type inputView struct {
@@ -152,6 +159,13 @@ func showEnvironment(e status.Environment, now time.Time) row {
 	}
 	for _, i := range e.Inputs {
 		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.Short(i.Commit)})
+	}
+	for _, removal := range e.Removals {
+		v := removalView{Text: removal.String()}
+		if removal.Pull != nil {
+			v.Link, v.Number = link(removal.Pull.URL), removal.Pull.Number
+		}
+		r.Removals = append(r.Removals, v)
 	}
 	return r
 }
