@@ -142,7 +142,7 @@ func shownOf(p forge.Pull) shownPull {
 }
 
 func (p *prCommand) list(context.Context, int) (printed, error) {
-	found, err := p.forge.List()
+	found, err := p.forge.AllPulls()
 	if err != nil {
 		return printed{}, err
 	}
@@ -166,7 +166,7 @@ func (p *prCommand) list(context.Context, int) (printed, error) {
 }
 
 func (p *prCommand) show(_ context.Context, number int) (printed, error) {
-	pull, err := p.forge.Find(number)
+	pull, err := p.forge.PullByNumber(number)
 	if err != nil || p.Format != "text" {
 		return printed{value: shownOf(pull)}, err
 	}
@@ -209,7 +209,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 	if err := p.isOpen(number); err != nil {
 		return printed{}, err
 	}
-	err := p.forge.Merge(ctx, number, p.commit)
+	err := p.forge.MergePull(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
 		err = command.Hint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
@@ -217,7 +217,7 @@ func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
 }
 
 func (p *prCommand) reopen(ctx context.Context, number int) (printed, error) {
-	err := p.forge.Reopen(ctx, number)
+	err := p.forge.ReopenPull(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
 		err = command.Hint(err, "a change of the content is proposed anew by the daemon")
 	}
@@ -228,12 +228,12 @@ func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
 	if err := p.isOpen(number); err != nil {
 		return printed{}, err
 	}
-	return ended(number, forge.Closed), p.forge.Close(ctx, number, p.cause)
+	return ended(number, forge.Closed), p.forge.ClosePull(ctx, number, p.cause)
 }
 
 // isOpen gives an error if a pull request is not open.
 func (p *prCommand) isOpen(number int) error {
-	pull, err := p.forge.Find(number)
+	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
 		err = command.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
 	}

@@ -12,7 +12,7 @@ func (a Annotation) Markdown() string {
 	if a.Warning {
 		kind = "Warning"
 	}
-	return "**" + kind + ":** " + Escape(a.Text)
+	return "**" + kind + ":** " + EscapeMarkdown(a.Text)
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

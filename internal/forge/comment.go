@@ -11,14 +11,14 @@ const MaxComment = maxBody
 
 func commentLine(mark string) string { return fmt.Sprintf("<!-- fairlead-comment: %s -->", mark) }
 
-// WriteComment gives the text of our one comment with a mark, which is not shown. A
+// FormatComment gives the text of our one comment with a mark, which is not shown. A
 // body that is too long for a comment of so many characters is cut.
-func WriteComment(mark, body string, limit int) (string, error) {
+func FormatComment(mark, body string, limit int) (string, error) {
 	if err := checkMark(mark); err != nil {
 		return "", err
 	}
 	end := "\n\n" + commentLine(mark)
-	return Fit(strings.TrimSpace(unixLines(body)), limit-utf8.RuneCountInString(end)) + end, nil
+	return FitMarkdown(strings.TrimSpace(unixLines(body)), limit-utf8.RuneCountInString(end)) + end, nil
 }
 
 // IsComment reports whether a comment ends with a mark.

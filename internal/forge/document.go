@@ -26,8 +26,8 @@ var (
 	closeLine = regexp.MustCompile(`(?m)^\*\*Closed:\*\* (.+)$`)
 )
 
-// Write gives the body. A text that is too long is cut.
-func (d Document) Write() (string, error) {
+// Format gives the body. A text that is too long is cut.
+func (d Document) Format() (string, error) {
 	if err := checkMark(d.Mark); err != nil {
 		return "", err
 	}
@@ -56,9 +56,9 @@ func checkMark(mark string) error {
 	return nil
 }
 
-// ReadDocument understands a body. It is none of ours if it has no mark; of several
+// ParseDocument understands a body. It is none of ours if it has no mark; of several
 // the last one counts, as what is above it may be from outside.
-func ReadDocument(body string) (Document, bool) {
+func ParseDocument(body string) (Document, bool) {
 	body = strings.ReplaceAll(body, "\r\n", "\n") // from GitHub's editor
 	all := markLine.FindAllStringSubmatchIndex(body, -1)
 	if len(all) == 0 {

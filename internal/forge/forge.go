@@ -33,17 +33,17 @@ type Forge interface {
 	// OpenPulls returns our open pull requests, from and to whatever branches, newest
 	// first.
 	OpenPulls(ctx context.Context) ([]Pull, error)
-	// Open opens a pull request. The error is ErrExists if there is an open one,
+	// OpenPull opens a pull request. The error is ErrExists if there is an open one,
 	// ErrNotFound if one of the branches is missing, and ErrChanged if there is nothing
 	// to merge, or it was merged or closed at once.
-	Open(ctx context.Context, p Proposal) (Pull, error)
-	// Edit makes title, body and labels of an open pull request as they are here. The
+	OpenPull(ctx context.Context, p Proposal) (Pull, error)
+	// EditPull makes title, body and labels of an open pull request as they are here. The
 	// error is ErrChanged, and its text stays as it was, if it is not open any more, or
 	// not from p.Head to p.Base.
-	Edit(ctx context.Context, number int, p Proposal) (Pull, error)
-	// Close closes a pull request that is open, and says why. One that has ended
+	EditPull(ctx context.Context, number int, p Proposal) (Pull, error)
+	// ClosePull closes a pull request that is open, and says why. One that has ended
 	// already stays as it is.
-	Close(ctx context.Context, number int, reason string) error
+	ClosePull(ctx context.Context, number int, reason string) error
 	// SetStatus says how a commit fares. It replaces the status of that context.
 	SetStatus(ctx context.Context, commit string, s Status) error
 	// Issues gives our issues with a mark, open or closed, newest first.
@@ -112,8 +112,8 @@ type Issue struct {
 // MaxTitle is the length that all forges allow a title, in bytes.
 const MaxTitle = 255
 
-// Title cuts a title to the length that all forges allow.
-func Title(text string) string {
+// FitTitle cuts a title to the length that all forges allow.
+func FitTitle(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= MaxTitle {
 		return text
@@ -121,17 +121,17 @@ func Title(text string) string {
 	return strings.ToValidUTF8(text[:MaxTitle-len("…")], "") + "…"
 }
 
-// Escape makes text from outside harmless in Markdown: it is shown as it is, names
+// EscapeMarkdown makes text from outside harmless in Markdown: it is shown as it is, names
 // nobody and links nowhere.
-func Escape(text string) string {
+func EscapeMarkdown(text string) string {
 	return strings.NewReplacer(
 		"&", "&amp;", "\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "#", "#\u200b", "|", "\\|", "!", "\\!",
 		"@", "@\u200b", "://", ":\u200b//", "\r", " ", "\n", " ",
 	).Replace(text)
 }
 
-// Code shows text from outside as code, whatever backticks it has.
-func Code(text string) string {
+// CodeSpan shows text from outside as code, whatever backticks it has.
+func CodeSpan(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	longest, run := 0, 0
 	for _, r := range text {

@@ -17,9 +17,9 @@ type Limiter struct {
 	watch func(left int)
 }
 
-// Watch has somebody told, after each answer that says so, how many requests are left
+// WatchRemaining has somebody told, after each answer that says so, how many requests are left
 // before the limit.
-func (l *Limiter) Watch(f func(left int)) {
+func (l *Limiter) WatchRemaining(f func(left int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watch = f

@@ -14,10 +14,10 @@ const (
 	longLine = 400
 )
 
-// Fit cuts Markdown to so many characters, at the end of a line if it can. What is
+// FitMarkdown cuts Markdown to so many characters, at the end of a line if it can. What is
 // open there, a block of code, <details> or a hidden comment, is closed, and a last
 // line says that it was cut. A text that fits stays as it is.
-func Fit(body string, limit int) string {
+func FitMarkdown(body string, limit int) string {
 	if utf8.RuneCountInString(body) <= limit {
 		return body
 	}

@@ -41,14 +41,14 @@ func TestFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if test.end == "-" {
 				short := strings.TrimRight(strings.TrimSuffix(test.keep, "\n0123"), "\n")
-				got := Fit(test.body, utf8.RuneCountInString(test.keep+"\n\n"+cutNote))
+				got := FitMarkdown(test.body, utf8.RuneCountInString(test.keep+"\n\n"+cutNote))
 				if diff := cmp.Diff(short+"\n\n"+cutNote, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				return
 			}
 			want := test.keep + test.end + "\n\n" + cutNote
-			got := Fit(test.body, utf8.RuneCountInString(want)+2)
+			got := FitMarkdown(test.body, utf8.RuneCountInString(want)+2)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -64,7 +64,7 @@ func TestFitLongLines(t *testing.T) {
 		"a\n\n" + strings.Repeat("b", 700) + "<details>" + strings.Repeat("c", 2000): "a\n\n" + strings.Repeat("b", 700) + "…\n\n" + cutNote,
 		"a\n" + "~~~" + strings.Repeat("b", 2000):                                    "a\n\n" + cutNote,
 	} {
-		if diff := cmp.Diff(want, Fit(body, 1000)); diff != "" {
+		if diff := cmp.Diff(want, FitMarkdown(body, 1000)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -77,7 +77,7 @@ func TestFitAlways(t *testing.T) {
 		"~~~~\n~~~\n" + strings.Repeat("x ", 600) + "\n~~~~\n<!-- hidden\n</details> -->\n\n</details>\n\n" + strings.Repeat("end ", 300) + "<b>"
 	whole := utf8.RuneCountInString(body)
 	for limit := range whole + 2 {
-		got := Fit(body, limit)
+		got := FitMarkdown(body, limit)
 		if n := utf8.RuneCountInString(got); n > limit {
 			t.Fatalf("%d characters for the limit %d", n, limit)
 		}
@@ -98,14 +98,14 @@ func TestFitAlways(t *testing.T) {
 }
 
 func TestWriteComment(t *testing.T) {
-	text, err := WriteComment("preview", " a\r\nb \n", 65536)
+	text, err := FormatComment("preview", " a\r\nb \n", 65536)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff("a\nb\n\n<!-- fairlead-comment: preview -->", text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	long, err := WriteComment("preview", strings.Repeat("```\nü\n", 10_000), 1000)
+	long, err := FormatComment("preview", strings.Repeat("```\nü\n", 10_000), 1000)
 	if err != nil || utf8.RuneCountInString(long) > 1000 || !strings.HasSuffix(long, cutNote+"\n\n<!-- fairlead-comment: preview -->") {
 		t.Errorf("got %d characters, %v", utf8.RuneCountInString(long), err)
 	}
@@ -118,7 +118,7 @@ func TestWriteComment(t *testing.T) {
 		}
 	}
 	for _, mark := range []string{"", " a", "a\nb", "a --> b"} {
-		if _, err := WriteComment(mark, "x", 100); err == nil {
+		if _, err := FormatComment(mark, "x", 100); err == nil {
 			t.Errorf("%q is a mark", mark)
 		}
 	}

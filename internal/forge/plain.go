@@ -62,18 +62,18 @@ func (r record) pullHead() (pullHead, error) {
 
 // Pulls gives the pull requests from head to base, newest first.
 func (p *Plain) Pulls(_ context.Context, head, base string) ([]Pull, error) {
-	all, err := p.List()
+	all, err := p.AllPulls()
 	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.Head != head || pull.Base != base }), err
 }
 
 // OpenPulls returns the open pull requests, newest first.
 func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
-	all, err := p.List()
+	all, err := p.AllPulls()
 	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.State != Open }), err
 }
 
-// List gives all pull requests, newest first.
-func (p *Plain) List() ([]Pull, error) {
+// AllPulls gives all pull requests, newest first.
+func (p *Plain) AllPulls() ([]Pull, error) {
 	refs, err := p.refs(pullPrefix)
 	if err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func (p *Plain) merged(commit, branch string) (bool, error) {
 	return p.remote.Mirror().Contains(base, commit)
 }
 
-// Find gives the pull request of a number.
-func (p *Plain) Find(number int) (Pull, error) {
+// PullByNumber gives the pull request of a number.
+func (p *Plain) PullByNumber(number int) (Pull, error) {
 	_, pull, err := p.find(number)
 	return pull, err
 }
@@ -178,8 +178,8 @@ func (p *Plain) find(number int) (record, Pull, error) {
 	return p.pull(ref, commit)
 }
 
-// Open opens a pull request.
-func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
+// OpenPull opens a pull request.
+func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err error) {
 	err = p.again(ctx, func() error {
 		existing, err := p.Pulls(ctx, o.Head, o.Base)
 		if err != nil {
@@ -210,7 +210,7 @@ func (p *Plain) Open(ctx context.Context, o Proposal) (opened Pull, err error) {
 		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old, stays(o.Head, head)); err != nil {
 			return err
 		}
-		if opened, err = p.Find(n); err != nil {
+		if opened, err = p.PullByNumber(n); err != nil {
 			return err
 		}
 		return opened.CheckOpen("open a pull request", o)
@@ -225,13 +225,13 @@ func stays(branch, commit string) git.RefUpdate {
 }
 
 func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
-	h.Title, h.Mark, h.Head, h.Base, h.Labels = Title(o.Title), o.Mark, o.Head, o.Base, slices.Sorted(slices.Values(o.Labels))
+	h.Title, h.Mark, h.Head, h.Base, h.Labels = FitTitle(o.Title), o.Mark, o.Head, o.Base, slices.Sorted(slices.Values(o.Labels))
 	text, err := encode(h)
 	return map[string]string{headFile: text, bodyFile: o.Body}, err
 }
 
-// Edit makes title, body and labels of an open pull request as they are here.
-func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
+// EditPull makes title, body and labels of an open pull request as they are here.
+func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
 	err = p.again(ctx, func() error {
 		r, pull, err := p.find(number)
 		if err != nil {
@@ -256,14 +256,14 @@ func (p *Plain) Edit(ctx context.Context, number int, o Proposal) (edited Pull, 
 				return err
 			}
 		}
-		edited, err = p.Find(number)
+		edited, err = p.PullByNumber(number)
 		return err
 	})
 	return edited, err
 }
 
-// Close closes a pull request. Its branch stays.
-func (p *Plain) Close(ctx context.Context, number int, reason string) error {
+// ClosePull closes a pull request. Its branch stays.
+func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error {
 	return p.again(ctx, func() error {
 		r, pull, err := p.find(number)
 		if err != nil {
@@ -290,10 +290,10 @@ func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, oth
 	return p.write(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
 }
 
-// Merge moves the branch that a pull request is for to the commit of the pull
+// MergePull moves the branch that a pull request is for to the commit of the pull
 // request, and removes the pull request's branch. commit is what was reviewed; the
 // error is ErrMoved if that is no longer what would be merged.
-func (p *Plain) Merge(ctx context.Context, number int, commit string) error {
+func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
 	r, pull, err := p.find(number)
 	if err != nil {
 		return err
@@ -363,7 +363,7 @@ func (p *Plain) issues() ([]Issue, error) {
 // PutIssue opens an issue, or makes one as it is here.
 func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 	err := p.again(ctx, func() error {
-		h := issueHead{Title(i.Title), i.Mark, Closed}
+		h := issueHead{FitTitle(i.Title), i.Mark, Closed}
 		if i.Open {
 			h.State = Open
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// AutoMerge is unsupported: nothing watches a repository that has no API.
-func (p *Plain) AutoMerge(_ context.Context, number int, _ string) error {
+// EnableAutoMerge is unsupported: nothing watches a repository that has no API.
+func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {
 	return &Refusal{
-		What: fmt.Sprintf("merge pull request %d later", number), Kind: ErrUnsupported,
-		Said: "the repository is only Git, which merges nothing by itself", Advice: "set merge to direct or to manual",
+		Operation: fmt.Sprintf("merge pull request %d later", number), Kind: ErrUnsupported,
+		Reason: "the repository is only Git, which merges nothing by itself", Advice: "set merge to direct or to manual",
 	}
 }
 
 // CancelAutoMerge does nothing: there is nothing to cancel.
 func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
 
-// Reopen opens a pull request again that was closed and not merged, if its branch is
+// ReopenPull opens a pull request again that was closed and not merged, if its branch is
 // still there.
-func (p *Plain) Reopen(ctx context.Context, number int) error {
+func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 	return p.again(ctx, func() error {
 		r, pull, err := p.find(number)
 		if err != nil || pull.State == Open {

@@ -68,7 +68,7 @@ func (p *Plain) statuses(commit string) (record, error) {
 
 // Statuses gives the statuses of a commit, sorted by context. Who set one that does
 // not say it is the author of the commit that wrote the document last.
-func (p *Plain) Statuses(_ context.Context, commit string) ([]Statement, error) {
+func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, error) {
 	r, err := p.statuses(commit)
 	if err != nil || len(r.files) == 0 {
 		return nil, err
@@ -77,7 +77,7 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]Statement, error) 
 	if err != nil {
 		return nil, err
 	}
-	var all []Statement
+	var all []CommitStatus
 	for file := range r.files {
 		t, err := r.status(file)
 		if err != nil {
@@ -86,8 +86,8 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]Statement, error) 
 		if t.When.IsZero() {
 			t.When = wrote.When
 		}
-		all = append(all, Statement{Status: t.status(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
+		all = append(all, CommitStatus{Status: t.status(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
 	}
-	slices.SortFunc(all, func(a, b Statement) int { return cmp.Compare(a.Context, b.Context) })
+	slices.SortFunc(all, func(a, b CommitStatus) int { return cmp.Compare(a.Context, b.Context) })
 	return all, nil
 }

@@ -106,8 +106,8 @@ func plainSubject(t *testing.T) forgetest.Subject {
 		Forge:  ours,
 		Sync:   func() { t.Helper(); fetch(t, remote) },
 		Branch: branch,
-		Merge:  as(func(number int) error { return person.Merge(t.Context(), number, "") }),
-		Close:  as(func(number int) error { return person.Close(t.Context(), number, "") }),
+		Merge:  as(func(number int) error { return person.MergePull(t.Context(), number, "") }),
+		Close:  as(func(number int) error { return person.ClosePull(t.Context(), number, "") }),
 		Writes: func() int {
 			n := 0
 			for _, r := range s.Requests("gitops") {

@@ -7,35 +7,35 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Witness is a forge that tells what anybody has said of a commit.
-type Witness interface {
+// StatusReader is a forge that tells what anybody has said of a commit.
+type StatusReader interface {
 	// Statuses gives the latest status of a commit in each context, sorted by
 	// context: also those that others have set, and check runs where the forge has
 	// them.
-	Statuses(ctx context.Context, commit string) ([]Statement, error)
+	Statuses(ctx context.Context, commit string) ([]CommitStatus, error)
 }
 
-// Statement is a status, and when it was set and by whom.
-type Statement struct {
+// CommitStatus is a status, and when it was set and by whom.
+type CommitStatus struct {
 	Status
 	When time.Time
 	By   string // a login; "" if the forge does not say
 }
 
-// Approver is a forge on which people approve pull requests.
-type Approver interface {
+// ApprovalReader is a forge on which people approve pull requests.
+type ApprovalReader interface {
 	// Approvals returns who approves a pull request as it is now, sorted by login. An
 	// approval that was followed by a request for changes is none. One that does not count
 	// says why.
 	Approvals(ctx context.Context, number int) ([]Approval, error)
-	// Members gives the logins of a team ("org/team"), sorted. The error is
+	// TeamMembers gives the logins of a team ("org/team"), sorted. The error is
 	// ErrNotFound if there is no such team, or we may not see it.
-	Members(ctx context.Context, team string) ([]string, error)
-	// AuthorOf gives the login of who wrote a commit; "" if the forge does not know.
-	AuthorOf(ctx context.Context, commit string) (string, error)
-	// Missing says what a pull request lacks to be merged, a sentence each; nil if it
+	TeamMembers(ctx context.Context, team string) ([]string, error)
+	// CommitAuthor gives the login of who wrote a commit; "" if the forge does not know.
+	CommitAuthor(ctx context.Context, commit string) (string, error)
+	// MergeBlockers says what a pull request lacks to be merged, a sentence each; nil if it
 	// lacks nothing.
-	Missing(ctx context.Context, number int) ([]string, error)
+	MergeBlockers(ctx context.Context, number int) ([]string, error)
 }
 
 // Approval is a yes of a person.
@@ -64,11 +64,11 @@ func CountApprovals(all []Approval) (n int) {
 
 // Dispatcher is a forge that runs workflows.
 type Dispatcher interface {
-	// Dispatch starts a workflow.
-	Dispatch(ctx context.Context, w Workflow) error
-	// Runs gives the runs of a workflow at its ref that were dispatched at a time or
+	// DispatchWorkflow starts a workflow.
+	DispatchWorkflow(ctx context.Context, w Workflow) error
+	// WorkflowRuns gives the runs of a workflow at its ref that were dispatched at a time or
 	// later, newest first.
-	Runs(ctx context.Context, w Workflow, since time.Time) ([]Run, error)
+	WorkflowRuns(ctx context.Context, w Workflow, since time.Time) ([]Run, error)
 }
 
 // Workflow is what is to be run: a file in .github/workflows, or on GitLab a pipeline
@@ -91,10 +91,10 @@ type Run struct {
 
 // Annotator is a forge that shows what is wrong at the lines of a change.
 type Annotator interface {
-	// Annotate makes these the only annotations of ours with this mark on a change.
+	// AnnotateChange makes these the only annotations of ours with this mark on a change.
 	// What stands there already is left alone. Those that the forge cannot show at
 	// their line are given back.
-	Annotate(ctx context.Context, c Change, mark string, notes []Annotation) (left []Annotation, err error)
+	AnnotateChange(ctx context.Context, c Change, mark string, notes []Annotation) (left []Annotation, err error)
 }
 
 // Annotation is a remark at a line of a file.
@@ -108,9 +108,9 @@ type Annotation struct {
 // Committer is a forge that makes commits itself, and signs them, so that branches
 // which require signatures take them.
 type Committer interface {
-	// Commit makes a commit, and has a branch be at it. The error is ErrMoved if the
+	// CreateCommit makes a commit, and has a branch be at it. The error is ErrMoved if the
 	// branch was not at c.Old. The commit's author is the forge's name for us.
-	Commit(ctx context.Context, c Commit) (id string, err error)
+	CreateCommit(ctx context.Context, c Commit) (id string, err error)
 }
 
 // Commit is what a [Committer] makes.

@@ -33,7 +33,7 @@ func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, ol
 // oldPulls gives the updates that remove pull requests which ended long ago. The
 // last of a branch stays: that it was closed may say that its content was declined.
 func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
-	all, err := p.List()
+	all, err := p.AllPulls()
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func TestOldPullsGo(t *testing.T) {
 	all["refs/fairlead/pulls/5"] = pull("main", "open")
 	c.documents(all)
 
-	opened, err := c.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "fairlead/x", Base: "main", Title: "new"})
+	opened, err := c.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "fairlead/x", Base: "main", Title: "new"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestEndedPullsStayEnded(t *testing.T) {
 	}
 	proposed := push("refs/heads/fairlead/dev", c.head, c.head)
 	proposal := forge.Proposal{Mark: "dev", Head: "fairlead/dev", Base: "main", Title: "new"}
-	merged, err := c.Open(t.Context(), proposal)
+	merged, err := c.OpenPull(t.Context(), proposal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,27 +230,27 @@ func TestEndedPullsStayEnded(t *testing.T) {
 
 	next := push("refs/heads/fairlead/dev", "", proposed)
 	c.wantState(merged.Number, forge.Merged, proposed)
-	closed, err := c.Open(t.Context(), proposal)
+	closed, err := c.OpenPull(t.Context(), proposal)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, reason := range []string{"first", "second"} {
-		if err := c.Close(t.Context(), closed.Number, reason); err != nil {
+		if err := c.ClosePull(t.Context(), closed.Number, reason); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Edit(t.Context(), closed.Number, proposal); !errors.Is(err, forge.ErrChanged) {
+		if _, err := c.EditPull(t.Context(), closed.Number, proposal); !errors.Is(err, forge.ErrChanged) {
 			t.Errorf("what is closed was edited: %v", err)
 		}
 	}
 	c.wantState(closed.Number, forge.Closed, next)
-	if p, err := c.Find(closed.Number); err != nil || p.Reason != "first" {
+	if p, err := c.PullByNumber(closed.Number); err != nil || p.Reason != "first" {
 		t.Errorf("it was closed because of %q: %v", p.Reason, err)
 	}
 }
 
 func (c *crowd) wantState(number int, state forge.State, commit string) {
 	c.Helper()
-	p, err := c.Find(number)
+	p, err := c.PullByNumber(number)
 	if err != nil || p.State != state || p.Commit != commit {
 		c.Errorf("pull request %d is %s at %s: %v", number, p.State, p.Commit, err)
 	}

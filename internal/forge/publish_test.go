@@ -21,12 +21,12 @@ func TestPlainPublish(t *testing.T) {
 			Subject: forgetest.Subject{
 				Forge:  ours,
 				Branch: branch,
-				Merge:  func(number int) { look(); check(t, person.Merge(t.Context(), number, "")) },
-				Close:  func(number int) { look(); check(t, person.Close(t.Context(), number, "")) },
+				Merge:  func(number int) { look(); check(t, person.MergePull(t.Context(), number, "")) },
+				Close:  func(number int) { look(); check(t, person.ClosePull(t.Context(), number, "")) },
 			},
 			Remote: remote,
 			People: look,
-			Reopen: func(number int) { look(); check(t, person.Reopen(t.Context(), number)) },
+			Reopen: func(number int) { look(); check(t, person.ReopenPull(t.Context(), number)) },
 			Remove: func(branch string) { gittest.Git(t, s.Dir("gitops"), "update-ref", "-d", "refs/heads/"+branch) },
 		}
 	})

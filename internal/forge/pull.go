@@ -14,9 +14,9 @@ func (p Pull) CheckOpen(what string, o Proposal) error {
 	case p.State != Open:
 		said = fmt.Sprintf("it is %s", p.State)
 	case p.Base != o.Base:
-		said = fmt.Sprintf("it is for the branch %s now", OneLine(p.Base, mostSaid))
+		said = fmt.Sprintf("it is for the branch %s now", OneLine(p.Base, maxQuote))
 	case p.Head != o.Head:
-		said = fmt.Sprintf("it is from the branch %s now", OneLine(p.Head, mostSaid))
+		said = fmt.Sprintf("it is from the branch %s now", OneLine(p.Head, maxQuote))
 	default:
 		return nil
 	}
@@ -33,7 +33,7 @@ func (p Pull) CheckEnded(what string) error {
 }
 
 func changed(what, said string) error {
-	return &Refusal{What: what, Said: said, Kind: ErrChanged, Advice: "it will be looked at again"}
+	return &Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
 
 // SortNewest returns pull requests with the newest first, each once: one is on two pages

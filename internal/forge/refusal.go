@@ -18,18 +18,18 @@ func (r *RateLimit) Error() string {
 
 // Refusal is an answer of a forge that is not what was asked for.
 type Refusal struct {
-	What   string // was to be done
-	Said   string // by the forge, in one line
-	Advice string // what to do about it
-	Kind   error  // ErrNotFound and so on; nil if it is none of them
+	Operation string // was to be done
+	Reason    string // by the forge, in one line
+	Advice    string // what to do about it
+	Kind      error  // ErrNotFound and so on; nil if it is none of them
 }
 
 // Error says what was to be done and what came.
 func (r *Refusal) Error() string {
 	if r.Kind != nil {
-		return fmt.Sprintf("%s: %v: %s", r.What, r.Kind, r.Said)
+		return fmt.Sprintf("%s: %v: %s", r.Operation, r.Kind, r.Reason)
 	}
-	return fmt.Sprintf("%s: %s", r.What, r.Said)
+	return fmt.Sprintf("%s: %s", r.Operation, r.Reason)
 }
 
 // Unwrap gives the kind.

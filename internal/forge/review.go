@@ -6,40 +6,40 @@ import (
 )
 
 var (
-	// ErrNotYet says that a pull request cannot be merged now, and may be later: a
+	// ErrNotReady says that a pull request cannot be merged now, and may be later: a
 	// check or an approval is missing, or the forge has not looked yet.
-	ErrNotYet = errors.New("it cannot be merged yet")
+	ErrNotReady = errors.New("it cannot be merged yet")
 	// ErrUnsupported says that this forge, or this server, has no such thing.
 	ErrUnsupported = errors.New("the forge cannot do that")
 )
 
 // Merger is a forge that merges our pull requests when it is told to.
 type Merger interface {
-	// Merge merges a pull request of ours if it is still at commit. The error is
+	// MergePull merges a pull request of ours if it is still at commit. The error is
 	// ErrMoved if it is not, or if the branch that it is for has moved so that it has
 	// to be made anew, and ErrNotYet with the reason if something is missing.
-	Merge(ctx context.Context, number int, commit string) error
-	// AutoMerge has the forge merge it once nothing is missing. What is set already
+	MergePull(ctx context.Context, number int, commit string) error
+	// EnableAutoMerge has the forge merge it once nothing is missing. What is set already
 	// stays. The error is ErrUnsupported if the forge cannot do that.
-	AutoMerge(ctx context.Context, number int, commit string) error
+	EnableAutoMerge(ctx context.Context, number int, commit string) error
 	// CancelAutoMerge has the forge not merge it any more on its own. It does nothing
 	// where that is not set. The error is ErrUnsupported if the forge has no such thing.
 	CancelAutoMerge(ctx context.Context, number int) error
 }
 
-// mostSaid is how much is told of what a forge says, in characters.
-const mostSaid = 300
+// maxQuote is how much is told of what a forge says, in characters.
+const maxQuote = 300
 
-// Mergeable refuses to merge a pull request that is closed, or is not at a commit. merged
+// CheckMergeable refuses to merge a pull request that is closed, or is not at a commit. merged
 // says that there is nothing to do. what is what was to be done.
-func (p Pull) Mergeable(what, commit string) (merged bool, err error) {
+func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
 	switch {
 	case p.State == Merged:
 		return true, nil
 	case p.State != Open:
-		return false, &Refusal{What: what, Said: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
+		return false, &Refusal{Operation: what, Reason: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
 	case p.Commit != commit:
-		return false, &Refusal{What: what, Said: "it is at " + OneLine(p.Commit, mostSaid), Kind: ErrMoved, Advice: "it will be looked at again"}
+		return false, &Refusal{Operation: what, Reason: "it is at " + OneLine(p.Commit, maxQuote), Kind: ErrMoved, Advice: "it will be looked at again"}
 	}
 	return false, nil
 }
@@ -49,9 +49,9 @@ type Reviewer interface {
 	// Changes gives the open pull requests for a branch, or for any if it is "", by
 	// whomever, newest first, but for our own.
 	Changes(ctx context.Context, base string) ([]Change, error)
-	// Comment makes the one comment of ours with this mark say this; it is made if
+	// PutComment makes the one comment of ours with this mark say this; it is made if
 	// there is none. What says it already is left alone.
-	Comment(ctx context.Context, number int, mark, body string) error
+	PutComment(ctx context.Context, number int, mark, body string) error
 }
 
 // Change is a pull request that somebody has opened.

@@ -106,7 +106,7 @@ func (r *rollback) follow(ctx context.Context) error {
 		}
 		if r.result.Output = &found; found.Pull != nil && !found.Merged && r.merges {
 			err = found.Merge(ctx)
-			if err != nil && !errors.Is(err, forge.ErrNotYet) && !errors.Is(err, forge.ErrMoved) {
+			if err != nil && !errors.Is(err, forge.ErrNotReady) && !errors.Is(err, forge.ErrMoved) {
 				return err
 			}
 		}

@@ -237,9 +237,9 @@ func (s *station) locateOr(here job) error {
 // ofForge looks at the statuses of the commit.
 func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look {
 	return func(ctx context.Context) (string, string, error) {
-		witness, ok := f.(forge.Witness)
+		witness, ok := f.(forge.StatusReader)
 		if !ok {
-			return "", "", &forge.Refusal{What: "read the statuses of " + commit, Said: f.Name() + " has none", Advice: "--url asks a daemon"}
+			return "", "", &forge.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
 		}
 		if f.Name() == "git" {
 			if _, err := remote.Sync(ctx); err != nil {
@@ -258,7 +258,7 @@ func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look
 // read understands what was said of a commit in the context that Kalypso's workflows
 // and ours use. An environment in which nothing reports has proven a commit without
 // having said that it is deployed.
-func read(all []forge.Statement, environment string) (state, reason string) {
+func read(all []forge.CommitStatus, environment string) (state, reason string) {
 	is, found := said(all, promoter.DeployContext(environment))
 	proof, proven := said(all, promoter.ProofContext(environment))
 	switch {
@@ -276,10 +276,10 @@ func read(all []forge.Statement, environment string) (state, reason string) {
 	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
 }
 
-func said(all []forge.Statement, context string) (forge.Statement, bool) {
-	i := slices.IndexFunc(all, func(s forge.Statement) bool { return s.Context == context })
+func said(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
+	i := slices.IndexFunc(all, func(s forge.CommitStatus) bool { return s.Context == context })
 	if i < 0 {
-		return forge.Statement{}, false
+		return forge.CommitStatus{}, false
 	}
 	return all[i], true
 }

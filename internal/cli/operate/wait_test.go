@@ -51,7 +51,7 @@ func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival,
 func TestUntil(t *testing.T) {
 	waiting, done := answer{state: isWaiting, reason: "Deploying"}, answer{state: hasDeployed, reason: "Deployed"}
 	down, limited := answer{err: errors.New("the server is down")}, answer{err: &forge.RateLimit{Until: now}}
-	failing := answer{err: &forge.Refusal{What: "look", Said: "502"}}
+	failing := answer{err: &forge.Refusal{Operation: "look", Reason: "502"}}
 	for _, test := range []struct {
 		name    string
 		answers []answer
@@ -67,7 +67,7 @@ func TestUntil(t *testing.T) {
 		{"a server that does not", []answer{down, down, down, down, down, done}, "", 5, "the server is down\n", "the server is down"},
 		{"a server that is worked on", []answer{failing, failing, failing, done}, hasDeployed, 4, "look: 502\n", ""},
 		{"a limit", []answer{limited, limited, limited, limited, limited, limited, limited, done}, hasDeployed, 8, "takes no more requests until", ""},
-		{"refused", []answer{{err: &forge.Refusal{What: "look", Said: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
+		{"refused", []answer{{err: &forge.Refusal{Operation: "look", Reason: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
 		{"no access", []answer{{err: git.ErrAccess}, done}, "", 1, "", "access was refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -91,22 +91,22 @@ func TestUntil(t *testing.T) {
 
 // TestRead: what statuses of the commit say, of its environment and of no other.
 func TestRead(t *testing.T) {
-	say := func(context string, outcome forge.Outcome, text string, after int) forge.Statement {
-		return forge.Statement{Status: forge.Status{Context: context, Outcome: outcome, Description: text}, When: now.Add(time.Duration(after) * time.Minute)}
+	say := func(context string, outcome forge.Outcome, text string, after int) forge.CommitStatus {
+		return forge.CommitStatus{Status: forge.Status{Context: context, Outcome: outcome, Description: text}, When: now.Add(time.Duration(after) * time.Minute)}
 	}
 	for _, test := range []struct {
 		name          string
-		said          []forge.Statement
+		said          []forge.CommitStatus
 		state, reason string
 	}{
 		{"nothing", nil, isWaiting, "it was not promoted to stage yet"},
-		{"of another", []forge.Statement{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet"},
-		{"on its way", []forge.Statement{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
-		{"there", []forge.Statement{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
-		{"failed", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
-		{"proven", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Proven in stage"},
-		{"proven before", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
-		{"proven alone", []forge.Statement{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"of another", []forge.CommitStatus{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"on its way", []forge.CommitStatus{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
+		{"there", []forge.CommitStatus{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
+		{"failed", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
+		{"proven", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Proven in stage"},
+		{"proven before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
+		{"proven alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
 	} {
 		if state, reason := read(test.said, "stage"); state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)

@@ -35,7 +35,7 @@ func (k *Keys) Open(place string, w Watch, plain func() forge.Forge) (forge.Forg
 	}
 	limiter := k.Limiter(place)
 	if w.Left != nil {
-		limiter.Watch(func(left int) { w.Left(at.API, left) })
+		limiter.WatchRemaining(func(left int) { w.Left(at.API, left) })
 	}
 	remote, _ := k.settings.Remote(place)
 	o := apiOptions{repo: at.Repo, api: at.API, token: token, app: remote.GitHubApp != nil, limiter: limiter, now: k.now, observe: func(string, time.Duration, error) {}}

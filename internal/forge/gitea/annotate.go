@@ -16,11 +16,11 @@ import (
 // others.
 const maxNew = 50
 
-// Annotate makes these the only comments of ours with this mark at lines of a pull
+// AnnotateChange makes these the only comments of ours with this mark at lines of a pull
 // request, in one review. What stands there already is left alone, and what is out
 // of date is removed; if people have answered it, it is marked as resolved. Lines
 // that the diff does not show are given back, and those that are too many.
-func (g *Forge) Annotate(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
+func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
 	self, err := g.self(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ type spelled struct {
 func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
 	var all []spelled
 	for _, n := range notes {
-		text, err := forge.WriteComment(mark, n.Markdown(), forge.MaxComment)
+		text, err := forge.FormatComment(mark, n.Markdown(), forge.MaxComment)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) 
 	}
 	if p.Head.Sha != c.Commit {
 		return nil, &forge.Refusal{
-			What: "annotate a pull request of " + g.repo(), Said: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
+			Operation: "annotate a pull request of " + g.repo(), Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
 	shown, err := g.diff(ctx, c.Number)

@@ -31,7 +31,7 @@ func (g *Forge) any(ctx context.Context, number int) (*sdk.PullRequest, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
 	})
 	if err == nil && (p.Base == nil || p.Head == nil) {
-		err = &forge.Refusal{What: "read a pull request of " + g.repo(), Said: "the server did not say of which branches", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "read a pull request of " + g.repo(), Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}
 	return p, err
 }
@@ -77,9 +77,9 @@ func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, err
 	return all, err
 }
 
-// Members gives the logins of a team of an organisation, "org/team", sorted. Gitea
+// TeamMembers gives the logins of a team of an organisation, "org/team", sorted. Gitea
 // shows them to the owners of the organisation, and to who is in the team.
-func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, name, _ := strings.Cut(team, "/")
 	teams, err := pages(ctx, g, "list teams", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Team, *sdk.Response, error) {
 		return c.ListOrgTeams(org, sdk.ListTeamsOptions{ListOptions: o})
@@ -90,7 +90,7 @@ func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
 	i := slices.IndexFunc(teams, func(t *sdk.Team) bool { return strings.EqualFold(t.Name, name) })
 	if i < 0 {
 		return nil, &forge.Refusal{
-			What: "find the team " + forge.OneLine(team, maxSaying), Said: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
+			Operation: "find the team " + forge.OneLine(team, maxSaying), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
 		}
 	}
 	users, err := pages(ctx, g, "list a team's members", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.User, *sdk.Response, error) {
@@ -113,15 +113,15 @@ const seeTeam = "write it as organisation/team; the token's user has to be in th
 // unseen makes an error one that says that we do not see a team.
 func unseen(team string, err error) error {
 	var r *forge.Refusal
-	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Said, "403")) {
+	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
 		r.Kind, r.Advice = forge.ErrNotFound, seeTeam
 	}
 	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxSaying), err)
 }
 
-// AuthorOf gives the login of whose address a commit's author has; "" if nobody has
+// CommitAuthor gives the login of whose address a commit's author has; "" if nobody has
 // it.
-func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	found, _, err := call(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
 		return c.GetSingleCommit(g.owner, g.name, commit)
 	})
@@ -131,9 +131,9 @@ func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
 	return found.Author.UserName, nil
 }
 
-// Missing says what a pull request lacks to be merged, as far as who may write sees
+// MergeBlockers says what a pull request lacks to be merged, as far as who may write sees
 // the rules; nil if it lacks nothing.
-func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.any(ctx, number)
 	switch {
 	case err != nil || p.HasMerged:
@@ -185,7 +185,7 @@ func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, er
 
 // lacksStatus says why the statuses are not what a pattern asks for: one that matches
 // it has to be there, and none of those may not be a success.
-func lacksStatus(pattern string, said []forge.Statement) string {
+func lacksStatus(pattern string, said []forge.CommitStatus) string {
 	wild := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
 	matches, err := regexp.Compile("^" + wild + "$")
 	found := false

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Dispatch starts a workflow, which is at the ref. Servers without Actions, and
+// DispatchWorkflow starts a workflow, which is at the ref. Servers without Actions, and
 // Forgejo where it differs, say that there is no such.
-func (g *Forge) Dispatch(ctx context.Context, w forge.Workflow) error {
+func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	_, _, err := call(ctx, g, "dispatch a workflow", func(c *sdk.Client) (*sdk.RunDetails, *sdk.Response, error) {
 		return c.DispatchRepoActionWorkflow(g.owner, g.name, w.Name, sdk.CreateActionWorkflowDispatchOption{Ref: w.Ref, Inputs: w.Inputs}, false)
 	})
@@ -26,10 +26,10 @@ func (g *Forge) Dispatch(ctx context.Context, w forge.Workflow) error {
 // maxLooks bounds how many runs we look at.
 const maxLooks = 20
 
-// Runs gives the runs of a workflow at its ref that were dispatched at a time or
+// WorkflowRuns gives the runs of a workflow at its ref that were dispatched at a time or
 // later, newest first. It looks at the newest ones only. When a run was made only its
 // jobs say.
-func (g *Forge) Runs(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
+func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	since = since.Truncate(time.Second) // as Gitea's times are
 	found, _, err := call(ctx, g, "list runs", func(c *sdk.Client) (*sdk.ActionWorkflowRunsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRuns(g.owner, g.name, sdk.ListRepoActionRunsOptions{

@@ -46,21 +46,21 @@ func explainAnswer(what string, status int, said string) error {
 	if strings.HasPrefix(said, noMessage) {
 		said = http.StatusText(status)
 	}
-	r := &forge.Refusal{What: what, Said: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxSaying)}
+	r := &forge.Refusal{Operation: what, Reason: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxSaying)}
 	switch {
 	case status == http.StatusNotFound:
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether repository and branches have these names and the token's user may see them; " +
 			"right after the first push to an empty repository Gitea does not know its branches yet"
 	case status == http.StatusUnauthorized:
-		r.Said = "the token was not accepted: " + r.Said
+		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was removed"
 	case status == http.StatusForbidden:
-		r.Said, r.Advice = "the token may not do that: "+r.Said, neededScope(said)
+		r.Reason, r.Advice = "the token may not do that: "+r.Reason, neededScope(said)
 	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), notAllowed):
 		r.Advice = "let the token's user merge into the branch: see its protection, and the ways to merge in the repository's settings"
 	case status == http.StatusMethodNotAllowed:
-		r.Kind = forge.ErrNotYet
+		r.Kind = forge.ErrNotReady
 		r.Advice = "see on the pull request what is missing; if nothing is, name the token's user in the protection of the branch"
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), outOfDate):
 		r.Kind = forge.ErrMoved

@@ -25,7 +25,7 @@ func kindOf(err error) string {
 		return "until " + limit.Until.Sub(start).String()
 	}
 	for name, kind := range map[string]error{
-		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "moved": forge.ErrMoved, "not yet": forge.ErrNotYet,
+		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "moved": forge.ErrMoved, "not yet": forge.ErrNotReady,
 	} {
 		if errors.Is(err, kind) {
 			return name
@@ -215,13 +215,13 @@ func TestTokenIsNowhere(t *testing.T) {
 		_, errPulls := g.Pulls(t.Context(), "out/dev", "main")
 		_, errStatuses := g.Statuses(t.Context(), "a")
 		_, errApprovals := g.Approvals(t.Context(), 1)
-		_, errMembers := g.Members(t.Context(), "acme/team")
-		_, errAuthor := g.AuthorOf(t.Context(), "a")
-		_, errMissing := g.Missing(t.Context(), 1)
-		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
-		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
-		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev", Labels: []string{"a"}})
-		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
+		_, errMembers := g.TeamMembers(t.Context(), "acme/team")
+		_, errAuthor := g.CommitAuthor(t.Context(), "a")
+		_, errMissing := g.MergeBlockers(t.Context(), 1)
+		_, errRuns := g.WorkflowRuns(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
+		_, errAnnotate := g.AnnotateChange(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
+		_, errOpen := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Labels: []string{"a"}})
+		_, errEdit := g.EditPull(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
 		_, errChanges := g.Changes(t.Context(), "main")
@@ -229,9 +229,9 @@ func TestTokenIsNowhere(t *testing.T) {
 		for _, err := range []error{
 			errPulls, errOpen, errEdit, errIssues, errPut, errServer,
 			errStatuses, errApprovals, errMembers, errAuthor, errMissing, errRuns, errAnnotate,
-			g.Dispatch(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
-			errChanges, g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
-			g.Close(t.Context(), 1, "x"), g.Merge(t.Context(), 1, "a"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			g.DispatchWorkflow(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
+			errChanges, g.EnableAutoMerge(t.Context(), 1, "a"), g.PutComment(t.Context(), 1, "a", "x"),
+			g.ClosePull(t.Context(), 1, "x"), g.MergePull(t.Context(), 1, "a"), g.SetStatus(t.Context(), "a", forge.Status{}),
 		} {
 			if err == nil && status != http.StatusOK {
 				t.Errorf("%d: there is no error", status)

@@ -51,10 +51,10 @@ type Forge struct {
 	now         func() time.Time
 
 	mu         sync.Mutex
-	said       forge.Said // what we said last
-	labelled   bool       // the label of our issues is there
-	unlabelled error      // why no issue is opened any more
-	user       int64      // whom the token is of, once that was asked
+	said       forge.StatusCache // what we said last
+	labelled   bool              // the label of our issues is there
+	unlabelled error             // why no issue is opened any more
+	user       int64             // whom the token is of, once that was asked
 }
 
 // New makes a Forge; nothing is read yet.
@@ -186,7 +186,7 @@ func (g *Forge) listPage(ctx context.Context, base string, state sdk.StateType, 
 
 // read understands a pull request. The error is ErrNotFound if it is not ours.
 func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
-	d, ok := forge.ReadDocument(p.Body)
+	d, ok := forge.ParseDocument(p.Body)
 	if !ok || p.Index == 0 || p.Head == nil || p.Base == nil || p.Base.Repository == nil || p.Head.RepoID != p.Base.RepoID {
 		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.Index, forge.ErrNotFound)
 	}
@@ -214,15 +214,15 @@ func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 
 func (g *Forge) renamed(now string) error {
 	return &forge.Refusal{
-		What: "read " + g.repo(), Said: "the repository is now called " + forge.OneLine(now, maxSaying), Advice: "write its new name into the settings",
+		Operation: "read " + g.repo(), Reason: "the repository is now called " + forge.OneLine(now, maxSaying), Advice: "write its new name into the settings",
 	}
 }
 
-// Open opens a pull request. The error is ErrExists if there is an open one, be it
+// OpenPull opens a pull request. The error is ErrExists if there is an open one, be it
 // somebody else's.
-func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -232,7 +232,7 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 	}
 	p, answer, err := call(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.CreatePullRequest(g.owner, g.name, sdk.CreatePullRequestOption{
-			Title: forge.Title(o.Title), Head: o.Head, Base: o.Base, Body: body, Labels: labels,
+			Title: forge.FitTitle(o.Title), Head: o.Head, Base: o.Base, Body: body, Labels: labels,
 		})
 	})
 	if err != nil {
@@ -258,9 +258,9 @@ func (g *Forge) find(ctx context.Context, number int) (*sdk.PullRequest, forge.P
 	return p, pull, d, err
 }
 
-// Edit makes title, body and labels of an open pull request as they are here. Of the
+// EditPull makes title, body and labels of an open pull request as they are here. Of the
 // labels it removes only those that we gave.
-func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
 	p, pull, old, err := g.find(ctx, number)
 	if err == nil {
@@ -270,7 +270,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 		return forge.Pull{}, err
 	}
 	d := forge.Document{Text: o.Body, Mark: old.Mark, Labels: sortedLabels(o.Labels), Reason: pull.Reason}
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -278,7 +278,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
-	title, before := forge.Title(o.Title), sdk.EditPullRequestOption{Title: p.Title, Body: new(p.Body)}
+	title, before := forge.FitTitle(o.Title), sdk.EditPullRequestOption{Title: p.Title, Body: new(p.Body)}
 	if title == p.Title && body == p.Body {
 		pull, _, err = g.read(p)
 		return pull, err
@@ -304,15 +304,15 @@ func (g *Forge) update(ctx context.Context, op string, number int, to sdk.EditPu
 	return p, err
 }
 
-// Close closes a pull request that is open, and says why at the end of its body: it
+// ClosePull closes a pull request that is open, and says why at the end of its body: it
 // is written in the same request, before the state.
-func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
 	_, pull, d, err := g.find(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err
 	}
 	d.Reason = strings.Join(strings.Fields(reason), " ")
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return err
 	}

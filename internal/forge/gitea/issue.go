@@ -60,7 +60,7 @@ func (g *Forge) labelIsThere(ctx context.Context) (bool, error) {
 // readIssue understands an issue; it is none of ours if it has no mark, or is a
 // pull request.
 func readIssue(i *sdk.Issue) (forge.Issue, bool) {
-	d, ok := forge.ReadDocument(i.Body)
+	d, ok := forge.ParseDocument(i.Body)
 	if !ok || i.PullRequest != nil || i.Index == 0 {
 		return forge.Issue{}, false
 	}
@@ -84,7 +84,7 @@ func (g *Forge) PutIssue(ctx context.Context, i forge.Issue) (forge.Issue, error
 }
 
 func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
-	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Write()
+	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Format()
 	if err != nil {
 		return i, err
 	}
@@ -100,7 +100,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	}
 	made, _, err := call(ctx, g, "open an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
 		return c.CreateIssue(g.owner, g.name, sdk.CreateIssueOption{
-			Title: forge.Title(i.Title), Body: body, Labels: ids, Closed: !i.Open,
+			Title: forge.FitTitle(i.Title), Body: body, Labels: ids, Closed: !i.Open,
 		})
 	})
 	if err != nil {
@@ -119,9 +119,9 @@ func (g *Forge) cannotLabel(number int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unlabelled = &forge.Refusal{
-		What:   "open an issue of " + g.repo(),
-		Said:   fmt.Sprintf("Gitea took issue %d without its label %q", number, issueLabel),
-		Advice: "let the token's user write to the repository and its issues, then start again",
+		Operation: "open an issue of " + g.repo(),
+		Reason:    fmt.Sprintf("Gitea took issue %d without its label %q", number, issueLabel),
+		Advice:    "let the token's user write to the repository and its issues, then start again",
 	}
 	return g.unlabelled
 }
@@ -137,8 +137,8 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if !ok {
 		return i, fmt.Errorf("issue %d is not one of Fairlead's: %w", i.Number, forge.ErrNotFound)
 	}
-	i.Title, i.URL = forge.Title(i.Title), before.URL
-	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Write()
+	i.Title, i.URL = forge.FitTitle(i.Title), before.URL
+	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Format()
 	if err != nil || before == i {
 		return i, err
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Merge merges one of our pull requests, in the way that is the repository's own,
+// MergePull merges one of our pull requests, in the way that is the repository's own,
 // if its head is a commit. The error is ErrMoved if it is another one, and ErrNotYet
 // if something is missing, or the server has to look first; Gitea says the same of a
 // conflict. What is merged already stays so.
-func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
+func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
 	p, err := g.toMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
@@ -28,22 +28,22 @@ func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
 	}
 	_, pull, _, err := g.find(ctx, number)
 	if err == nil && pull.State != forge.Merged {
-		err = &forge.Refusal{What: "merge a pull request of " + g.repo(), Said: "the server did not, and did not say why", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "merge a pull request of " + g.repo(), Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
 	return err
 }
 
-// AutoMerge has the server merge one of our pull requests once nothing that the
+// EnableAutoMerge has the server merge one of our pull requests once nothing that the
 // branch requires is missing. The commit is looked at only now: what is pushed
 // afterwards is merged too.
-func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
 	p, err := g.toMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
 	}
 	err = g.merge(ctx, "auto-merge a pull request", p, commit, true)
 	var r *forge.Refusal
-	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Said), scheduled) {
+	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), scheduled) {
 		return nil
 	}
 	return err
@@ -76,7 +76,7 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*sdk.Pu
 	if err != nil {
 		return nil, err
 	}
-	merged, err := pull.Mergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
+	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
 	if merged || err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // approvals has people whose reviews do not count.
 func approvals(t *testing.T, r subject) {
 	r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.Review(r.repo, "stranger", pull.Number, "APPROVED", false)
 	r.server.Review(r.repo, "zoe", pull.Number, "APPROVED", true)
@@ -34,12 +34,12 @@ func approvals(t *testing.T, r subject) {
 func required(t *testing.T, r subject) {
 	r.server.ProtectWith(r.repo, "main", 2, "ci/*")
 	commit := r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.Look(r.repo)
 	lacks := func(want ...string) {
 		t.Helper()
-		got, err := r.Missing(t.Context(), pull.Number)
+		got, err := r.MergeBlockers(t.Context(), pull.Number)
 		check(t, err)
 		equal(t, "missing", got, want)
 	}
@@ -51,15 +51,15 @@ func required(t *testing.T, r subject) {
 	check(t, r.SetStatus(t.Context(), commit, forge.Status{Context: "ci/b", Outcome: forge.Success}))
 	r.server.Review(r.repo, "zoe", pull.Number, "APPROVED", true)
 	lacks()
-	check(t, r.Close(t.Context(), pull.Number, "x"))
+	check(t, r.ClosePull(t.Context(), pull.Number, "x"))
 	lacks("it is closed")
 }
 
 // runs has a workflow that nobody runs, and one that is not there.
 func runs(t *testing.T, r subject) {
 	w := workflow(r.server, r.repo)
-	check(t, r.Dispatch(t.Context(), w))
-	all, err := r.Runs(t.Context(), w, time.Time{})
+	check(t, r.DispatchWorkflow(t.Context(), w))
+	all, err := r.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	if len(all) != 1 {
 		t.Fatalf("there are %d runs, want one", len(all))
@@ -69,8 +69,8 @@ func runs(t *testing.T, r subject) {
 		t.Errorf("the run is %+v", all[0])
 	}
 	w.Name = "deploy.yaml"
-	wantKind(t, r.Dispatch(t.Context(), w), forge.ErrNotFound)
-	none, err := r.Runs(t.Context(), w, time.Time{})
+	wantKind(t, r.DispatchWorkflow(t.Context(), w), forge.ErrNotFound)
+	none, err := r.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	equal(t, "runs of another one", len(none), 0)
 }
@@ -86,12 +86,12 @@ func annotates(t *testing.T, r subject) {
 	}
 	shown := []forge.Annotation{at("fleet.yaml", 1), at("fleet.yaml", 9), at("ümlaut.yaml", 1)}
 	left := []forge.Annotation{at("fleet.yaml", 10), at("README.md", 1), at("gone.yaml", 1)}
-	got, err := r.Annotate(t.Context(), c, "preview", append(append([]forge.Annotation{}, shown...), left...))
+	got, err := r.AnnotateChange(t.Context(), c, "preview", append(append([]forge.Annotation{}, shown...), left...))
 	check(t, err)
 	equal(t, "left", got, left)
 	equal(t, "shown", annotations(r.server, r.repo, number), shown)
 	c.Commit = strings.Repeat("a", 40)
-	_, err = r.Annotate(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 1)})
+	_, err = r.AnnotateChange(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 1)})
 	wantKind(t, err, forge.ErrMoved)
 	equal(t, "shown of what has moved", len(annotations(r.server, r.repo, number)), 0)
 }
@@ -127,7 +127,7 @@ func TestRunsEnd(t *testing.T) {
 	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
 	w := forge.Workflow{Name: "smoke.yaml", Ref: "main"}
 	at := start.Add(-time.Hour)
-	found, err := g.Runs(t.Context(), w, at)
+	found, err := g.WorkflowRuns(t.Context(), w, at)
 	check(t, err)
 	run := func(id string, outcome forge.Outcome, reason string) forge.Run {
 		return forge.Run{ID: id, Title: "Run " + id, Outcome: outcome, Reason: reason, Started: at}
@@ -135,10 +135,10 @@ func TestRunsEnd(t *testing.T) {
 	equal(t, "runs", found, []forge.Run{
 		run("4", forge.Failure, "skipped"), run("3", forge.Failure, "cancelled"), run("2", forge.Failure, "failure"), run("1", forge.Success, "success"),
 	})
-	same, err := g.Runs(t.Context(), w, at.Add(time.Second-1)) // Gitea knows no part of a second
+	same, err := g.WorkflowRuns(t.Context(), w, at.Add(time.Second-1)) // Gitea knows no part of a second
 	check(t, err)
 	equal(t, "runs in the same second", len(same), 4)
-	later, err := g.Runs(t.Context(), w, at.Add(time.Second))
+	later, err := g.WorkflowRuns(t.Context(), w, at.Add(time.Second))
 	check(t, err)
 	equal(t, "runs later", len(later), 0)
 }
@@ -166,7 +166,7 @@ func TestAnswersStay(t *testing.T) {
 	p.inject(fault{method: "DELETE", status: 204})
 	p.inject(fault{path: "/resolve", status: 204})
 	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
-	_, err := g.Annotate(t.Context(), forge.Change{Number: 7, Commit: "a"}, "preview", nil)
+	_, err := g.AnnotateChange(t.Context(), forge.Change{Number: 7, Commit: "a"}, "preview", nil)
 	check(t, err)
 	var writes []string
 	for _, r := range p.asked() {
@@ -185,7 +185,7 @@ func TestUnseenTeams(t *testing.T) {
 	} {
 		p := answering(t, map[string]string{"/teams": `[{"id":5,"name":"Reviewers"}]`})
 		p.inject(f)
-		_, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Members(t.Context(), "acme/reviewers")
+		_, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).TeamMembers(t.Context(), "acme/reviewers")
 		wantKind(t, err, forge.ErrNotFound)
 		wantError(t, err, "the team acme/reviewers: ")
 		if !strings.Contains(hint(err), "read:organization") {

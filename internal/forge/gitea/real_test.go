@@ -48,13 +48,13 @@ func proposal(head string) forge.Proposal {
 func merges(t *testing.T, r subject) {
 	r.server.Protect(r.repo, "main", "fairlead/preview")
 	commit := r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	merge := func(commit string) error {
 		t.Helper()
 		var err error
 		r.server.Until(func() bool {
-			err = r.Merge(t.Context(), pull.Number, commit)
+			err = r.MergePull(t.Context(), pull.Number, commit)
 			return err == nil || !strings.Contains(err.Error(), "try again later")
 		})
 		return err
@@ -78,12 +78,12 @@ func merges(t *testing.T, r subject) {
 func conflicts(t *testing.T, r subject) {
 	r.server.Commit(r.repo, "out/dev", "file", "a")
 	r.server.Commit(r.repo, "main", "file", "b")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.Commit(r.repo, "mine", "other", "c")
 	later := r.server.Propose(r.repo, "mine", "main", "mine")
 	r.server.Until(func() bool { return r.server.Mergeable(r.repo, later) })
-	wantKind(t, r.Merge(t.Context(), pull.Number, pull.Commit), forge.ErrNotYet)
+	wantKind(t, r.MergePull(t.Context(), pull.Number, pull.Commit), forge.ErrNotReady)
 }
 
 // calls counts what a cycle costs.
@@ -107,9 +107,9 @@ func calls(t *testing.T, r subject) {
 		all, err := r.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		if len(all) == 0 {
-			_, err = r.Open(t.Context(), want)
+			_, err = r.OpenPull(t.Context(), want)
 		} else {
-			_, err = r.Edit(t.Context(), all[0].Number, want)
+			_, err = r.EditPull(t.Context(), all[0].Number, want)
 		}
 		check(t, err)
 		check(t, r.SetStatus(t.Context(), commit, forge.Status{Context: "dev", Outcome: forge.Pending}))
@@ -127,7 +127,7 @@ func calls(t *testing.T, r subject) {
 func editedBodies(t *testing.T, r subject) {
 	const mark = "<!-- fairlead: dev -->"
 	r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	for body, text := range map[string]string{
 		"x\n\n" + mark:                      "x",
@@ -140,16 +140,16 @@ func editedBodies(t *testing.T, r subject) {
 		all, err := r.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		equal(t, "text", all[0].Body, text)
-		edited, err := r.Edit(t.Context(), pull.Number, proposal("out/dev"))
+		edited, err := r.EditPull(t.Context(), pull.Number, proposal("out/dev"))
 		check(t, err)
 		equal(t, "mended", edited, pull)
 	}
 	r.server.Write(r.repo, pull.Number, "the mark is gone")
-	_, err = r.Edit(t.Context(), pull.Number, proposal("out/dev"))
+	_, err = r.EditPull(t.Context(), pull.Number, proposal("out/dev"))
 	wantKind(t, err, forge.ErrNotFound)
-	wantKind(t, r.Close(t.Context(), pull.Number, ""), forge.ErrNotFound)
-	wantKind(t, r.Merge(t.Context(), pull.Number, pull.Commit), forge.ErrNotFound)
-	_, err = r.Open(t.Context(), proposal("out/dev"))
+	wantKind(t, r.ClosePull(t.Context(), pull.Number, ""), forge.ErrNotFound)
+	wantKind(t, r.MergePull(t.Context(), pull.Number, pull.Commit), forge.ErrNotFound)
+	_, err = r.OpenPull(t.Context(), proposal("out/dev"))
 	wantKind(t, err, forge.ErrExists)
 }
 
@@ -159,14 +159,14 @@ func cuts(t *testing.T, r subject) {
 	equal(t, "description", r.server.Statuses(r.repo, commit)[0].Description, strings.Repeat("ü ", 69)+"ü…")
 	want := proposal("out/dev")
 	want.Body = strings.Repeat("ü", 70_000)
-	pull, err := r.Open(t.Context(), want)
+	pull, err := r.OpenPull(t.Context(), want)
 	check(t, err)
 	if !strings.HasSuffix(pull.Body, "ü…") || len([]rune(pull.Body)) < 65_000 {
 		t.Errorf("the body was cut to %d characters", len([]rune(pull.Body)))
 	}
 	for _, mark := range []string{"", " dev", "a\nb", "a --> b"} {
 		want.Mark = mark
-		_, err := r.Open(t.Context(), want)
+		_, err := r.OpenPull(t.Context(), want)
 		wantError(t, err, "cannot be a mark")
 		_, err = r.PutIssue(t.Context(), forge.Issue{Mark: mark, Title: "x", Open: true})
 		wantError(t, err, "cannot be a mark")
@@ -176,7 +176,7 @@ func cuts(t *testing.T, r subject) {
 // missing is what is not there. Gitea says of a commit that is not there that
 // something went wrong inside.
 func missing(t *testing.T, r subject) {
-	_, err := r.Open(t.Context(), proposal("out/dev"))
+	_, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	wantKind(t, err, forge.ErrNotFound)
 	if !strings.Contains(hint(err), "branches have these names") {
 		t.Errorf("got the hint %q", hint(err))
@@ -199,7 +199,7 @@ func scopes(t *testing.T, r subject) {
 		"write:issue":      {"write:repository", "read:issue"},
 	} {
 		g := connect(t, r.server.URL, r.repo, r.server.UserToken("fairlead", has...), gitea.Options{})
-		_, err := g.Open(t.Context(), proposal("out/dev"))
+		_, err := g.OpenPull(t.Context(), proposal("out/dev"))
 		if err == nil {
 			_, err = g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
 		}
@@ -208,7 +208,7 @@ func scopes(t *testing.T, r subject) {
 	}
 	r.branch("out/prod")
 	stranger := connect(t, r.server.URL, r.repo, r.server.UserToken("stranger"), gitea.Options{})
-	_, err := stranger.Open(t.Context(), proposal("out/prod"))
+	_, err := stranger.OpenPull(t.Context(), proposal("out/prod"))
 	wantError(t, err, "the token may not do that: 403")
 	if !strings.Contains(hint(err), "let the token's user write") {
 		t.Errorf("got the hint %q", hint(err))
@@ -218,17 +218,17 @@ func scopes(t *testing.T, r subject) {
 // labels has more labels than a page, and one that a person took away.
 func labels(t *testing.T, r subject) {
 	r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	want := proposal("out/dev")
 	for i := range giteatest.PageSize + 2 {
 		want.Labels = append(want.Labels, "label "+string(rune('a'+i)))
 	}
-	edited, err := r.Edit(t.Context(), pull.Number, want)
+	edited, err := r.EditPull(t.Context(), pull.Number, want)
 	check(t, err)
 	equal(t, "labels", len(edited.Labels), len(want.Labels))
 	want.Labels = want.Labels[len(want.Labels)-1:]
-	edited, err = r.Edit(t.Context(), pull.Number, want)
+	edited, err = r.EditPull(t.Context(), pull.Number, want)
 	check(t, err)
 	equal(t, "labels", edited.Labels, want.Labels)
 	equal(t, "labels that are there", r.server.Labels(r.repo, pull.Number), want.Labels)
@@ -236,7 +236,7 @@ func labels(t *testing.T, r subject) {
 	all, err := r.Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "labels without", all[0].Labels, []string(nil))
-	edited, err = r.Edit(t.Context(), pull.Number, want)
+	edited, err = r.EditPull(t.Context(), pull.Number, want)
 	check(t, err)
 	equal(t, "labels again", edited.Labels, want.Labels)
 }
@@ -261,21 +261,21 @@ func lost(t *testing.T, r subject) {
 	lose := func(method, path string) { r.proxy.inject(fault{method: method, path: path, times: 1, cut: 5}) }
 	commit := r.branch("out/dev")
 	lose("POST", "/pulls")
-	_, err := r.Open(t.Context(), proposal("out/dev"))
+	_, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	wantError(t, err, "open a pull request of "+r.repo+": the answer was cut off")
-	_, err = r.Open(t.Context(), proposal("out/dev"))
+	_, err = r.OpenPull(t.Context(), proposal("out/dev"))
 	wantKind(t, err, forge.ErrExists)
 	all, err := r.Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "pull requests", len(all), 1)
 
 	lose("PATCH", "/pulls")
-	check(t, r.Close(t.Context(), all[0].Number, "x")) // what has become of it is looked at
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	check(t, r.ClosePull(t.Context(), all[0].Number, "x")) // what has become of it is looked at
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.Until(func() bool { return r.server.Mergeable(r.repo, pull.Number) })
 	r.proxy.inject(fault{method: "POST", path: "/merge", times: 1, empty: true})
-	check(t, r.Merge(t.Context(), pull.Number, commit))
+	check(t, r.MergePull(t.Context(), pull.Number, commit))
 
 	lose("POST", "/issues")
 	want := forge.Issue{Mark: "dev", Title: "x", Body: "y", Open: true}
@@ -291,7 +291,7 @@ func lost(t *testing.T, r subject) {
 // reopened has a pull request that is opened again after a push while it was closed.
 func reopened(t *testing.T, r subject) {
 	r.branch("out/dev")
-	pull, err := r.Open(t.Context(), proposal("out/dev"))
+	pull, err := r.OpenPull(t.Context(), proposal("out/dev"))
 	check(t, err)
 	r.server.SetOpen(r.repo, pull.Number, false)
 	commit := r.branch("out/dev")
@@ -300,7 +300,7 @@ func reopened(t *testing.T, r subject) {
 	check(t, err)
 	equal(t, "commit", all[0].Commit, commit)
 	r.server.Until(func() bool {
-		err = r.Merge(t.Context(), pull.Number, commit)
+		err = r.MergePull(t.Context(), pull.Number, commit)
 		return err == nil || !strings.Contains(err.Error(), "try again later")
 	})
 	check(t, err)

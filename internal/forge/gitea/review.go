@@ -47,10 +47,10 @@ func readChange(p *sdk.PullRequest) forge.Change {
 	}
 }
 
-// Comment makes the one comment of ours with this mark say this. The mark is not
+// PutComment makes the one comment of ours with this mark say this. The mark is not
 // enough: it is to be by who the token is of, as everybody can write one.
-func (g *Forge) Comment(ctx context.Context, number int, mark, body string) error {
-	text, err := forge.WriteComment(mark, body, forge.MaxComment)
+func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
+	text, err := forge.FormatComment(mark, body, forge.MaxComment)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (g *Forge) self(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if found.ID == 0 {
-		return 0, &forge.Refusal{What: op, Said: "the server did not say", Advice: "see whether the address is that of Gitea"}
+		return 0, &forge.Refusal{Operation: op, Reason: "the server did not say", Advice: "see whether the address is that of Gitea"}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -32,10 +32,10 @@ func TestRefusesToMerge(t *testing.T) {
 				test.fault.path = "/merge"
 				p.inject(test.fault)
 				g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
-				err, want := g.Merge(t.Context(), 7, "a"), test.now
+				err, want := g.MergePull(t.Context(), 7, "a"), test.now
 				if later {
 					g = connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
-					err, want = g.AutoMerge(t.Context(), 7, "a"), test.later
+					err, want = g.EnableAutoMerge(t.Context(), 7, "a"), test.later
 				}
 				equal(t, "kind", kindOf(err), want)
 				if want != "none" {
@@ -49,7 +49,7 @@ func TestRefusesToMerge(t *testing.T) {
 	}
 	// It says yes, and does nothing.
 	p := answering(t, map[string]string{"/pulls/7": pullObject(7, nil), "/merge": "{}"})
-	err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Merge(t.Context(), 7, "a")
+	err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).MergePull(t.Context(), 7, "a")
 	wantError(t, err, "the server did not, and did not say why")
 }
 
@@ -87,19 +87,19 @@ func TestComments(t *testing.T) {
 	})
 	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
 	p.inject(fault{path: "/user", times: 1, status: 403, body: said("token does not have at least one of required scope(s), required=[read:user], token scope=write:issue")})
-	err := g.Comment(t.Context(), 7, "preview", "x")
+	err := g.PutComment(t.Context(), 7, "preview", "x")
 	wantError(t, err, "read the token's user of acme/gitops: the token may not do that: 403")
 	equal(t, "hint", hint(err), "make a token that has the scope read:user")
-	check(t, g.Comment(t.Context(), 7, "preview", "x"))
+	check(t, g.PutComment(t.Context(), 7, "preview", "x"))
 	p.asked()
-	check(t, g.Comment(t.Context(), 7, "preview", "x"))
+	check(t, g.PutComment(t.Context(), 7, "preview", "x"))
 	equal(t, "requests of saying it again", p.asked(), []string{"GET /api/v1/repos/acme/gitops/issues/7/comments"})
 	p.inject(fault{path: "/issues/comments/2", times: 1, cut: 1})
-	wantError(t, g.Comment(t.Context(), 7, "preview", "y"), "edit a comment of acme/gitops: the answer was cut off")
-	check(t, g.Comment(t.Context(), 7, "preview", "y"))
+	wantError(t, g.PutComment(t.Context(), 7, "preview", "y"), "edit a comment of acme/gitops: the answer was cut off")
+	check(t, g.PutComment(t.Context(), 7, "preview", "y"))
 	p.inject(fault{path: "/issues/8/comments", times: 1, status: 500, body: said("database is locked")})
-	wantError(t, g.Comment(t.Context(), 8, "preview", "y"), "not found")
+	wantError(t, g.PutComment(t.Context(), 8, "preview", "y"), "not found")
 	p.inject(fault{path: "/issues/7/comments", times: 1, status: 500, body: said("database is locked")})
 	p.inject(fault{path: "/pulls/7", times: 1, status: 502})
-	wantError(t, g.Comment(t.Context(), 7, "preview", "y"), "list comments of acme/gitops: 500: database is locked")
+	wantError(t, g.PutComment(t.Context(), 7, "preview", "y"), "list comments of acme/gitops: 500: database is locked")
 }

@@ -14,7 +14,7 @@ const maxDescription = 140
 // SetStatus says how a commit fares. What was said by us already is not said again:
 // Gitea keeps every status.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.said.Already(commit, s) {
+	if g.said.Has(commit, s) {
 		return nil
 	}
 	_, _, err := call(ctx, g, "set a status", func(c *sdk.Client) (*sdk.Status, *sdk.Response, error) {
@@ -26,6 +26,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil {
 		return err
 	}
-	g.said.Note(commit, s)
+	g.said.Put(commit, s)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Statuses gives the latest status of a commit in each context, sorted by context.
 // Those of Gitea's own workflows are among them.
-func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement, error) {
+func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := pages(ctx, g, "list statuses", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Status, *sdk.Response, error) {
 		return c.ListStatuses(g.owner, g.name, commit, sdk.ListStatusesOption{ListOptions: o})
 	})
@@ -21,12 +21,12 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement,
 	}
 	// Gitea counts the statuses of a commit, and calls that the id.
 	slices.SortFunc(found, func(a, b *sdk.Status) int { return cmp.Or(cmp.Compare(a.Context, b.Context), cmp.Compare(b.ID, a.ID)) })
-	var all []forge.Statement
+	var all []forge.CommitStatus
 	for i, s := range found {
 		if i > 0 && s.Context == found[i-1].Context {
 			continue
 		}
-		said := forge.Statement{
+		said := forge.CommitStatus{
 			Status: forge.Status{Context: s.Context, Outcome: outcomeOf(string(s.State)), Description: s.Description, URL: s.TargetURL},
 			When:   s.Created,
 		}

@@ -16,14 +16,14 @@ import (
 // maxNotes is how many annotations GitHub takes at a time.
 const maxNotes = 50
 
-// Annotate has a check run at the head of a change, named as the mark, show these
+// AnnotateChange has a check run at the head of a change, named as the mark, show these
 // annotations. GitHub only ever adds annotations to a check run: for others than it
 // has, another one of that name is made, which takes its place. It says for what
 // annotations it is once it has them all.
-func (g *Forge) Annotate(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
+func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
 		return notes, &forge.Refusal{
-			What: "annotate " + g.repo(), Said: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
+			Operation: "annotate " + g.repo(), Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
 		}
 	}
 	var shown []forge.Annotation
@@ -110,7 +110,7 @@ func writeAnnotations(notes []forge.Annotation) (all []*gh.CheckRunAnnotation) {
 		if a.Warning {
 			level = "warning"
 		}
-		text := forge.Fit(a.Text, maxMessage/utf8.UTFMax)
+		text := forge.FitMarkdown(a.Text, maxMessage/utf8.UTFMax)
 		all = append(all, &gh.CheckRunAnnotation{Path: &a.File, StartLine: &a.Line, EndLine: &a.Line, AnnotationLevel: &level, Message: &text})
 	}
 	return all

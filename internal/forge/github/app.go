@@ -74,7 +74,7 @@ func NewApp(o AppOptions) (*App, error) {
 func appKey(text []byte) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, &forge.Refusal{What: "read it", Said: "it is not a key in PEM",
+		return nil, &forge.Refusal{Operation: "read it", Reason: "it is not a key in PEM",
 			Advice: "give the file that GitHub made when the key was generated; it begins with -----BEGIN RSA PRIVATE KEY-----"}
 	}
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
@@ -84,7 +84,7 @@ func appKey(text []byte) (*rsa.PrivateKey, error) {
 	if private, ok := key.(*rsa.PrivateKey); err == nil && ok {
 		return private, nil
 	}
-	return nil, &forge.Refusal{What: "read it", Said: "it is not a private RSA key", Advice: "generate one in the settings of the App"}
+	return nil, &forge.Refusal{Operation: "read it", Reason: "it is not a private RSA key", Advice: "generate one in the settings of the App"}
 }
 
 // String hides the token.

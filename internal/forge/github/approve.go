@@ -94,12 +94,12 @@ func (g *Forge) reviews(ctx context.Context, number int) (map[string]*gh.PullReq
 	return latest, nil
 }
 
-// Members gives the logins of a team, with those of the teams in it.
-func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+// TeamMembers gives the logins of a team, with those of the teams in it.
+func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, slug, _ := strings.Cut(team, "/")
 	if !isSegment(org) || !isSegment(slug) {
 		return nil, &forge.Refusal{
-			What: "list the members of " + oneLine(team), Said: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
+			Operation: "list the members of " + oneLine(team), Reason: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
 		}
 	}
 	found, err := pages(g, "list members of a team", func(o gh.ListOptions) ([]*gh.User, *gh.Response, error) {
@@ -121,9 +121,9 @@ func isSegment(name string) bool {
 	return strings.Trim(name, ".") != "" && url.PathEscape(name) == name
 }
 
-// AuthorOf gives the login of who wrote a commit; "" if GitHub knows of no account
+// CommitAuthor gives the login of who wrote a commit; "" if GitHub knows of no account
 // with that address.
-func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	c, answer, err := call(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
 		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1}) // of its files
 	})

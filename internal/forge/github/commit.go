@@ -21,12 +21,12 @@ const (
 	maxContent = 1 << 20 // bytes
 )
 
-// Commit makes a commit with GitHub's API, which signs it in the name of the App, and
+// CreateCommit makes a commit with GitHub's API, which signs it in the name of the App, and
 // has a branch be at it. Only what differs from the parent's tree is sent.
-func (g *Forge) Commit(ctx context.Context, c forge.Commit) (string, error) {
+func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error) {
 	if !g.app {
 		return "", &forge.Refusal{
-			What: "make a commit in " + g.repo(), Said: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
+			Operation: "make a commit in " + g.repo(), Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
 			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
 		}
 	}
@@ -64,7 +64,7 @@ func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
 }
 
 func (g *Forge) moved(c forge.Commit, said string) error {
-	return &forge.Refusal{What: "move " + c.Branch + " of " + g.repo(), Said: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.repo(), Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
 }
 
 // moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
@@ -113,7 +113,7 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	}
 	if want := c.Tree.ID().String(); base != want {
 		return &forge.Refusal{
-			What: "make a tree of " + g.repo(), Said: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
+			Operation: "make a tree of " + g.repo(), Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
 			Advice: "set output.verifiedCommits to false, and report this",
 		}
 	}

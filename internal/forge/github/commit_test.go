@@ -85,7 +85,7 @@ func TestGitHubCommits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, g, c := committed(t, before)
 			c.Tree = files(t, after)
-			id, err := g.Commit(t.Context(), c)
+			id, err := g.CreateCommit(t.Context(), c)
 			check(t, err)
 			dir := s.Git.Dir(repo)
 			equal(t, "branch", gittest.Refs(t, dir)["refs/heads/"+c.Branch], id)
@@ -109,7 +109,7 @@ func TestGitHubCommitsInPieces(t *testing.T) {
 		many[fmt.Sprintf("large/%d", i)] = strings.Repeat("é", 400_000)
 	}
 	c.Tree = files(t, many)
-	id, err := g.Commit(t.Context(), c)
+	id, err := g.CreateCommit(t.Context(), c)
 	check(t, err)
 	equal(t, "tree", gittest.Git(t, s.Git.Dir(repo), "rev-parse", id+"^{tree}"), c.Tree.ID().String())
 	requests := map[string]int{}
@@ -128,22 +128,22 @@ func TestGitHubCommitsInPieces(t *testing.T) {
 func TestGitHubMovesBranches(t *testing.T) {
 	_, g, c := committed(t, map[string]string{"README.md": "x"})
 	c.Tree = files(t, map[string]string{"README.md": "y"})
-	first, err := g.Commit(t.Context(), c)
+	first, err := g.CreateCommit(t.Context(), c)
 	check(t, err)
-	_, err = g.Commit(t.Context(), c)
+	_, err = g.CreateCommit(t.Context(), c)
 	equal(t, "kind when it is there by now", kindOf(err), "moved")
 	c.Old = strings.Repeat("a", 40)
-	_, err = g.Commit(t.Context(), c)
+	_, err = g.CreateCommit(t.Context(), c)
 	equal(t, "kind when it is elsewhere", kindOf(err), "moved")
 	wantError(t, err, "move fairlead/dev of acme/gitops: the branch has moved: it is not at aaaa")
 	c.Old = first
-	second, err := g.Commit(t.Context(), c) // from the same parent: it is forced
+	second, err := g.CreateCommit(t.Context(), c) // from the same parent: it is forced
 	check(t, err)
 	c.Old, c.Parent, c.Before = second, second, c.Tree
-	_, err = g.Commit(t.Context(), c)
+	_, err = g.CreateCommit(t.Context(), c)
 	check(t, err)
 	c.Branch = "gone"
-	_, err = g.Commit(t.Context(), c)
+	_, err = g.CreateCommit(t.Context(), c)
 	equal(t, "kind when it is gone", kindOf(err), "moved")
 }
 
@@ -174,7 +174,7 @@ func TestGitHubMovesOnlyWhatItSaw(t *testing.T) {
 			}
 		}})
 		c.Tree = files(t, map[string]string{"README.md": "y"})
-		_, err := g.Commit(t.Context(), c)
+		_, err := g.CreateCommit(t.Context(), c)
 		equal(t, "kind", kindOf(err), "moved")
 		equal(t, "branch", gittest.Refs(t, s.Git.Dir(repo))["refs/heads/fairlead/dev"], theirs)
 	}
@@ -184,7 +184,7 @@ func TestGitHubDoesNotCommit(t *testing.T) {
 	s, app, c := committed(t, map[string]string{"README.md": "x"})
 	c.Tree = files(t, map[string]string{"README.md": "y", "bin": "\xff"})
 	before := maps.Clone(gittest.Refs(t, s.Git.Dir(repo)))
-	_, err := gitHub(t, s, github.Options{}).Commit(t.Context(), c)
+	_, err := gitHub(t, s, github.Options{}).CreateCommit(t.Context(), c)
 	equal(t, "kind for a person", kindOf(err), "unsupported")
 	if !strings.Contains(hint(err), "GitHub App") {
 		t.Errorf("got the hint %q", hint(err))
@@ -197,12 +197,12 @@ func TestGitHubDoesNotCommit(t *testing.T) {
 	} {
 		fault.Times = 1
 		s.Inject(fault)
-		_, err := app.Commit(t.Context(), c)
+		_, err := app.CreateCommit(t.Context(), c)
 		equal(t, "kind for "+fault.Path, kindOf(err), "other")
 		if diff := cmp.Diff(before, gittest.Refs(t, s.Git.Dir(repo))); diff != "" {
 			t.Errorf("%s: references (-before +after):\n%s", fault.Path, diff)
 		}
 	}
-	_, err = app.Commit(t.Context(), c)
+	_, err = app.CreateCommit(t.Context(), c)
 	check(t, err)
 }

@@ -128,9 +128,9 @@ func TestGitHubCalls(t *testing.T) {
 		all, err := g.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		if len(all) == 0 {
-			_, err = g.Open(t.Context(), want)
+			_, err = g.OpenPull(t.Context(), want)
 		} else {
-			_, err = g.Edit(t.Context(), all[0].Number, want)
+			_, err = g.EditPull(t.Context(), all[0].Number, want)
 		}
 		check(t, err)
 		check(t, g.SetStatus(t.Context(), commit, forge.Status{Context: "dev", Outcome: forge.Pending}))
@@ -160,7 +160,7 @@ func TestGitHubBodyThatPeopleEdited(t *testing.T) {
 	branch("out/dev")
 	g := gitHub(t, s, github.Options{})
 	want := forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Body: "x", Labels: []string{"promoted"}}
-	pull, err := g.Open(t.Context(), want)
+	pull, err := g.OpenPull(t.Context(), want)
 	check(t, err)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -169,15 +169,15 @@ func TestGitHubBodyThatPeopleEdited(t *testing.T) {
 			check(t, err)
 			equal(t, "text", all[0].Body, test.text)
 			equal(t, "mark", all[0].Mark, "dev")
-			edited, err := g.Edit(t.Context(), pull.Number, want)
+			edited, err := g.EditPull(t.Context(), pull.Number, want)
 			check(t, err)
 			equal(t, "mended", edited, pull)
 		})
 	}
 	s.Write(repo, pull.Number, "the mark is gone")
-	_, err = g.Edit(t.Context(), pull.Number, want)
+	_, err = g.EditPull(t.Context(), pull.Number, want)
 	equal(t, "kind", kindOf(err), "not found")
-	equal(t, "kind", kindOf(g.Close(t.Context(), pull.Number, "")), "not found")
+	equal(t, "kind", kindOf(g.ClosePull(t.Context(), pull.Number, "")), "not found")
 }
 
 func TestGitHubCutsTexts(t *testing.T) {
@@ -186,7 +186,7 @@ func TestGitHubCutsTexts(t *testing.T) {
 	g := gitHub(t, s, github.Options{})
 	check(t, g.SetStatus(t.Context(), commit, forge.Status{Context: "dev", Outcome: forge.Failure, Description: strings.Repeat("ü ", 141)}))
 	equal(t, "description", s.Statuses(repo, commit)[0].Description, strings.Repeat("ü ", 69)+"ü…")
-	pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Body: strings.Repeat("ü", 70_000)})
+	pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Body: strings.Repeat("ü", 70_000)})
 	check(t, err)
 	if !strings.HasSuffix(pull.Body, "ü…") || len([]rune(pull.Body)) < 65_000 {
 		t.Errorf("the body was cut to %d characters", len([]rune(pull.Body)))
@@ -197,7 +197,7 @@ func TestGitHubRefusesMarks(t *testing.T) {
 	s, _ := gitHubServer(t)
 	g := gitHub(t, s, github.Options{})
 	for _, mark := range []string{"", " dev", "a\nb", "a --> b"} {
-		_, err := g.Open(t.Context(), forge.Proposal{Mark: mark, Head: "out/dev", Base: "main", Title: "x"})
+		_, err := g.OpenPull(t.Context(), forge.Proposal{Mark: mark, Head: "out/dev", Base: "main", Title: "x"})
 		wantError(t, err, "cannot be a mark")
 		_, err = g.PutIssue(t.Context(), forge.Issue{Mark: mark, Title: "x", Open: true})
 		wantError(t, err, "cannot be a mark")

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Dispatch starts a workflow, which has to have the trigger workflow_dispatch.
-func (g *Forge) Dispatch(ctx context.Context, w forge.Workflow) error {
+// DispatchWorkflow starts a workflow, which has to have the trigger workflow_dispatch.
+func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if err := g.checkWorkflow(w); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 		return nil
 	}
 	return &forge.Refusal{
-		What: "run a workflow of " + g.repo(), Said: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
+		Operation: "run a workflow of " + g.repo(), Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
 		Advice: "name the file in .github/workflows, as in smoke.yaml, and a branch or tag",
 	}
 }
@@ -58,8 +58,8 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 // maxRuns bounds how many runs are read, as GitHub does.
 const maxRuns = 1000
 
-// Runs gives the runs of a workflow that were dispatched at its ref, newest first.
-func (g *Forge) Runs(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
+// WorkflowRuns gives the runs of a workflow that were dispatched at its ref, newest first.
+func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	if err := g.checkWorkflow(w); err != nil {
 		return nil, err
 	}

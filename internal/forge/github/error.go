@@ -32,16 +32,16 @@ func explain(what string, err error) error {
 }
 
 func explainAnswer(what string, e *gh.ErrorResponse) error {
-	r := &forge.Refusal{What: what, Said: said(e)}
+	r := &forge.Refusal{Operation: what, Reason: said(e)}
 	switch status := e.Response.StatusCode; {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the name is right and the token may see it: GitHub says the same of what is not there and of what is private"
 	case status == http.StatusUnauthorized:
-		r.Said = "the token was not accepted: " + r.Said
+		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was revoked"
 	case status == http.StatusForbidden:
-		r.Said, r.Advice = "the token may not do that: "+r.Said, neededScope(e.Response.Header)
+		r.Reason, r.Advice = "the token may not do that: "+r.Reason, neededScope(e.Response.Header)
 	case status == http.StatusUnprocessableEntity && mentions(e, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusUnprocessableEntity && mentions(e, "no commits between"):

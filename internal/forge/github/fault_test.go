@@ -43,7 +43,7 @@ func kindOf(err error) string {
 	}
 	for name, kind := range map[string]error{
 		"not found": forge.ErrNotFound, "exists": forge.ErrExists, "no difference": forge.ErrChanged, "moved": forge.ErrMoved,
-		"not yet": forge.ErrNotYet, "unsupported": forge.ErrUnsupported,
+		"not yet": forge.ErrNotReady, "unsupported": forge.ErrUnsupported,
 	} {
 		if errors.Is(err, kind) {
 			return name
@@ -119,7 +119,7 @@ func TestGitHubRefuses(t *testing.T) {
 			branch("out/dev")
 			now := start
 			g := gitHub(t, s, github.Options{Now: func() time.Time { return now }})
-			pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+			pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 			check(t, err)
 			test.fault.Times = 1
 			s.Inject(test.fault)
@@ -195,7 +195,7 @@ func TestGitHubIsRedirected(t *testing.T) {
 		branch("out/dev")
 		check(t, gitHub(t, s, github.Options{}).SetStatus(t.Context(), branch("out/dev"), forge.Status{Context: "a", Outcome: forge.Success}))
 		s.Inject(to(307, s.API()+"/repos/acme/gitops/pulls"))
-		_, err := gitHub(t, s, github.Options{}).Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+		_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 		check(t, err)
 		s.Inject(to(307, s.API()+"/repos/acme/gitops/pulls?state=all"))
 		_, err = gitHub(t, s, github.Options{Repo: "acme/old"}).Pulls(t.Context(), "out/dev", "main")
@@ -204,7 +204,7 @@ func TestGitHubIsRedirected(t *testing.T) {
 	t.Run("so that a change is lost", func(t *testing.T) {
 		s, _ := gitHubServer(t)
 		s.Inject(to(302, s.API()+"/repos/acme/gitops/pulls"))
-		_, err := gitHub(t, s, github.Options{}).Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+		_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 		wantError(t, err, "changes nothing")
 	})
 	t.Run("for ever", func(t *testing.T) {
@@ -223,14 +223,14 @@ func TestGitHubAnswerToOpenIsLost(t *testing.T) {
 	s.Inject(githubfake.Fault{Times: 1, Method: "POST", CutAfter: 10})
 	g := gitHub(t, s, github.Options{})
 	want := forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Labels: []string{"promoted"}}
-	_, err := g.Open(t.Context(), want)
+	_, err := g.OpenPull(t.Context(), want)
 	equal(t, "first", kindOf(err), "other")
-	_, err = g.Open(t.Context(), want)
+	_, err = g.OpenPull(t.Context(), want)
 	equal(t, "second", kindOf(err), "exists")
 	all, err := g.Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "labels before", len(all[0].Labels), 0)
-	pull, err := g.Edit(t.Context(), all[0].Number, want)
+	pull, err := g.EditPull(t.Context(), all[0].Number, want)
 	check(t, err)
 	equal(t, "mended", pull.Proposal, want)
 }
@@ -238,7 +238,7 @@ func TestGitHubAnswerToOpenIsLost(t *testing.T) {
 func TestGitHubHasNothingToMerge(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("main")
-	_, err := gitHub(t, s, github.Options{}).Open(t.Context(), forge.Proposal{Mark: "dev", Head: "main", Base: "main", Title: "x"})
+	_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "main", Base: "main", Title: "x"})
 	equal(t, "kind", kindOf(err), "no difference")
 	wantError(t, err, "open a pull request of acme/gitops: the pull request has changed meanwhile: 422: Validation Failed: No commits between main and main")
 }
@@ -247,9 +247,9 @@ func TestGitHubReadsThousandPulls(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("out/dev")
 	g := gitHub(t, s, github.Options{})
-	first, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+	first, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 	check(t, err)
-	check(t, g.Close(t.Context(), first.Number, "y"))
+	check(t, g.ClosePull(t.Context(), first.Number, "y"))
 	s.Copies(repo, first.Number, 999)
 	for _, want := range []int{http.StatusOK, http.StatusNotModified} {
 		before := len(s.Requests())
@@ -285,24 +285,24 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		})
 		check(t, err)
 		_, errPulls := g.Pulls(t.Context(), "out/dev", "main")
-		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev"})
-		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
+		_, errOpen := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev"})
+		_, errEdit := g.EditPull(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
 		_, errStatuses := g.Statuses(t.Context(), "a")
 		_, errApprovals := g.Approvals(t.Context(), 1)
-		_, errMissing := g.Missing(t.Context(), 1)
-		_, errMembers := g.Members(t.Context(), "acme/platform")
-		_, errAuthor := g.AuthorOf(t.Context(), "a")
-		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}, start)
-		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Commit: "a"}, "x", nil)
-		_, errCommit := g.Commit(t.Context(), forge.Commit{Branch: "b"})
+		_, errMissing := g.MergeBlockers(t.Context(), 1)
+		_, errMembers := g.TeamMembers(t.Context(), "acme/platform")
+		_, errAuthor := g.CommitAuthor(t.Context(), "a")
+		_, errRuns := g.WorkflowRuns(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}, start)
+		_, errAnnotate := g.AnnotateChange(t.Context(), forge.Change{Commit: "a"}, "x", nil)
+		_, errCommit := g.CreateCommit(t.Context(), forge.Commit{Branch: "b"})
 		for _, err := range []error{
-			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errPulls, errOpen, errEdit, errIssues, errPut, g.ClosePull(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
 			errStatuses, errApprovals, errMissing, errMembers, errAuthor, errRuns, errAnnotate, errCommit,
-			g.Dispatch(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}),
-			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
+			g.DispatchWorkflow(t.Context(), forge.Workflow{Name: "a.yaml", Ref: "main"}),
+			errChanges, g.MergePull(t.Context(), 1, "a"), g.EnableAutoMerge(t.Context(), 1, "a"), g.PutComment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {
 				t.Errorf("%d: there is no error", status)

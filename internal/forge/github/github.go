@@ -51,9 +51,9 @@ type Forge struct {
 	now         func() time.Time
 
 	mu        sync.Mutex
-	said      forge.Said // what we said last
-	unlabeled error      // why no issue is opened any more
-	login     string     // whom the token is of, once that was asked
+	said      forge.StatusCache // what we said last
+	unlabeled error             // why no issue is opened any more
+	login     string            // whom the token is of, once that was asked
 }
 
 // New makes a Forge; nothing is read yet.
@@ -156,7 +156,7 @@ func (g *Forge) list(ctx context.Context, options gh.PullRequestListOptions, wan
 
 // read understands a pull request. The error is ErrNotFound if it is not ours.
 func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
-	d, ok := forge.ReadDocument(p.GetBody())
+	d, ok := forge.ParseDocument(p.GetBody())
 	if !ok || p.GetNumber() == 0 || !strings.EqualFold(p.GetHead().GetRepo().GetFullName(), p.GetBase().GetRepo().GetFullName()) {
 		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.GetNumber(), forge.ErrNotFound)
 	}
@@ -182,24 +182,24 @@ func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 }
 
 func (g *Forge) renamed(now string) error {
-	return &forge.Refusal{What: "read " + g.repo(), Said: "the repository is now called " + oneLine(now), Advice: "write its new name into the settings"}
+	return &forge.Refusal{Operation: "read " + g.repo(), Reason: "the repository is now called " + oneLine(now), Advice: "write its new name into the settings"}
 }
 
 func hasLabel(p *gh.PullRequest, name string) bool {
 	return slices.ContainsFunc(p.Labels, func(l *gh.Label) bool { return strings.EqualFold(l.GetName(), name) })
 }
 
-// Open opens a pull request. The error is ErrExists if there is an open one, be it
+// OpenPull opens a pull request. The error is ErrExists if there is an open one, be it
 // somebody else's, and ErrChanged if the branch has nothing to merge.
-func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return forge.Pull{}, err
 	}
 	p, _, err := call(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Create(ctx, g.owner, g.name, &gh.NewPullRequest{
-			Title: gh.String(forge.Title(o.Title)), Head: &o.Head, Base: &o.Base, Body: &body,
+			Title: gh.String(forge.FitTitle(o.Title)), Head: &o.Head, Base: &o.Base, Body: &body,
 		})
 	})
 	if err != nil {
@@ -277,9 +277,9 @@ func (g *Forge) find(ctx context.Context, number int) (*gh.PullRequest, forge.Pu
 	return p, pull, d, err
 }
 
-// Edit makes title, body and labels of an open pull request as they are here. Of the
+// EditPull makes title, body and labels of an open pull request as they are here. Of the
 // labels it removes only those that we gave.
-func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
 	p, pull, old, err := g.find(ctx, number)
 	if err == nil {
@@ -289,7 +289,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 		return forge.Pull{}, err
 	}
 	d := forge.Document{Text: o.Body, Mark: old.Mark, Labels: sortedLabels(o.Labels), Reason: pull.Reason}
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -297,7 +297,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
-	title, before := forge.Title(o.Title), &gh.PullRequest{Title: new(p.GetTitle()), Body: new(p.GetBody())}
+	title, before := forge.FitTitle(o.Title), &gh.PullRequest{Title: new(p.GetTitle()), Body: new(p.GetBody())}
 	if title == before.GetTitle() && body == before.GetBody() {
 		pull, _, err = g.read(p)
 		return pull, err
@@ -323,15 +323,15 @@ func (g *Forge) update(ctx context.Context, op string, number int, to *gh.PullRe
 	return p, err
 }
 
-// Close closes a pull request that is open, and says why at the end of its body: it
+// ClosePull closes a pull request that is open, and says why at the end of its body: it
 // is written in the same request, so that one is not without the other.
-func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
 	_, pull, d, err := g.find(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err
 	}
 	d.Reason = strings.Join(strings.Fields(reason), " ")
-	body, err := d.Write()
+	body, err := d.Format()
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ const maxDescription = 140
 // SetStatus says how a commit fares. What was said by us already is not said again:
 // GitHub keeps every status, and takes no more than a thousand.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.said.Already(commit, s) {
+	if g.said.Has(commit, s) {
 		return nil
 	}
 	status := &gh.RepoStatus{
@@ -366,6 +366,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil {
 		return err
 	}
-	g.said.Note(commit, s)
+	g.said.Put(commit, s)
 	return nil
 }

@@ -67,13 +67,13 @@ func (e graphqlErrors) has(kinds ...string) bool {
 }
 
 func explainGraphQL(what string, e graphqlErrors) error {
-	r := &forge.Refusal{What: what, Said: e.Error()}
+	r := &forge.Refusal{Operation: what, Reason: e.Error()}
 	switch {
 	case e.has("NOT_FOUND"):
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the token may see it: GitHub says the same of what is not there and of what is private"
 	case e.has("FORBIDDEN", "INSUFFICIENT_SCOPES"):
-		r.Said = "the token may not do that: " + r.Said
+		r.Reason = "the token may not do that: " + r.Reason
 		r.Advice = "let the token write pull requests and contents (fine-grained and App: Pull requests and Contents read and write; classic: repo)"
 	}
 	return r
@@ -96,7 +96,7 @@ func (g *Forge) self(ctx context.Context) (string, error) {
 	}
 	if found.Viewer.Login == "" {
 		return "", &forge.Refusal{
-			What: "read the token's user", Said: "GitHub did not say", Advice: "see whether the address is that of GitHub's API",
+			Operation: "read the token's user", Reason: "GitHub did not say", Advice: "see whether the address is that of GitHub's API",
 		}
 	}
 	g.mu.Lock()
@@ -116,7 +116,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, 
 		"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": commit, "mergeMethod": strings.ToUpper(method)},
 	})
 	if err == nil && done.EnablePullRequestAutoMerge.PullRequest.Number != p.GetNumber() {
-		err = &forge.Refusal{What: op + " of " + g.repo(), Said: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: op + " of " + g.repo(), Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
 	}
 	return err
 }

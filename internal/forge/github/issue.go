@@ -37,7 +37,7 @@ func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) 
 // readIssue understands an issue; it is none of ours if it has no mark, or is a
 // pull request, which GitHub lists as issues too.
 func readIssue(i *gh.Issue) (forge.Issue, bool) {
-	d, ok := forge.ReadDocument(i.GetBody())
+	d, ok := forge.ParseDocument(i.GetBody())
 	if !ok || i.IsPullRequest() || i.GetNumber() == 0 {
 		return forge.Issue{}, false
 	}
@@ -68,7 +68,7 @@ func (g *Forge) PutIssue(ctx context.Context, i forge.Issue) (forge.Issue, error
 }
 
 func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
-	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Write()
+	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Format()
 	if err != nil {
 		return i, err
 	}
@@ -80,7 +80,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	}
 	made, _, err := call(g, "open an issue", func() (*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.Create(ctx, g.owner, g.name, &gh.IssueRequest{
-			Title: gh.String(forge.Title(i.Title)), Body: &body, Labels: &[]string{issueLabel},
+			Title: gh.String(forge.FitTitle(i.Title)), Body: &body, Labels: &[]string{issueLabel},
 		})
 	})
 	if err != nil {
@@ -99,9 +99,9 @@ func (g *Forge) cannotLabel(number int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unlabeled = &forge.Refusal{
-		What:   "open an issue of " + g.repo(),
-		Said:   fmt.Sprintf("GitHub took issue %d without its label %q", number, issueLabel),
-		Advice: "let the token write issues and labels (fine-grained: Issues read and write; classic: repo), then start again",
+		Operation: "open an issue of " + g.repo(),
+		Reason:    fmt.Sprintf("GitHub took issue %d without its label %q", number, issueLabel),
+		Advice:    "let the token write issues and labels (fine-grained: Issues read and write; classic: repo), then start again",
 	}
 	return g.unlabeled
 }
@@ -117,8 +117,8 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if !ok {
 		return i, fmt.Errorf("issue %d is not one of Fairlead's: %w", i.Number, forge.ErrNotFound)
 	}
-	i.Title, i.URL = forge.Title(i.Title), before.URL
-	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Write()
+	i.Title, i.URL = forge.FitTitle(i.Title), before.URL
+	body, err := forge.Document{Text: i.Body, Mark: i.Mark}.Format()
 	if err != nil || before == i {
 		return i, err
 	}

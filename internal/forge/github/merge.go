@@ -25,9 +25,9 @@ const (
 	isInState     = " status"
 )
 
-// Merge merges one of our pull requests if it is still at commit. What is merged
+// MergePull merges one of our pull requests if it is still at commit. What is merged
 // already stays so.
-func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
+func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
 	p, err := g.toMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
@@ -42,7 +42,7 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.Pul
 	if err != nil {
 		return nil, err
 	}
-	merged, err := pull.Mergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
+	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
 	if merged || err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
 		case http.StatusConflict:
 			r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
 		case http.StatusMethodNotAllowed:
-			r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what is missing; if nothing is, let the token's user or App bypass the rules of the branch"
+			r.Kind, r.Advice = forge.ErrNotReady, "see on the pull request what is missing; if nothing is, let the token's user or App bypass the rules of the branch"
 		}
 		return r
 	})
@@ -82,7 +82,7 @@ func anyMethod(merge func(method string) error) (err error) {
 // that it tells these apart by.
 func refused(err error, phrase string) bool {
 	var r *forge.Refusal
-	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Said), phrase)
+	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
 // CancelAutoMerge has GitHub not merge one of our pull requests any more on its own.
@@ -102,9 +102,9 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	return err
 }
 
-// AutoMerge has GitHub merge one of our pull requests once nothing that the branch
+// EnableAutoMerge has GitHub merge one of our pull requests once nothing that the branch
 // requires is missing; now, if nothing is.
-func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
 	p, err := g.toMerge(ctx, number, commit)
 	if p == nil || err != nil || p.AutoMerge != nil {
 		return err
@@ -120,7 +120,7 @@ func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error 
 	case refused(err, noRules):
 		r.Kind, r.Advice = forge.ErrUnsupported, "have the branch require a status check or a review, so that GitHub knows what to wait for"
 	case refused(err, isInState): // as unstable: something that is not required has failed, or is not over
-		r.Kind, r.Advice = forge.ErrNotYet, "see on the pull request what has failed; GitHub waits only for checks that the branch requires"
+		r.Kind, r.Advice = forge.ErrNotReady, "see on the pull request what has failed; GitHub waits only for checks that the branch requires"
 	}
 	return err
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Missing says what a pull request lacks to be merged, as far as GitHub says it.
-func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+// MergeBlockers says what a pull request lacks to be merged, as far as GitHub says it.
+func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.look(ctx, number)
 	if err != nil || p.GetMerged() {
 		return nil, err
 	}
-	base := forge.Escape(p.GetBase().GetRef())
+	base := forge.EscapeMarkdown(p.GetBase().GetRef())
 	switch state := p.GetMergeableState(); {
 	case p.GetState() == "closed":
 		return []string{"It is closed"}, nil
@@ -57,14 +57,14 @@ func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, erro
 		case "APPROVED":
 			approvals++
 		case "CHANGES_REQUESTED":
-			lacks = append(lacks, forge.Escape(login)+" asks for changes")
+			lacks = append(lacks, forge.EscapeMarkdown(login)+" asks for changes")
 		}
 	}
 	if approvals < wants.approvals {
 		lacks = append(lacks, fmt.Sprintf("%d of %d approvals are missing", wants.approvals-approvals, wants.approvals))
 	}
 	if len(lacks) == 0 {
-		lacks = append(lacks, "A rule of "+forge.Escape(p.GetBase().GetRef())+" is not met, perhaps a review or a status is missing; the pull request says which")
+		lacks = append(lacks, "A rule of "+forge.EscapeMarkdown(p.GetBase().GetRef())+" is not met, perhaps a review or a status is missing; the pull request says which")
 	}
 	return lacks, nil
 }
@@ -86,9 +86,9 @@ func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []s
 		switch now[name] {
 		case forge.Success:
 		case "":
-			lacks = append(lacks, "The status "+forge.Escape(name)+" is missing")
+			lacks = append(lacks, "The status "+forge.EscapeMarkdown(name)+" is missing")
 		default:
-			lacks = append(lacks, fmt.Sprintf("The status %s is %s", forge.Escape(name), now[name]))
+			lacks = append(lacks, fmt.Sprintf("The status %s is %s", forge.EscapeMarkdown(name), now[name]))
 		}
 	}
 	return lacks, nil

@@ -100,11 +100,11 @@ func TestGitHubTeams(t *testing.T) {
 		logins = append(logins, fmt.Sprintf("bob%03d", i))
 	}
 	s.Team("acme/all", logins...)
-	got, err := g.Members(t.Context(), "acme/all")
+	got, err := g.TeamMembers(t.Context(), "acme/all")
 	check(t, err)
 	equal(t, "members", got, logins)
 	for _, team := range []string{"acme/none", "acme", "a/b/c", "../x", ""} {
-		_, err := g.Members(t.Context(), team)
+		_, err := g.TeamMembers(t.Context(), team)
 		equal(t, "kind for "+team, kindOf(err), "not found")
 		wantError(t, err, team)
 	}
@@ -112,14 +112,14 @@ func TestGitHubTeams(t *testing.T) {
 
 func TestGitHubAuthors(t *testing.T) {
 	s, g, pull := opened(t)
-	login, err := g.AuthorOf(t.Context(), pull.Commit)
+	login, err := g.CommitAuthor(t.Context(), pull.Commit)
 	check(t, err)
 	equal(t, "without an account", login, "")
 	s.Account("alice", "a@example.com")
-	login, err = g.AuthorOf(t.Context(), pull.Commit)
+	login, err = g.CommitAuthor(t.Context(), pull.Commit)
 	check(t, err)
 	equal(t, "with one", login, "alice")
-	_, err = g.AuthorOf(t.Context(), strings.Repeat("a", 40))
+	_, err = g.CommitAuthor(t.Context(), strings.Repeat("a", 40))
 	equal(t, "kind of no commit", kindOf(err), "not found")
 }
 
@@ -176,10 +176,10 @@ func TestGitHubSaysWhatIsMissing(t *testing.T) {
 			s, branch := gitHubServer(t)
 			branch("out/dev")
 			g := gitHub(t, s, github.Options{})
-			pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+			pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 			check(t, err)
 			test.do(world{s, branch, pull})
-			got, err := g.Missing(t.Context(), pull.Number)
+			got, err := g.MergeBlockers(t.Context(), pull.Number)
 			check(t, err)
 			equal(t, "missing", got, test.want)
 		})
@@ -201,7 +201,7 @@ func TestGitHubSaysWhatADraftLacks(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("mine")
 	number := s.Propose(repo, githubfake.Proposed{Head: "mine", Base: "main", Title: "x", Draft: true})
-	got, err := gitHub(t, s, github.Options{}).Missing(t.Context(), number)
+	got, err := gitHub(t, s, github.Options{}).MergeBlockers(t.Context(), number)
 	check(t, err)
 	equal(t, "missing", got, []string{"It is a draft"})
 }
@@ -222,7 +222,7 @@ func TestGitHubDoesNotDispatch(t *testing.T) {
 		"no ref":        {forge.Workflow{Name: w.Name}, "other", "is none", "branch or tag"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := g.Dispatch(t.Context(), test.w)
+			err := g.DispatchWorkflow(t.Context(), test.w)
 			equal(t, "kind", kindOf(err), test.kind)
 			wantError(t, err, test.text)
 			if !strings.Contains(hint(err), test.hint) {
@@ -230,34 +230,34 @@ func TestGitHubDoesNotDispatch(t *testing.T) {
 			}
 		})
 	}
-	runs, err := g.Runs(t.Context(), w, time.Time{})
+	runs, err := g.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	equal(t, "runs", len(runs), 0)
-	_, err = g.Runs(t.Context(), forge.Workflow{Name: "none.yaml", Ref: "main"}, time.Time{})
+	_, err = g.WorkflowRuns(t.Context(), forge.Workflow{Name: "none.yaml", Ref: "main"}, time.Time{})
 	equal(t, "kind of runs of nothing", kindOf(err), "not found")
 }
 
 func TestGitHubReadsRuns(t *testing.T) {
 	s, g, _ := opened(t)
 	w := addWorkflow(t, s)
-	check(t, g.Dispatch(t.Context(), w))
-	all, err := g.Runs(t.Context(), w, time.Time{})
+	check(t, g.DispatchWorkflow(t.Context(), w))
+	all, err := g.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	s.MoreRuns(repo, atoi(all[0].ID), 1499)
 	before := len(s.Requests())
-	all, err = g.Runs(t.Context(), w, time.Time{})
+	all, err = g.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	equal(t, "runs", len(all), 1000)
 	equal(t, "requests", len(s.Requests())-before, 10)
 	equal(t, "newest first", all[0].Started.After(all[999].Started), true)
-	all, err = g.Runs(t.Context(), w, all[9].Started.Add(time.Millisecond)) // GitHub's times are of seconds
+	all, err = g.WorkflowRuns(t.Context(), w, all[9].Started.Add(time.Millisecond)) // GitHub's times are of seconds
 	check(t, err)
 	equal(t, "runs since", len(all), 10)
 	for conclusion, want := range map[string]forge.Outcome{
 		"success": forge.Success, "failure": forge.Failure, "skipped": forge.Failure, "cancelled": forge.Failure, "timed_out": forge.Failure,
 	} {
 		s.Finish(repo, atoi(all[0].ID), conclusion)
-		now, err := g.Runs(t.Context(), w, all[0].Started)
+		now, err := g.WorkflowRuns(t.Context(), w, all[0].Started)
 		check(t, err)
 		equal(t, "run", []any{now[0].Outcome, now[0].Reason}, []any{want, conclusion})
 	}
@@ -283,7 +283,7 @@ func TestGitHubAnnotates(t *testing.T) {
 	nowhere := []forge.Annotation{{File: "a.yaml", Text: "without a line"}, {Line: 3, Text: "without a file"}}
 	annotate := func(notes ...forge.Annotation) {
 		t.Helper()
-		left, err := g.Annotate(t.Context(), c, "preview", append(notes, nowhere...))
+		left, err := g.AnnotateChange(t.Context(), c, "preview", append(notes, nowhere...))
 		check(t, err)
 		equal(t, "left", left, nowhere)
 	}
@@ -310,10 +310,10 @@ func TestGitHubAnnotatesInTheEnd(t *testing.T) {
 		notes = append(notes, forge.Annotation{File: "a.yaml", Line: i + 1, Text: "x"})
 	}
 	s.Inject(githubfake.Fault{Method: "PATCH", Status: 502, Times: 1})
-	_, err := g.Annotate(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
+	_, err := g.AnnotateChange(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
 	equal(t, "kind", kindOf(err), "other")
 	equal(t, "checks", outcomes(t, g, pull.Commit), []string{"preview pending fairlead-app"})
-	_, err = g.Annotate(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
+	_, err = g.AnnotateChange(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
 	check(t, err)
 	equal(t, "shown", len(annotations(s, pull.Number)), 120)
 	equal(t, "checks", outcomes(t, g, pull.Commit), []string{"preview success fairlead-app"})
@@ -322,7 +322,7 @@ func TestGitHubAnnotatesInTheEnd(t *testing.T) {
 func TestGitHubAnnotatesOnlyAsApp(t *testing.T) {
 	s, g, pull := opened(t)
 	before, notes := len(s.Requests()), []forge.Annotation{{File: "a.yaml", Line: 1, Text: "x"}}
-	left, err := g.Annotate(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
+	left, err := g.AnnotateChange(t.Context(), forge.Change{Commit: pull.Commit}, "preview", notes)
 	equal(t, "kind", kindOf(err), "unsupported")
 	equal(t, "left", left, notes)
 	equal(t, "requests", len(s.Requests())-before, 0)
@@ -332,7 +332,7 @@ func TestGitHubAnnotatesOnlyAsApp(t *testing.T) {
 // 10 of our branch.
 func TestGitHubHasTenThousandPulls(t *testing.T) {
 	s, g, first := opened(t)
-	check(t, g.Close(t.Context(), first.Number, "y"))
+	check(t, g.ClosePull(t.Context(), first.Number, "y"))
 	theirs := s.Propose(repo, githubfake.Proposed{Head: branchBeside(t, s, "theirs"), Base: "main", Title: "theirs", Body: "<!-- fairlead: dev -->"})
 	s.Copies(repo, theirs, 9990)
 	s.Copies(repo, first.Number, 8)
@@ -344,7 +344,7 @@ func TestGitHubHasTenThousandPulls(t *testing.T) {
 	equal(t, "requests", len(s.Requests())-before, 1)
 	for _, state := range []string{"open", "new"} {
 		before = len(s.Requests())
-		pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: state})
+		pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: state})
 		if state == "open" {
 			check(t, err)
 			equal(t, "number", pull.Number, 10_001)

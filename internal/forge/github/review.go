@@ -49,10 +49,10 @@ func readChange(p *gh.PullRequest) forge.Change {
 	}
 }
 
-// Comment makes the one comment of ours with this mark say this. The mark is not
+// PutComment makes the one comment of ours with this mark say this. The mark is not
 // enough: it is to be by who the token is of, as everybody can write one.
-func (g *Forge) Comment(ctx context.Context, number int, mark, body string) error {
-	text, err := forge.WriteComment(mark, body, forge.MaxComment)
+func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
+	text, err := forge.FormatComment(mark, body, forge.MaxComment)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func opened(t *testing.T) (*githubfake.Server, *github.Forge, forge.Pull) {
 	s, branch := gitHubServer(t)
 	branch("out/dev")
 	g := gitHub(t, s, github.Options{})
-	pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+	pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 	check(t, err)
 	return s, g, pull
 }
@@ -54,13 +54,13 @@ func TestGitHubRefusesToMerge(t *testing.T) {
 			s, g, pull := opened(t)
 			test.fault.Times = 1
 			s.Inject(test.fault)
-			err := g.Merge(t.Context(), pull.Number, pull.Commit)
+			err := g.MergePull(t.Context(), pull.Number, pull.Commit)
 			equal(t, "kind", kindOf(err), test.kind)
 			wantError(t, err, test.text)
 			if !strings.Contains(hint(err), test.hint) {
 				t.Errorf("got the hint %q, want one with %q", hint(err), test.hint)
 			}
-			check(t, gitHub(t, s, github.Options{}).Merge(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
+			check(t, gitHub(t, s, github.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
 		})
 	}
 }
@@ -70,9 +70,9 @@ func TestGitHubMergesAsAllowed(t *testing.T) {
 		for _, allowed := range []string{"merge", "squash", "rebase"} {
 			s, g, pull := opened(t)
 			s.Set(repo, githubfake.Settings{Methods: []string{allowed}})
-			merge := g.Merge
+			merge := g.MergePull
 			if later {
-				merge = g.AutoMerge
+				merge = g.EnableAutoMerge
 			}
 			check(t, merge(t.Context(), pull.Number, pull.Commit))
 			parents := strings.Fields(gittest.Git(t, s.Git.Dir(repo), "log", "-1", "--format=%P", "main"))
@@ -81,7 +81,7 @@ func TestGitHubMergesAsAllowed(t *testing.T) {
 	}
 	s, g, pull := opened(t)
 	s.Set(repo, githubfake.Settings{Methods: []string{}})
-	equal(t, "kind when nothing is allowed", kindOf(g.Merge(t.Context(), pull.Number, pull.Commit)), "not yet")
+	equal(t, "kind when nothing is allowed", kindOf(g.MergePull(t.Context(), pull.Number, pull.Commit)), "not yet")
 }
 
 // TestGitHubServerChecksCommit has a push between the look and the merge.
@@ -95,9 +95,9 @@ func TestGitHubServerChecksCommit(t *testing.T) {
 			branch("out/dev")
 		}
 	}})
-	pull, err := g.Open(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+	pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 	check(t, err)
-	err = g.Merge(t.Context(), pull.Number, old)
+	err = g.MergePull(t.Context(), pull.Number, old)
 	equal(t, "kind", kindOf(err), "moved")
 	wantError(t, err, "409: Head branch was modified")
 }
@@ -124,7 +124,7 @@ func TestGitHubRefusesToAutoMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, g, pull := opened(t)
 			s.Inject(test.fault)
-			err := g.AutoMerge(t.Context(), pull.Number, pull.Commit)
+			err := g.EnableAutoMerge(t.Context(), pull.Number, pull.Commit)
 			equal(t, "kind", kindOf(err), test.kind)
 			wantError(t, err, test.text)
 			if !strings.Contains(hint(err), test.hint) {
@@ -137,7 +137,7 @@ func TestGitHubRefusesToAutoMerge(t *testing.T) {
 	}
 	s, g, pull := opened(t)
 	s.Set(repo, githubfake.Settings{NoAutoMerge: true})
-	equal(t, "kind", kindOf(g.AutoMerge(t.Context(), pull.Number, pull.Commit)), "unsupported")
+	equal(t, "kind", kindOf(g.EnableAutoMerge(t.Context(), pull.Number, pull.Commit)), "unsupported")
 }
 
 func TestGitHubCommentIsLost(t *testing.T) {
@@ -149,22 +149,22 @@ func TestGitHubCommentIsLost(t *testing.T) {
 	} {
 		s.Inject(fault)
 		text := fault.Method
-		if err := g.Comment(t.Context(), pull.Number, "preview", text); err == nil {
+		if err := g.PutComment(t.Context(), pull.Number, "preview", text); err == nil {
 			t.Errorf("%s: there is no error", fault.Method)
 		}
-		check(t, g.Comment(t.Context(), pull.Number, "preview", text))
+		check(t, g.PutComment(t.Context(), pull.Number, "preview", text))
 		equal(t, "comments", s.Comments(repo, pull.Number), []string{text + "\n\n<!-- fairlead-comment: preview -->"})
 	}
 }
 
 func TestGitHubComments(t *testing.T) {
 	s, g, pull := opened(t)
-	check(t, g.Comment(t.Context(), pull.Number, "preview", "x"))
+	check(t, g.PutComment(t.Context(), pull.Number, "preview", "x"))
 	asked := len(s.Requests())
-	check(t, g.Comment(t.Context(), pull.Number, "preview", "x"))
+	check(t, g.PutComment(t.Context(), pull.Number, "preview", "x"))
 	equal(t, "requests of saying it again", len(s.Requests())-asked, 1)
 	s.Inject(githubfake.Fault{Path: "/graphql", Status: 200, Header: json, Body: `{"data":{"viewer":{"login":""}}}`})
-	wantError(t, gitHub(t, s, github.Options{}).Comment(t.Context(), pull.Number, "preview", "y"), "GitHub did not say")
+	wantError(t, gitHub(t, s, github.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitHub did not say")
 	equal(t, "comments", len(s.Comments(repo, pull.Number)), 1)
 }
 
@@ -193,7 +193,7 @@ func TestGitHubKnowsApps(t *testing.T) {
 				}
 				return "{}"
 			})
-			check(t, g.Comment(t.Context(), 1, "a", "x"))
+			check(t, g.PutComment(t.Context(), 1, "a", "x"))
 			want := "POST /repos/acme/gitops/issues/1/comments"
 			if test.ours {
 				want = "PATCH /repos/acme/gitops/issues/comments/5"

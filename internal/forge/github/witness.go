@@ -13,7 +13,7 @@ import (
 
 // Statuses gives the latest status of a commit in each context, and its check runs,
 // whose names are their contexts. Where both are, the later one counts.
-func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement, error) {
+func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	// The combined status does not say who has set one.
 	said, err := pages(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
 		return g.client.Repositories.ListStatuses(ctx, g.owner, g.name, commit, &o)
@@ -25,7 +25,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement,
 	if err != nil {
 		return nil, err
 	}
-	latest := map[string]forge.Statement{}
+	latest := map[string]forge.CommitStatus{}
 	for _, s := range said { // newest first
 		if _, later := latest[s.GetContext()]; !later {
 			latest[s.GetContext()] = readStatus(s)
@@ -36,7 +36,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement,
 			latest[s.Context] = s
 		}
 	}
-	return slices.SortedFunc(maps.Values(latest), func(a, b forge.Statement) int { return cmp.Compare(a.Context, b.Context) }), nil
+	return slices.SortedFunc(maps.Values(latest), func(a, b forge.CommitStatus) int { return cmp.Compare(a.Context, b.Context) }), nil
 }
 
 // checks gives the latest check runs of a commit, by each App; all if name is "".
@@ -54,15 +54,15 @@ func (g *Forge) checks(ctx context.Context, commit, name string) ([]*gh.CheckRun
 	})
 }
 
-func readStatus(s *gh.RepoStatus) forge.Statement {
-	return forge.Statement{
+func readStatus(s *gh.RepoStatus) forge.CommitStatus {
+	return forge.CommitStatus{
 		Status: forge.Status{Context: s.GetContext(), Outcome: outcome(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL()},
 		When:   s.GetCreatedAt().Time, By: s.GetCreator().GetLogin(),
 	}
 }
 
-func readCheck(run *gh.CheckRun) forge.Statement {
-	s := forge.Statement{
+func readCheck(run *gh.CheckRun) forge.CommitStatus {
+	s := forge.CommitStatus{
 		Status: forge.Status{Context: run.GetName(), Outcome: forge.Pending, Description: run.GetOutput().GetTitle(), URL: run.GetHTMLURL()},
 		When:   run.GetStartedAt().Time, By: run.GetApp().GetSlug(),
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Merge merges one of our merge requests, in the way that is the project's own, if
+// MergePull merges one of our merge requests, in the way that is the project's own, if
 // it is still at commit. What is merged already stays so.
-func (g *Forge) Merge(ctx context.Context, number int, commit string) error {
+func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
 	m, err := g.toMerge(ctx, number, commit)
 	if m == nil || err != nil {
 		return err
@@ -29,7 +29,7 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeR
 	if err != nil {
 		return nil, err
 	}
-	merged, err := pull.Mergeable(fmt.Sprintf("merge merge request %d of %s", number, g.project), commit)
+	merged, err := pull.CheckMergeable(fmt.Sprintf("merge merge request %d of %s", number, g.project), commit)
 	if merged || err != nil {
 		return nil, err
 	}
@@ -50,17 +50,17 @@ func (g *Forge) accept(ctx context.Context, op string, number int, o gl.AcceptMe
 	case status == http.StatusConflict:
 		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
 	case slices.Contains(notYet, status):
-		r.Kind, r.Advice = forge.ErrNotYet, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
+		r.Kind, r.Advice = forge.ErrNotReady, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
 	case status == http.StatusUnauthorized: // the token was good for reading it
-		r.Said = "the token's user may not merge this: 401"
+		r.Reason = "the token's user may not merge this: 401"
 		r.Advice = "let it merge into the branch: see the project's settings, Repository, Protected branches"
 	}
 	return r
 }
 
-// AutoMerge has GitLab merge one of our merge requests once its pipeline has
+// EnableAutoMerge has GitLab merge one of our merge requests once its pipeline has
 // succeeded and nothing else is missing; now, if there is nothing to wait for.
-func (g *Forge) AutoMerge(ctx context.Context, number int, commit string) error {
+func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
 	m, err := g.toMerge(ctx, number, commit)
 	if m == nil || err != nil || m.AutoMerge {
 		return err
@@ -90,7 +90,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 		return err
 	}
 	return &forge.Refusal{
-		What: op + " of " + g.project, Said: oneLine(done.Message),
+		Operation: op + " of " + g.project, Reason: oneLine(done.Message),
 		Advice: "let the token's user merge into the branch, or cancel it on the merge request",
 	}
 }

@@ -40,11 +40,11 @@ type position struct {
 // the others.
 const maxNew = 50
 
-// Annotate makes these the only threads of ours with this mark at lines of a merge
+// AnnotateChange makes these the only threads of ours with this mark at lines of a merge
 // request. What stands there already is left alone. One that is out of date is
 // removed; if people have answered in it, it is resolved. Lines that the diff does
 // not show are given back, and those that are too many.
-func (g *Forge) Annotate(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
+func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
 	self, err := g.self(ctx)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ type spelled struct {
 func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
 	var all []spelled
 	for _, n := range notes {
-		text, err := forge.WriteComment(mark, tame(n.Markdown()), maxNote)
+		text, err := forge.FormatComment(mark, tame(n.Markdown()), maxNote)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (g *Forge) annotate(ctx context.Context, c forge.Change, at string, wanted 
 	}
 	if m.DiffRefs.Head != c.Commit {
 		return nil, &forge.Refusal{
-			What: fmt.Sprintf("annotate merge request %d of %s", c.Number, g.project), Said: "its diff is that of " + oneLine(m.DiffRefs.Head),
+			Operation: fmt.Sprintf("annotate merge request %d of %s", c.Number, g.project), Reason: "its diff is that of " + oneLine(m.DiffRefs.Head),
 			Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
@@ -168,7 +168,7 @@ func (g *Forge) openThread(ctx context.Context, at, text string, p position) (bo
 	}{text, p}
 	_, answer, err := ask[discussion](ctx, g, "open a discussion", http.MethodPost, at, said)
 	var r *forge.Refusal
-	if answer != nil && answer.StatusCode == http.StatusBadRequest && errors.As(err, &r) && strings.Contains(r.Said, "line_code") {
+	if answer != nil && answer.StatusCode == http.StatusBadRequest && errors.As(err, &r) && strings.Contains(r.Reason, "line_code") {
 		return false, nil
 	}
 	return err == nil, err

@@ -83,9 +83,9 @@ type member struct {
 	State string `json:"state"`
 }
 
-// Members gives the logins of a group ("group/sub"), sorted: also those who are in
+// TeamMembers gives the logins of a group ("group/sub"), sorted: also those who are in
 // it because they are in a group above, but for people who are blocked.
-func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
+func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	found, err := pages[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, fmt.Errorf("the group %s: %w", oneLine(team), err)
@@ -99,9 +99,9 @@ func (g *Forge) Members(ctx context.Context, team string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// AuthorOf gives the login of whose address a commit's author has; "" if nobody shows
+// CommitAuthor gives the login of whose address a commit's author has; "" if nobody shows
 // that address. (An administrator's token sees also those that are not shown.)
-func (g *Forge) AuthorOf(ctx context.Context, commit string) (string, error) {
+func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	type author struct {
 		Email string `json:"author_email"`
 	}
@@ -158,8 +158,8 @@ var lacks = map[string]string{
 
 const lookingAt = "GitLab is still looking whether it can be merged"
 
-// Missing says what a merge request lacks to be merged; nil if it lacks nothing.
-func (g *Forge) Missing(ctx context.Context, number int) ([]string, error) {
+// MergeBlockers says what a merge request lacks to be merged; nil if it lacks nothing.
+func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	if err != nil {
 		return nil, err

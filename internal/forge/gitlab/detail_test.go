@@ -111,9 +111,9 @@ func TestGitLabOddAnswers(t *testing.T) {
 		`{"iid":1,"project_id":5,"source_project_id":5,"target_project_id":5,` + mark + `,"references":{"full":"mallory/gitops!1"}}`: "is now called mallory/gitops",
 	} {
 		g := answering(t, func(*http.Request) string { return answer })
-		_, err := g.Edit(t.Context(), 1, proposal())
+		_, err := g.EditPull(t.Context(), 1, proposal())
 		wantError(t, err, want)
-		wantError(t, g.Close(t.Context(), 1, "x"), want)
+		wantError(t, g.ClosePull(t.Context(), 1, "x"), want)
 	}
 	for answer, want := range map[string]string{
 		`{}`:                     "is not one of Fairlead's",
@@ -148,9 +148,9 @@ func TestGitLabCalls(t *testing.T) {
 		all, err := g.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		if len(all) == 0 {
-			_, err = g.Open(t.Context(), want)
+			_, err = g.OpenPull(t.Context(), want)
 		} else {
-			_, err = g.Edit(t.Context(), all[0].Number, want)
+			_, err = g.EditPull(t.Context(), all[0].Number, want)
 		}
 		check(t, err)
 		check(t, g.SetStatus(t.Context(), commit, forge.Status{Context: "dev", Outcome: forge.Pending}))
@@ -172,18 +172,18 @@ func TestGitLabQuickActions(t *testing.T) {
 	g := gitLab(t, s, gitlab.Options{})
 	want := proposal()
 	want.Body = "/close\n/label ~x\n  /merge\n\\/close\n\\\\/close\n    /merge\na /close\n/Approve"
-	pull, err := g.Open(t.Context(), want)
+	pull, err := g.OpenPull(t.Context(), want)
 	check(t, err)
 	equal(t, "opened", pull.Proposal, want)
 	equal(t, "state", pull.State, forge.Open)
 	equal(t, "written", strings.HasPrefix(s.Descriptions(project)[0], "\\/close\n\\/label ~x\n  \\/merge\n\\\\/close\n\\\\\\/close\n    /merge\na /close\n\\/Approve\n"), true)
 	before := s.Writes()
-	edited, err := g.Edit(t.Context(), pull.Number, want)
+	edited, err := g.EditPull(t.Context(), pull.Number, want)
 	check(t, err)
 	equal(t, "edited", edited, pull)
 	equal(t, "writes of editing again", s.Writes()-before, 0)
 	want.Body = "a\r/close\r\nb"
-	pull, err = g.Edit(t.Context(), pull.Number, want)
+	pull, err = g.EditPull(t.Context(), pull.Number, want)
 	check(t, err)
 	equal(t, "state", pull.State, forge.Open)
 	equal(t, "body", pull.Body, "a\n/close\nb")
@@ -199,21 +199,21 @@ func TestGitLabBodyThatPeopleEdited(t *testing.T) {
 	g := gitLab(t, s, gitlab.Options{})
 	want := proposal()
 	want.Labels = []string{"promoted"}
-	pull, err := g.Open(t.Context(), want)
+	pull, err := g.OpenPull(t.Context(), want)
 	check(t, err)
 	for _, text := range []string{"y\n\n" + mark, "y\r\n\r\n" + mark + "\r\n", "y\n\n" + mark + "\n\nLGTM"} {
 		s.Write(project, pull.Number, text)
 		all, err := g.Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		equal(t, "text", all[0].Body, "y")
-		edited, err := g.Edit(t.Context(), pull.Number, want)
+		edited, err := g.EditPull(t.Context(), pull.Number, want)
 		check(t, err)
 		equal(t, "mended", edited, pull)
 	}
 	s.Write(project, pull.Number, "the mark is gone")
-	_, err = g.Edit(t.Context(), pull.Number, want)
+	_, err = g.EditPull(t.Context(), pull.Number, want)
 	equal(t, "kind", kindOf(err), "not found")
-	equal(t, "kind", kindOf(g.Close(t.Context(), pull.Number, "")), "not found")
+	equal(t, "kind", kindOf(g.ClosePull(t.Context(), pull.Number, "")), "not found")
 }
 
 func TestGitLabRefusesNames(t *testing.T) {
@@ -222,7 +222,7 @@ func TestGitLabRefusesNames(t *testing.T) {
 	for _, mark := range []string{"", " dev", "a\nb", "a --> b"} {
 		want := proposal()
 		want.Mark = mark
-		_, err := g.Open(t.Context(), want)
+		_, err := g.OpenPull(t.Context(), want)
 		wantError(t, err, "cannot be a mark")
 		_, err = g.PutIssue(t.Context(), forge.Issue{Mark: mark, Title: "x", Open: true})
 		wantError(t, err, "cannot be a mark")
@@ -230,8 +230,8 @@ func TestGitLabRefusesNames(t *testing.T) {
 	for _, label := range []string{"", " a", "a,b"} {
 		want := proposal()
 		want.Labels = []string{"promoted", label}
-		_, errOpen := g.Open(t.Context(), want)
-		_, errEdit := g.Edit(t.Context(), 1, want)
+		_, errOpen := g.OpenPull(t.Context(), want)
+		_, errEdit := g.EditPull(t.Context(), 1, want)
 		for _, err := range []error{errOpen, errEdit} {
 			wantError(t, err, fmt.Sprintf("%q cannot be a label on GitLab", label))
 			equal(t, "hint", hint(err), "use a name without commas, and without spaces around it")

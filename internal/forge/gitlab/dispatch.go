@@ -18,10 +18,10 @@ import (
 // workflowVariable says to the project's pipeline which workflow it is to be.
 const workflowVariable = "FAIRLEAD_WORKFLOW"
 
-// Dispatch starts a pipeline of the ref, with the workflow's inputs as variables.
-func (g *Forge) Dispatch(ctx context.Context, w forge.Workflow) error {
+// DispatchWorkflow starts a pipeline of the ref, with the workflow's inputs as variables.
+func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if _, ok := w.Inputs[workflowVariable]; ok {
-		return &forge.Refusal{What: "start a pipeline of " + g.project, Said: "an input is called " + workflowVariable, Advice: "give the input another name"}
+		return &forge.Refusal{Operation: "start a pipeline of " + g.project, Reason: "an input is called " + workflowVariable, Advice: "give the input another name"}
 	}
 	variables := []*gl.PipelineVariableOptions{{Key: new(workflowVariable), Value: &w.Name}}
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
@@ -45,9 +45,9 @@ type pipeline struct {
 // maxLooks bounds of how many pipelines we ask which workflow they are.
 const maxLooks = 20
 
-// Runs gives the pipelines of the ref that were started as a workflow, by us or with a
+// WorkflowRuns gives the pipelines of the ref that were started as a workflow, by us or with a
 // trigger's token, at a time or later, newest first. It looks at the newest ones only.
-func (g *Forge) Runs(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
+func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	o := gl.ListProjectPipelinesOptions{Ref: &w.Ref, OrderBy: new("id"), Sort: new("desc"), ListOptions: gl.ListOptions{PerPage: 100, Page: 1}}
 	since = since.UTC().Truncate(time.Second) // GitLab's times are cut off too
 	if !since.IsZero() {                      // what was made since then was changed since then

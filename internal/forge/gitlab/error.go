@@ -25,7 +25,7 @@ func explain(what string, err error) error {
 		return nil
 	case errors.Is(err, gl.ErrNotFound):
 		return &forge.Refusal{
-			What: what, Said: "404", Kind: forge.ErrNotFound,
+			Operation: what, Reason: "404", Kind: forge.ErrNotFound,
 			Advice: "see whether the path is right and the token may see it: GitLab says the same of what is not there and of what is private",
 		}
 	case errors.As(err, &answer):
@@ -38,16 +38,16 @@ func explain(what string, err error) error {
 
 func explainAnswer(what string, e *gl.ErrorResponse) error {
 	message := readMessage(e.Body)
-	r := &forge.Refusal{What: what, Said: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.text()), ": "))}
+	r := &forge.Refusal{Operation: what, Reason: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.text()), ": "))}
 	switch status := e.Response.StatusCode; {
 	case status == http.StatusUnauthorized:
-		r.Said = "the token was not accepted: " + r.Said
+		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was revoked"
 	case status == http.StatusForbidden:
-		r.Said, r.Advice = "the token may not do that: "+r.Said, message.needed()
-	case status == http.StatusConflict && strings.Contains(r.Said, "already exists"):
+		r.Reason, r.Advice = "the token may not do that: "+r.Reason, message.needed()
+	case status == http.StatusConflict && strings.Contains(r.Reason, "already exists"):
 		r.Kind = forge.ErrExists
-	case status == http.StatusBadRequest && missingBranch.MatchString(r.Said):
+	case status == http.StatusBadRequest && missingBranch.MatchString(r.Reason):
 		r.Kind, r.Advice = forge.ErrNotFound, "it will be looked at again"
 	}
 	return r
@@ -60,7 +60,7 @@ var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exi
 // isAlready reports whether an error is that a status cannot become what it is.
 func isAlready(err error, state gl.BuildStateValue) bool {
 	var r *forge.Refusal
-	return errors.As(err, &r) && strings.Contains(r.Said, "Cannot transition status") && strings.Contains(r.Said, fmt.Sprintf(" from :%s ", state))
+	return errors.As(err, &r) && strings.Contains(r.Reason, "Cannot transition status") && strings.Contains(r.Reason, fmt.Sprintf(" from :%s ", state))
 }
 
 // message is what GitLab says when it refuses.

@@ -46,7 +46,7 @@ func kindOf(err error) string {
 		return "exists"
 	case errors.Is(err, forge.ErrMoved):
 		return "moved"
-	case errors.Is(err, forge.ErrNotYet):
+	case errors.Is(err, forge.ErrNotReady):
 		return "not yet"
 	}
 	return "other"
@@ -123,7 +123,7 @@ func TestGitLabRefuses(t *testing.T) {
 			branch("out/dev")
 			now := start
 			g := gitLab(t, s, gitlab.Options{Now: func() time.Time { return now }})
-			pull, err := g.Open(t.Context(), proposal())
+			pull, err := g.OpenPull(t.Context(), proposal())
 			check(t, err)
 			test.fault.Times = 1
 			s.Inject(test.fault)
@@ -199,7 +199,7 @@ func TestGitLabIsRedirected(t *testing.T) {
 		s, branch := gitLabServer(t)
 		branch("out/dev")
 		g := gitLab(t, s, gitlab.Options{})
-		_, err := g.Open(t.Context(), proposal())
+		_, err := g.OpenPull(t.Context(), proposal())
 		check(t, err)
 		issue, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
 		check(t, err)
@@ -219,7 +219,7 @@ func TestGitLabIsRedirected(t *testing.T) {
 	t.Run("so that a change is lost", func(t *testing.T) {
 		s, _ := gitLabServer(t)
 		s.Inject(to(302, s.API()+"/projects/1/merge_requests"))
-		_, err := gitLab(t, s, gitlab.Options{}).Open(t.Context(), proposal())
+		_, err := gitLab(t, s, gitlab.Options{}).OpenPull(t.Context(), proposal())
 		wantError(t, err, "changes nothing")
 	})
 }
@@ -231,9 +231,9 @@ func TestGitLabAnswerToOpenIsLost(t *testing.T) {
 	g := gitLab(t, s, gitlab.Options{})
 	want := proposal()
 	want.Labels = []string{"promoted"}
-	_, err := g.Open(t.Context(), want)
+	_, err := g.OpenPull(t.Context(), want)
 	equal(t, "first", kindOf(err), "other")
-	_, err = g.Open(t.Context(), want)
+	_, err = g.OpenPull(t.Context(), want)
 	equal(t, "second", kindOf(err), "exists")
 	wantError(t, err, "open a merge request of "+project+": it exists already: 409: Another open merge request already exists for this source branch: !1")
 	all, err := g.Pulls(t.Context(), "out/dev", "main")
@@ -247,9 +247,9 @@ func TestGitLabReadsTenThousandMergeRequests(t *testing.T) {
 	s, branch := gitLabServer(t)
 	branch("out/dev")
 	g := gitLab(t, s, gitlab.Options{})
-	first, err := g.Open(t.Context(), proposal())
+	first, err := g.OpenPull(t.Context(), proposal())
 	check(t, err)
-	check(t, g.Close(t.Context(), first.Number, "y"))
+	check(t, g.ClosePull(t.Context(), first.Number, "y"))
 	s.Copies(project, first.Number, many-1)
 	for _, want := range []int{http.StatusOK, http.StatusNotModified} {
 		before := len(s.Requests())
@@ -295,23 +295,23 @@ func TestGitLabHidesCredentials(t *testing.T) {
 		})
 		check(t, err)
 		_, errPulls := g.Pulls(t.Context(), "out/dev", "main")
-		_, errOpen := g.Open(t.Context(), forge.Proposal{Mark: "dev"})
-		_, errEdit := g.Edit(t.Context(), 1, forge.Proposal{Mark: "dev"})
+		_, errOpen := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev"})
+		_, errEdit := g.EditPull(t.Context(), 1, forge.Proposal{Mark: "dev"})
 		_, errIssues := g.Issues(t.Context(), "dev")
 		_, errChanges := g.Changes(t.Context(), "main")
 		_, errPut := g.PutIssue(t.Context(), forge.Issue{Number: 1, Mark: "dev"})
 		_, errStatuses := g.Statuses(t.Context(), "a")
 		_, errApprovals := g.Approvals(t.Context(), 1)
-		_, errMembers := g.Members(t.Context(), "acme/team")
-		_, errAuthor := g.AuthorOf(t.Context(), "a")
-		_, errMissing := g.Missing(t.Context(), 1)
-		_, errRuns := g.Runs(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
-		_, errAnnotate := g.Annotate(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
+		_, errMembers := g.TeamMembers(t.Context(), "acme/team")
+		_, errAuthor := g.CommitAuthor(t.Context(), "a")
+		_, errMissing := g.MergeBlockers(t.Context(), 1)
+		_, errRuns := g.WorkflowRuns(t.Context(), forge.Workflow{Name: "x", Ref: "main"}, start)
+		_, errAnnotate := g.AnnotateChange(t.Context(), forge.Change{Number: 1, Commit: "a"}, "x", []forge.Annotation{{File: "x", Line: 1}})
 		for _, err := range []error{
-			errPulls, errOpen, errEdit, errIssues, errPut, g.Close(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
+			errPulls, errOpen, errEdit, errIssues, errPut, g.ClosePull(t.Context(), 1, "x"), g.SetStatus(t.Context(), "a", forge.Status{}),
 			errStatuses, errApprovals, errMembers, errAuthor, errMissing, errRuns, errAnnotate,
-			g.Dispatch(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
-			errChanges, g.Merge(t.Context(), 1, "a"), g.AutoMerge(t.Context(), 1, "a"), g.Comment(t.Context(), 1, "a", "x"),
+			g.DispatchWorkflow(t.Context(), forge.Workflow{Name: "x", Ref: "main"}),
+			errChanges, g.MergePull(t.Context(), 1, "a"), g.EnableAutoMerge(t.Context(), 1, "a"), g.PutComment(t.Context(), 1, "a", "x"),
 		} {
 			if err == nil && status != http.StatusOK {
 				t.Errorf("%d: there is no error", status)

@@ -51,9 +51,9 @@ type Forge struct {
 	now     func() time.Time
 
 	mu        sync.Mutex
-	said      forge.Said // what we said last
-	unlabeled error      // why no issue is opened any more
-	user      int64      // whom the token is of, once that was asked
+	said      forge.StatusCache // what we said last
+	unlabeled error             // why no issue is opened any more
+	user      int64             // whom the token is of, once that was asked
 }
 
 const publicAPI = "https://gitlab.com/api/v4"
@@ -159,9 +159,9 @@ func (g *Forge) check(i item) error {
 	if strings.EqualFold(project, g.project) {
 		return nil
 	}
-	r := &forge.Refusal{What: "read " + g.project, Said: "the project is now called " + oneLine(project), Advice: "write its new path into the settings"}
+	r := &forge.Refusal{Operation: "read " + g.project, Reason: "the project is now called " + oneLine(project), Advice: "write its new path into the settings"}
 	if project == "" {
-		r.Said, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
+		r.Reason, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
 	}
 	return r
 }
@@ -176,7 +176,7 @@ var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, f
 // said by us already is not said again. GitLab refuses to make a pending status
 // pending; it is that then, even if its description stays as it was.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.said.Already(commit, s) {
+	if g.said.Has(commit, s) {
 		return nil
 	}
 	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
@@ -187,6 +187,6 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if err != nil && !isAlready(err, o.State) {
 		return err
 	}
-	g.said.Note(commit, s)
+	g.said.Put(commit, s)
 	return nil
 }

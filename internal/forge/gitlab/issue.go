@@ -84,7 +84,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 		return i, err
 	}
 	made, _, err := ask[item](ctx, g, "open an issue", http.MethodPost, issues, &gl.CreateIssueOptions{
-		Title: new(forge.Title(i.Title)), Description: &body, Labels: &gl.LabelOptions{issueLabel},
+		Title: new(forge.FitTitle(i.Title)), Description: &body, Labels: &gl.LabelOptions{issueLabel},
 	})
 	if err != nil {
 		return i, err
@@ -102,9 +102,9 @@ func (g *Forge) cannotLabel(number int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unlabeled = &forge.Refusal{
-		What:   "open an issue of " + g.project,
-		Said:   fmt.Sprintf("GitLab took issue %d without its label %q", number, issueLabel),
-		Advice: "give the token, or the user that it is of, at least the role Reporter in the project, then start again",
+		Operation: "open an issue of " + g.project,
+		Reason:    fmt.Sprintf("GitLab took issue %d without its label %q", number, issueLabel),
+		Advice:    "give the token, or the user that it is of, at least the role Reporter in the project, then start again",
 	}
 	return g.unlabeled
 }
@@ -122,7 +122,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if err := g.check(now); err != nil {
 		return i, err
 	}
-	i.Title, i.URL = forge.Title(i.Title), before.URL
+	i.Title, i.URL = forge.FitTitle(i.Title), before.URL
 	body, err := writeBody(forge.Document{Text: i.Body, Mark: i.Mark})
 	if err != nil || before == i {
 		return i, err

@@ -137,7 +137,7 @@ func labels(names []string) ([]string, error) {
 	for _, name := range names {
 		if name == "" || name != strings.TrimSpace(name) || strings.Contains(name, ",") {
 			return nil, &forge.Refusal{
-				What: "label", Said: fmt.Sprintf("%q cannot be a label on GitLab", name), Advice: "use a name without commas, and without spaces around it",
+				Operation: "label", Reason: fmt.Sprintf("%q cannot be a label on GitLab", name), Advice: "use a name without commas, and without spaces around it",
 			}
 		}
 	}
@@ -155,7 +155,7 @@ var (
 // that readBody gives it back.
 func writeBody(d forge.Document) (string, error) {
 	d.Text = tame(d.Text)
-	return d.Write()
+	return d.Format()
 }
 
 // tame makes a text one in which GitLab sees no command. It drops carriage returns
@@ -166,14 +166,14 @@ func tame(text string) string {
 }
 
 func readBody(body string) (forge.Document, bool) {
-	d, ok := forge.ReadDocument(body)
+	d, ok := forge.ParseDocument(body)
 	d.Text = escaped.ReplaceAllString(d.Text, "$1$2")
 	return d, ok
 }
 
-// Open opens a merge request. The error is ErrExists if there is an open one, be it
+// OpenPull opens a merge request. The error is ErrExists if there is an open one, be it
 // somebody else's. GitLab also opens one that has nothing to merge.
-func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	wanted, err := labels(o.Labels)
 	if err != nil {
 		return forge.Pull{}, err
@@ -183,7 +183,7 @@ func (g *Forge) Open(ctx context.Context, o forge.Proposal) (forge.Pull, error) 
 		return forge.Pull{}, err
 	}
 	m, _, err := ask[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
-		Title: new(forge.Title(o.Title)), Description: &body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: missing(wanted, nil),
+		Title: new(forge.FitTitle(o.Title)), Description: &body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: missing(wanted, nil),
 	})
 	if err != nil {
 		return forge.Pull{}, err
@@ -205,9 +205,9 @@ func (g *Forge) find(ctx context.Context, number int) (mergeRequest, forge.Pull,
 	return m, pull, d, err
 }
 
-// Edit makes title, body and labels of an open merge request as they are here, in one
+// EditPull makes title, body and labels of an open merge request as they are here, in one
 // request. Of the labels it removes only those that we gave.
-func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
+func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	wanted, err := labels(o.Labels)
 	if err != nil {
 		return forge.Pull{}, err
@@ -225,7 +225,7 @@ func (g *Forge) Edit(ctx context.Context, number int, o forge.Proposal) (forge.P
 		return forge.Pull{}, err
 	}
 	to := gl.UpdateMergeRequestOptions{AddLabels: missing(wanted, m.Labels), RemoveLabels: missing(pull.Labels, wanted)}
-	if title := forge.Title(o.Title); title != m.Title {
+	if title := forge.FitTitle(o.Title); title != m.Title {
 		to.Title = &title
 	}
 	if body != m.Description {
@@ -254,10 +254,10 @@ func (g *Forge) update(ctx context.Context, op string, number int, to gl.UpdateM
 	return m, err
 }
 
-// Close closes a merge request that is open, and says why at the end of its
+// ClosePull closes a merge request that is open, and says why at the end of its
 // description: it is written in the same request, so that one is not without the
 // other.
-func (g *Forge) Close(ctx context.Context, number int, reason string) error {
+func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
 	_, pull, d, err := g.find(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err

@@ -82,11 +82,11 @@ func TestGitLabMembers(t *testing.T) {
 	s.Group("acme/platform", "alice", "bob")
 	s.Group("acme/other", "eve")
 	for team, want := range map[string][]string{"acme/platform": {"alice", "bob", "zoe"}, "acme": {"bob", "zoe"}} {
-		got, err := gitLab(t, s, gitlab.Options{}).Members(t.Context(), team)
+		got, err := gitLab(t, s, gitlab.Options{}).TeamMembers(t.Context(), team)
 		check(t, err)
 		equal(t, team, got, want)
 	}
-	_, err := gitLab(t, s, gitlab.Options{}).Members(t.Context(), "acme/no")
+	_, err := gitLab(t, s, gitlab.Options{}).TeamMembers(t.Context(), "acme/no")
 	wantError(t, err, "the group acme/no: list a group's members of "+project+": not found: 404")
 }
 
@@ -107,7 +107,7 @@ func TestGitLabAuthors(t *testing.T) {
 					return "[" + test.found + "]"
 				}
 				return fmt.Sprintf(`{"author_email":%q}`, test.email)
-			}).AuthorOf(t.Context(), "abc")
+			}).CommitAuthor(t.Context(), "abc")
 			check(t, err)
 			equal(t, "author", got, test.want)
 		})
@@ -132,11 +132,11 @@ func TestGitLabMissing(t *testing.T) {
 	} {
 		got, err := answering(t, func(*http.Request) string {
 			return fmt.Sprintf(`{"iid":1,"references":{"full":"%s!1"},%s}`, project, fields)
-		}).Missing(t.Context(), 1)
+		}).MergeBlockers(t.Context(), 1)
 		check(t, err)
 		equal(t, fields, strings.Join(got, "; "), want)
 	}
-	_, err := answering(t, func(*http.Request) string { return `{"iid":1,"references":{"full":"acme/new!1"}}` }).Missing(t.Context(), 1)
+	_, err := answering(t, func(*http.Request) string { return `{"iid":1,"references":{"full":"acme/new!1"}}` }).MergeBlockers(t.Context(), 1)
 	wantError(t, err, "is now called acme/new")
 }
 
@@ -144,14 +144,14 @@ func TestGitLabDispatchIsRefused(t *testing.T) {
 	s, _ := gitLabServer(t)
 	g := gitLab(t, s, gitlab.Options{})
 	w := forge.Workflow{Name: "smoke.yaml", Ref: "main"}
-	wantError(t, g.Dispatch(t.Context(), w), "start a pipeline of "+project+": 400: base Missing CI config file")
+	wantError(t, g.DispatchWorkflow(t.Context(), w), "start a pipeline of "+project+": 400: base Missing CI config file")
 	configure(t, s)
 	w.Inputs = map[string]string{"FAIRLEAD_WORKFLOW": "deploy.yaml"}
-	err := g.Dispatch(t.Context(), w)
+	err := g.DispatchWorkflow(t.Context(), w)
 	wantError(t, err, "an input is called FAIRLEAD_WORKFLOW")
 	equal(t, "hint", hint(err), "give the input another name")
 	s.Inject(gitlabfake.Fault{Method: "POST", Status: 403, Body: `{"error":"insufficient_scope","scope":"api"}`})
-	err = g.Dispatch(t.Context(), forge.Workflow{Name: "smoke.yaml", Ref: "main"})
+	err = g.DispatchWorkflow(t.Context(), forge.Workflow{Name: "smoke.yaml", Ref: "main"})
 	equal(t, "hint", hint(err), "make a token with the scope api")
 }
 
@@ -167,7 +167,7 @@ func TestGitLabRunsOfOthers(t *testing.T) {
 	s.StartPipeline(project, "main", "api", true, map[string]string{"FAIRLEAD_WORKFLOW": "deploy.yaml"})
 	s.StartPipeline(project, "main", "trigger", true, smoke)
 	w := forge.Workflow{Name: "smoke.yaml", Ref: "main"}
-	runs, err := g.Runs(t.Context(), w, time.Time{})
+	runs, err := g.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	equal(t, "runs", len(runs), 1)
 	for state, want := range map[string]forge.Run{
@@ -175,20 +175,20 @@ func TestGitLabRunsOfOthers(t *testing.T) {
 		"canceled": {Outcome: forge.Failure, Reason: "canceled"}, "skipped": {Outcome: forge.Failure, Reason: "skipped"},
 	} {
 		s.SetPipeline(project, runs[0].ID, state)
-		now, err := g.Runs(t.Context(), w, runs[0].Started)
+		now, err := g.WorkflowRuns(t.Context(), w, runs[0].Started)
 		check(t, err)
 		want.ID, want.Title, want.Started, want.URL = runs[0].ID, "Pipeline #"+runs[0].ID, runs[0].Started, runs[0].URL
 		equal(t, state, now, []forge.Run{want})
 	}
 	for range 50 {
-		check(t, g.Dispatch(t.Context(), w))
+		check(t, g.DispatchWorkflow(t.Context(), w))
 	}
 	before := len(s.Requests())
-	runs, err = g.Runs(t.Context(), w, time.Time{})
+	runs, err = g.WorkflowRuns(t.Context(), w, time.Time{})
 	check(t, err)
 	equal(t, "runs and requests", []int{len(runs), len(s.Requests()) - before}, []int{20, 21})
 	s.Inject(gitlabfake.Fault{Times: 1, Path: "/projects/*/pipelines/*/variables", Status: 500})
-	_, err = g.Runs(t.Context(), w, time.Time{})
+	_, err = g.WorkflowRuns(t.Context(), w, time.Time{})
 	wantError(t, err, "read a pipeline's variables of "+project+": 500")
 }
 
@@ -225,7 +225,7 @@ func TestGitLabAnnotates(t *testing.T) {
 	g := gitLab(t, s, gitlab.Options{})
 	annotate := func(c forge.Change, notes ...forge.Annotation) []forge.Annotation {
 		t.Helper()
-		left, err := g.Annotate(t.Context(), c, "preview", notes)
+		left, err := g.AnnotateChange(t.Context(), c, "preview", notes)
 		check(t, err)
 		return left
 	}
@@ -275,27 +275,27 @@ func TestGitLabAnnotatesNot(t *testing.T) {
 	g := gitLab(t, s, gitlab.Options{})
 	older := c
 	older.Commit = strings.Repeat("a", 40)
-	_, err := g.Annotate(t.Context(), older, "preview", []forge.Annotation{at("new.yaml", 1)})
+	_, err := g.AnnotateChange(t.Context(), older, "preview", []forge.Annotation{at("new.yaml", 1)})
 	equal(t, "kind of an older commit", kindOf(err), "moved")
-	_, err = g.Annotate(t.Context(), c, "a --> b", []forge.Annotation{at("new.yaml", 1)})
+	_, err = g.AnnotateChange(t.Context(), c, "a --> b", []forge.Annotation{at("new.yaml", 1)})
 	wantError(t, err, "cannot be a mark")
 	equal(t, "writes", s.Writes(), 0)
 
 	refused := gitlabfake.Fault{Times: 1, Method: "POST", Status: 400, Body: `{"message":"400 Bad request - Note {:line_code=>[\"must be a valid line code\"]}"}`}
 	s.Inject(refused)
-	left, err := g.Annotate(t.Context(), c, "preview", []forge.Annotation{at("new.yaml", 1), at("new.yaml", 2)})
+	left, err := g.AnnotateChange(t.Context(), c, "preview", []forge.Annotation{at("new.yaml", 1), at("new.yaml", 2)})
 	check(t, err)
 	equal(t, "left of what GitLab refuses", left, []forge.Annotation{at("new.yaml", 1)})
 	refused.Body = `{"message":"400 Bad request - Note {:note=>[\"is too long\"]}"}`
 	s.Inject(refused)
-	_, err = g.Annotate(t.Context(), c, "preview", []forge.Annotation{at("new.yaml", 1), at("new.yaml", 2)})
+	_, err = g.AnnotateChange(t.Context(), c, "preview", []forge.Annotation{at("new.yaml", 1), at("new.yaml", 2)})
 	wantError(t, err, "is too long")
 
 	var many []forge.Annotation
 	for i := range 60 {
 		many = append(many, forge.Annotation{File: "new.yaml", Line: 1, Text: fmt.Sprint(i)})
 	}
-	left, err = g.Annotate(t.Context(), c, "many", many)
+	left, err = g.AnnotateChange(t.Context(), c, "many", many)
 	check(t, err)
 	equal(t, "left of many", left, many[50:])
 	const remove = "/projects/*/merge_requests/*/discussions/*/notes/*"
@@ -304,12 +304,12 @@ func TestGitLabAnnotatesNot(t *testing.T) {
 		{"GET", "/projects/*/merge_requests/*/diffs"},
 	} {
 		s.Inject(gitlabfake.Fault{Times: 1, Path: fault.path, Method: fault.method, Status: 500})
-		_, err = g.Annotate(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 10)})
+		_, err = g.AnnotateChange(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 10)})
 		wantError(t, err, "of "+project+": 500")
 	}
-	_, err = g.Annotate(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 10)})
+	_, err = g.AnnotateChange(t.Context(), c, "preview", []forge.Annotation{at("fleet.yaml", 10)})
 	check(t, err)
 	s.Inject(gitlabfake.Fault{Times: 1, Path: remove, Method: "DELETE", Status: 404}) // somebody else was faster
-	_, err = g.Annotate(t.Context(), c, "preview", nil)
+	_, err = g.AnnotateChange(t.Context(), c, "preview", nil)
 	check(t, err)
 }

@@ -65,10 +65,10 @@ type note struct {
 // maxNote is how many characters GitLab takes of a comment.
 const maxNote = 1_000_000
 
-// Comment makes the one comment of ours with this mark say this. The mark is not
+// PutComment makes the one comment of ours with this mark say this. The mark is not
 // enough: it is to be by who the token is of, as everybody can write one.
-func (g *Forge) Comment(ctx context.Context, number int, mark, body string) error {
-	text, err := forge.WriteComment(mark, tame(body), maxNote)
+func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
+	text, err := forge.FormatComment(mark, tame(body), maxNote)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (g *Forge) self(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if found.ID == 0 {
-		return 0, &forge.Refusal{What: op, Said: "GitLab did not say", Advice: "see whether the address is that of GitLab's API"}
+		return 0, &forge.Refusal{Operation: op, Reason: "GitLab did not say", Advice: "see whether the address is that of GitLab's API"}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

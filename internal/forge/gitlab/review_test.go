@@ -17,7 +17,7 @@ func opened(t *testing.T) (*gitlabfake.Server, *gitlab.Forge, forge.Pull) {
 	s, branch := gitLabServer(t)
 	branch("out/dev")
 	g := gitLab(t, s, gitlab.Options{})
-	pull, err := g.Open(t.Context(), proposal())
+	pull, err := g.OpenPull(t.Context(), proposal())
 	check(t, err)
 	return s, g, pull
 }
@@ -44,9 +44,9 @@ func TestGitLabRefusesToMerge(t *testing.T) {
 				s, g, pull := opened(t)
 				test.fault.Times, test.fault.Method, test.fault.Path = 1, "PUT", "/projects/*/merge_requests/1/merge"
 				s.Inject(test.fault)
-				merge := g.Merge
+				merge := g.MergePull
 				if later {
-					merge = g.AutoMerge
+					merge = g.EnableAutoMerge
 				}
 				err := merge(t.Context(), pull.Number, pull.Commit)
 				equal(t, "kind", kindOf(err), test.kind)
@@ -54,7 +54,7 @@ func TestGitLabRefusesToMerge(t *testing.T) {
 				if !strings.Contains(hint(err), test.hint) {
 					t.Errorf("got the hint %q, want one with %q", hint(err), test.hint)
 				}
-				check(t, gitLab(t, s, gitlab.Options{}).Merge(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
+				check(t, gitLab(t, s, gitlab.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
 			})
 		}
 	}
@@ -66,10 +66,10 @@ func TestGitLabAutoMerges(t *testing.T) {
 	for outcome, want := range map[forge.Outcome]string{forge.Pending: "none open", forge.Failure: "not yet open", forge.Success: "none merged"} {
 		s, g, pull := opened(t)
 		check(t, g.SetStatus(t.Context(), pull.Commit, forge.Status{Context: "ci", Outcome: outcome}))
-		got := kindOf(g.AutoMerge(t.Context(), pull.Number, pull.Commit))
+		got := kindOf(g.EnableAutoMerge(t.Context(), pull.Number, pull.Commit))
 		before := s.Writes()
 		if got == "none" {
-			check(t, g.AutoMerge(t.Context(), pull.Number, pull.Commit))
+			check(t, g.EnableAutoMerge(t.Context(), pull.Number, pull.Commit))
 		}
 		equal(t, "writes of asking again", s.Writes()-before, 0)
 		all, err := g.Pulls(t.Context(), "out/dev", "main")
@@ -87,17 +87,17 @@ func TestGitLabCommentIsLost(t *testing.T) {
 	} {
 		s.Inject(fault)
 		text := fault.Method
-		if err := g.Comment(t.Context(), pull.Number, "preview", text); err == nil {
+		if err := g.PutComment(t.Context(), pull.Number, "preview", text); err == nil {
 			t.Errorf("%s: there is no error", fault.Method)
 		}
-		check(t, g.Comment(t.Context(), pull.Number, "preview", text))
+		check(t, g.PutComment(t.Context(), pull.Number, "preview", text))
 		equal(t, "comments", s.Comments(project, pull.Number), []string{text + "\n\n<!-- fairlead-comment: preview -->"})
 	}
 	asked := len(s.Requests())
-	check(t, g.Comment(t.Context(), pull.Number, "preview", "PUT"))
+	check(t, g.PutComment(t.Context(), pull.Number, "preview", "PUT"))
 	equal(t, "requests of saying it again", len(s.Requests())-asked, 1)
 	s.Inject(gitlabfake.Fault{Times: 1, Path: "/user", Status: 200, Body: "{}"})
-	wantError(t, gitLab(t, s, gitlab.Options{}).Comment(t.Context(), pull.Number, "preview", "y"), "GitLab did not say")
+	wantError(t, gitLab(t, s, gitlab.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitLab did not say")
 }
 
 // TestGitLabChecksChanges has a server that ignores what it is asked for.
@@ -128,7 +128,7 @@ func TestGitLabChecksChanges(t *testing.T) {
 func TestGitLabRefusesToCancel(t *testing.T) {
 	s, g, pull := opened(t)
 	check(t, g.SetStatus(t.Context(), pull.Commit, forge.Status{Context: "ci", Outcome: forge.Pending}))
-	check(t, g.AutoMerge(t.Context(), pull.Number, pull.Commit))
+	check(t, g.EnableAutoMerge(t.Context(), pull.Number, pull.Commit))
 	refusal := gitlabfake.Fault{
 		Times: 1, Method: "POST", Path: "/projects/*/merge_requests/*/cancel_merge_when_pipeline_succeeds", Status: 201,
 		Body: `{"status":"error","message":"Can't cancel the automatic merge","http_status":406}`,

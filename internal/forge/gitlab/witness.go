@@ -27,7 +27,7 @@ type commitStatus struct {
 
 // Statuses gives the latest status of a commit in each context, sorted by context:
 // those that were set, and the jobs of its pipelines.
-func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement, error) {
+func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := pages[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
 		return &gl.GetCommitStatusesOptions{ListOptions: o}
 	})
@@ -36,7 +36,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement,
 	}
 	// Each pipeline of the commit has a latest one of its own.
 	slices.SortFunc(found, func(a, b commitStatus) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.ID, a.ID)) })
-	var all []forge.Statement
+	var all []forge.CommitStatus
 	for i, s := range found {
 		if s.ID != 0 && (i == 0 || s.Name != found[i-1].Name) {
 			all = append(all, s.statement())
@@ -45,14 +45,14 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.Statement,
 	return all, nil
 }
 
-func (s commitStatus) statement() forge.Statement {
+func (s commitStatus) statement() forge.CommitStatus {
 	when := s.Created
 	for _, later := range []time.Time{s.Started, s.Finished} {
 		if later.After(when) {
 			when = later
 		}
 	}
-	said := forge.Statement{
+	said := forge.CommitStatus{
 		Status: forge.Status{Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL},
 		When:   when, By: s.Author.Name,
 	}

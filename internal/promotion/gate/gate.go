@@ -84,10 +84,10 @@ type Facts struct {
 	Pull    *Pull
 	Reports []rollout.Report
 	// Base and Result are what was said of the commit of the base, and of the output's.
-	Base, Result []Statement
+	Base, Result []CommitStatus
 	// Before is what was said of the output before: who has said something then, will
 	// be heard of this one too.
-	Before []Statement
+	Before []CommitStatus
 	// Others are the environments whose output is on the same branch: a status that
 	// does not name the environment could be of any of them.
 	Others  []string
@@ -124,8 +124,8 @@ type Approval struct {
 	Refused string
 }
 
-// Statement is a commit status.
-type Statement struct {
+// CommitStatus is a commit status.
+type CommitStatus struct {
 	Context     string
 	Outcome     string // "pending", "success" or "failure"
 	Description string

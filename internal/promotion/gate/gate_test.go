@@ -190,7 +190,7 @@ func randomFacts(r *rand.Rand) Facts {
 	word := func() string { return oddWords[r.IntN(len(oddWords))] }
 	f := Facts{Now: at(), Environment: word(), Commit: word(), Since: at(), Merged: at(), Output: word(), Deployed: at(), Teams: map[string][]string{}}
 	for range r.IntN(4) {
-		s := Statement{word(), word(), word(), word(), at(), word()}
+		s := CommitStatus{word(), word(), word(), word(), at(), word()}
 		f.Base, f.Result = append(f.Base, s), append(f.Result, s)
 		f.Authors = append(f.Authors, word())
 		f.Approvals = append(f.Approvals, Approval{By: word(), When: at(), Where: word(), Login: word(), Refused: word()})

@@ -105,7 +105,7 @@ func (g rolledOut) reports(f Facts) []rollout.Report {
 		}
 	}
 	for _, s := range f.Before {
-		told := slices.ContainsFunc(f.Result, func(now Statement) bool { return now.Context == s.Context })
+		told := slices.ContainsFunc(f.Result, func(now CommitStatus) bool { return now.Context == s.Context })
 		if g.counts(s, f) && !told {
 			late := reportOf(s)
 			late.Current = false
@@ -116,7 +116,7 @@ func (g rolledOut) reports(f Facts) []rollout.Report {
 }
 
 // counts reports whether a status stands for a report of the environment.
-func (g rolledOut) counts(s Statement, f Facts) bool {
+func (g rolledOut) counts(s CommitStatus, f Facts) bool {
 	if !slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool { return re.MatchString(s.Context) }) {
 		return false
 	}
@@ -145,7 +145,7 @@ var beginsUID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
 // reportOf takes a status for a report. It is on the very commit of the output, so it
 // is never about another one.
-func reportOf(s Statement) rollout.Report {
+func reportOf(s CommitStatus) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
 	parts := strings.Split(s.Context, "/")
 	last := parts[len(parts)-1]

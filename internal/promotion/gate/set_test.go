@@ -52,8 +52,8 @@ func TestSetNeeds(t *testing.T) {
 	}
 }
 
-func success() []Statement {
-	return []Statement{{Context: "kustomization/apps/0c9c", Outcome: "success"}, {Context: "e2e", Outcome: "success"}}
+func success() []CommitStatus {
+	return []CommitStatus{{Context: "kustomization/apps/0c9c", Outcome: "success"}, {Context: "e2e", Outcome: "success"}}
 }
 
 func TestSetForecast(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSetForecast(t *testing.T) {
 		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{At: before(-90 * time.Minute)}},
 		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{By: "zoe"}} },
 			Forecast{At: before(-10 * time.Minute), Waits: "2 approvals, of alice or bob"}},
-		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.Base = []Statement{{Context: "ci/test", Outcome: "failure"}} },
+		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.Base = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
 			Forecast{At: noon, Waits: "another commit, or that somebody mends it: ci/test failed"}},
 		{"withheld", "- merged", noon, func(f *Facts) { f.Merged, f.Withheld = time.Time{}, "it removes web" },
 			Forecast{At: noon, Waits: "a person to merge or acknowledge it: it removes web"}},

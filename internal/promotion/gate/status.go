@@ -88,8 +88,8 @@ func (g statuses) Forecast(f Facts, from time.Time) Forecast {
 }
 
 // last gives what was said last of a context; of several at one time, the worst.
-func last(all []Statement, context string) (Statement, bool) {
-	var best Statement
+func last(all []CommitStatus, context string) (CommitStatus, bool) {
+	var best CommitStatus
 	found := false
 	for _, s := range all {
 		if s.Context == context && (!found || compareStatements(s, best) > 0) {
@@ -99,12 +99,12 @@ func last(all []Statement, context string) (Statement, bool) {
 	return best, found
 }
 
-func compareStatements(a, b Statement) int {
+func compareStatements(a, b CommitStatus) int {
 	return cmp.Or(a.When.Compare(b.When), cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
 }
 
 // badness orders outcomes: success, what is not known yet, failure.
-func badness(s Statement) int {
+func badness(s CommitStatus) int {
 	switch s.Outcome {
 	case "success":
 		return 0
@@ -115,7 +115,7 @@ func badness(s Statement) int {
 	}
 }
 
-func details(s Statement) string {
+func details(s CommitStatus) string {
 	var parts []string
 	for _, p := range []string{s.Description, s.URL} {
 		if p != "" {

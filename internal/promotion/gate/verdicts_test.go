@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 func TestRollout(t *testing.T) {
 	status := func(context, outcome, text string) func(*Facts) {
 		return func(f *Facts) {
-			f.Result = append(f.Result, Statement{Context: context, Outcome: outcome, Description: text, When: before(10 * time.Minute)})
+			f.Result = append(f.Result, CommitStatus{Context: context, Outcome: outcome, Description: text, When: before(10 * time.Minute)})
 		}
 	}
 	report := func(source string, phase rollout.Phase, current bool) func(*Facts) {
@@ -53,7 +53,7 @@ func TestRollout(t *testing.T) {
 	}
 	formerly := func(context string) func(*Facts) {
 		return func(f *Facts) {
-			f.Before = append(f.Before, Statement{Context: context, Outcome: "success", When: before(time.Hour)})
+			f.Before = append(f.Before, CommitStatus{Context: context, Outcome: "success", When: before(time.Hour)})
 		}
 	}
 	shared := func(f *Facts) { f.Others = []string{"prod", "stage-eu"} }
@@ -206,7 +206,7 @@ func TestApproval(t *testing.T) {
 func TestStatus(t *testing.T) {
 	said := func(context, outcome string, ago time.Duration) func(*Facts) {
 		return func(f *Facts) {
-			f.Base = append(f.Base, Statement{Context: context, Outcome: outcome, Description: "14 tests", URL: "https://ci.example.com/3", When: before(ago)})
+			f.Base = append(f.Base, CommitStatus{Context: context, Outcome: outcome, Description: "14 tests", URL: "https://ci.example.com/3", When: before(ago)})
 		}
 	}
 	const gate = "status: {contexts: [ci/test, ci/lint]}"

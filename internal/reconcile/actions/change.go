@@ -83,19 +83,19 @@ func (c change) message() string {
 // body gives the text of the pull request.
 func (c change) body() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s.\n", forge.Escape(c.title))
+	fmt.Fprintf(&b, "%s.\n", forge.EscapeMarkdown(c.title))
 	if c.from != "" && c.to != "" {
-		fmt.Fprintf(&b, "\nFrom %s to %s.\n", forge.Code(c.from), forge.Code(c.to))
+		fmt.Fprintf(&b, "\nFrom %s to %s.\n", forge.CodeSpan(c.from), forge.CodeSpan(c.to))
 	}
 	for _, text := range []string{c.subject, c.because} {
 		if text != "" {
-			fmt.Fprintf(&b, "\n> %s\n", forge.Escape(forge.OneLine(text, most)))
+			fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(forge.OneLine(text, most)))
 		}
 	}
 	if c.forced != "" {
-		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.Escape(forge.OneLine(c.forced, most)))
+		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.EscapeMarkdown(forge.OneLine(c.forced, most)))
 		for _, text := range c.against {
-			fmt.Fprintf(&b, "- against it was: %s\n", forge.Escape(text))
+			fmt.Fprintf(&b, "- against it was: %s\n", forge.EscapeMarkdown(text))
 		}
 	}
 	return b.String()

@@ -331,7 +331,7 @@ func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c
 	}
 	e.When = info.When
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.mark(), Head: d.Prefix + "lever/" + c.lever + "/" + c.of(), Base: e.Branch, Title: forge.Title(c.title), Body: c.body(),
+		Mark: c.mark(), Head: d.Prefix + "lever/" + c.lever + "/" + c.of(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.body(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

@@ -82,7 +82,7 @@ func (o *Output) Merge(ctx context.Context) error {
 	if !ok || o.Pull == nil {
 		return refuse("merge it there", "the forge of %s leaves merging to people", o.Repo)
 	}
-	if err := merger.Merge(ctx, o.Pull.Number, o.commit); err != nil {
+	if err := merger.MergePull(ctx, o.Pull.Number, o.commit); err != nil {
 		return err
 	}
 	o.Merged, o.Pull.State = true, forge.Merged

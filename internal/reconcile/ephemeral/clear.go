@@ -120,10 +120,10 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	if err != nil {
 		return Cleared{}, err
 	}
-	title := forge.Title("Remove the output of the ephemeral environment " + environment)
-	body := fmt.Sprintf("The ephemeral environment %s is over. This removes what Fairlead has written for it, and nothing else.\n", forge.Code(environment))
+	title := forge.FitTitle("Remove the output of the ephemeral environment " + environment)
+	body := fmt.Sprintf("The ephemeral environment %s is over. This removes what Fairlead has written for it, and nothing else.\n", forge.CodeSpan(environment))
 	if kept != "" {
-		body += "\n" + forge.Escape(strings.ToUpper(kept[:1])+kept[1:]) + ".\n"
+		body += "\n" + forge.EscapeMarkdown(strings.ToUpper(kept[:1])+kept[1:]) + ".\n"
 	}
 	pull, err := publish.Edit{Branch: branch, Head: head, Files: files, Message: message(title), When: info.When}.Propose(ctx, o, forge.Proposal{
 		Mark: "ephemeral " + environment, Head: ours, Base: branch, Title: title, Body: body,
@@ -176,14 +176,14 @@ func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge
 	step(o, "merge the pull request that removes an output")
 	var err error
 	if merge == publish.WhenGreen {
-		err = merger.AutoMerge(ctx, pull.Number, pull.Commit)
+		err = merger.EnableAutoMerge(ctx, pull.Number, pull.Commit)
 	} else {
-		err = merger.Merge(ctx, pull.Number, pull.Commit)
+		err = merger.MergePull(ctx, pull.Number, pull.Commit)
 	}
 	switch {
 	case errors.Is(err, forge.ErrUnsupported):
 		return waits, nil
-	case errors.Is(err, forge.ErrNotYet), errors.Is(err, forge.ErrMoved):
+	case errors.Is(err, forge.ErrNotReady), errors.Is(err, forge.ErrMoved):
 		waits.Again = true
 		return waits, nil
 	case err != nil:

@@ -204,7 +204,7 @@ func TestDeclined(t *testing.T) {
 	w := newWorld(t, fleet)
 	c := w.copier()
 	pull := c.want(folders.Proposed)
-	if err := c.Forge.Close(t.Context(), pull.Number, "not now"); err != nil {
+	if err := c.Forge.ClosePull(t.Context(), pull.Number, "not now"); err != nil {
 		t.Fatal(err)
 	}
 	if again := c.want(folders.Declined); again.Number != pull.Number {

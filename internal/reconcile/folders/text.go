@@ -118,7 +118,7 @@ func (c Copy) Text(lines bool) string {
 }
 
 func (c Copy) title() string {
-	return forge.Title(fmt.Sprintf("Promote %s to %s: %s", name(c.From), name(c.To), c.Summary()))
+	return forge.FitTitle(fmt.Sprintf("Promote %s to %s: %s", name(c.From), name(c.To), c.Summary()))
 }
 
 // name is what people call a place: its folder, or else its branch.
@@ -152,10 +152,10 @@ const (
 // one that was closed is known by it.
 func (c Copy) body(reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", code(c.To), code(c.From), forge.Code(c.Brought.ID),
-		forge.Escape(firstLine(c.Brought.Message)))
+	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", code(c.To), code(c.From), forge.CodeSpan(c.Brought.ID),
+		forge.EscapeMarkdown(firstLine(c.Brought.Message)))
 	if reason != "" {
-		fmt.Fprintf(&b, "\n> %s\n", forge.Escape(reason))
+		fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(reason))
 	}
 	added, changed, removed := c.Changes()
 	for _, list := range []struct {
@@ -167,7 +167,7 @@ func (c Copy) body(reason string) string {
 		}
 		fmt.Fprintf(&b, "\n**%s %s**\n\n", counted(len(list.files)), list.word)
 		for _, file := range list.files[:min(len(list.files), maxListed)] {
-			fmt.Fprintf(&b, "- %s\n", forge.Code(file))
+			fmt.Fprintf(&b, "- %s\n", forge.CodeSpan(file))
 		}
 		if more := len(list.files) - maxListed; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
@@ -203,9 +203,9 @@ var mention = regexp.MustCompile(`@(\w)`)
 
 func code(p Place) string {
 	if p.Folder == "" {
-		return "branch " + forge.Code(p.Branch)
+		return "branch " + forge.CodeSpan(p.Branch)
 	}
-	return forge.Code(p.Folder) + " of branch " + forge.Code(p.Branch)
+	return forge.CodeSpan(p.Folder) + " of branch " + forge.CodeSpan(p.Branch)
 }
 
 func firstLine(message string) string {

@@ -210,13 +210,13 @@ func (w *world) plain(name string) *forge.Plain {
 func (w *world) merge(environment string) {
 	w.Helper()
 	f := w.plain("out")
-	all, err := f.List()
+	all, err := f.AllPulls()
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, p := range all {
 		if p.Mark == environment && p.State == forge.Open {
-			if err := f.Merge(context.Background(), p.Number, p.Commit); err != nil {
+			if err := f.MergePull(context.Background(), p.Number, p.Commit); err != nil {
 				w.Fatal(err)
 			}
 			return
@@ -242,7 +242,7 @@ func (w *world) edit(branch, path, old, new string) {
 // open gives the open pull request of an environment.
 func (w *world) open(environment string) forge.Pull {
 	w.Helper()
-	all, err := w.plain("out").List()
+	all, err := w.plain("out").AllPulls()
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func (r *reviewer) merge(number int) {
 	if _, err := r.remote.Sync(r.Context()); err != nil {
 		r.Fatal(err)
 	}
-	if err := r.forge.Merge(r.Context(), number, ""); err != nil {
+	if err := r.forge.MergePull(r.Context(), number, ""); err != nil {
 		r.Fatal(err)
 	}
 }

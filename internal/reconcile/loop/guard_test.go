@@ -46,12 +46,12 @@ func newGuarded(t *testing.T, forgeKind, merge string) *guarded {
 		g.world.more = "write: true\n"
 		g.byHand = func(number int) {
 			f := g.plain(githubOut)
-			all, err := f.List()
+			all, err := f.AllPulls()
 			if err != nil {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(all, func(p forge.Pull) bool { return p.Number == number })
-			if err := f.Merge(t.Context(), number, all[i].Commit); err != nil {
+			if err := f.MergePull(t.Context(), number, all[i].Commit); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,12 +212,12 @@ func (g *guarded) wantWithheld(environment string) string {
 // wantFailing checks that the status of the environment's commit fails with the reason.
 func (g *guarded) wantFailing(environment string) {
 	g.world.Helper()
-	witness := g.forgeOf(githubCP).(forge.Witness)
+	witness := g.forgeOf(githubCP).(forge.StatusReader)
 	said, err := witness.Statuses(g.Context(), g.head(githubCP, environment))
 	if err != nil {
 		g.world.Fatal(err)
 	}
-	i := slices.IndexFunc(said, func(s forge.Statement) bool { return s.Context == "fairlead/"+environment })
+	i := slices.IndexFunc(said, func(s forge.CommitStatus) bool { return s.Context == "fairlead/"+environment })
 	if i < 0 || said[i].Outcome != forge.Failure || !strings.Contains(said[i].Description, "it removes hello-web from cloud and edge") {
 		g.world.Errorf("of the commit of %s is said %+v", environment, said)
 	}

@@ -85,7 +85,7 @@ func ownConfig(name, data string) string {
 }
 
 // statuses gives what was said of a commit of the control plane.
-func (w *world) statuses(commit string) []forge.Statement {
+func (w *world) statuses(commit string) []forge.CommitStatus {
 	w.Helper()
 	f := w.plain("cp")
 	all, err := f.Statuses(w.Context(), commit)
@@ -111,7 +111,7 @@ func wantHeld(t *testing.T, w *world, d *daemon, before string, words []string) 
 		if !strings.Contains(e.Reason, word) {
 			t.Errorf("the reason is %q, want %q", e.Reason, word)
 		}
-		if !strings.Contains(pull.Body, forge.Escape(word)) {
+		if !strings.Contains(pull.Body, forge.EscapeMarkdown(word)) {
 			t.Errorf("the pull request says\n%s\nwant %q", pull.Body, word)
 		}
 	}

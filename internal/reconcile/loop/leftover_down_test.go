@@ -116,7 +116,7 @@ func TestRecordOfLeftEnvironment(t *testing.T) {
 			if _, there := gittest.Refs(t, w.server.Dir("cp"))["refs/heads/"+recordBranch]; there != test.branch {
 				t.Errorf("the branch is there: %v; the log:\n%s", there, w.logs.String())
 			}
-			all, err := w.plain("cp").List()
+			all, err := w.plain("cp").AllPulls()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func TestEphemeralLeftWhileDown(t *testing.T) {
 				if len(pulls) != 1 || pulls[0].Base != at.branch("pr-7") {
 					t.Fatalf("of the removal are open %+v; the log:\n%s", pulls, w.logs.String())
 				}
-				if err := w.plain("out").Merge(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
+				if err := w.plain("out").MergePull(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
 					t.Fatal(err)
 				}
 				d.cycle()

@@ -144,7 +144,7 @@ func TestKept(t *testing.T) {
 			w.remove("prod")
 			d.cycle()
 			if name == "declined" {
-				if err := w.plain("out").Close(t.Context(), w.pullsOf("removal of prod")[0].Number, "we keep it"); err != nil {
+				if err := w.plain("out").ClosePull(t.Context(), w.pullsOf("removal of prod")[0].Number, "we keep it"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -210,7 +210,7 @@ func TestMoved(t *testing.T) {
 				t.Fatalf("of the removal there is %+v; the log:\n%s", pulls, w.logs.String())
 			}
 			d.showsRemoval("prod", "prod", pulls[0].Number)
-			if err := w.plain("out").Merge(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
+			if err := w.plain("out").MergePull(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
 				t.Fatal(err)
 			}
 			d.cycle()

@@ -14,7 +14,7 @@ import (
 // pullsOf returns the pull requests of the GitOps repository with a mark, newest first.
 func (w *world) pullsOf(mark string) []forge.Pull {
 	w.Helper()
-	all, err := w.plain("out").List()
+	all, err := w.plain("out").AllPulls()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestEnvironmentLeaves(t *testing.T) {
 				t.Errorf("prod is %s: %s", e.State, e.Reason)
 			}
 			f := w.plain("out")
-			if err := f.Merge(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
+			if err := f.MergePull(t.Context(), pulls[0].Number, pulls[0].Commit); err != nil {
 				t.Fatal(err)
 			}
 			d.cycle()

@@ -54,7 +54,7 @@ func TestEnvironmentGone(t *testing.T) {
 	if refs["refs/heads/fairlead/prod"] != "" || refs["refs/heads/prod"] != before {
 		t.Errorf("the references are %v", refs)
 	}
-	all, err := w.plain("out").List()
+	all, err := w.plain("out").AllPulls()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,7 @@ func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, 
 	}
 	later := l.annotate(ctx, f, b, c, all)
 	l.Step("say what a change means")
-	if err := to.Comment(ctx, c.Number, previewMark, previewText(all, before, c.Commit)); err != nil {
+	if err := to.PutComment(ctx, c.Number, previewMark, previewText(all, before, c.Commit)); err != nil {
 		return err
 	}
 	s := previewStatus(all)
@@ -252,7 +252,7 @@ func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, er
 		return err
 	}
 	l.Logger.Warn("a pull request from a fork cannot be read", "pull", c.Number, "error", err)
-	if err := to.Comment(ctx, c.Number, previewMark, unreadText(c.Commit)); err != nil {
+	if err := to.PutComment(ctx, c.Number, previewMark, unreadText(c.Commit)); err != nil {
 		return err
 	}
 	return errUnread

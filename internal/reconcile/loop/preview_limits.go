@@ -68,7 +68,7 @@ func previewExceeding(b *strings.Builder, p previewed) {
 	}
 	b.WriteString("\nIts output would wait for a person:\n")
 	for _, w := range p.exceeding {
-		fmt.Fprintf(b, "- %s\n", forge.Escape(w.Reason))
+		fmt.Fprintf(b, "- %s\n", forge.EscapeMarkdown(w.Reason))
 	}
 	name := p.exceeding[0].Acknowledge
 	fmt.Fprintf(b, "\nTo acknowledge exactly this change beforehand, annotate the environment's GitOpsRepo with `%s: %s`, or run `fairlead approve %s %s --removals --ahead`. "+

@@ -32,7 +32,7 @@ func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c f
 	was, known := l.previews.noted[c.Number]
 	if !known || was.of != of {
 		l.Step("say it at the lines of a change")
-		left, err := to.Annotate(ctx, c, previewContext, notes)
+		left, err := to.AnnotateChange(ctx, c, previewContext, notes)
 		switch {
 		case l.cannotAnnotate(c, err):
 			left = notes

@@ -177,7 +177,7 @@ type board struct {
 	calls [][]forge.Annotation
 }
 
-func (b *board) Annotate(_ context.Context, _ forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
+func (b *board) AnnotateChange(_ context.Context, _ forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	b.calls = append(b.calls, notes)
 	for _, n := range notes {
 		if strings.HasPrefix(n.File, "templates/") {

@@ -20,7 +20,7 @@ func previewText(all []previewed, before, after string) string {
 	var b strings.Builder
 	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
 	for _, p := range all {
-		fmt.Fprintf(&b, "\n### %s\n\n", forge.Escape(p.environment))
+		fmt.Fprintf(&b, "\n### %s\n\n", forge.EscapeMarkdown(p.environment))
 		switch {
 		case p.stops:
 			b.WriteString("Problems stop it; its output would stay as it is.\n")
@@ -42,7 +42,7 @@ func previewText(all []previewed, before, after string) string {
 // unreadText is the comment on a fork's pull request that we cannot read.
 func unreadText(commit string) string {
 	return fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
-		"Pushed to a branch of this repository, the change is previewed.\n", forge.Code(commit))
+		"Pushed to a branch of this repository, the change is previewed.\n", forge.CodeSpan(commit))
 }
 
 func previewProblems(b *strings.Builder, problems problem.List) {
@@ -58,9 +58,9 @@ func previewProblems(b *strings.Builder, problems problem.List) {
 		if p.Warning {
 			word = "warning"
 		}
-		fmt.Fprintf(b, "- %s: %s", word, forge.Escape(p.String()))
+		fmt.Fprintf(b, "- %s: %s", word, forge.EscapeMarkdown(p.String()))
 		if p.Hint != "" {
-			fmt.Fprintf(b, " (%s)", forge.Escape(p.Hint))
+			fmt.Fprintf(b, " (%s)", forge.EscapeMarkdown(p.Hint))
 		}
 		b.WriteString("\n")
 	}

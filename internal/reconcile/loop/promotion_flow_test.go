@@ -147,7 +147,7 @@ func TestRecordWithApproval(t *testing.T) {
 	d := w.begin(w.data)
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=1 stage=-")
-	all, err := w.plain("cp").List()
+	all, err := w.plain("cp").AllPulls()
 	if err != nil || len(all) != 1 || all[0].State != forge.Open || !strings.Contains(all[0].Title, promote.Short(first)) {
 		t.Fatalf("the pull requests of the control plane are %v, %v", all, err)
 	}
@@ -155,7 +155,7 @@ func TestRecordWithApproval(t *testing.T) {
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=1 stage=1")
 	w.wantTold(first, "dev environment: success Deployed\nstage environment: success Deployed")
-	if all, err := w.plain("cp").List(); err != nil || len(all) != 1 || all[0].State != forge.Merged {
+	if all, err := w.plain("cp").AllPulls(); err != nil || len(all) != 1 || all[0].State != forge.Merged {
 		t.Errorf("the pull requests of the control plane are %v, %v", all, err)
 	}
 }

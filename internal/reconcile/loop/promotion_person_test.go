@@ -77,7 +77,7 @@ func TestPersonOnRecord(t *testing.T) {
 			if _, there := gittest.Refs(t, w.server.Dir("cp"))["refs/heads/"+recordBranch]; there != test.kept {
 				t.Errorf("the branch is there: %v", there)
 			}
-			all, err := w.plain("cp").List()
+			all, err := w.plain("cp").AllPulls()
 			if err != nil {
 				t.Fatal(err)
 			}

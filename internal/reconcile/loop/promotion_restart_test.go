@@ -185,7 +185,7 @@ func (w *world) promoted() map[string]string {
 		all[commit] = w.told(commit)
 	}
 	for _, repo := range []string{"cp", "out"} {
-		pulls, err := w.plain(repo).List()
+		pulls, err := w.plain(repo).AllPulls()
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -200,13 +200,13 @@ func (w *world) wantTold(commit, want string) {
 func (w *world) mergeRecord(environment string) {
 	w.Helper()
 	f := w.plain("cp")
-	all, err := f.List()
+	all, err := f.AllPulls()
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, p := range all {
 		if p.Base == environment && p.State == forge.Open {
-			if err := f.Merge(w.Context(), p.Number, p.Commit); err != nil {
+			if err := f.MergePull(w.Context(), p.Number, p.Commit); err != nil {
 				w.Fatal(err)
 			}
 			return

@@ -203,11 +203,11 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 		}
 		l.Step("edit the pull request of an environment that is gone")
 		p.Body = reason + "\n"
-		if _, err := f.Edit(ctx, p.Number, p.Proposal); err != nil {
+		if _, err := f.EditPull(ctx, p.Number, p.Proposal); err != nil {
 			return err
 		}
 		l.Step("close the pull request of an environment that is gone")
-		if err := f.Close(ctx, p.Number, reason); err != nil {
+		if err := f.ClosePull(ctx, p.Number, reason); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func (w *world) between(what string) {
 	case "merge":
 		w.merge("dev")
 	case "close":
-		if err := w.plain("out").Close(context.Background(), w.open("dev").Number, "not now"); err != nil {
+		if err := w.plain("out").ClosePull(context.Background(), w.open("dev").Number, "not now"); err != nil {
 			w.Fatal(err)
 		}
 	case "":
@@ -91,7 +91,7 @@ func (d *daemon) tell() string {
 	d.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "dev is %s\n", d.state("dev").State)
-	pulls, err := d.plain("out").List()
+	pulls, err := d.plain("out").AllPulls()
 	if err != nil {
 		d.Fatal(err)
 	}

@@ -122,9 +122,9 @@ func issueBody(r *status.Environment) string {
 		if p.Warning {
 			continue
 		}
-		fmt.Fprintf(&b, "- %s", forge.Escape(p.String()))
+		fmt.Fprintf(&b, "- %s", forge.EscapeMarkdown(p.String()))
 		if p.Hint != "" {
-			fmt.Fprintf(&b, "\n  (%s)", forge.Escape(p.Hint))
+			fmt.Fprintf(&b, "\n  (%s)", forge.EscapeMarkdown(p.Hint))
 		}
 		b.WriteString("\n")
 	}

@@ -33,7 +33,7 @@ type Runs struct {
 	Dispatcher forge.Dispatcher
 	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
 	// Statuses gives what is said of a commit now; nil if the forge does not tell.
-	Statuses func(ctx context.Context, commit string) ([]forge.Statement, error)
+	Statuses func(ctx context.Context, commit string) ([]forge.CommitStatus, error)
 	// Branch is that of workflows which do not say theirs.
 	Branch string
 }
@@ -41,17 +41,17 @@ type Runs struct {
 // Run does the next step of a need of kind [gate.Dispatch], and says how far it is. said
 // are the statuses of the base commit as they are now. An Answer without an Outcome says
 // that the workflow could not be started, and why.
-func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []forge.Statement, now time.Time) gate.Answer {
+func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
 	s := step{Runs: r, commit: commit, need: need, context: RunContext(need), now: now}
 	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
-	i := slices.IndexFunc(said, func(st forge.Statement) bool { return st.Context == s.context })
+	i := slices.IndexFunc(said, func(st forge.CommitStatus) bool { return st.Context == s.context })
 	switch {
 	case i >= 0 && said[i].Outcome != forge.Pending:
 		return s.ended(said[i])
 	case r.Dispatcher == nil:
 		return gate.Answer{At: now, Reason: "the forge of the control plane runs no workflows"}
 	case i < 0:
-		return s.dispatch(ctx, 1, forge.Statement{})
+		return s.dispatch(ctx, 1, forge.CommitStatus{})
 	}
 	return s.follow(ctx, said[i], slices.Delete(slices.Clone(said), i, i+1))
 }
@@ -81,7 +81,7 @@ type step struct {
 }
 
 // ended gives the answer that is written down.
-func (s step) ended(said forge.Statement) gate.Answer {
+func (s step) ended(said forge.CommitStatus) gate.Answer {
 	a := gate.Answer{At: said.When, Outcome: string(said.Outcome), URL: said.URL}
 	if said.Outcome == forge.Failure {
 		reason, _ := strings.CutPrefix(said.Description, s.failed())
@@ -99,7 +99,7 @@ const notStarted = "Not started: "
 // was when that was decided, and afterwards what we have written. A forge has no
 // compare-and-swap for statuses, so that two that write in the same moment may both find
 // themselves to be the last.
-func (s step) dispatch(ctx context.Context, n int, before forge.Statement) gate.Answer {
+func (s step) dispatch(ctx context.Context, n int, before forge.CommitStatus) gate.Answer {
 	text := "Dispatched " + s.workflow.Name
 	if n > 1 {
 		text += fmt.Sprintf(" (%d)", n)
@@ -114,7 +114,7 @@ func (s step) dispatch(ctx context.Context, n int, before forge.Statement) gate.
 	if other, err := s.other(ctx, before.Description, text); err != nil || other {
 		return s.left(err)
 	}
-	if err := s.Dispatcher.Dispatch(ctx, s.workflow); err != nil {
+	if err := s.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
 		reason := oneLine(err.Error())
 		// If this fails, the run is looked for, as if it had been started.
 		_ = s.write(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
@@ -135,7 +135,7 @@ func (s step) other(ctx context.Context, known ...string) (bool, error) {
 		return false, nil
 	}
 	said, err := s.Statuses(ctx, s.commit)
-	return slices.ContainsFunc(said, func(st forge.Statement) bool {
+	return slices.ContainsFunc(said, func(st forge.CommitStatus) bool {
 		return st.Context == s.context && !slices.Contains(known, st.Description)
 	}), err
 }
@@ -151,9 +151,9 @@ func (s step) left(err error) gate.Answer {
 }
 
 // follow looks for the run that was dispatched, and how it went.
-func (s step) follow(ctx context.Context, said forge.Statement, others []forge.Statement) gate.Answer {
+func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
 	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: said.URL}
-	runs, err := s.Dispatcher.Runs(ctx, s.workflow, s.since(said))
+	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.since(said))
 	if err != nil {
 		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
 		return pending
@@ -178,7 +178,7 @@ func (s step) follow(ctx context.Context, said forge.Statement, others []forge.S
 
 // since is from when on the run may be. What is known by its URL was found some time
 // after it began, and what was dispatched before, or seemed to fail, may have begun.
-func (s step) since(said forge.Statement) time.Time {
+func (s step) since(said forge.CommitStatus) time.Time {
 	n, failed := attempt(said.Description)
 	switch {
 	case said.When.IsZero():
@@ -210,7 +210,7 @@ func attempt(description string) (n int, failed string) {
 // pick gives the run that was dispatched: the one that is written down, else the one
 // whose title says so, else the oldest. What another status of the commit has is not
 // it.
-func (s step) pick(runs []forge.Run, said forge.Statement, others []forge.Statement) (forge.Run, bool) {
+func (s step) pick(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
 	var best forge.Run
 	found := false
 	for _, run := range runs {
@@ -220,7 +220,7 @@ func (s step) pick(runs []forge.Run, said forge.Statement, others []forge.Statem
 			}
 			continue
 		}
-		taken := slices.ContainsFunc(others, func(o forge.Statement) bool { return run.URL != "" && o.URL == run.URL })
+		taken := slices.ContainsFunc(others, func(o forge.CommitStatus) bool { return run.URL != "" && o.URL == run.URL })
 		if !taken && (!found || s.better(run, best)) {
 			best, found = run, true
 		}
@@ -245,7 +245,7 @@ func (s step) likeness(run forge.Run) int {
 }
 
 // report writes down how a run fares. That it has ended counts once it is written.
-func (s step) report(ctx context.Context, said forge.Statement, run forge.Run) gate.Answer {
+func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
 	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: run.URL}
 	text := "Running " + s.workflow.Name
 	switch run.Outcome {
@@ -266,7 +266,7 @@ func (s step) report(ctx context.Context, said forge.Statement, run forge.Run) g
 	if run.Outcome == forge.Pending {
 		return pending
 	}
-	return s.ended(forge.Statement{Status: forge.Status{Outcome: run.Outcome, Description: text, URL: run.URL}, When: said.When})
+	return s.ended(forge.CommitStatus{Status: forge.Status{Outcome: run.Outcome, Description: text, URL: run.URL}, When: said.When})
 }
 
 func (s step) write(ctx context.Context, o forge.Outcome, text, url string) error {

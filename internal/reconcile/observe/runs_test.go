@@ -20,7 +20,7 @@ import (
 type actions struct {
 	t      *testing.T
 	now    time.Time
-	said   []forge.Statement
+	said   []forge.CommitStatus
 	runs   []forge.Run
 	log    []string
 	broken map[string]error // by "status", "dispatch" or "runs"
@@ -36,12 +36,12 @@ func (a *actions) SetStatus(_ context.Context, on string, s forge.Status) error 
 	}
 	text, _, _ := strings.Cut(s.Description, ", claim ")
 	a.log = append(a.log, strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, text, s.URL)))
-	a.said = slices.DeleteFunc(a.said, func(o forge.Statement) bool { return o.Context == s.Context })
-	a.said = append(a.said, forge.Statement{Status: s, When: a.now})
+	a.said = slices.DeleteFunc(a.said, func(o forge.CommitStatus) bool { return o.Context == s.Context })
+	a.said = append(a.said, forge.CommitStatus{Status: s, When: a.now})
 	return nil
 }
 
-func (a *actions) Dispatch(_ context.Context, w forge.Workflow) error {
+func (a *actions) DispatchWorkflow(_ context.Context, w forge.Workflow) error {
 	if err := a.broken["dispatch"]; err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *actions) end(id string, o forge.Outcome, reason string) {
 	}
 }
 
-func (a *actions) Runs(_ context.Context, _ forge.Workflow, since time.Time) ([]forge.Run, error) {
+func (a *actions) WorkflowRuns(_ context.Context, _ forge.Workflow, since time.Time) ([]forge.Run, error) {
 	if err := a.broken["runs"]; err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func TestWhichRun(t *testing.T) {
 			a.start(title)
 		}
 		for _, id := range c.others {
-			a.said = append(a.said, forge.Statement{Status: forge.Status{Context: "x" + id, URL: "https://f/runs/" + id}})
+			a.said = append(a.said, forge.CommitStatus{Status: forge.Status{Context: "x" + id, URL: "https://f/runs/" + id}})
 		}
 		want := "pending @0 https://f/runs/" + c.want
 		if c.want == "" {
@@ -232,8 +232,8 @@ func TestNoWorkflows(t *testing.T) {
 	if got.Outcome != "" || got.Reason != "the forge of the control plane runs no workflows" {
 		t.Errorf("%+v", got)
 	}
-	ended := forge.Statement{Status: forge.Status{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Success}, When: noon}
-	if got := r.Run(context.Background(), commit, need, []forge.Statement{ended}, noon); got.Outcome != "success" {
+	ended := forge.CommitStatus{Status: forge.Status{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Success}, When: noon}
+	if got := r.Run(context.Background(), commit, need, []forge.CommitStatus{ended}, noon); got.Outcome != "success" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -275,7 +275,7 @@ func TestTwoDaemons(t *testing.T) {
 	} {
 		a := newActions(t)
 		asked := 0
-		r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.Statement, error) {
+		r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
 			asked++
 			test.between(a, asked)
 			return slices.Clone(a.said), a.broken["statuses"]
@@ -285,7 +285,7 @@ func TestTwoDaemons(t *testing.T) {
 		}
 	}
 	a := newActions(t)
-	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.Statement, error) {
+	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
 		return nil, errors.New("it is down")
 	}}
 	if got := r.Run(t.Context(), commit, need, nil, a.now); len(a.runs) != 0 || !strings.Contains(got.Reason, "it is down") {

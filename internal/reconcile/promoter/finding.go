@@ -111,7 +111,7 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 			return f, err
 		}
 		for _, st := range said {
-			if !slices.ContainsFunc(f.Result, func(k gate.Statement) bool { return k.Context == st.Context }) {
+			if !slices.ContainsFunc(f.Result, func(k gate.CommitStatus) bool { return k.Context == st.Context }) {
 				f.Result = append(f.Result, st)
 			}
 		}
@@ -126,12 +126,12 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 // something new to hear of that.
 type past struct {
 	commit      string
-	said, since []gate.Statement
+	said, since []gate.CommitStatus
 }
 
 // saidBefore gives what was said of the output before. Who has spoken of it matters
 // only when somebody speaks of the one that followed, so it is asked again only then.
-func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, since []gate.Statement) ([]gate.Statement, error) {
+func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
 	m.mu.Lock()
 	known := m.pasts[s.spec.Name]
 	m.mu.Unlock()
@@ -238,7 +238,7 @@ func (p place) holds(commit string) bool {
 
 // approver gives the forge of a repository as one that knows who people are; nil if it
 // does not, or the repository is not known.
-func approver(r *repos.Remote) (forge.Approver, error) {
+func approver(r *repos.Remote) (forge.ApprovalReader, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -246,7 +246,7 @@ func approver(r *repos.Remote) (forge.Approver, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, _ := f.(forge.Approver)
+	known, _ := f.(forge.ApprovalReader)
 	return known, nil
 }
 
@@ -321,7 +321,7 @@ func (m *Mover) authorOf(ctx context.Context, repo *repos.Remote, commit string)
 	if err != nil || asked == nil {
 		return "", err
 	}
-	login, err := asked.AuthorOf(ctx, commit)
+	login, err := asked.CommitAuthor(ctx, commit)
 	if err != nil || login == "" { // somebody may still open an account with that address
 		return "", err
 	}
@@ -339,7 +339,7 @@ func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Fa
 	if err != nil || asked == nil {
 		return f, err
 	}
-	logins, err := asked.Members(ctx, team)
+	logins, err := asked.TeamMembers(ctx, team)
 	if errors.Is(err, forge.ErrNotFound) {
 		return f, fmt.Errorf("there is no team %s, or it may not be seen", team)
 	}
@@ -390,13 +390,13 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 	dispatcher, _ := found.(forge.Dispatcher)
 	m.Step("run " + need.Workflow)
 	runs := observe.Runs{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
-	said := make([]forge.Statement, len(f.Base))
+	said := make([]forge.CommitStatus, len(f.Base))
 	for i, st := range f.Base {
-		said[i] = forge.Statement{
+		said[i] = forge.CommitStatus{
 			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.When, By: st.By,
 		}
 	}
-	if witness, ok := found.(forge.Witness); ok { // another daemon may be faster than this look
+	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
 	return runs.Run(ctx, f.Commit, need, said, m.round), nil

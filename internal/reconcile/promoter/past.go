@@ -80,7 +80,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 	if err != nil {
 		return false, err
 	}
-	proven := slices.ContainsFunc(said, func(st gate.Statement) bool {
+	proven := slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
 		return st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success)
 	})
 	if proven {

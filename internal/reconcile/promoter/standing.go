@@ -255,7 +255,7 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 
 // deployedSince gives when the clusters were said to run the commit that an environment
 // was given at a time: what was said before was of another time. Zero if it was not.
-func deployedSince(said []gate.Statement, context string, given time.Time) time.Time {
+func deployedSince(said []gate.CommitStatus, context string, given time.Time) time.Time {
 	for _, st := range said {
 		if st.Context == context && st.Outcome == string(forge.Success) && !st.When.Before(given) {
 			return st.When
@@ -325,13 +325,13 @@ func baseOf(r status.Environment) string {
 // hearing is what was said of a commit, once somebody has asked.
 type hearing struct {
 	once sync.Once
-	said []gate.Statement
+	said []gate.CommitStatus
 	err  error
 }
 
 // statements gives what was said of a commit; none where the forge does not tell. In one
 // look it is asked once: several environments may have the same commit.
-func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) ([]gate.Statement, error) {
+func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -347,12 +347,12 @@ func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) 
 	return slices.Clone(h.said), h.err
 }
 
-func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.Statement, error) {
+func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	f, err := r.Forge()
 	if err != nil {
 		return nil, err
 	}
-	witness, ok := f.(forge.Witness)
+	witness, ok := f.(forge.StatusReader)
 	if !ok {
 		return nil, nil
 	}
@@ -360,9 +360,9 @@ func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.Statement
 	if err != nil {
 		return nil, fmt.Errorf("read the statuses of %s: %w", commit, err)
 	}
-	all := make([]gate.Statement, 0, len(said))
+	all := make([]gate.CommitStatus, 0, len(said))
 	for _, st := range said {
-		all = append(all, gate.Statement{
+		all = append(all, gate.CommitStatus{
 			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, When: st.When, By: st.By,
 		})
 	}

@@ -60,7 +60,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 // last word counts when the environment has another commit.
 func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
-	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.Statement) bool {
+	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.CommitStatus) bool {
 		return st.Context == said.Context && st.Outcome == string(forge.Success)
 	})
 	switch status := s.stage.Proof.Status; {
@@ -77,7 +77,7 @@ func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 // sayOnce sets a status of the commit that an environment has, if it is not so. One
 // that was set before the environment had the commit is of another time.
 func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
-	i := slices.IndexFunc(s.facts.Base, func(st gate.Statement) bool { return st.Context == want.Context })
+	i := slices.IndexFunc(s.facts.Base, func(st gate.CommitStatus) bool { return st.Context == want.Context })
 	if i >= 0 {
 		is := s.facts.Base[i]
 		same := is.Outcome == string(want.Outcome) && is.Description == want.Description
@@ -275,11 +275,11 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if edit.When = info.When; s.branch.When.After(edit.When) {
 		edit.When = s.branch.When
 	}
-	if _, reviewed := o.Forge.(forge.Approver); reviewed { // a push would take the reviews away
+	if _, reviewed := o.Forge.(forge.ApprovalReader); reviewed { // a push would take the reviews away
 		edit.Beside = source.OwnFolder
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.Title(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
+		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
 		Body: recordBody(s, d),
 	})
 	if errors.Is(err, git.ErrStale) {
@@ -297,8 +297,8 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 		return nil
 	}
 	m.Step("merge the pull request of the record")
-	switch err := merger.Merge(ctx, pull.Number, pull.Commit); {
-	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotYet):
+	switch err := merger.MergePull(ctx, pull.Number, pull.Commit); {
+	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotReady):
 		s.unmerged = true
 		return nil
 	case err != nil:
@@ -338,13 +338,13 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) 
 
 func recordBody(s *standing, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.Code(s.spec.Name), forge.Code(d.To))
+	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(s.spec.Name), forge.CodeSpan(d.To))
 	if d.From != "" {
-		fmt.Fprintf(&b, ", which has %s now", forge.Code(d.From))
+		fmt.Fprintf(&b, ", which has %s now", forge.CodeSpan(d.From))
 	}
 	b.WriteString(".\n\n")
 	if info, err := s.base.Repo.Commit(d.To); err == nil {
-		fmt.Fprintf(&b, "> %s\n", forge.Escape(info.Subject()))
+		fmt.Fprintf(&b, "> %s\n", forge.EscapeMarkdown(info.Subject()))
 	}
 	return b.String()
 }

@@ -36,7 +36,7 @@ func (w *work) body() string {
 	var top strings.Builder
 	w.writeWithheld(&top)
 	if left := w.leftSummary(); left != "" {
-		fmt.Fprintf(&top, "**%s**\n\n", forge.Escape(left))
+		fmt.Fprintf(&top, "**%s**\n\n", forge.EscapeMarkdown(left))
 		if w.report.Empty() {
 			return top.String() + tail
 		}
@@ -148,7 +148,7 @@ func code(text string) string {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
-	return forge.Code(text)
+	return forge.CodeSpan(text)
 }
 
 // cell is code in a table, whose cells a bar ends even in code.

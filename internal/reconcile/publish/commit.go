@@ -50,7 +50,7 @@ func (w *work) commitTo(ctx context.Context, c git.Commit, head string) (string,
 		return "", err
 	}
 	w.step("commit to our branch")
-	id, err := w.Committer.Commit(ctx, forge.Commit{
+	id, err := w.Committer.CreateCommit(ctx, forge.Commit{
 		Branch: w.ours, Old: head, Parent: w.target, Message: c.Message, Before: w.whole.Tree, Tree: c.Tree,
 	})
 	if errors.Is(err, forge.ErrMoved) { // somebody was faster: look again

@@ -33,7 +33,7 @@ func (w *world) committer() *committer {
 	return &committer{world: w, remote: remote}
 }
 
-func (c *committer) Commit(ctx context.Context, f forge.Commit) (string, error) {
+func (c *committer) CreateCommit(ctx context.Context, f forge.Commit) (string, error) {
 	if c.before != nil {
 		c.before()
 		c.before = nil
@@ -179,6 +179,6 @@ func TestForgeDoesNotCommit(t *testing.T) {
 
 type refusing struct{}
 
-func (refusing) Commit(context.Context, forge.Commit) (string, error) {
+func (refusing) CreateCommit(context.Context, forge.Commit) (string, error) {
 	return "", forge.ErrUnsupported
 }

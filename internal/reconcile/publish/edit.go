@@ -131,10 +131,10 @@ func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Co
 	switch last := found.open; {
 	case last == nil:
 		o.step("open the pull request")
-		pull, err = o.Forge.Open(ctx, p)
+		pull, err = o.Forge.OpenPull(ctx, p)
 	case last.Title != p.Title || last.Body != p.Body:
 		o.step("edit the pull request")
-		pull, err = o.Forge.Edit(ctx, last.Number, p)
+		pull, err = o.Forge.EditPull(ctx, last.Number, p)
 	default:
 		pull = *last
 	}

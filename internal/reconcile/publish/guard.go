@@ -96,7 +96,7 @@ func (w *work) change() (promote.Change, error) {
 
 // title returns the title of the pull request and the commit. It does not depend on
 // whether the change was acknowledged: the commit, and the reviews of it, stay.
-func (w *work) title() string { return forge.Title(w.p.Environment + ": " + w.summary()) }
+func (w *work) title() string { return forge.FitTitle(w.p.Environment + ": " + w.summary()) }
 
 // summary returns the change in one line: what is removed, if that exceeds the limits, or
 // is where the output was before.

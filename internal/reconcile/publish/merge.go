@@ -61,14 +61,14 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 	w.step("merge the pull request")
 	var err error
 	if w.p.Merge == WhenGreen {
-		err = merger.AutoMerge(ctx, r.Pull.Number, r.Commit)
+		err = merger.EnableAutoMerge(ctx, r.Pull.Number, r.Commit)
 	} else {
-		err = merger.Merge(ctx, r.Pull.Number, r.Commit)
+		err = merger.MergePull(ctx, r.Pull.Number, r.Commit)
 	}
 	switch {
 	case errors.Is(err, forge.ErrMoved): // somebody was faster: look again
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
-	case errors.Is(err, forge.ErrNotYet):
+	case errors.Is(err, forge.ErrNotReady):
 		r.Reason, r.Again = err.Error(), true
 		var refusal *forge.Refusal
 		if errors.As(err, &refusal) && refusal.Advice != "" {

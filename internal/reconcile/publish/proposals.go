@@ -36,7 +36,7 @@ func findProposals(ctx context.Context, f forge.Forge, head, base string) (propo
 		case p.Head != head:
 		case p.Base != base:
 			found.others = append(found.others, other{p, fmt.Sprintf(
-				"It is for the branch %s, and what is on %s is for %s alone.", forge.Code(p.Base), forge.Code(head), forge.Code(base))})
+				"It is for the branch %s, and what is on %s is for %s alone.", forge.CodeSpan(p.Base), forge.CodeSpan(head), forge.CodeSpan(base))})
 		case found.open != nil:
 			found.others = append(found.others, other{p, fmt.Sprintf("Pull request %d%s", found.open.Number, isOlder)})
 		default:
@@ -90,12 +90,12 @@ func (o Options) close(ctx context.Context, pull forge.Pull, disown func(body st
 		o.step("edit the pull request")
 		edited := pull.Proposal
 		edited.Body = body
-		if _, err := o.Forge.Edit(ctx, pull.Number, edited); err != nil {
+		if _, err := o.Forge.EditPull(ctx, pull.Number, edited); err != nil {
 			return err
 		}
 	}
 	o.step("close the pull request")
-	return o.Forge.Close(ctx, pull.Number, reason)
+	return o.Forge.ClosePull(ctx, pull.Number, reason)
 }
 
 // withoutDigest returns the body of the proposal of an output without its digest.

@@ -153,13 +153,13 @@ func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
 	}
 	if last == nil || last.State != forge.Open {
 		w.step("open the pull request")
-		return w.Forge.Open(ctx, want)
+		return w.Forge.OpenPull(ctx, want)
 	}
 	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
 		return *last, nil
 	}
 	w.step("edit the pull request")
-	return w.Forge.Edit(ctx, last.Number, want)
+	return w.Forge.EditPull(ctx, last.Number, want)
 }
 
 // stopped leaves our branch to somebody who works on it, and says so in the pull
@@ -178,7 +178,7 @@ func (w *work) stopped(ctx context.Context, last *forge.Pull, head string) (Resu
 	}
 	edited.Body = noticed(edited.Body, reason)
 	w.step("edit the pull request")
-	pull, err := w.Forge.Edit(ctx, last.Number, edited)
+	pull, err := w.Forge.EditPull(ctx, last.Number, edited)
 	r.Pull = &pull
 	return r, err
 }

@@ -125,7 +125,7 @@ func TestReopened(t *testing.T) {
 		w.close(n + 1)
 	}
 	p.want(publish.Declined, w.simple("b"))
-	if err := p.forge.Reopen(context.Background(), 1); err != nil {
+	if err := p.forge.ReopenPull(context.Background(), 1); err != nil {
 		t.Fatal(err)
 	}
 	r := p.want(publish.Proposed, w.simple("b"))
@@ -341,7 +341,7 @@ func TestRounds(t *testing.T) {
 	if _, err := p.Remote.Sync(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := p.forge.Plain.Open(context.Background(), forge.Proposal{Mark: "person", Head: "of-a-person", Base: "main", Title: "of a person"})
+	_, err := p.forge.Plain.OpenPull(context.Background(), forge.Proposal{Mark: "person", Head: "of-a-person", Base: "main", Title: "of a person"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
-	title := forge.Title(fmt.Sprintf("%s: remove its output: %s", r.Environment, counted(len(removed), "cluster type")))
+	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, counted(len(removed), "cluster type")))
 	edit := Edit{
 		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
 		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailer()),
@@ -118,7 +118,7 @@ func (r Removal) body(removed []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", code(r.Environment), place, strings.Join(names, ", "))
 	fmt.Fprintf(&b, "%s. Clusters that reconcile these files remove what they run of them. Fairlead does not merge this pull request; a person does. "+
-		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.Escape(r.Why))
+		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.EscapeMarkdown(r.Why))
 	b.WriteString("Files that Fairlead has not written stay.\n")
 	return b.String()
 }

@@ -59,14 +59,14 @@ func (w *work) labels() []string {
 // first line is what is removed.
 func (w *work) writeWithheld(b *strings.Builder) {
 	if w.excess.says != "" {
-		fmt.Fprintf(b, "**%s**\n\n", forge.Escape(w.excess.says))
+		fmt.Fprintf(b, "**%s**\n\n", forge.EscapeMarkdown(w.excess.says))
 	}
 	if len(w.withheld) == 0 {
 		return
 	}
 	b.WriteString("> [!IMPORTANT]\n> Fairlead does not merge this pull request:\n")
 	for _, h := range w.withheld {
-		fmt.Fprintf(b, "> - %s\n", forge.Escape(h.Reason))
+		fmt.Fprintf(b, "> - %s\n", forge.EscapeMarkdown(h.Reason))
 	}
 	if w.isForAcknowledgement() {
 		fmt.Fprintf(b, ">\n> To acknowledge exactly this change, merge this pull request, or run\n> `%s`\n", w.acknowledgeCommand())

@@ -81,28 +81,28 @@ func (c *counting) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
 	return c.Plain.OpenPulls(ctx)
 }
 
-func (c *counting) Open(ctx context.Context, p forge.Proposal) (forge.Pull, error) {
+func (c *counting) OpenPull(ctx context.Context, p forge.Proposal) (forge.Pull, error) {
 	c.calls = append(c.calls, "open")
 	if c.fail != nil {
 		return forge.Pull{}, c.fail
 	}
-	return c.Plain.Open(ctx, p)
+	return c.Plain.OpenPull(ctx, p)
 }
 
-func (c *counting) Edit(ctx context.Context, number int, p forge.Proposal) (forge.Pull, error) {
+func (c *counting) EditPull(ctx context.Context, number int, p forge.Proposal) (forge.Pull, error) {
 	c.calls = append(c.calls, "edit")
 	if c.fail != nil {
 		return forge.Pull{}, c.fail
 	}
-	return c.Plain.Edit(ctx, number, p)
+	return c.Plain.EditPull(ctx, number, p)
 }
 
-func (c *counting) Close(ctx context.Context, number int, reason string) error {
+func (c *counting) ClosePull(ctx context.Context, number int, reason string) error {
 	c.calls = append(c.calls, "close")
 	if c.fail != nil {
 		return c.fail
 	}
-	return c.Plain.Close(ctx, number, reason)
+	return c.Plain.ClosePull(ctx, number, reason)
 }
 
 func (w *world) publisher() *publisher {
@@ -177,7 +177,7 @@ func (w *world) list() []forge.Pull {
 	if _, err := p.Remote.Sync(context.Background()); err != nil {
 		w.Fatal(err)
 	}
-	all, err := p.forge.List()
+	all, err := p.forge.AllPulls()
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (w *world) close(number int) {
 	if _, err := p.Remote.Sync(context.Background()); err != nil {
 		w.Fatal(err)
 	}
-	if err := p.forge.Plain.Close(context.Background(), number, "no"); err != nil {
+	if err := p.forge.Plain.ClosePull(context.Background(), number, "no"); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -159,7 +159,7 @@ func (r *run) open(head string) (forge.Pull, string) {
 	r.Helper()
 	commit := r.Branch(head)
 	r.Sync()
-	pull, err := r.Forge.Open(r.ctx(), proposal(head))
+	pull, err := r.Forge.OpenPull(r.ctx(), proposal(head))
 	r.check(err)
 	return pull, commit
 }
@@ -202,12 +202,12 @@ func opens(r *run) {
 
 func exists(r *run) {
 	r.open("out/dev")
-	_, err := r.Forge.Open(r.ctx(), proposal("out/dev"))
+	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
 	r.is(err, forge.ErrExists)
 	r.equal("pull requests", len(r.pulls("out/dev")), 1)
 	r.Branch("out/prod")
 	r.Sync()
-	_, err = r.Forge.Open(r.ctx(), proposal("out/prod"))
+	_, err = r.Forge.OpenPull(r.ctx(), proposal("out/prod"))
 	r.check(err)
 }
 
@@ -225,7 +225,7 @@ func findsOnlyOurs(r *run) {
 	r.none("of a fork, of another branch, to another base", len(r.pulls("out/dev")))
 	r.Propose(false, "out/dev", "main", "no mark")
 	r.none("of a person", len(r.pulls("out/dev")))
-	_, err := r.Forge.Open(r.ctx(), proposal("out/dev"))
+	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
 	r.is(err, forge.ErrExists)
 }
 
@@ -233,25 +233,25 @@ func edits(r *run) {
 	pull, _ := r.open("out/dev")
 	want := proposal("out/dev")
 	want.Title, want.Body, want.Labels = "Update dev again", "One file changes.", []string{"b", "a"}
-	edited, err := r.Forge.Edit(r.ctx(), pull.Number, want)
+	edited, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
 	r.check(err)
 	want.Labels = []string{"a", "b"}
 	pull.Proposal = want
 	r.equal("edited", edited, pull)
 	r.equal("found", r.last("out/dev"), pull)
 	r.quietly("editing again", func() {
-		edited, err = r.Forge.Edit(r.ctx(), pull.Number, want)
+		edited, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
 		r.check(err)
 		r.equal("edited again", edited, pull)
 	})
 	want.Labels = nil
 	pull.Proposal = want
-	_, err = r.Forge.Edit(r.ctx(), pull.Number, want)
+	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
 	r.check(err)
 	r.equal("without labels", r.last("out/dev"), pull)
 	want.Body = ""
 	pull.Proposal = want
-	_, err = r.Forge.Edit(r.ctx(), pull.Number, want)
+	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
 	r.check(err)
 	r.equal("without body", r.last("out/dev"), pull)
 }
@@ -265,21 +265,21 @@ func keepsLabels(r *run) {
 	r.equal("given", r.last("out/dev").Labels, []string{"promoted"})
 	want := proposal("out/dev")
 	want.Labels = []string{"group: c/d"}
-	_, err := r.Forge.Edit(r.ctx(), pull.Number, want)
+	_, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
 	r.check(err)
 	r.equal("labels", r.Labels(pull.Number), []string{"group: c/d", "urgent: a/b"})
 	want.Labels = nil
-	_, err = r.Forge.Edit(r.ctx(), pull.Number, want)
+	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
 	r.check(err)
 	r.equal("labels", r.Labels(pull.Number), []string{"urgent: a/b"})
 }
 
 func closes(r *run) {
 	pull, commit := r.open("out/dev")
-	r.check(r.Forge.Close(r.ctx(), pull.Number, "nothing differs any more"))
+	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more"))
 	pull.State, pull.Reason, pull.Commit = forge.Closed, "nothing differs any more", commit
 	r.equal("closed", r.last("out/dev"), pull)
-	r.quietly("closing again", func() { r.check(r.Forge.Close(r.ctx(), pull.Number, "nothing differs any more")) })
+	r.quietly("closing again", func() { r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more")) })
 	next, _ := r.open("out/dev")
 	if next.Number == pull.Number {
 		r.Errorf("pull request %d was opened again", pull.Number)
@@ -293,7 +293,7 @@ func closedByPerson(r *run) {
 	last := r.last("out/dev")
 	r.equal("state", last.State, forge.Closed)
 	r.equal("body", last.Body, pull.Body)
-	_, err := r.Forge.Open(r.ctx(), proposal("out/dev"))
+	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
 	r.check(err)
 }
 
@@ -304,7 +304,7 @@ func merges(r *run) {
 	r.equal("state", last.State, forge.Merged)
 	r.equal("commit", last.Commit, commit)
 	r.equal("labels", last.Labels, []string{"promoted"})
-	r.check(r.Forge.Close(r.ctx(), pull.Number, "nothing differs any more"))
+	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more"))
 	r.equal("state after closing", r.last("out/dev").State, forge.Merged)
 }
 
@@ -313,7 +313,7 @@ func newestFirst(r *run) {
 	for range 3 {
 		pull, _ := r.open("out/dev")
 		want = append([]int{pull.Number}, want...)
-		r.check(r.Forge.Close(r.ctx(), pull.Number, "for the next"))
+		r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "for the next"))
 	}
 	pull, _ := r.open("out/dev")
 	want = append([]int{pull.Number}, want...)
@@ -341,10 +341,10 @@ func findsMany(r *run) {
 	r.Branch("out/dev")
 	r.Sync()
 	for i := range r.some() {
-		pull, err := r.Forge.Open(r.ctx(), proposal("out/dev"))
+		pull, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
 		r.check(err)
 		if i < r.some()-1 {
-			r.check(r.Forge.Close(r.ctx(), pull.Number, "for the next"))
+			r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "for the next"))
 		}
 	}
 	seen := map[int]bool{}
@@ -360,11 +360,11 @@ func longTitle(r *run) {
 	r.Sync()
 	want := proposal("out/dev")
 	want.Title = strings.Repeat("größer ", 60)
-	pull, err := r.Forge.Open(r.ctx(), want)
+	pull, err := r.Forge.OpenPull(r.ctx(), want)
 	r.check(err)
-	r.equal("title", r.last("out/dev").Title, forge.Title(want.Title))
+	r.equal("title", r.last("out/dev").Title, forge.FitTitle(want.Title))
 	r.quietly("editing it again", func() {
-		_, err := r.Forge.Edit(r.ctx(), pull.Number, want)
+		_, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
 		r.check(err)
 	})
 }
@@ -374,18 +374,18 @@ func keepsMarkdown(r *run) {
 	r.Sync()
 	want := proposal("out/dev")
 	want.Title = "*a* _b_ `c` <d> & \"e\" #1 @f | \\ 😀"
-	want.Body = "```diff\n- a: \"<b>\"\n+ b: 'ü' \\\n```\n\n| a | b |\n|---|---|\n| " + forge.Escape("@x [y](z) <!-- w -->") + " | 😀 |\n\n" +
+	want.Body = "```diff\n- a: \"<b>\"\n+ b: 'ü' \\\n```\n\n| a | b |\n|---|---|\n| " + forge.EscapeMarkdown("@x [y](z) <!-- w -->") + " | 😀 |\n\n" +
 		"<!-- fairlead: other -->\n\n    trailing  \n<details>&amp;</details>"
-	_, err := r.Forge.Open(r.ctx(), want)
+	_, err := r.Forge.OpenPull(r.ctx(), want)
 	r.check(err)
 	r.equal("found", r.last("out/dev").Proposal, want)
 }
 
 func noSuchPull(r *run) {
 	r.Sync()
-	_, err := r.Forge.Edit(r.ctx(), 4711, proposal("out/dev"))
+	_, err := r.Forge.EditPull(r.ctx(), 4711, proposal("out/dev"))
 	r.is(err, forge.ErrNotFound)
-	r.is(r.Forge.Close(r.ctx(), 4711, ""), forge.ErrNotFound)
+	r.is(r.Forge.ClosePull(r.ctx(), 4711, ""), forge.ErrNotFound)
 }
 
 func statuses(r *run) {
@@ -457,7 +457,7 @@ func issueMarks(r *run) {
 	r.Sync()
 	noIssue := proposal("out/dev")
 	noIssue.Labels = []string{"fairlead"}
-	_, err := r.Forge.Open(r.ctx(), noIssue)
+	_, err := r.Forge.OpenPull(r.ctx(), noIssue)
 	r.check(err)
 	dev, prod := r.put(issue("dev")), r.put(issue("prod"))
 	r.equal("title", dev.Title, issue("dev").Title)

@@ -12,7 +12,7 @@ import (
 )
 
 // RunProgress runs the tests of what a forge may tell and do besides:
-// [forge.Witness], [forge.Approver], [forge.Dispatcher] and [forge.Annotator]. What a
+// [forge.StatusReader], [forge.ApprovalReader], [forge.Dispatcher] and [forge.Annotator]. What a
 // forge is not is skipped.
 func RunProgress(t *testing.T, open func(t *testing.T) Subject) {
 	runChecks(t, open, []check{
@@ -48,10 +48,10 @@ func as[T any](r *run, name string) T {
 	return more
 }
 
-func (r *run) witness() forge.Witness       { return as[forge.Witness](r, "forge.Witness") }
-func (r *run) approver() forge.Approver     { return as[forge.Approver](r, "forge.Approver") }
-func (r *run) dispatcher() forge.Dispatcher { return as[forge.Dispatcher](r, "forge.Dispatcher") }
-func (r *run) annotator() forge.Annotator   { return as[forge.Annotator](r, "forge.Annotator") }
+func (r *run) witness() forge.StatusReader    { return as[forge.StatusReader](r, "forge.Witness") }
+func (r *run) approver() forge.ApprovalReader { return as[forge.ApprovalReader](r, "forge.Approver") }
+func (r *run) dispatcher() forge.Dispatcher   { return as[forge.Dispatcher](r, "forge.Dispatcher") }
+func (r *run) annotator() forge.Annotator     { return as[forge.Annotator](r, "forge.Annotator") }
 
 // said gives the statuses of a commit that count, and wants that each has a time.
 func (r *run) said(commit string) (all []forge.Status, by []string) {
@@ -189,7 +189,7 @@ func approvalsOfNothing(r *run) {
 	r.Sync()
 	_, err := r.approver().Approvals(r.ctx(), 4711)
 	r.is(err, forge.ErrNotFound)
-	_, err = r.approver().Missing(r.ctx(), 4711)
+	_, err = r.approver().MergeBlockers(r.ctx(), 4711)
 	r.is(err, forge.ErrNotFound)
 }
 
@@ -200,11 +200,11 @@ func members(r *run) {
 		r.Skip("there are no teams here")
 	}
 	team := r.Team("bob", "alice")
-	got, err := r.approver().Members(r.ctx(), team)
+	got, err := r.approver().TeamMembers(r.ctx(), team)
 	r.check(err)
 	r.equal("members", got, []string{"alice", "bob"})
 	for _, other := range []string{team + "-not", "nobody/nothing", "notateam"} {
-		_, err = r.approver().Members(r.ctx(), other)
+		_, err = r.approver().TeamMembers(r.ctx(), other)
 		r.is(err, forge.ErrNotFound)
 	}
 }
@@ -215,11 +215,11 @@ func authors(r *run) {
 	r.Sync()
 	if r.Author != nil {
 		r.Author("alice")
-		got, err := r.approver().AuthorOf(r.ctx(), commit)
+		got, err := r.approver().CommitAuthor(r.ctx(), commit)
 		r.check(err)
 		r.equal("author", got, "alice")
 	}
-	if _, err := r.approver().AuthorOf(r.ctx(), "4711471147114711471147114711471147114711"); err != nil {
+	if _, err := r.approver().CommitAuthor(r.ctx(), "4711471147114711471147114711471147114711"); err != nil {
 		r.is(err, forge.ErrNotFound)
 	}
 }
@@ -228,7 +228,7 @@ func authors(r *run) {
 func (r *run) missing(number int) []string {
 	r.Helper()
 	r.Sync()
-	all, err := r.approver().Missing(r.ctx(), number)
+	all, err := r.approver().MergeBlockers(r.ctx(), number)
 	r.check(err)
 	return all
 }
@@ -284,7 +284,7 @@ func (r *run) workflow() forge.Workflow {
 func (r *run) runs(w forge.Workflow, since time.Time) []forge.Run {
 	r.Helper()
 	r.Sync()
-	all, err := r.dispatcher().Runs(r.ctx(), w, since)
+	all, err := r.dispatcher().WorkflowRuns(r.ctx(), w, since)
 	r.check(err)
 	return all
 }
@@ -292,7 +292,7 @@ func (r *run) runs(w forge.Workflow, since time.Time) []forge.Run {
 func dispatches(r *run) {
 	w := r.workflow()
 	r.none("at first", len(r.runs(w, time.Time{})))
-	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
 	all := r.runs(w, time.Time{})
 	if len(all) != 1 {
 		r.Fatalf("there are %d runs, want one", len(all))
@@ -302,7 +302,7 @@ func dispatches(r *run) {
 		r.Errorf("the run %+v has no id or no time", one)
 	}
 	r.equal("outcome", []any{one.Outcome, one.Reason}, []any{forge.Pending, ""})
-	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
 	r.quietly("looking", func() { all = r.runs(w, one.Started) })
 	r.equal("runs", len(all), 2)
 	r.equal("the oldest", all[len(all)-1], one)
@@ -318,7 +318,7 @@ func dispatchesInputs(r *run) {
 		r.Skip("nobody sees the inputs of a run here")
 	}
 	w.Inputs = map[string]string{"environment": "dev", "commit": "a b\n\"c\""}
-	r.check(r.dispatcher().Dispatch(r.ctx(), w))
+	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
 	got := r.Inputs(r.runs(w, time.Time{})[0].ID)
 	for name, want := range w.Inputs {
 		r.equal(name, got[name], want)
@@ -328,7 +328,7 @@ func dispatchesInputs(r *run) {
 func dispatchesNowhere(r *run) {
 	w := r.workflow()
 	w.Ref = "nowhere"
-	if err := r.dispatcher().Dispatch(r.ctx(), w); err == nil {
+	if err := r.dispatcher().DispatchWorkflow(r.ctx(), w); err == nil {
 		r.Error("a workflow runs at a branch that is not there")
 	}
 }
@@ -339,7 +339,7 @@ func endsRuns(r *run) {
 		r.Skip("no run ends here")
 	}
 	for _, outcome := range []forge.Outcome{forge.Success, forge.Failure} {
-		r.check(r.dispatcher().Dispatch(r.ctx(), w))
+		r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
 		id := r.runs(w, time.Time{})[0].ID
 		r.FinishRun(id, outcome)
 		last := r.runs(w, time.Time{})[0]
@@ -361,7 +361,7 @@ func (r *run) annotated() forge.Change {
 // given back. mark "other" stands there as well.
 func (r *run) annotate(c forge.Change, mark string, notes []forge.Annotation, others ...forge.Annotation) {
 	r.Helper()
-	left, err := r.annotator().Annotate(r.ctx(), c, mark, notes)
+	left, err := r.annotator().AnnotateChange(r.ctx(), c, mark, notes)
 	if errors.Is(err, forge.ErrUnsupported) {
 		r.Skipf("this forge shows nothing at lines: %v", err)
 	}
@@ -374,7 +374,7 @@ func (r *run) annotate(c forge.Change, mark string, notes []forge.Annotation, ot
 	slices.SortFunc(want, byText)
 	r.equal("annotations", append([]forge.Annotation{}, got...), append([]forge.Annotation{}, want...))
 	r.quietly("annotating again", func() {
-		again, err := r.annotator().Annotate(r.ctx(), c, mark, notes)
+		again, err := r.annotator().AnnotateChange(r.ctx(), c, mark, notes)
 		r.check(err)
 		r.equal("given back again", again, left)
 	})

@@ -105,9 +105,9 @@ func (r *run) say(commit string, outcome forge.Outcome) {
 func mergesNow(r *run) {
 	pull, commit := r.open("out/dev")
 	r.Sync()
-	r.check(r.merger().Merge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
 	r.equal("state", r.state(), forge.Merged)
-	r.quietly("merging again", func() { _ = r.merger().Merge(r.ctx(), pull.Number, commit) }) // it may be an error
+	r.quietly("merging again", func() { _ = r.merger().MergePull(r.ctx(), pull.Number, commit) }) // it may be an error
 	r.equal("state", r.state(), forge.Merged)
 }
 
@@ -115,10 +115,10 @@ func mergesOnlyTheCommit(r *run) {
 	pull, old := r.open("out/dev")
 	commit := r.Branch("out/dev")
 	r.Sync()
-	r.is(r.merger().Merge(r.ctx(), pull.Number, old), forge.ErrMoved)
-	r.is(r.merger().Merge(r.ctx(), pull.Number, strings.Repeat("a", 40)), forge.ErrMoved)
+	r.is(r.merger().MergePull(r.ctx(), pull.Number, old), forge.ErrMoved)
+	r.is(r.merger().MergePull(r.ctx(), pull.Number, strings.Repeat("a", 40)), forge.ErrMoved)
 	r.equal("state", r.state(), forge.Open)
-	r.check(r.merger().Merge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
 	r.equal("state", r.state(), forge.Merged)
 }
 
@@ -126,19 +126,19 @@ func mergesNotYet(r *run) {
 	r.needs()
 	pull, commit := r.open("out/dev")
 	r.say(commit, forge.Pending)
-	r.is(r.merger().Merge(r.ctx(), pull.Number, commit), forge.ErrNotYet)
+	r.is(r.merger().MergePull(r.ctx(), pull.Number, commit), forge.ErrNotReady)
 	r.equal("state", r.state(), forge.Open)
 	r.say(commit, forge.Success)
-	r.check(r.merger().Merge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
 	r.equal("state", r.state(), forge.Merged)
 }
 
 func mergesNothingClosed(r *run) {
 	pull, commit := r.open("out/dev")
-	r.check(r.Forge.Close(r.ctx(), pull.Number, "x"))
+	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "x"))
 	r.Sync()
 	r.quietly("merging", func() {
-		if r.merger().Merge(r.ctx(), pull.Number, commit) == nil || r.merger().AutoMerge(r.ctx(), pull.Number, commit) == nil {
+		if r.merger().MergePull(r.ctx(), pull.Number, commit) == nil || r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit) == nil {
 			r.Error("a closed pull request is merged without an error")
 		}
 	})
@@ -156,9 +156,9 @@ func mergesOnlyOurs(r *run) {
 	}
 	r.quietly("merging", func() {
 		for _, number := range numbers {
-			r.is(r.merger().Merge(r.ctx(), number, commit), forge.ErrNotFound)
+			r.is(r.merger().MergePull(r.ctx(), number, commit), forge.ErrNotFound)
 			if !r.NoAutoMerge {
-				r.is(r.merger().AutoMerge(r.ctx(), number, commit), forge.ErrNotFound)
+				r.is(r.merger().EnableAutoMerge(r.ctx(), number, commit), forge.ErrNotFound)
 			}
 		}
 	})
@@ -172,12 +172,12 @@ func mergesLater(r *run) {
 	pull, commit := r.open("out/dev")
 	r.say(commit, forge.Pending)
 	for range 2 {
-		r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+		r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
 		r.equal("state", r.state(), forge.Open)
 	}
 	r.say(commit, forge.Success)
 	r.becomes(forge.Merged)
-	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
 }
 
 func mergesAtOnce(r *run) {
@@ -186,7 +186,7 @@ func mergesAtOnce(r *run) {
 	}
 	pull, commit := r.open("out/dev")
 	r.Sync()
-	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
 	r.becomes(forge.Merged)
 }
 
@@ -197,7 +197,7 @@ func mergesLaterOnlyTheCommit(r *run) {
 	pull, old := r.open("out/dev")
 	r.Branch("out/dev")
 	r.Sync()
-	r.quietly("merging", func() { r.is(r.merger().AutoMerge(r.ctx(), pull.Number, old), forge.ErrMoved) })
+	r.quietly("merging", func() { r.is(r.merger().EnableAutoMerge(r.ctx(), pull.Number, old), forge.ErrMoved) })
 	r.equal("state", r.state(), forge.Open)
 }
 
@@ -206,7 +206,7 @@ func mergesNeverLater(r *run) {
 		r.Skip("pull requests are merged later here")
 	}
 	pull, commit := r.open("out/dev")
-	r.quietly("merging", func() { r.is(r.merger().AutoMerge(r.ctx(), pull.Number, commit), forge.ErrUnsupported) })
+	r.quietly("merging", func() { r.is(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit), forge.ErrUnsupported) })
 	r.equal("state", r.state(), forge.Open)
 }
 
@@ -219,7 +219,7 @@ func cancelsAutoMerge(r *run) {
 	r.needs()
 	pull, commit := r.open("out/dev")
 	r.say(commit, forge.Pending)
-	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
 	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
 	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
 	r.say(commit, forge.Success)
@@ -229,7 +229,7 @@ func cancelsAutoMerge(r *run) {
 	r.say(commit, forge.Pending)
 	r.say(commit, forge.Success)
 	r.equal("state after a push", r.state(), forge.Open)
-	r.check(r.merger().AutoMerge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
 	r.becomes(forge.Merged)
 }
 
@@ -243,7 +243,7 @@ func cancelsNothing(r *run) {
 	}
 	cancel()
 	r.equal("state", r.state(), forge.Open)
-	r.check(r.merger().Merge(r.ctx(), pull.Number, commit))
+	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
 	r.Sync()
 	cancel()
 	r.equal("state", r.state(), forge.Merged)
@@ -331,7 +331,7 @@ func comments(r *run) {
 	number := r.propose("mine").Number
 	comment := func(mark, body string) {
 		r.Helper()
-		r.check(r.reviewer().Comment(r.ctx(), number, mark, body))
+		r.check(r.reviewer().PutComment(r.ctx(), number, mark, body))
 	}
 	const odd = "# Preview\n\n/close\n```diff\n- a\n+ <b> & \"c\" \\ 😀\n```\n<details><summary>x</summary>\n\n| a | b |\n|---|---|\n\n</details>"
 	for _, body := range []string{"first", odd, "third"} {
@@ -360,7 +360,7 @@ func commentsBesideOthers(r *run) {
 	theirs := "spoofed\n\n<!-- fairlead-comment: preview -->"
 	r.Remark(number, theirs)
 	for _, body := range []string{"first", "second"} {
-		r.check(r.reviewer().Comment(r.ctx(), number, "preview", body))
+		r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body))
 		r.equal("comments", r.visible(number), []string{"spoofed", body})
 	}
 	r.equal("theirs", r.Comments(number)[0], theirs)
@@ -371,11 +371,11 @@ func commentsAmongMany(r *run) {
 	for range r.some() {
 		r.Remark(number, "LGTM")
 	}
-	r.check(r.reviewer().Comment(r.ctx(), number, "preview", "first"))
+	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", "first"))
 	for range r.some() {
 		r.Remark(number, "> first\n\nLGTM")
 	}
-	r.check(r.reviewer().Comment(r.ctx(), number, "preview", "second"))
+	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", "second"))
 	all := r.visible(number)
 	r.equal("comments", len(all), 2*r.some()+1)
 	r.equal("ours", all[r.some()], "second")
@@ -384,21 +384,21 @@ func commentsAmongMany(r *run) {
 func commentsAtLength(r *run) {
 	number := r.propose("mine").Number
 	body := "<details>\n\n```\n" + strings.Repeat("ü /x\n", 300_000) + "```\n\n</details>"
-	r.check(r.reviewer().Comment(r.ctx(), number, "preview", body))
+	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body))
 	all := r.Comments(number)
 	r.equal("comments", len(all), 1)
 	if n := len([]rune(all[0])); n < 60_000 || n > 1_000_000 || !strings.Contains(all[0], "\n```\n\n</details>\n\n*The rest is cut off") {
 		r.Errorf("the comment has %d characters and ends with %q", n, all[0][len(all[0])-100:])
 	}
-	r.quietly("saying it again", func() { r.check(r.reviewer().Comment(r.ctx(), number, "preview", body)) })
+	r.quietly("saying it again", func() { r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body)) })
 }
 
 func commentsOnNothing(r *run) {
 	r.Sync()
-	r.is(r.reviewer().Comment(r.ctx(), 4711, "preview", "x"), forge.ErrNotFound)
+	r.is(r.reviewer().PutComment(r.ctx(), 4711, "preview", "x"), forge.ErrNotFound)
 	number := r.propose("mine").Number
 	for _, mark := range []string{"", "a --> b"} {
-		if err := r.reviewer().Comment(r.ctx(), number, mark, "x"); err == nil {
+		if err := r.reviewer().PutComment(r.ctx(), number, mark, "x"); err == nil {
 			r.Errorf("%q is a mark", mark)
 		}
 	}
