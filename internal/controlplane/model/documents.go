@@ -28,7 +28,7 @@ func (r *reader) readDocuments(data []byte) []document {
 	if !r.built && isCut(data) {
 		data, pieces = r.checkPieces(data)
 	}
-	roots, finding := manifest.Documents(data)
+	roots, finding := manifest.Documents(data, r.canceled)
 	documents := make([]document, len(roots))
 	for i, root := range roots {
 		documents[i] = document{root: root, alone: pieces == 1}

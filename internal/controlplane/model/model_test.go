@@ -317,3 +317,30 @@ func TestHugeValue(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+// TestParserCanceledInFile: one large file does not keep a program from ending, whether it is
+// many documents or one.
+func TestParserCanceledInFile(t *testing.T) {
+	const many = 5000
+	item := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: c%d}\nspec: {reconciler: r, namespaceService: n, configType: c}\n"
+	var documents, list strings.Builder
+	list.WriteString("apiVersion: v1\nkind: List\nitems:\n")
+	for i := range many {
+		fmt.Fprintf(&documents, item+"---\n", i)
+		list.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(item, i)), "\n", "\n  ") + "\n")
+	}
+	for name, text := range map[string]string{"documents": documents.String(), "one document": list.String()} {
+		files := tree.FromEntries([]tree.Entry{tree.File("c.yaml", []byte(text))})
+		layer := model.Layer{Kind: model.Env, Name: "dev", Files: files}
+		parser := model.NewParser()
+		asked, last := 0, 20
+		parser.Canceled = func() bool { asked++; return asked > last }
+		if _, problems := parser.Parse("dev", layer); !strings.Contains(fmt.Sprint(problems), "because the program ends") || asked > last+5 {
+			t.Errorf("%s: asked %d times: %v", name, asked, problems)
+		}
+		parser.Canceled = func() bool { return false }
+		if m, problems := parser.Parse("dev", layer); len(m.ClusterTypes) != many {
+			t.Errorf("%s: %d cluster types: %v", name, len(m.ClusterTypes), problems)
+		}
+	}
+}

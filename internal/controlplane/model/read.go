@@ -230,7 +230,7 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
 			at := problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, dir, e.Name)}
-			return &reading{id: t.ID(), content: contain(at, func() *content { return readKustomization(env, l, dir) }), built: true, root: r.root}
+			return &reading{id: t.ID(), content: contain(at, func() *content { return p.readKustomization(env, l, dir) }), built: true, root: r.root}
 		}
 	}
 	for i, e := range entries {
@@ -250,7 +250,7 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 		case known != nil && known.id == e.ID:
 			r.within[e.Name] = known
 		default:
-			r.within[e.Name] = &reading{id: e.ID, content: contain(problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, file)}, func() *content { return readFile(env, l, file, e) })}
+			r.within[e.Name] = &reading{id: e.ID, content: contain(problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, file)}, func() *content { return p.readFile(env, l, file, e) })}
 		}
 		r.content.add(r.within[e.Name].content)
 		r.built = r.built || r.within[e.Name].built
@@ -289,9 +289,9 @@ func (l Layer) owner(env string) string {
 // maxFile bounds a file that is read.
 const maxFile = 32 << 20
 
-func readFile(env string, l Layer, file string, e tree.Entry) *content {
+func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *content {
 	c := &content{}
-	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c}
+	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
 		c.problems.Addf(r.at(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
 		return c
@@ -320,15 +320,15 @@ func invalidUTF8(data []byte) int {
 
 // readKustomization builds the kustomization in dir. The objects' lines are not
 // known: they are of the build's output.
-func readKustomization(env string, l Layer, dir string) *content {
+func (p *Parser) readKustomization(env string, l Layer, dir string) *content {
 	c := &content{}
 	objects, problems := kustomize.Build(l.Files, dir)
-	for _, p := range problems {
-		p.Pos.Layer, p.Pos.File = l.display(), path.Join(l.Prefix, p.Pos.File)
-		c.problems = append(c.problems, p)
+	for _, found := range problems {
+		found.Pos.Layer, found.Pos.File = l.display(), path.Join(l.Prefix, found.Pos.File)
+		c.problems = append(c.problems, found)
 	}
 	for _, o := range objects {
-		r := reader{env: env, layer: l, file: path.Join(l.Prefix, o.File), out: c, built: true}
+		r := reader{env: env, layer: l, file: path.Join(l.Prefix, o.File), out: c, built: true, canceled: p.isCanceled}
 		r.documents(o.YAML)
 	}
 	return c
@@ -341,6 +341,8 @@ type reader struct {
 	file  string
 	out   *content
 	built bool // the text is the output of a build, so its lines mean nothing
+	// canceled reports whether what is read is thrown away: one file may take a minute.
+	canceled func() bool
 }
 
 func (r *reader) at(line int) problem.Pos {
@@ -349,6 +351,9 @@ func (r *reader) at(line int) problem.Pos {
 
 func (r *reader) documents(data []byte) {
 	for _, doc := range r.readDocuments(data) {
+		if r.canceled() {
+			return
+		}
 		if isNull(doc.root) {
 			continue
 		}

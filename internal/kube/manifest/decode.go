@@ -52,10 +52,11 @@ func Decode(text []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Documents gives the root node of every document of a text that is not empty, up
-// to the first that cannot be read, which the finding is about; nil if all can.
-func Documents(text []byte) ([]*yaml.Node, *Finding) {
-	roots, err := parse(text)
+// Documents returns the root node of every document of a text that is not empty, up
+// to the first that cannot be read, which the finding is about; nil if all can. It ends early,
+// with some finding, once canceled reports so; nil for never.
+func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
+	roots, err := parseUntil(text, canceled)
 	if err != nil {
 		return roots, &err.finding
 	}
@@ -69,15 +70,41 @@ func (e *unreadable) Error() string {
 	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
 }
 
-// parse gives the root node of every document that is not empty, up to the
+// parse returns the root node of every document that is not empty, up to the
 // first that cannot be read.
-func parse(text []byte) ([]*yaml.Node, *unreadable) {
+func parse(text []byte) ([]*yaml.Node, *unreadable) { return parseUntil(text, nil) }
+
+// cancelable is a text that ends with an error once it is canceled: the decoder reads it bit
+// by bit.
+type cancelable struct {
+	text     io.Reader
+	canceled func() bool
+}
+
+var errCanceled = errors.New("yaml: canceled")
+
+// Read reads some of the text.
+func (c *cancelable) Read(p []byte) (int, error) {
+	if c.canceled() {
+		return 0, errCanceled
+	}
+	return c.text.Read(p)
+}
+
+func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadable) {
 	if !utf8.Valid(text) {
 		return nil, &unreadable{Finding{Line: invalidLine(text), Summary: "the text is not UTF-8", Hint: hintEncoding}}
 	}
-	roots, err := decodeAll(text)
+	var in io.Reader = bytes.NewReader(text)
+	if canceled != nil {
+		in = &cancelable{in, canceled}
+	}
+	roots, err := decodeAll(in)
 	if err == nil {
 		return roots, nil
+	}
+	if canceled != nil && canceled() {
+		return roots, &unreadable{Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}}
 	}
 	place := yamlPlace.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])
@@ -102,13 +129,13 @@ const maxSearched = 1 << 20
 
 // decodeAll turns the decoder's panics into errors: it has some left, which
 // odd comments and line breaks can reach.
-func decodeAll(text []byte) (roots []*yaml.Node, err error) {
+func decodeAll(text io.Reader) (roots []*yaml.Node, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("yaml: the decoder gave up on it")
 		}
 	}()
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(text)
 	for {
 		var document yaml.Node
 		if err := decoder.Decode(&document); err == io.EOF {
@@ -147,7 +174,7 @@ func errorLine(text []byte, err error) int {
 		}
 	}
 	before := sort.Search(len(ends), func(i int) bool {
-		_, e := decodeAll(text[:ends[i]])
+		_, e := decodeAll(bytes.NewReader(text[:ends[i]]))
 		return e != nil && e.Error() == err.Error()
 	})
 	return before + 1
