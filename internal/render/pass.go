@@ -38,6 +38,9 @@ func (p *Pass) Exhausted() bool {
 // own, whether they are wanted or not: who asks for them knows.
 func (p *Pass) Settle() { p.settled.Store(true) }
 
+// IsSettled reports whether the pass has ended.
+func (p *Pass) IsSettled() bool { return p.settled.Load() }
+
 // charge counts the steps of an engine.
 func (p *Pass) charge(engine Engine, steps int) {
 	p.spent.Add(int64(steps))

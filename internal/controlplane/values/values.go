@@ -65,6 +65,9 @@ type Resolver struct {
 	// the number of the group that satisfies the same.
 	clusterTypes, targets sides
 	rows                  []row // by group of cluster types
+	// Work counts steps of finding values, and reports whether to go on; nil for no bound. Once
+	// it is not, assignments have no values, and what is made of them is thrown away.
+	Work func(steps int) bool
 }
 
 type schemaRule struct {
@@ -212,7 +215,13 @@ func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 	var key []byte
 	var rules []*Rule
 	both := schedule.NewSet(len(r.index))
+	goOn := true
 	for i, target := range r.targets.groups {
+		goOn = goOn && r.works(1+len(r.rules)/rulesPerStep)
+		if !goOn {
+			out[i] = &Values{Data: map[string]any{}}
+			continue
+		}
 		copy(both, clusterType)
 		both.Union(target)
 		rules, key = rules[:0], key[:0]
@@ -228,7 +237,8 @@ func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 				schemas = append(schemas, s.schema)
 			}
 		}
-		merged := r.cache.class(string(key), rules)
+		merged, steps := r.cache.class(string(key), rules)
+		goOn = r.works(steps)
 		if len(schemas) > 0 {
 			merged = &Values{Data: merged.Data, Digest: merged.Digest, Schemas: schemas}
 		}
@@ -246,17 +256,30 @@ func contains(set, subset schedule.Set) bool {
 	return true
 }
 
-// class merges the rules, once for each list of rules.
-func (c *Cache) class(key string, rules []*Rule) *Values {
+const (
+	// rulesPerStep is how many rules are looked at in the time of a step of a template.
+	rulesPerStep = 16
+	// stepsOfSetting is what one key costs, in time and memory, and textOfStep how many
+	// characters of its value are a step more.
+	stepsOfSetting = 8
+	textOfStep     = 16
+)
+
+// works counts work, and reports whether to go on.
+func (r *Resolver) works(steps int) bool { return r.Work == nil || r.Work(steps) }
+
+// class merges the rules, once for each list of rules. steps is how much work that was.
+func (c *Cache) class(key string, rules []*Rule) (v *Values, steps int) {
 	c.mu.Lock()
 	v, ok := c.classes.Find(key)
 	c.mu.Unlock()
 	if ok {
-		return v
+		return v, 0
 	}
 	data := map[string]any{}
 	for _, rule := range rules {
 		for _, s := range rule.Values {
+			steps += stepsOfSetting + len(s.Text)/textOfStep
 			if old, ok := data[s.Key]; ok {
 				data[s.Key] = merge(old, s.Value)
 			} else {
@@ -268,10 +291,10 @@ func (c *Cache) class(key string, rules []*Rule) *Values {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if first, ok := c.classes.Find(key); ok {
-		return first
+		return first, steps
 	}
 	c.classes.Put(key, v)
-	return v
+	return v, steps
 }
 
 // Unread gives the configs of which no assignment of the plan reads anything.

@@ -1,6 +1,7 @@
 package output_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,5 +36,41 @@ func TestBudget(t *testing.T) {
 		if entry, _ := want.Lookup(path); string(entry.Data) != string(text) {
 			t.Errorf("%s differs", path)
 		}
+	}
+}
+
+// TestBudgetOfValues: what is merged from configs counts as work, ends when nobody wants it any
+// more, and without a bound it is as it was.
+func TestBudgetOfValues(t *testing.T) {
+	files := controlPlane()
+	m, problems := parsed(t, "dev", files)
+	want, _ := output.Environment(m, nil)
+	const enough = 50_000
+	if out, problems := output.Render(m, nil, output.Options{MaxSteps: enough}); problems.Stops() || !tree.Equal(out, want) {
+		t.Fatal(problems)
+	}
+	var many strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&many, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: many-%d, labels: {platform-config: 'true'}}\ndata:\n", i)
+		for j := range 50 {
+			fmt.Fprintf(&many, "  KEY_%d_%d: x\n", i, j)
+		}
+		many.WriteString("---\n")
+	}
+	files["base/many.yaml"] = many.String()
+	if m, problems = parsed(t, "dev", files); problems.Stops() {
+		t.Fatal(problems)
+	}
+	out, problems := output.Render(m, nil, output.Options{MaxSteps: enough})
+	if stops, _ := problems.Count(); !out.IsEmpty() || stops != 1 || !strings.Contains(problems[0].Hint, "configs") {
+		t.Errorf("%d files, %v", out.Count(), problems)
+	}
+	asked := 0
+	canceled := output.Options{Canceled: func() bool { asked++; return asked > 1 }}
+	if out, problems = output.Render(m, nil, canceled); !out.IsEmpty() || !problems.Stops() || asked > 2 {
+		t.Errorf("asked %d times, %d files, %v", asked, out.Count(), problems)
+	}
+	if out, problems = output.Environment(m, nil); problems.Stops() || out.IsEmpty() {
+		t.Errorf("with more steps: %v", problems)
 	}
 }

@@ -206,7 +206,7 @@ func (p *pass) exhausted() problem.Problem {
 		found = most.template.Problem(&render.Mistake{})
 	}
 	found.Summary = "rendering the environment was stopped because of the work that it is, most of it in this template"
-	found.Hint = "make its loops shorter, or the texts that its functions read; or make the schemas of the environment simpler"
+	found.Hint = "make its loops shorter, or the texts that its functions read; or make the schemas of the environment simpler, or its configs smaller"
 	return found
 }
 

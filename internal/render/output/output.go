@@ -230,6 +230,10 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
 	p.values = resolver
+	resolver.Work = func(steps int) bool {
+		p.texts.Charge(steps)
+		return p.texts.IsSettled() || !p.isCanceled() && !p.texts.Exhausted()
+	}
 	p.found.add(problems...)
 	p.compileTemplates()
 	p.targets = digests(m.Targets, &c.targets, targetDigest)
