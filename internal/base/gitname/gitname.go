@@ -34,6 +34,17 @@ func CheckBranch(name string) error {
 	return nil
 }
 
+// CheckEnvironment returns why an environment cannot have this name, though a branch can; nil
+// if it can. In the GitOps repository Fairlead proposes the output of one from the branch
+// fairlead/<environment>, and other changes from branches below fairlead/lever and fairlead/copy:
+// Git cannot have both.
+func CheckEnvironment(name string) error {
+	if name != "lever" && name != "copy" {
+		return nil
+	}
+	return fmt.Errorf("an environment cannot have the name %q: Git has no branch fairlead/%s beside fairlead/%s/…, which Fairlead proposes other changes from", name, name, name)
+}
+
 // CheckFolder returns why a folder of a repository cannot be at this path, which is
 // written from the root with or without "./" before it; nil if it can.
 func CheckFolder(folder string) error {

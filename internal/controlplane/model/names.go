@@ -43,6 +43,9 @@ func (r *reader) checkEnvironment(o Object) {
 	if err := gitname.CheckBranch(o.Name); err != nil && o.Name != "" && kubename.Check(o.Name) == nil {
 		r.out.problems.Addf(o.Pos, o.Subject(), "the name is a part of names of branches: "+gitname.BranchHint, "%v", err)
 	}
+	if err := gitname.CheckEnvironment(o.Name); err != nil {
+		r.out.problems.Addf(o.Pos, o.Subject(), "give the environment another name, as "+o.Name+"-1", "%v", err)
+	}
 }
 
 // warnOfTemplates says that what a team wrote is not expanded, where Kalypso would.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
@@ -80,6 +81,10 @@ func checkEnvironment(l *problem.List, env string) {
 	case env == "fairlead":
 		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
 			"Git cannot have a branch fairlead beside fairlead/<environment>, where pull requests come from")
+	default:
+		if err := gitname.CheckEnvironment(env); err != nil {
+			l.Addf(problem.Pos{}, subject, "give the environment another name, as prod", "%v", err)
+		}
 	}
 }
 

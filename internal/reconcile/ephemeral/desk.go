@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -151,6 +152,9 @@ const removalTrailer = "Fairlead-Lever: ephemeral"
 func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {
 	if !kubename.IsDNSLabel(c.Name) {
 		return nil, misused("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
+	}
+	if err := gitname.CheckEnvironment(c.Name); err != nil {
+		return nil, misused("give it another name, as pr-7", "%v", err)
 	}
 	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {
 		return nil, err

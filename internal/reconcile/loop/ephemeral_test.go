@@ -248,14 +248,14 @@ func TestEphemeralInTheWay(t *testing.T) {
 	w.edit("ephemeral/pr-8", ".fairlead/ephemeral.yaml", "from: dev", "from: elsewhere")
 	people := w.people
 	people.Pull("ephemeral/pr-7")
-	gittest.Git(t, people.Dir, "push", "-q", "origin", "HEAD:refs/heads/ephemeral/dev", "HEAD:refs/heads/ephemeral/copy")
+	gittest.Git(t, people.Dir, "push", "-q", "origin", "HEAD:refs/heads/ephemeral/dev", "HEAD:refs/heads/ephemeral/copied")
 	dev := w.branches("out")["dev"]
 	d.cycle()
-	d.want(map[string]status.State{"dev": status.InSync, "pr-7": status.Problems, "pr-8": status.Problems, "copy": status.Problems})
+	d.want(map[string]status.State{"dev": status.InSync, "pr-7": status.Problems, "pr-8": status.Problems, "copied": status.Problems})
 	for name, want := range map[string]string{
-		"pr-7": "the output of an ephemeral environment goes beside that of dev, and nowhere else",
-		"pr-8": "there is no environment elsewhere that it could be made from",
-		"copy": `its name is "pr-7", and that of its branch is "copy"`,
+		"pr-7":   "the output of an ephemeral environment goes beside that of dev, and nowhere else",
+		"pr-8":   "there is no environment elsewhere that it could be made from",
+		"copied": `its name is "pr-7", and that of its branch is "copied"`,
 	} {
 		if got := fmt.Sprint(d.state(name).Problems); !strings.Contains(got, want) {
 			t.Errorf("%s has %s, want %q", name, got, want)

@@ -98,6 +98,13 @@ func (l *Loop) checkPlaces(ctx context.Context, all []*environment) {
 // judge decides about the place of an environment's output. That of an ephemeral one is
 // beside the place of the environment that it was made from, and is judged as that.
 func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t territory) (*refusal, error) {
+	if e.name == "promotion" && (t.has(to.Repo) || t.has(l.place(to.Repo))) {
+		ours := l.ours(e.name)
+		return &refusal{
+			fmt.Sprintf("Git has no branch %s beside %s/…, which Fairlead proposes the records of environments from", ours, ours),
+			"give the environment another name, or have its output go to a repository of its own",
+		}, nil
+	}
 	if no := l.disallowed(to, t); no != nil && no.always {
 		return &no.refusal, nil
 	}

@@ -153,6 +153,30 @@ func TestAllowedPlaces(t *testing.T) {
 	}
 }
 
+// TestEnvironmentNamedPromotion: an environment of this name is stopped only where its branch
+// would be in the way of those that propose records.
+func TestEnvironmentNamedPromotion(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "promotion")
+	out, cp := w.server.URL("out"), w.server.URL("cp")
+	w.more = "write: false\noutput: {create: true, allow: [{repo: " + cp + ", branches: [output]}, {repo: " + out + "}]}\n"
+	for _, test := range []struct {
+		repo string
+		want status.State
+	}{{out, status.DryRun}, {cp, status.Problems}} {
+		w.people.Pull("promotion")
+		w.people.Write("gitops-repo.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: GitOpsRepo\nmetadata: {name: promotion}\nspec: {repo: "+test.repo+", branch: output, path: .}\n")
+		w.people.Commit("elsewhere")
+		w.people.Push("promotion")
+		d := w.begin(t.TempDir())
+		d.cycle()
+		s := d.state("promotion")
+		if s.State != test.want || s.State == status.Problems && !strings.Contains(d.problem("promotion"), "no branch fairlead/promotion beside fairlead/promotion/") {
+			t.Errorf("with its output in %s it is %s: %v", test.repo, s.State, s.Problems)
+		}
+		d.Close()
+	}
+}
+
 // TestWorkloadRepositoryAsOutput: output does not go where workloads are read from; an
 // environment that has a place there goes on.
 func TestWorkloadRepositoryAsOutput(t *testing.T) {

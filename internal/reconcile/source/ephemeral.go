@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -110,6 +111,9 @@ func (s *Source) readEphemerals(ctx context.Context, lasting []*model.Environmen
 		}
 		if err != nil {
 			return nil, err
+		}
+		if err := gitname.CheckEnvironment(name); err != nil {
+			e.Problems.Addf(problem.Pos{Layer: name, File: EphemeralFile}, "Ephemeral/"+name, "rename the branch", "%v", err)
 		}
 		all.found = append(all.found, e)
 	}

@@ -14,15 +14,17 @@ import (
 // other one is a warning here.
 func TestOtherEnvironments(t *testing.T) {
 	for name, file := range map[string]string{
-		"name that is no branch":  environment("x.lock", "stage-eu"),
-		"name that is a path":     environment("../../x", "stage-eu"),
-		"branch that cannot be":   environment("stage", "a..b"),
-		"path out of it":          object("Environment", "stage", "{controlPlane: {repo: "+cpURL+", branch: stage-eu, path: ../x}}"),
-		"two of one name":         environment("stage", "stage-eu") + "---\n" + environment("stage", "dev"),
-		"a field that is unknown": object("Environment", "stage", "{colour: red, controlPlane: {repo: "+cpURL+", branch: stage-eu, path: .}}"),
-		"a file that is no YAML":  "{{{{",
-		"what is no object":       "controlPlane: {}\n",
-		"an object of no name":    "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nspec: {controlPlane: {repo: " + cpURL + ", branch: stage-eu, path: .}}\n",
+		"name that is no branch":   environment("x.lock", "stage-eu"),
+		"name of branches of ours": environment("lever", "stage-eu"),
+		"another one":              environment("copy", "stage-eu"),
+		"name that is a path":      environment("../../x", "stage-eu"),
+		"branch that cannot be":    environment("stage", "a..b"),
+		"path out of it":           object("Environment", "stage", "{controlPlane: {repo: "+cpURL+", branch: stage-eu, path: ../x}}"),
+		"two of one name":          environment("stage", "stage-eu") + "---\n" + environment("stage", "dev"),
+		"a field that is unknown":  object("Environment", "stage", "{colour: red, controlPlane: {repo: "+cpURL+", branch: stage-eu, path: .}}"),
+		"a file that is no YAML":   "{{{{",
+		"what is no object":        "controlPlane: {}\n",
+		"an object of no name":     "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nspec: {controlPlane: {repo: " + cpURL + ", branch: stage-eu, path: .}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			cp, apps, _ := controlPlane(t)
