@@ -20,12 +20,12 @@ type approvalSpec struct {
 // teamPrefix begins the teams among those who may approve.
 const teamPrefix = "team:"
 
-// approval waits for people to say yes.
+// approvalGate waits for people to approve.
 type approval struct {
 	named
 	count         int
-	people, teams []string // who may; nobody in both for everybody
-	distinct      bool     // the authors' own do not count
+	people, teams []string // who may; both empty: everybody
+	distinct      bool     // authors may not approve
 }
 
 func newApproval(spec model.GateSpec) (Gate, problem.List) {
@@ -56,7 +56,7 @@ func newApproval(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Needs are approvals, and the members of the teams.
+// Needs returns the approvals, and the members of the teams.
 func (g approval) Needs(f Facts) []Need {
 	needs := []Need{{Key: "approvals " + f.Environment, Kind: Approvals}}
 	for _, team := range g.teams {
@@ -67,7 +67,7 @@ func (g approval) Needs(f Facts) []Need {
 
 func memberNeed(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} }
 
-// Check counts those who approved and may.
+// Evaluate counts those who approved and may.
 func (g approval) Check(f Facts) Verdict {
 	counted, refused := g.countPeople(f)
 	missing := g.count - len(counted)
@@ -94,9 +94,9 @@ func (g approval) Check(f Facts) Verdict {
 	return g.wait("%s", strings.Join(parts, "; "))
 }
 
-// countPeople returns who counts, and why others do not. A login and an address of which
-// nobody knows whose it is may be one person: of reviews and files only one kind counts then,
-// that of more people.
+// countPeople returns whose approvals count, and why others do not. A login and an address that the
+// forge does not connect may be one person: then only reviews or only files count, whichever are
+// more.
 func (g approval) countPeople(f Facts) (counted, refused []string) {
 	reviewed := map[string]bool{}
 	if f.Pull != nil {
@@ -142,7 +142,7 @@ func (g approval) countPeople(f Facts) (counted, refused []string) {
 	return counted, refused
 }
 
-// given are all approvals, in one order, those with nobody's name left out.
+// sortedApprovals returns all approvals in one order, without those that have no name.
 func (g approval) given(f Facts) []Approval {
 	all := slices.Clone(f.Approvals)
 	if f.Pull != nil {
@@ -155,7 +155,7 @@ func (g approval) given(f Facts) []Approval {
 	return all
 }
 
-// refuse says why an approval does not count; "" if it does.
+// refusalReason returns why an approval does not count; "" if it does.
 func (g approval) refuse(a Approval, f Facts) string {
 	who := a.By
 	switch {
@@ -180,7 +180,7 @@ func (g approval) may(who string, f Facts) bool {
 	return slices.ContainsFunc(g.teams, func(team string) bool { return slices.ContainsFunc(f.Teams[team], same) })
 }
 
-// from says who may approve.
+// describeApprovers returns who may approve.
 func (g approval) from() string {
 	who := slices.Clone(g.people)
 	for _, team := range g.teams {
@@ -192,18 +192,17 @@ func (g approval) from() string {
 	return ", of " + listed(who, " or ")
 }
 
-// Forecast does not know when people find the time.
+// Forecast has no known end.
 func (g approval) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, many(g.count, "approval")+g.from())
 }
 
-// person is who has approved, for telling who is the same.
+// personIdentity identifies who has approved.
 func (a Approval) person() string { return identity(cmp.Or(a.Login, a.By)) }
 
-// identity is what names of one person have in common: case does not count, and the
-// addresses that GitHub and GitLab make up for a login stand for the login. It tells who
-// is the same, and never who may do something: anybody can write an address into a
-// commit.
+// personIdentity returns what names of one person have in common: case does not count, and the
+// addresses that GitHub and GitLab make up for a login stand for the login. It identifies a person
+// and never grants permission: anybody can write an address into a commit.
 func identity(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	local, host, _ := strings.Cut(name, "@")
@@ -217,7 +216,7 @@ func identity(name string) string {
 	}
 }
 
-// withoutNumber takes away the number that stands before a login.
+// withoutNumber removes the number before a login.
 func withoutNumber(local, separator string) string {
 	number, login, ok := strings.Cut(local, separator)
 	if ok && strings.Trim(number, "0123456789") == "" {

@@ -10,16 +10,16 @@ import (
 	_ "time/tzdata"
 )
 
-// opening is a window that opens whenever the clocks of a place show a time that an
-// expression matches, and stays open for a duration. Where clocks are set back, it
-// opens at both such times; a time that clocks skip is the moment at which they do.
+// opening is a time window that opens whenever the clocks of a time zone match an expression, and
+// stays open for a duration. Where clocks are set back, it opens at both times; a time that clocks
+// skip is the moment at which they do.
 type opening struct {
 	schedule cron.Schedule // knows nothing of zones
 	length   time.Duration
 	zone     *time.Location
 }
 
-// knownZones are for hints; what there is, the IANA database says.
+// knownZones are for hints. The IANA database has all.
 var knownZones = []string{
 	"UTC", "Europe/London", "Europe/Dublin", "Europe/Lisbon", "Europe/Madrid", "Europe/Paris", "Europe/Berlin", "Europe/Amsterdam", "Europe/Brussels",
 	"Europe/Zurich", "Europe/Vienna", "Europe/Rome", "Europe/Prague", "Europe/Warsaw", "Europe/Stockholm", "Europe/Oslo", "Europe/Copenhagen",
@@ -28,8 +28,8 @@ var knownZones = []string{
 	"Asia/Dubai", "Asia/Seoul", "Asia/Jerusalem", "Australia/Sydney", "Pacific/Auckland", "Africa/Johannesburg", "Africa/Lagos",
 }
 
-// loadZone finds a time zone; "" is UTC. The zone of the machine is none, because
-// verdicts do not depend on where they are made.
+// loadZone loads a time zone; "" is UTC. The machine's zone is refused: verdicts do not depend on
+// where they are made.
 func loadZone(name string) (*time.Location, error) {
 	if name == "Local" {
 		return nil, fmt.Errorf("the zone of the machine may be any")
@@ -45,13 +45,13 @@ func parseCron(text string) (cron.Schedule, error) {
 	return cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
 }
 
-// shifts bounds how many changes of the clocks are looked at for one opening: cron
-// gives up after five years, and no place changes its clocks more than four times in one.
+// maxClockChanges bounds how many changes of the clocks are examined for one opening: cron gives up
+// after five years, and no place changes its clocks more than four times in one.
 const shifts = 40
 
-// next gives the first opening after a time; zero if there is none in about five
-// years. Between two changes of the clocks, time is as simple as UTC's: so it is
-// looked at in UTC, shifted by what the zone differs then.
+// nextOpening returns the first opening after a time; zero if there is none in about five years.
+// Between two changes of the clocks a zone is UTC with an offset, so each such period is searched
+// in UTC.
 func (o opening) next(after time.Time) time.Time {
 	at := after.In(o.zone)
 	_, offset := at.Zone()
@@ -77,19 +77,19 @@ func (o opening) next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// wall gives what clocks show as if it were UTC.
+// wallClock returns what clocks show as if it were UTC.
 func wall(t time.Time, offset int) time.Time { return t.UTC().Add(seconds(offset)) }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// open reports whether the window is open.
+// isOpen reports whether the window is open.
 func (o opening) open(now time.Time) bool {
 	next := o.next(now.Add(-o.length))
 	return !next.IsZero() && !next.After(now)
 }
 
-// closes gives when a window that is open closes, if it does not open again until
-// then: the length after its last opening.
+// closingTime returns when an open window closes unless it opens again before: the length after its
+// last opening.
 func (o opening) closes(now time.Time) time.Time {
 	// Openings after low are not all over; none are after high.
 	low, high := now.Add(-o.length), now

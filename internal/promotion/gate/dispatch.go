@@ -18,12 +18,12 @@ type dispatchSpec struct {
 	Timeout  time.Duration     `yaml:"timeout"`
 }
 
-// run waits for a workflow that is started for the commit, once.
+// dispatchGate waits for a workflow that is started for the commit, once.
 type run struct {
 	named
 	workflow, ref string
 	inputs        map[string]string
-	defaults      bool // give the inputs that Kalypso gives
+	defaults      bool // add the inputs of Kalypso
 	timeout       time.Duration
 }
 
@@ -41,7 +41,7 @@ func newDispatch(spec model.GateSpec) (Gate, problem.List) {
 
 func (g run) key(f Facts) string { return "dispatch " + f.Environment + " " + string(g.named) }
 
-// Needs is the run of the workflow.
+// Needs returns the run of the workflow.
 func (g run) Needs(f Facts) []Need {
 	inputs := map[string]string{}
 	if g.defaults {
@@ -51,7 +51,7 @@ func (g run) Needs(f Facts) []Need {
 	return []Need{{Key: g.key(f), Kind: Dispatch, Workflow: g.workflow, Ref: g.ref, Inputs: inputs, Timeout: g.timeout}}
 }
 
-// Check looks at how the run went.
+// Evaluate returns how the run went.
 func (g run) Check(f Facts) Verdict {
 	a := f.Answers[g.key(f)]
 	at := ""
@@ -75,9 +75,8 @@ func (g run) Check(f Facts) Verdict {
 	}
 }
 
-// behind is the verdict on a workflow that nobody has asked about, because a gate before
-// it is not passed: what it waits for is that one, be it that the workflow is not started
-// yet, or runs since a time when that gate was passed.
+// waitBehind is the verdict on a workflow that was not asked about, because a gate before it has
+// not passed: the workflow is not started yet, or was started when that gate had passed.
 func (g run) behind(f Facts, own, before Verdict) Verdict {
 	if _, asked := f.Answers[g.key(f)]; asked {
 		return own
@@ -92,7 +91,7 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// Forecast does not know how long a workflow takes.
+// Forecast has no known end.
 func (g run) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, fmt.Sprintf("workflow %s", g.workflow))
 }

@@ -9,21 +9,19 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// expression is a condition in CEL on what a server answered. It has no clock and no
-// chance.
+// expression is a CEL condition on the response of a server. It has no clock and no randomness.
 type expression struct {
 	name    string // of the field that it is written in
 	program cel.Program
 }
 
-// What an expression may cost: enough to look through a body of a megabyte, in half
-// a second.
+// Bounds of an expression: enough to search a body of a megabyte, in half a second.
 const (
 	maxCost       = 300_000
 	maxExpression = 4_000 // characters
 )
 
-// compile checks an expression; the error is CEL's, in one line.
+// compileExpression checks an expression; the error is CEL's, in one line.
 func compile(name, text string) (*expression, error) {
 	env, err := cel.NewEnv(
 		cel.Variable("status", cel.IntType), cel.Variable("body", cel.DynType), cel.Variable("text", cel.StringType),
@@ -49,7 +47,7 @@ func compile(name, text string) (*expression, error) {
 	return &expression{name, program}, nil
 }
 
-// variables are what an expression may read. A body that is not JSON is null.
+// expressionVariables returns what an expression may read. A body that is not JSON is null.
 func variables(f Facts, a Answer) map[string]any {
 	var body any
 	if err := json.Unmarshal(a.Body, &body); err != nil {
@@ -61,7 +59,7 @@ func variables(f Facts, a Answer) map[string]any {
 	}
 }
 
-// holds evaluates the expression; the error is CEL's, in one line.
+// evaluate reports whether the condition holds; the error is CEL's, in one line.
 func (e *expression) holds(variables map[string]any) (bool, error) {
 	value, _, err := e.program.Eval(variables)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// frozen is the name of the gate that every environment has.
+// freezeGate is the name of the gate that every environment has.
 const frozen = named("freeze")
 
-// shortestID is what an abbreviated commit must have at least.
+// minAbbreviation is the least number of digits of an abbreviated commit.
 const shortestID = 7
 
-// Freezes says whether a freeze keeps the commit from the environment now. No one has
-// to write this gate.
+// EvaluateFreezes returns whether a freeze keeps the commit from the environment now. Every
+// environment has this gate.
 func Freezes(f Facts) Verdict {
 	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b Freeze) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
@@ -54,7 +54,7 @@ func (z Freeze) concerns(environment string) bool {
 
 func (z Freeze) over(now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
 
-// check is for a freeze that is in force.
+// evaluate is for a freeze that is in force.
 func (z Freeze) check(f Facts) Verdict {
 	gate := named(cmp.Or(z.Name, string(frozen)))
 	if reason, ok := z.exception(f.Commit); ok {
@@ -67,8 +67,7 @@ func (z Freeze) check(f Facts) Verdict {
 	return gate.wait("%s, until %s", text, stamp(z.To)).until(z.To, f.Now)
 }
 
-// exception gives the reason why a commit may pass, which may be written with the
-// beginning of its id.
+// findException returns the reason why a commit may pass. The exception may abbreviate its id.
 func (z Freeze) exception(commit string) (string, bool) {
 	if reason, ok := z.Except[commit]; ok && commit != "" {
 		return reason, true
@@ -82,7 +81,7 @@ func (z Freeze) exception(commit string) (string, bool) {
 	return z.Except[best], best != ""
 }
 
-// FreezesOf gives the freezes that people have written.
+// ReadFreezes returns the freezes that people have written.
 func FreezesOf(p *model.Progress) []Freeze {
 	var all []Freeze
 	for _, f := range p.Freezes {

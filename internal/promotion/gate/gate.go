@@ -1,9 +1,8 @@
-// Package gate says whether a commit may go on, and why.
+// Package gate evaluates the gates of a commit, with reasons.
 //
-// What the package keeps true: a verdict always has a reason, and a time from which it
-// may be another where one is known; a gate is a function of the [Facts], and asks for
-// what is not among them with a [Need]; what nobody has answered yet is waited for, and
-// never taken for a yes.
+// What the package keeps true: a verdict always has a reason, and the time from which it may change
+// where one is known; a gate is a function of the [Facts], and asks for what is not among them with
+// a [Need]; an answer that is missing is waited for, and never counts as a yes.
 package gate
 
 import (
@@ -18,45 +17,41 @@ type Status string
 // The states of a gate.
 const (
 	Pass Status = "pass"
-	Wait Status = "wait" // it may pass later, by itself or when somebody acts
-	Fail Status = "fail" // this commit will not pass unless the world changes its mind
+	Wait Status = "wait" // it may pass later
+	Fail Status = "fail" // this commit does not pass unless a fact changes
 )
 
-// Verdict is what a gate says, and why.
+// Verdict is the result of a gate, and why.
 type Verdict struct {
 	Gate   string `json:"gate"` // its name, or its kind
 	Status Status `json:"status"`
 	Reason string `json:"reason"` // one sentence, without a full stop
-	// Until is when the verdict may become another by itself; zero if that is not
-	// known.
+	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
 	Until time.Time `json:"until,omitzero"`
 	Parts []Verdict `json:"parts,omitempty"`
 }
 
 // Gate is a condition.
 type Gate interface {
-	// Name is what people call it: its kind, or the name that they gave it.
+	// Name returns the name that people gave it, or its kind.
 	Name() string
-	// Check says whether it is satisfied.
+	// Evaluate returns whether the gate is satisfied.
 	Check(f Facts) Verdict
-	// Forecast says when it will be satisfied if it is reached at a time and all goes
-	// well.
+	// Forecast returns when it will be satisfied if it is reached at a time and all goes well.
 	Forecast(f Facts, from time.Time) Forecast
 }
 
-// Asker is a gate that must have something found out.
+// Asker is a gate that needs answers from outside.
 type Asker interface {
-	// Needs gives what is to be found out before Check can say more. The keys of the
-	// answers are the needs' keys.
+	// Needs returns what Evaluate needs to know. The answers have the keys of the needs.
 	Needs(f Facts) []Need
 }
 
-// Forecast is when something will be.
+// Forecast is when a gate will be satisfied.
 type Forecast struct {
-	// At is the earliest time, if what is waited for is there by then; zero if that is
-	// not known.
+	// Time is the earliest time, if what is waited for is there by then; zero if that is not known.
 	At time.Time `json:"at,omitzero"`
-	// Waits is for whom or what, where the end is not known: "2 approvals".
+	// WaitsFor names what has no known end: "2 approvals".
 	Waits string `json:"waits,omitempty"`
 }
 
@@ -65,38 +60,39 @@ type Facts struct {
 	Now         time.Time
 	Environment string
 	Commit      string // of the base
-	// Authors are who wrote the commits that come with it: logins, names and
-	// addresses, as many as are known.
+	// Authors are the logins, names and addresses of those who wrote the promoted commits, as many
+	// as are known.
 	Authors []string
-	// Since is when the environment was given this commit; zero if it has not got it.
+	// PromotedAt is when the commit was promoted to the environment; zero if it was not.
 	Since time.Time
-	// Merged is when the output of the commit was first seen on the output branch;
-	// zero if it is not there.
+	// MergedAt is when the output of the commit was first seen on the output branch; zero if it is
+	// not there.
 	Merged time.Time
-	// Output is the commit of the output branch that holds it; "" if none does.
+	// OutputCommit is the commit of the output branch that holds the output; "" if none does.
 	Output string
-	// Deployed is since when the clusters run it; zero if they do not, or that is not
+	// DeployedAt is since when the clusters run the commit; zero if they do not, or that is not
 	// known.
 	Deployed time.Time
-	// Withheld says why only a person may merge the output; "" if nothing does.
+	// Withheld is why only a person may merge the output; "" if nothing requires it.
 	Withheld string
-	// Pull is the pull request that people look at: of the output, or of the record.
+	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report
-	// Base and Result are what was said of the commit of the base, and of the output's.
+	// BaseStatuses and OutputStatuses are the statuses of the commit of the base, and of the
+	// output's.
 	Base, Result []CommitStatus
-	// Before is what was said of the output before: who has said something then, will
-	// be heard of this one too.
+	// PreviousStatuses are those of the previous output. Clusters that reported on it must report
+	// on this one too.
 	Before []CommitStatus
-	// Others are the environments whose output is on the same branch: a status that
-	// does not name the environment could be of any of them.
+	// OtherEnvironments are the environments whose output is on the same branch: a status that does
+	// not name the environment could be of any of them.
 	Others  []string
 	Freezes []Freeze
 	// Approvals are those in Git. Those of a pull request are in Pull.
 	Approvals []Approval
 	// Teams are the members of the teams that gates name.
 	Teams map[string][]string
-	// Answers are what was found out, by the key of the need.
+	// Answers are by the key of the need.
 	Answers map[string]Answer
 }
 
@@ -108,19 +104,18 @@ type Pull struct {
 	Approvals []Approval
 }
 
-// Approval is a yes of a person to this commit in this environment.
+// Approval is a person's approval of this commit in this environment.
 type Approval struct {
 	By   string // a login; in Git, an address
 	When time.Time
-	// Where it is: "pull request 7", or a file.
+	// Location is "pull request 7", or a file.
 	Where string
-	// Login is whose address By is, where the forge knows. It tells who is the same, and
-	// never who may approve.
+	// Login is the forge's login for the address in Approver, where it is known. It identifies a
+	// person, and never grants permission.
 	Login string
-	// Commit is the one that brought the file.
+	// Commit is the one that added the file.
 	Commit string
-	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it
-	// does.
+	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it does.
 	Refused string
 }
 
@@ -140,11 +135,11 @@ type Freeze struct {
 	Reason       string
 	Environments []string  // nil for all
 	From, To     time.Time // zero for always, and for ever
-	// Except are commits that may pass, with the reason that somebody gave.
+	// Except are the commits that may pass, with reasons.
 	Except map[string]string
 }
 
-// Kind is what is to be done to find something out.
+// NeedKind is how a need is answered.
 type Kind string
 
 // The kinds of needs.
@@ -158,16 +153,14 @@ const (
 	Approvals Kind = "approvals" // of the pull request, and those in Git
 )
 
-// Need is something that a gate must have found out.
+// Need is a question that a gate must have answered.
 type Need struct {
 	Key  string // for Answers; the same need has the same key
 	Kind Kind
-	// URL is for HTTP, Every how old its answer may be, and Timeout how long it may
-	// take.
+	// URL is for HTTP, MaxAge how old its answer may be, and Timeout how long the request may take.
 	URL            string
 	Every, Timeout time.Duration
-	// Header names are sent with values that the settings have under Secret; "" for
-	// none.
+	// Secret names the headers in the settings to send; "" for none.
 	Secret string
 	// Workflow, Ref and Inputs are for Dispatch.
 	Workflow, Ref string
@@ -175,20 +168,20 @@ type Need struct {
 	Team          string // for Members
 }
 
-// Answer is what was found out.
+// Answer is the answer to a need.
 type Answer struct {
 	At time.Time // of the answer, or of the dispatch
 	// Outcome of a run is "pending", "success" or "failure".
 	Outcome string
 	URL     string // of the run, or that was asked
 	Reason  string // why it failed, or could not be asked; "" if it could
-	// Code and Body are what an HTTP server said.
+	// Code and Body are the response of an HTTP server.
 	Code int
 	Body []byte
 }
 
-// All passes if all of its gates do. A part that failed decides; else the part whose
-// end is the farthest, or unknown.
+// CombineVerdicts passes if all parts do. A part that failed decides; otherwise the part that waits
+// longest, or without a known end.
 func All(name string, parts []Verdict) Verdict {
 	v := Verdict{Gate: name, Status: Pass, Reason: "nothing is in the way", Parts: parts}
 	for _, p := range parts {
@@ -205,8 +198,8 @@ func All(name string, parts []Verdict) Verdict {
 	return v
 }
 
-// Wake gives the earliest time at which something in a verdict may become another by
-// itself; zero if none is known.
+// NextChange returns the earliest time at which a part of the verdict may change without a new
+// fact; zero if none is known.
 func (v Verdict) Wake() time.Time {
 	at := v.Until
 	for _, p := range v.Parts {

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// kind is a kind of gate: what is written of it, and how it is made. What make gives
-// is of no use if there are problems that stop.
+// gateKind is how a kind of gate is written and compiled. The result of compile is not used if
+// there are problems that stop.
 type kind struct {
 	spec any
 	make func(spec model.GateSpec) (Gate, problem.List)
@@ -30,7 +30,7 @@ var kinds = map[string]kind{
 	"window":   {windowSpec{}, newWindow},
 }
 
-// New makes a gate of what is written of it; nil if a problem stops it.
+// New compiles a gate; nil if a problem stops it.
 func New(spec model.GateSpec) (Gate, problem.List) {
 	k, ok := kinds[spec.Kind]
 	if !ok {
@@ -55,7 +55,7 @@ func unknown(spec model.GateSpec) problem.Problem {
 	return spec.Problem(hint, "there is no gate %q", spec.Kind)
 }
 
-// named is the name of a gate, and what all gates say in the same way.
+// gateName is the name of a gate, and makes its verdicts.
 type named string
 
 func nameOf(spec model.GateSpec) named {
@@ -65,7 +65,7 @@ func nameOf(spec model.GateSpec) named {
 	return named(spec.Kind)
 }
 
-// Name is what people call the gate.
+// Name returns what people call the gate.
 func (n named) Name() string { return string(n) }
 
 func (n named) pass(format string, args ...any) Verdict {
@@ -80,8 +80,8 @@ func (n named) fail(format string, args ...any) Verdict {
 	return Verdict{Gate: string(n), Status: Fail, Reason: sentence(format, args...)}
 }
 
-// until gives the verdict with the time at which it may be another, if that is still
-// to come.
+// withValidUntil returns the verdict with the time at which it may change, if that is in the
+// future.
 func (v Verdict) until(at, now time.Time) Verdict {
 	if at.After(now) {
 		v.Until = at
@@ -89,13 +89,13 @@ func (v Verdict) until(at, now time.Time) Verdict {
 	return v
 }
 
-// sentence puts what others wrote into one line.
+// formatSentence puts text of others into one line.
 func sentence(format string, args ...any) string {
 	return strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 }
 
-// expect gives a forecast for a gate that nobody can say the end of: that it is
-// passed by then if it is passed now, or what is waited for.
+// forecastVerdict returns the forecast of a gate without a known end: satisfied at a time if it is
+// satisfied now, or what it waits for.
 func expect(v Verdict, from time.Time, waits string) Forecast {
 	switch v.Status {
 	case Pass:
@@ -107,13 +107,13 @@ func expect(v Verdict, from time.Time, waits string) Forecast {
 	}
 }
 
-// stamp writes a time for people.
+// formatTime writes a time for people.
 func stamp(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 MST") }
 
-// short writes a commit for people.
+// shortCommit returns the beginning of a commit's id, for people.
 func short(commit string) string { return commit[:min(len(commit), 7)] }
 
-// and lists words for people: "a, b and c".
+// joinAnd lists words for people: "a, b and c".
 func and(words []string) string { return listed(words, " and ") }
 
 func listed(words []string, last string) string {
@@ -123,7 +123,7 @@ func listed(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// many writes a number of things.
+// formatCount writes a number of things.
 func many(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -131,7 +131,7 @@ func many(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// amiss says why something could not be found out; "" if nothing is known of that.
+// unansweredReason returns why a need could not be answered; "" if that is not known.
 func (f Facts) amiss(key string) string {
 	if a, ok := f.Answers[key]; ok && a.Reason != "" {
 		return fmt.Sprintf(" (it could not be asked: %s)", a.Reason)

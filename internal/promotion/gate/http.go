@@ -20,7 +20,7 @@ type httpSpec struct {
 	Secret  string        `yaml:"secret"`
 }
 
-// request asks a server, and looks at its answer with an expression.
+// httpGate asks a server, and evaluates expressions on its response.
 type request struct {
 	named
 	url             string // with placeholders
@@ -64,7 +64,7 @@ func newRequest(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// placeholder is what stands for something else in a URL.
+// placeholder matches the placeholders of a URL.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 var placeholders = []string{"{commit}", "{environment}", "{output}"}
@@ -103,19 +103,19 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 
 func (g request) key(f Facts) string { return "http " + f.Environment + " " + string(g.named) }
 
-// Needs is the answer of the server.
+// Needs returns the response of the server.
 func (g request) Needs(f Facts) []Need {
 	return []Need{{Key: g.key(f), Kind: HTTP, URL: g.address(f), Every: g.every, Timeout: g.timeout, Secret: g.secret}}
 }
 
-// address is the URL with what its placeholders stand for.
+// expandURL returns the URL with its placeholders replaced.
 func (g request) address(f Facts) string {
 	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.Output)).Replace(g.url)
 }
 
-// Check looks at the last answer. One that is older than two of the times at which
-// it is asked for is none, nor is one to another question: of another commit.
+// Evaluate evaluates the last response. One that is older than twice its maximal age does not
+// count, nor does the response to another URL, which is of another commit.
 func (g request) Check(f Facts) Verdict {
 	a, ok := f.Answers[g.key(f)]
 	next := a.At.Add(g.every)
@@ -151,7 +151,7 @@ func (g request) judge(variables map[string]any, a Answer) Verdict {
 	}
 }
 
-// host is what is shown of the URL, which may hold what is nobody's business.
+// displayHost is what is shown of the URL, whose path may be confidential.
 func (g request) host() string {
 	u, err := url.Parse(placeholder.ReplaceAllString(g.url, "x"))
 	if err != nil {
@@ -160,7 +160,7 @@ func (g request) host() string {
 	return u.Host
 }
 
-// Forecast does not know when a server says yes.
+// Forecast has no known end.
 func (g request) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, "the answer of "+g.host())
 }

@@ -11,14 +11,14 @@ import (
 // mergedSpec is what is written of a gate "merged": nothing.
 type mergedSpec struct{}
 
-// merged waits until the output of the commit is on the output branch.
+// mergedGate waits until the output of the commit is on the output branch.
 type merged struct{ named }
 
 func newMerged(spec model.GateSpec) (Gate, problem.List) {
 	return merged{nameOf(spec)}, spec.Decode(&mergedSpec{})
 }
 
-// Check says whether the output is merged, and what its pull request lacks.
+// Evaluate returns whether the output is merged, and what its pull request lacks.
 func (g merged) Check(f Facts) Verdict {
 	switch {
 	case !f.Merged.IsZero() && f.Output != "":
@@ -36,7 +36,7 @@ func (g merged) Check(f Facts) Verdict {
 	}
 }
 
-// Forecast does not know when somebody merges.
+// Forecast has no known end.
 func (g merged) Forecast(f Facts, from time.Time) Forecast {
 	waits := "the output to be merged"
 	if f.Pull != nil {

@@ -19,15 +19,15 @@ type rolloutSpec struct {
 	Contexts []string      `yaml:"contexts"`
 }
 
-// fluxContexts are those of the statuses that Flux's notification-controller writes:
-// the kind, the name of the object, and the beginning of the uid of the Provider,
-// which tells clusters apart.
+// fluxContexts are the contexts of the statuses that Flux's notification-controller writes: the
+// kind, the name of the object, and the beginning of the uid of the Provider, which tells clusters
+// apart.
 var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
 
-// connect says what to do if nobody reports.
+// connectHint is what to do if no cluster reports.
 const connect = "let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"
 
-// rolledOut waits until clusters have reported the commit as ready.
+// rolloutGate waits until clusters have reported the commit as ready.
 type rolledOut struct {
 	named
 	rule     rollout.Rule
@@ -59,8 +59,7 @@ func newRollout(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Needs are the reports of clusters, and the statuses of the output that stand for
-// some.
+// Needs returns the reports of clusters, and the statuses of the output.
 func (g rolledOut) Needs(f Facts) []Need {
 	needs := []Need{{Key: "clusters " + f.Environment, Kind: Clusters}}
 	if len(g.contexts) > 0 {
@@ -69,7 +68,7 @@ func (g rolledOut) Needs(f Facts) []Need {
 	return needs
 }
 
-// Check summarizes what was reported since the output was merged.
+// Evaluate summarizes what was reported since the output was merged.
 func (g rolledOut) Check(f Facts) Verdict {
 	if f.Merged.IsZero() || f.Output == "" {
 		return g.wait("clusters get the commit once its output is merged")
@@ -91,12 +90,12 @@ func (g rolledOut) Check(f Facts) Verdict {
 	return g.wait("%s", reason).until(s.Until, f.Now)
 }
 
-// Forecast does not know how long clusters take.
+// Forecast has no known end.
 func (g rolledOut) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, "the clusters to report it as ready")
 }
 
-// reports gives what clusters reported, and what statuses of the output say.
+// collectReports returns the reports of clusters and those in statuses of the output.
 func (g rolledOut) reports(f Facts) []rollout.Report {
 	all := slices.Clone(f.Reports)
 	for _, s := range f.Result {
@@ -115,7 +114,7 @@ func (g rolledOut) reports(f Facts) []rollout.Report {
 	return all
 }
 
-// counts reports whether a status stands for a report of the environment.
+// countsStatus reports whether a status stands for a report of the environment.
 func (g rolledOut) counts(s CommitStatus, f Facts) bool {
 	if !slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool { return re.MatchString(s.Context) }) {
 		return false
@@ -123,8 +122,8 @@ func (g rolledOut) counts(s CommitStatus, f Facts) bool {
 	return len(f.Others) == 0 || g.chosen || namesEnvironment(s.Context, f)
 }
 
-// namesEnvironment reports whether a context has the name of the environment as words of
-// its own, and not as a part of the name of another: prod is not prod-eu.
+// namesEnvironment reports whether a context has the name of the environment as words of its own,
+// and not as a part of another's name: prod is not prod-eu.
 func namesEnvironment(context string, f Facts) bool {
 	if !hasWords(context, f.Environment) {
 		return false
@@ -134,17 +133,17 @@ func namesEnvironment(context string, f Facts) bool {
 	})
 }
 
-// hasWords reports whether a text has others of its words, one after the other.
+// hasWords reports whether a text contains words, one after the other.
 func hasWords(text, words string) bool {
 	separate := strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
 	return strings.Contains(" "+separate.Replace(text)+" ", " "+separate.Replace(words)+" ")
 }
 
-// beginsUID is the part of a Provider's uid that Flux puts into contexts.
+// uidPrefix matches the part of a Provider's uid that Flux puts into contexts.
 var beginsUID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// reportOf takes a status for a report. It is on the very commit of the output, so it
-// is never about another one.
+// reportFromStatus converts a status to a report. It is on the very commit of the output, so it is
+// never about another one.
 func reportOf(s CommitStatus) rollout.Report {
 	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
 	parts := strings.Split(s.Context, "/")

@@ -15,9 +15,9 @@ type Set struct {
 	Gates []Gate
 }
 
-// ForStage makes the gates of an environment: those before it gets a commit, named
-// "gates", and those before the commit counts as proven, named "proof". Where there are
-// problems that stop, both are without what they stop, and not to be used.
+// CompileStage compiles the gates of an environment: those before it gets a commit, named "gates",
+// and those before the commit counts as proven, named "proof". Neither may be used if a problem
+// stops.
 func ForStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	keys := map[string]bool{}
 	gates, problems = newSet("gates", s.Gates, keys)
@@ -25,8 +25,7 @@ func ForStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	return gates, proof, append(problems, more...)
 }
 
-// newSet makes a set. keys are those of the answers that were given to a gate: no
-// other one may have them.
+// newSet compiles a set. keys are the answer keys in use: no two gates may share one.
 func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, problem.List) {
 	set := Set{Name: name}
 	var problems problem.List
@@ -49,8 +48,8 @@ func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, pro
 	return set, problems
 }
 
-// Split takes the gates apart whose time begins when all others are passed, so that
-// when that was can be found out.
+// SplitSoak separates the gates whose time begins when all others have passed, so that this time
+// can be found out.
 func (s Set) Split() (running, soaking Set) {
 	running.Name, soaking.Name = s.Name, s.Name
 	for _, g := range s.Gates {
@@ -63,7 +62,7 @@ func (s Set) Split() (running, soaking Set) {
 	return running, soaking
 }
 
-// Check passes if all gates do.
+// Evaluate passes if all gates do.
 func (s Set) Check(f Facts) Verdict {
 	parts := make([]Verdict, len(s.Gates))
 	var first *Verdict // that is not passed
@@ -79,8 +78,8 @@ func (s Set) Check(f Facts) Verdict {
 	return All(s.Name, parts)
 }
 
-// Needs gives what the gates must have found out, each need once. A workflow is
-// started when the gates before it are passed, and is followed from then on.
+// Needs returns what the gates need to know, each need once. A workflow is started when the gates
+// before it have passed, and is followed from then on.
 func (s Set) Needs(f Facts) []Need {
 	var needs []Need
 	reached := true
@@ -99,8 +98,8 @@ func (s Set) Needs(f Facts) []Need {
 	return needs
 }
 
-// Forecast takes all gates as reached at one time. At is the earliest time, if what
-// has no known end is over by then.
+// Forecast takes all gates as reached at one time. Time is the earliest, if what has no known end
+// is over by then.
 func (s Set) Forecast(f Facts, from time.Time) Forecast {
 	all := Forecast{At: from}
 	var waits []string

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// soak waits until the clusters have run the commit for a time.
+// soakGate waits until the clusters have run the commit for a time.
 type soak struct {
 	named
 	length time.Duration
@@ -23,7 +23,7 @@ func newSoak(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Check says whether the time is over.
+// Evaluate returns whether the time is over.
 func (g soak) Check(f Facts) Verdict {
 	length := rollout.Span(g.length)
 	if f.Deployed.IsZero() {
@@ -36,8 +36,8 @@ func (g soak) Check(f Facts) Verdict {
 	return g.wait("it soaks for %s, until %s", length, stamp(end)).until(end, f.Now)
 }
 
-// Forecast is exact once the clusters run the commit; before, it is as if they ran it
-// from the time at which the gate is reached.
+// Forecast is exact once the clusters run the commit; before, it assumes that they run it from the
+// time at which the gate is reached.
 func (g soak) Forecast(f Facts, from time.Time) Forecast {
 	if f.Deployed.IsZero() {
 		return Forecast{At: from.Add(g.length)}

@@ -16,13 +16,13 @@ type statusSpec struct {
 	Of       string   `yaml:"of"`
 }
 
-// Where statuses are looked for.
+// The targets of statuses.
 const (
 	ofBase   = "base"
 	ofOutput = "output"
 )
 
-// statuses waits for commit statuses, or checks, to be successful.
+// statusGate waits for commit statuses, or checks, to succeed.
 type statuses struct {
 	named
 	contexts []string
@@ -43,7 +43,7 @@ func newStatuses(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
-// Needs are the statuses of the commit.
+// Needs returns the statuses of the commit.
 func (g statuses) Needs(f Facts) []Need {
 	if g.of == ofOutput {
 		return []Need{outputNeed(f)}
@@ -51,10 +51,10 @@ func (g statuses) Needs(f Facts) []Need {
 	return []Need{{Key: "base " + f.Environment, Kind: OfBase}}
 }
 
-// outputNeed asks for what was said of the output.
+// outputNeed asks for the statuses of the output.
 func outputNeed(f Facts) Need { return Need{Key: "output " + f.Environment, Kind: OfOutput} }
 
-// Check wants all contexts to be successful.
+// Evaluate passes if all contexts succeeded.
 func (g statuses) Check(f Facts) Verdict {
 	said := f.Base
 	if g.of == ofOutput {
@@ -82,12 +82,12 @@ func (g statuses) Check(f Facts) Verdict {
 	}
 }
 
-// Forecast does not know when somebody reports.
+// Forecast has no known end.
 func (g statuses) Forecast(f Facts, from time.Time) Forecast {
 	return expect(g.Check(f), from, and(g.contexts))
 }
 
-// last gives what was said last of a context; of several at one time, the worst.
+// latestStatus returns the latest status of a context; of several at one time, the worst.
 func last(all []CommitStatus, context string) (CommitStatus, bool) {
 	var best CommitStatus
 	found := false
@@ -103,7 +103,7 @@ func compareStatements(a, b CommitStatus) int {
 	return cmp.Or(a.When.Compare(b.When), cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
 }
 
-// badness orders outcomes: success, what is not known yet, failure.
+// statusSeverity orders outcomes: success, unknown, failure.
 func badness(s CommitStatus) int {
 	switch s.Outcome {
 	case "success":

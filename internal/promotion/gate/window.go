@@ -19,7 +19,7 @@ type openingSpec struct {
 	TimeZone string        `yaml:"timeZone"`
 }
 
-// window passes at times that are allowed, or all if none are, and not denied.
+// windowGate passes at times that are allowed, or at all times if none are, and not denied.
 type window struct {
 	named
 	allow, deny []opening
@@ -74,17 +74,16 @@ func (s openingSpec) opening(spec model.GateSpec) (opening, problem.List) {
 
 const (
 	longest = 366 * 24 * time.Hour
-	// horizon is how far ahead is looked: every date is in it, February 29 too.
+	// horizon is how far ahead is searched: every date is in it, February 29 too.
 	horizon = 5 * longest
-	// steps bounds how many openings are looked at.
+	// maxSteps bounds how many openings are examined.
 	steps = 10_000
-	// overlaps bounds how many openings in a row are looked at for the time at which
-	// they are over.
+	// maxOverlaps bounds how many openings in a row are examined for the time at which they are
+	// over.
 	overlaps = 100
 )
 
-// neverOpens looks for an opening from a time that is as good as any other: a gate is
-// made without knowing what time it is.
+// checkOpens searches for an opening from an arbitrary time: gates are compiled without a clock.
 func (g window) neverOpens(spec model.GateSpec) problem.List {
 	at, done := g.opens(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
 	switch {
@@ -97,8 +96,8 @@ func (g window) neverOpens(spec model.GateSpec) problem.List {
 	}
 }
 
-// opens gives the first time from now at which the window is open; zero if there is
-// none, or if done is false none was found.
+// findOpening returns the first time from now at which the window is open; zero if there is none,
+// or, if done is false, if none was found.
 func (g window) opens(now time.Time) (at time.Time, done bool) {
 	end := now.Add(horizon)
 	for range steps {
@@ -112,7 +111,8 @@ func (g window) opens(now time.Time) (at time.Time, done bool) {
 		if len(g.allow) == 0 || firstOpen(g.allow, now) != nil {
 			return now, true
 		}
-		if now = nextOf(g.allow, now); now.IsZero() {
+		now = nextOf(g.allow, now)
+		if now.IsZero() {
 			return time.Time{}, true
 		}
 	}
@@ -128,7 +128,7 @@ func firstOpen(all []opening, now time.Time) *opening {
 	return nil
 }
 
-// nextOf gives when the first of several opens next; zero for never.
+// earliestOpening returns when the first of several opens next; zero for never.
 func nextOf(all []opening, now time.Time) time.Time {
 	var first time.Time
 	for _, o := range all {
@@ -139,7 +139,7 @@ func nextOf(all []opening, now time.Time) time.Time {
 	return first
 }
 
-// Check says whether the window is open, and when it closes or opens.
+// Evaluate returns whether the window is open, and when it closes or opens.
 func (g window) Check(f Facts) Verdict {
 	if year := f.Now.Year(); year < 1 || year > 9999 {
 		return g.wait("it is not known what time it is")
@@ -159,12 +159,13 @@ func (g window) Check(f Facts) Verdict {
 	return g.wait("%s; it opens %s", why, stamp(at.In(g.zone()))).until(at, f.Now)
 }
 
-// openNow says when a window that is open closes.
+// openVerdict returns the verdict of an open window, with the time at which it closes.
 func (g window) openNow(now time.Time) Verdict {
 	end, known := now, true
 	for range overlaps {
 		o := firstOpen(g.allow, end)
-		if known = o == nil; known {
+		known = o == nil
+		if known {
 			break
 		}
 		end = o.closes(end)
@@ -178,7 +179,7 @@ func (g window) openNow(now time.Time) Verdict {
 	return g.pass("the window is open").until(end, now)
 }
 
-// zone is the one that times are shown in.
+// displayZone is the time zone for people.
 func (g window) zone() *time.Location {
 	for _, list := range [][]opening{g.allow, g.deny} {
 		if len(list) > 0 {

@@ -6,24 +6,24 @@ type History struct {
 	places  map[string]spot
 }
 
-// spot is where a commit stands in a history: commits[:newer] contain it, and it contains
+// position is where a commit is in a history: commits[:newer] contain it, and it contains
 // commits[older:].
 type spot struct {
 	newer, older int
 	beside       bool // it is not one of the commits
 }
 
-// Beside is a commit that the base's branch contains and that is not in its line: a merge
-// brought it. An environment may have it, and is never given it.
+// SideCommit is a commit that the base's branch contains outside of its first parents, because a
+// merge brought it. An environment may have it, and never gets it.
 type Beside struct {
 	Commit string
-	// Newer counts the commits of the line that contain it, and Older those that it does
-	// not contain.
+	// Newer counts the commits of the line that contain it, and Older those that it does not
+	// contain.
 	Newer, Older int
 }
 
-// NewHistory makes a history of commits, newest first, each of which contains the ones
-// after it.
+// NewHistory returns the history of commits, newest first, each of which contains the ones after
+// it.
 func NewHistory(commits []string, beside ...Beside) History {
 	h := History{commits: commits, places: make(map[string]spot, len(commits)+len(beside))}
 	for i, c := range commits {
@@ -35,7 +35,7 @@ func NewHistory(commits []string, beside ...Beside) History {
 	return h
 }
 
-// Head gives the newest commit; "" if there is none.
+// Head returns the newest commit; "" if there is none.
 func (h History) Head() string {
 	if len(h.commits) == 0 {
 		return ""
@@ -43,13 +43,14 @@ func (h History) Head() string {
 	return h.commits[0]
 }
 
-// Has reports whether a commit is in the history.
+// Contains reports whether a commit is in the history.
 func (h History) Has(commit string) bool {
 	_, ok := h.places[commit]
 	return ok
 }
 
-// Newer reports whether commit a is newer than b: it contains b. Anything is newer than "".
+// IsNewer reports whether commit a is newer than b: whether it contains b. Any commit is newer than
+// "".
 func (h History) Newer(a, b string) bool {
 	if b == "" {
 		return h.Has(a)
@@ -62,8 +63,8 @@ func (h History) Newer(a, b string) bool {
 	return x.older < y.newer || x.older == y.newer && !(x.beside && y.beside)
 }
 
-// after gives the commits that are newer than one, newest first; all if it is "", and
-// none if it is not in the history.
+// newerCommits returns the commits that are newer than one, newest first: all if it is "", and none
+// if it is not in the history.
 func (h History) after(commit string) []string {
 	if commit == "" {
 		return h.commits
@@ -71,7 +72,7 @@ func (h History) after(commit string) []string {
 	return h.commits[:h.places[commit].newer]
 }
 
-// reached returns the index of the newest commit that a commit of the history is or contains.
+// reachedIndex returns the index of the newest commit that a commit of the history is or contains.
 func (h History) reached(commit string) int {
 	if p := h.places[commit]; p.beside {
 		return p.older
@@ -79,10 +80,10 @@ func (h History) reached(commit string) int {
 	return h.places[commit].newer
 }
 
-// Behind returns how many commits are newer than one; 0 if it is not in the history.
+// CountNewer returns how many commits are newer than one; 0 if it is not in the history.
 func (h History) Behind(commit string) int { return h.places[commit].newer }
 
-// Between returns the commits that are older than a and newer than b, newest first: all that
+// CommitsBetween returns the commits that are older than a and newer than b, newest first: all that
 // are older than a if b is not one of the older ones, and none if a is not in the history.
 func (h History) Between(a, b string) []string {
 	p, ok := h.places[a]
@@ -95,8 +96,8 @@ func (h History) Between(a, b string) []string {
 	return h.commits[p.older:]
 }
 
-// Commits gives all commits of the history, newest first. They must not be changed.
+// Commits returns all commits of the history, newest first. The caller must not change them.
 func (h History) Commits() []string { return h.commits }
 
-// Short gives the beginning of a commit's id, for people.
+// ShortID returns the beginning of a commit's id, for people.
 func Short(commit string) string { return commit[:min(7, len(commit))] }

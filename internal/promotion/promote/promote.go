@@ -1,20 +1,19 @@
-// Package promote decides which commit of the base each environment should get next.
+// Package promote decides which commit of the base each environment gets next.
 //
 // What the package keeps true:
-//   - A commit gets to an environment only after it was proven in every environment
-//     that it comes directly after: merged, and its proof satisfied, there, for this
-//     very commit. Nothing else counts as proven. And no environment further up may be
-//     behind it: one that went back has said that the commit is bad.
-//   - A step is decided from what was observed before it, so that no commit takes two
-//     of them on one fact: the second needs a proof of what the first has done.
-//   - An environment that is held, or that has a commit which is not on the base's
-//     branch, stays as it is; no step goes back to an older commit.
+//   - A commit gets to an environment only after it was proven, for this very commit, in every
+//     environment that comes directly before: merged there, and its proof satisfied. No environment
+//     further up may be behind it: a rollback means that the commit is bad.
+//   - A decision uses what was observed before it, so that a commit never takes two steps on one
+//     observation: the second step needs a proof of the first one's result.
+//   - An environment that is held, or whose commit is not on the base's branch, stays as it is. No
+//     decision goes back to an older commit.
 //   - A decision is a function of its arguments, and has a reason.
 //
-// Two things the caller owes. Before an environment gets another commit, what was last
-// found of the one that it has is on record where [Stage].Proven is read from. And
-// Proven leaves out what the environment has gone back behind, however long ago that
-// was: the versions of its record say so.
+// The caller has two duties. Before an environment gets another commit, the last proof of its
+// current one must be on record where [Stage].Proven is read from. And Proven must leave out the
+// commits that the environment was rolled back behind, however long ago: the versions of its record
+// tell.
 package promote
 
 import (
@@ -26,34 +25,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// Stage is what is known of an environment.
+// Stage is the observed state of an environment.
 type Stage struct {
 	Name  string
 	After []string // environments whose stages come first
 	Queue model.Queue
-	// Commit is the one that it was given; "" if it was given none.
+	// Commit is the promoted commit; "" if there is none.
 	Commit string
-	// Since is when.
+	// PromotedAt is when it was promoted.
 	Since time.Time
-	// Merged says that the output branch holds the output of Commit.
+	// Merged reports whether the output branch holds the output of Commit.
 	Merged bool
-	// Proof is the verdict on Commit here. That it passes counts once it is merged.
+	// Proof is the verdict on Commit here. A pass counts once the output is merged.
 	Proof gate.Verdict
-	// Proven are the commits of which the last word here was that they are proven. One
-	// that failed later, or that the environment went back behind, is not among them.
+	// Proven are the commits whose last verdict here was a pass. Commits that failed later, or that
+	// the environment was rolled back behind, are not among them.
 	Proven map[string]bool
-	// Partial says that Proven may lack some, because not all could be read.
+	// PartialProven reports that Proven may lack some, because not all could be read.
 	Partial bool
-	// Hold says why somebody has it stay as it is; "" if nobody has.
+	// HoldReason is why the environment is held; "" if it is not.
 	Hold string
-	// Stopped says why nothing can be decided about it; "" if something can.
+	// StoppedReason is why nothing can be decided about the environment; "" if something can.
 	Stopped string
-	// Others says why others decide about it; "" if nobody does. What is written of it
-	// counts for those that come after it, and it gets nothing from here.
+	// ExternalReason is why another system decides about the environment; "" if none does. Its
+	// state counts for the environments that come after it, and nothing is promoted to it.
 	Others string
 }
 
-// State is one word for a decision.
+// DecisionState is one word for a decision.
 type State string
 
 // The states of a decision.
@@ -70,18 +69,18 @@ type Decision struct {
 	Environment string `json:"environment"`
 	State       State  `json:"state"`
 	From        string `json:"from,omitempty"` // the commit that it has
-	// To is the commit that it gets, or is waiting for; "" if there is none.
+	// Candidate is the commit that it gets, or waits for; "" if there is none.
 	To string `json:"to,omitempty"`
-	// Drops are proven commits between the two that it will not get, newest first.
+	// Skipped are the proven commits between the two that it will not get, newest first.
 	Drops   []string     `json:"drops,omitempty"`
 	Verdict gate.Verdict `json:"verdict"`
 }
 
-// Enter says whether a commit may enter an environment: the verdict of its gates.
+// EvaluateGates returns the verdict of an environment's gates on a commit.
 type Enter func(environment, commit string) gate.Verdict
 
-// Next gives for every stage what it should do next. Every name that a stage comes
-// after should be that of a stage; what comes after one that is missing waits.
+// DecideStages returns the decision for every stage. Every name in After should be that of a stage;
+// a stage that comes after a missing one waits.
 func Next(h History, stages []Stage, enter Enter, now time.Time) []Decision {
 	c := chain{h, stages}
 	decisions := make([]Decision, len(stages))
@@ -91,8 +90,8 @@ func Next(h History, stages []Stage, enter Enter, now time.Time) []Decision {
 	return decisions
 }
 
-// Candidates gives the commits that Next will ask the gates of each environment about;
-// "" where it will not ask.
+// CandidateCommits returns the commit that DecideStages will evaluate the gates of each environment
+// for; "" where it will not evaluate them.
 func Candidates(h History, stages []Stage) map[string]string {
 	c := chain{h, stages}
 	asked := map[string]string{}
@@ -104,10 +103,10 @@ func Candidates(h History, stages []Stage) map[string]string {
 	return asked
 }
 
-// chain is all stages, and the commits that go through them.
+// snapshot is all stages, and the commits that go through them.
 type chain struct {
-	History
-	stages []Stage
+	history History
+	stages  []Stage
 }
 
 func (c chain) decide(s Stage, enter Enter, now time.Time) Decision {
@@ -141,16 +140,16 @@ func (c chain) decide(s Stage, enter Enter, now time.Time) Decision {
 	return d
 }
 
-// stopped says why nothing can be decided about a stage; "" if something can.
+// stoppedReason returns why nothing can be decided about a stage; "" if something can.
 func (c chain) stopped(s Stage) string {
-	if s.Stopped == "" && s.Commit != "" && !c.Has(s.Commit) {
+	if s.Stopped == "" && s.Commit != "" && !c.history.Has(s.Commit) {
 		return fmt.Sprintf("commit %s is not on the base's branch", Short(s.Commit))
 	}
 	return s.Stopped
 }
 
-// candidate gives the commit that a stage would get, by its queue, and the proven ones
-// that it would never get then; "" if there is none.
+// findCandidate returns the commit that a stage would get, by its queue, and the proven ones that
+// it would skip; "" if there is none.
 func (c chain) candidate(s Stage) (string, []string) {
 	begins := s.Commit == "" // one that begins does not replay history
 	pool := c.pool(s)
@@ -165,12 +164,12 @@ func (c chain) candidate(s Stage) (string, []string) {
 	return pool[0], pool[1:]
 }
 
-// pool gives the commits that are newer than what a stage has, and were proven before
-// it; newest first.
+// eligibleCommits returns the commits that are newer than a stage's and proven in all stages
+// directly before it, newest first.
 func (c chain) pool(s Stage) []string {
 	var pool []string
 	reach := c.reach(s)
-	for i, commit := range c.after(s.Commit) {
+	for i, commit := range c.history.after(s.Commit) {
 		if i >= reach && c.isProvenBefore(s, commit) {
 			pool = append(pool, commit)
 		}
@@ -178,21 +177,21 @@ func (c chain) pool(s Stage) []string {
 	return pool
 }
 
-// reach gives the index of the newest commit that all environments before a stage, near
-// and far, have or are beyond. Where one stands whose commit is not in the history is
-// not known, and that stops nobody but those who come directly after it.
+// reachableIndex returns the index of the newest commit that all environments before a stage, near
+// and far, have or contain. A commit that is not in the history limits only those directly after
+// it.
 func (c chain) reach(s Stage) int {
 	reach := 0
 	for _, u := range c.before(s) {
 		if u.Commit == "" {
-			return len(c.commits)
+			return len(c.history.commits)
 		}
-		reach = max(reach, c.reached(u.Commit))
+		reach = max(reach, c.history.reached(u.Commit))
 	}
 	return reach
 }
 
-// before gives the stages that a stage comes after, near ones first, then the others.
+// upstreamStages returns the stages that a stage comes after, near ones first, then the others.
 func (c chain) before(s Stage) []*Stage {
 	var found []*Stage
 	for names := s.After; len(names) > 0; {
@@ -208,8 +207,7 @@ func (c chain) before(s Stage) []*Stage {
 	return found
 }
 
-// isProvenBefore reports whether a commit was proven in all environments that a stage
-// comes directly after.
+// isProvenUpstream reports whether a commit is proven in all environments directly before a stage.
 func (c chain) isProvenBefore(s Stage, commit string) bool {
 	for _, name := range s.After {
 		u := c.stage(name)
@@ -220,17 +218,16 @@ func (c chain) isProvenBefore(s Stage, commit string) bool {
 	return true
 }
 
-// isProven reports whether a commit is proven in a stage. What runs there is judged as
-// it is now; what has run there, by the last word on it, unless the stage has gone back
-// behind it: that says that the commit was bad.
+// isProven reports whether a commit is proven in a stage. The current commit is judged by its proof
+// now. An earlier one is judged by its last verdict, unless the stage was rolled back behind it.
 func (c chain) isProven(s Stage, commit string) bool {
 	if s.Commit == commit {
 		return s.Stopped == "" && s.Merged && s.Proof.Status == gate.Pass
 	}
-	return s.Proven[commit] && c.Newer(s.Commit, commit)
+	return s.Proven[commit] && c.history.Newer(s.Commit, commit)
 }
 
-// stage finds a stage by its name; nil if there is none.
+// findStage returns the stage of a name; nil if there is none.
 func (c chain) stage(name string) *Stage {
 	for i := range c.stages {
 		if c.stages[i].Name == name {

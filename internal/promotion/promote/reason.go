@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// nothing decides about a stage for which there is no candidate, and says why there is
-// none. What it waits for is the newest that an environment right before it has.
+// decideWithoutCandidate completes the decision for a stage that has no candidate, with the reason.
+// The stage waits for the newest commit of the stages directly before it.
 func (c chain) nothing(s Stage, d Decision) Decision {
 	for _, name := range s.After {
-		if u := c.stage(name); u != nil && c.Newer(u.Commit, s.Commit) && (d.To == "" || c.Newer(u.Commit, d.To)) {
+		if u := c.stage(name); u != nil && c.history.Newer(u.Commit, s.Commit) && (d.To == "" || c.history.Newer(u.Commit, d.To)) {
 			d.To = u.Commit
 		}
 	}
@@ -30,12 +30,12 @@ func (c chain) nothing(s Stage, d Decision) Decision {
 	return d
 }
 
-// noneNewer says why there is not even a commit to wait for.
+// noCandidateReason returns why there is no commit to wait for.
 func (c chain) noneNewer(s Stage) string {
 	switch {
-	case c.Head() == "":
+	case c.history.Head() == "":
 		return "the base has no commit"
-	case s.Commit == c.Head():
+	case s.Commit == c.history.Head():
 		return "it has the newest commit of the base"
 	}
 	var reasons []string
@@ -56,12 +56,12 @@ func (c chain) noneNewer(s Stage) string {
 	return strings.Join(reasons, ", and ")
 }
 
-// missing says of every environment before a stage whether a commit was proven there,
-// and if it was not, why.
+// upstreamVerdicts returns for every environment before a stage whether a commit is proven there,
+// and if not, why.
 func (c chain) missing(s Stage, commit string) []gate.Verdict {
 	var parts []gate.Verdict
 	for _, u := range c.before(s) {
-		if slices.Contains(s.After, u.Name) || c.Newer(commit, u.Commit) {
+		if slices.Contains(s.After, u.Name) || c.history.Newer(commit, u.Commit) {
 			parts = append(parts, c.unproven(*u, commit))
 		}
 	}
@@ -77,7 +77,7 @@ func unknown(name string) string {
 	return fmt.Sprintf("%s is not among the environments", name)
 }
 
-// unproven says whether a commit was proven in a stage, and if it was not, why.
+// upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
 func (c chain) unproven(u Stage, commit string) gate.Verdict {
 	v := gate.Verdict{Gate: "after " + u.Name, Status: gate.Wait}
 	what := Short(commit)
@@ -88,7 +88,7 @@ func (c chain) unproven(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s is stopped: %s", u.Name, c.stopped(u))
 	case u.Commit == "":
 		v.Reason = fmt.Sprintf("%s has no commit yet", u.Name)
-	case u.Commit != commit && c.Newer(commit, u.Commit):
+	case u.Commit != commit && c.history.Newer(commit, u.Commit):
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, Short(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not proven in %s, which has a newer one", what, u.Name)
@@ -103,8 +103,8 @@ func (c chain) unproven(u Stage, commit string) gate.Verdict {
 	return v
 }
 
-// provenBefore says where a candidate was proven. Under a queue that leaves none out, it
-// has to be known of all commits whether they were.
+// provenVerdict returns where a candidate was proven. A queue that skips none waits until it is
+// known of all commits whether they are proven.
 func (c chain) provenBefore(s Stage, commit string) gate.Verdict {
 	v := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", Short(commit))}
 	if len(s.After) > 0 {
@@ -122,7 +122,7 @@ func (c chain) provenBefore(s Stage, commit string) gate.Verdict {
 	return v
 }
 
-// queueVerdict says whether the queue lets anything through now.
+// queueVerdict returns whether the queue lets a commit through now.
 func queueVerdict(s Stage, now time.Time) gate.Verdict {
 	v := gate.Verdict{Gate: "queue", Status: gate.Pass, Reason: "the newest counts"}
 	switch s.Queue.Policy {
@@ -140,8 +140,8 @@ func queueVerdict(s Stage, now time.Time) gate.Verdict {
 	return v
 }
 
-// settled says whether a stage is done with the commit that it has. One that nobody
-// has merged has run nowhere, and may be replaced by a newer one, unless each counts.
+// settledVerdict returns whether a stage is done with its current commit. One that was never merged
+// may be superseded by a newer one, unless the queue takes every commit.
 func settled(s Stage) gate.Verdict {
 	v := gate.Verdict{Gate: "settled", Status: gate.Pass}
 	what := Short(s.Commit)
@@ -165,7 +165,7 @@ func settled(s Stage) gate.Verdict {
 	return v
 }
 
-// answered takes a verdict that nobody has given for one that is waited for.
+// orPending returns the verdict, or one that waits if it is empty.
 func answered(v gate.Verdict) gate.Verdict {
 	if v.Status == "" {
 		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: why(v)}
@@ -173,7 +173,7 @@ func answered(v gate.Verdict) gate.Verdict {
 	return v
 }
 
-// why gives the reason of a verdict, which may be one that nobody has given yet.
+// verdictReason returns the reason of a verdict, which may be empty.
 func why(v gate.Verdict) string {
 	if v.Reason == "" {
 		return "nothing is known of it yet"

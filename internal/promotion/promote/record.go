@@ -21,14 +21,13 @@ const RecordFile = "base-repo.yaml"
 // mainRepo is the name of the BaseRepo whose commit counts (Kalypso takes no other).
 const mainRepo = "main"
 
-// NewRecord gives the text of a record that is not there yet, as Kalypso's cd.yaml
-// writes it.
+// NewRecord returns the text of a new record, as Kalypso's cd.yaml writes it.
 func NewRecord(repo, branch, commit string) []byte {
 	return fmt.Appendf(nil, "apiVersion: %s\nkind: BaseRepo\nmetadata:\n  name: %s\nspec:\n  repo: %s\n  branch: %s\n  path: .\n  commit: %s\n",
 		model.APIVersion, mainRepo, scalar(repo), scalar(branch), scalar(commit))
 }
 
-// scalar writes a text so that YAML reads it as text.
+// yamlScalar writes a text so that YAML reads it as text.
 func scalar(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil || bytes.Count(out, []byte("\n")) > 1 {
@@ -37,11 +36,11 @@ func scalar(text string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// ErrNoRecord says that a file has no BaseRepo named main.
+// ErrNoRecord is the error for a file that has no BaseRepo named main.
 var ErrNoRecord = errors.New("the file has no BaseRepo named main")
 
-// SetCommit gives the text of a file whose BaseRepo named main has another commit. All
-// else stays byte for byte, comments too.
+// SetCommit returns the text of a file with another commit in its BaseRepo named main. All else
+// stays byte for byte, comments too.
 func SetCommit(text []byte, commit string) ([]byte, error) {
 	had, r, err := findRecord(text)
 	switch {
@@ -55,7 +54,10 @@ func SetCommit(text []byte, commit string) ([]byte, error) {
 	lines := splitLines(text)
 	if r.commit == nil {
 		lines = insert(lines, r, commit)
-	} else if lines, err = replace(lines, r.commit, commit); err != nil {
+	} else {
+		lines, err = replace(lines, r.commit, commit)
+	}
+	if err != nil {
 		return nil, err
 	}
 	changed := bytes.Join(lines, nil)
@@ -65,8 +67,8 @@ func SetCommit(text []byte, commit string) ([]byte, error) {
 	return changed, nil
 }
 
-// Commit gives the commit that a file's BaseRepo named main has, as it is written even
-// where YAML sees a number; "" if it has none.
+// RecordedCommit returns the commit in a file's BaseRepo named main, as it is written even where
+// YAML sees a number; "" if it has none.
 func Commit(text []byte) (string, error) {
 	commit, _, err := findRecord(text)
 	return commit, err
@@ -99,7 +101,7 @@ func findRecord(text []byte) (string, record, error) {
 	}
 }
 
-// scalarOf gives the text of a field; "" if there is none.
+// scalarField returns the text of a field; "" if there is none.
 func scalarOf(n *yaml.Node, key string) string {
 	if value := valueOf(n, key); value != nil && value.Kind == yaml.ScalarNode {
 		return value.Value
@@ -107,7 +109,7 @@ func scalarOf(n *yaml.Node, key string) string {
 	return ""
 }
 
-// valueOf gives the value of a key, or what it is an alias of; nil if there is none.
+// fieldValue returns the value of a key, with its alias resolved; nil if there is none.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	_, value := manifest.Pair(n, key)
 	if value != nil && value.Kind == yaml.AliasNode {
@@ -137,7 +139,7 @@ func readRecord(object *yaml.Node) (string, record, error) {
 	return r.commit.Value, r, nil
 }
 
-// isTwice reports whether a mapping has another key of the same text.
+// isDuplicateKey reports whether a mapping has another key of the same text.
 func isTwice(n, key *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i] != key && n.Content[i].Value == key.Value {
@@ -147,14 +149,15 @@ func isTwice(n, key *yaml.Node) bool {
 	return false
 }
 
-// splitLines cuts a text where YAML counts lines, with their ends.
+// splitLines cuts a text where YAML counts lines, and keeps their ends.
 func splitLines(text []byte) [][]byte {
 	var lines [][]byte
 	for len(text) > 0 {
 		end := len(text)
 		if i := bytes.IndexAny(text, "\r\n\u0085\u2028\u2029"); i >= 0 {
 			_, size := utf8.DecodeRune(text[i:])
-			if end = i + size; bytes.HasPrefix(text[i:], []byte("\r\n")) {
+			end = i + size
+			if bytes.HasPrefix(text[i:], []byte("\r\n")) {
 				end++
 			}
 		}
@@ -165,7 +168,7 @@ func splitLines(text []byte) [][]byte {
 
 var errNotFound = errors.New("spec.commit of the BaseRepo main cannot be found in its line; write it as commit: and the id")
 
-// replace writes another text for a scalar.
+// replaceScalar writes another text for a scalar.
 func replace(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
 	if n.Line > len(lines) {
 		return nil, errNotFound
@@ -183,7 +186,7 @@ func replace(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
 	return lines, nil
 }
 
-// extent finds the bytes of a scalar in the line that it begins in.
+// scalarExtent returns the bytes of a scalar in the line that it begins in.
 func extent(line []byte, n *yaml.Node) (begin, length int, err error) {
 	begin = offset(line, n.Column)
 	written := n.Value
@@ -201,7 +204,7 @@ func extent(line []byte, n *yaml.Node) (begin, length int, err error) {
 	return begin, len(written), nil
 }
 
-// offset gives the byte at which a column begins: columns count characters, from 1.
+// columnOffset returns the byte at which a column begins: columns count characters, from 1.
 func offset(line []byte, column int) int {
 	at := 0
 	for ; column > 1 && at < len(line); column-- {
@@ -211,7 +214,7 @@ func offset(line []byte, column int) int {
 	return at
 }
 
-// insert adds a line with the commit below the key of spec.
+// insertCommit adds a line with the commit below the key of spec.
 func insert(lines [][]byte, r record, commit string) [][]byte {
 	line := lines[min(r.key.Line, len(lines))-1]
 	end := "\n"

@@ -2,25 +2,24 @@ package promote
 
 // Restraint is a hold or a freeze of an environment's output.
 type Restraint struct {
-	// Lets is the commit of the base whose output may be merged all the same: where a
-	// rollback went, or an exception of a freeze. "" for none.
+	// AllowedCommit is the commit of the base whose output may still be merged: the target of a
+	// rollback, or an exception of a freeze. "" for none.
 	Lets string
 }
 
-// Restrains reports whether the output of an environment has to stay as it is. has is
-// the commit that the environment was given, and output the one that its output was last
-// made from. A commit that is let through is let through once: what comes after it on
-// the environment's branch, or from a workload, waits.
-func (r Restraint) Restrains(has, output string) bool {
-	return r.Lets == "" || r.Lets != has || r.Lets == output
+// Restrains reports whether the output of an environment has to stay as it is. promoted is the
+// environment's commit of the base, and merged the commit that its output was last rendered from.
+// An allowed commit passes once: later changes of the environment's branch or of a workload wait.
+func (r Restraint) Restrains(promoted, merged string) bool {
+	return r.Lets == "" || r.Lets != promoted || r.Lets == merged
 }
 
-// WentBack reports whether who wrote a record last took it back behind what it said
-// before. were are the commits that the record named, newest first; "" is a record that
-// names none. newer reports whether a commit comes after another on the base's branch.
-func WentBack(were []string, newer func(a, b string) bool) bool {
-	for _, before := range were[min(1, len(were)):] {
-		if now := were[0]; before != "" && before != now {
+// IsReverted reports whether the last change of a record took it back behind its value before.
+// values are what the record named, newest first; "" means none. newer reports whether one commit
+// comes after another on the base's branch.
+func WentBack(values []string, newer func(a, b string) bool) bool {
+	for _, before := range values[min(1, len(values)):] {
+		if now := values[0]; before != "" && before != now {
 			return now == "" || newer(before, now)
 		}
 	}

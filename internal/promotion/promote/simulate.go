@@ -9,15 +9,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// Arrival is when a commit gets to an environment, as far as can be said today.
+// Arrival is when a commit gets to an environment, as far as it can be predicted now.
 type Arrival struct {
 	Environment string       `json:"environment"`
 	State       ArrivalState `json:"state"`
-	// At is since when it has it, or something newer, or when it is expected; zero if
-	// that is not known.
+	// Time is since when the environment has the commit or a newer one, or when it is expected;
+	// zero if that is not known.
 	At time.Time `json:"at,omitzero"`
-	// Waits are for whom or what, each with the environment in front, in the order in
-	// which they come: "dev: 2 approvals".
+	// WaitsFor lists what the commit waits for, each with its environment, in the order in which
+	// they come: "dev: 2 approvals".
 	Waits  []string `json:"waits,omitempty"`
 	Reason string   `json:"reason"` // one sentence, without a full stop
 }
@@ -34,12 +34,12 @@ const (
 	Never    ArrivalState = "never"    // unless somebody changes something
 )
 
-// Forecast says when the gates of an environment, or its proof, are satisfied for the
-// commit that is asked about, if that gets there at a time and all goes well.
+// ForecastFunc returns when the gates of an environment, or its proof, are satisfied for the commit
+// if it gets there at a time and all goes well.
 type Forecast func(environment string, from time.Time) gate.Forecast
 
-// Simulate says when a commit would get to each environment. A step takes no time
-// here: what takes time are gates and proofs, and what the queue has to wait for.
+// SimulateArrivals returns when a commit would get to each environment. A step itself takes no time
+// here: gates, proofs and queues do.
 func Simulate(h History, stages []Stage, commit string, enter, proof Forecast, now time.Time) []Arrival {
 	f := foresight{chain{h, stages}, commit, enter, proof, now, map[string]*Arrival{}}
 	arrivals := make([]Arrival, len(stages))
@@ -49,9 +49,9 @@ func Simulate(h History, stages []Stage, commit string, enter, proof Forecast, n
 	return arrivals
 }
 
-// foresight is one question of when.
+// simulation is one run of SimulateArrivals.
 type foresight struct {
-	chain
+	chain        chain
 	commit       string
 	enter, proof Forecast
 	now          time.Time
@@ -74,23 +74,23 @@ func (f foresight) arrival(s Stage) Arrival {
 func (f foresight) find(s Stage) Arrival {
 	what := Short(f.commit)
 	switch {
-	case !f.Has(f.commit):
+	case !f.chain.history.Has(f.commit):
 		return Arrival{State: Never, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
 	case s.Commit == f.commit:
 		return Arrival{State: Has, At: s.Since, Reason: fmt.Sprintf("it has %s", what)}
-	case f.Newer(s.Commit, f.commit):
+	case f.chain.history.Newer(s.Commit, f.commit):
 		return Arrival{State: Reached, At: s.Since, Reason: fmt.Sprintf("it has a newer commit, %s", Short(s.Commit))}
 	}
 	way := route{at: f.now}
-	for _, u := range f.before(s) {
+	for _, u := range f.chain.before(s) {
 		if slices.Contains(s.After, u.Name) {
 			way.join(f.provenIn(*u))
-		} else if f.Newer(f.commit, u.Commit) {
+		} else if f.chain.history.Newer(f.commit, u.Commit) {
 			way.join(f.reachedIn(*u))
 		}
 	}
 	for _, name := range s.After {
-		if f.stage(name) == nil {
+		if f.chain.stage(name) == nil {
 			way.block(unknown(name))
 		}
 	}
@@ -101,18 +101,18 @@ func (f foresight) find(s Stage) Arrival {
 	return way.arrival(f.overtaken(s))
 }
 
-// provenIn gives the way of the commit to its proof in a stage that it comes after.
+// routeToProof returns the route of the commit until it is proven in a stage that it comes after.
 func (f foresight) provenIn(u Stage) route {
 	a := f.arrival(u)
 	way := route{at: f.now, waits: slices.Clone(a.Waits)}
 	switch {
 	case a.State == Never:
 		way.block(fmt.Sprintf("it does not get to %s", u.Name))
-	case f.isProven(u, f.commit):
+	case f.chain.isProven(u, f.commit):
 	case a.State == Reached:
 		way.block(fmt.Sprintf("it was not proven in %s, which has a newer commit", u.Name))
-	case a.State == Has && f.stopped(u) != "":
-		way.wait(u.Name, "what stops it to be mended: "+f.stopped(u))
+	case a.State == Has && f.chain.stopped(u) != "":
+		way.wait(u.Name, "what stops it to be mended: "+f.chain.stopped(u))
 	case a.State == Has && u.Proof.Status == gate.Fail:
 		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, why(u.Proof)))
 	default:
@@ -127,7 +127,7 @@ func (f foresight) provenIn(u Stage) route {
 	return way
 }
 
-// reachedIn gives the way until a stage further up is not behind the commit any more.
+// routeToArrival returns the route until a stage further up is no longer behind the commit.
 func (f foresight) reachedIn(u Stage) route {
 	a := f.arrival(u)
 	way := route{at: f.now, waits: a.Waits}
@@ -138,9 +138,9 @@ func (f foresight) reachedIn(u Stage) route {
 	return way
 }
 
-// turn adds to a way what a stage itself has in it, before its gates.
+// addOwnWaits adds what a stage itself waits for before its gates.
 func (f foresight) turn(s Stage, way *route) {
-	if why := f.stopped(s); why != "" {
+	if why := f.chain.stopped(s); why != "" {
 		way.wait(s.Name, "what stops it to be mended: "+why)
 	}
 	if s.Others != "" {
@@ -171,12 +171,12 @@ func (f foresight) turn(s Stage, way *route) {
 	}
 }
 
-// ahead counts the commits between what a stage has and the one that is asked about
-// that are proven before it already, and so will come first.
+// countAhead counts the eligible commits of a stage that are older than the simulated one, and so
+// come first.
 func (f foresight) ahead(s Stage) int {
 	n := 0
-	for _, c := range f.pool(s) {
-		if f.Newer(f.commit, c) {
+	for _, c := range f.chain.pool(s) {
+		if f.chain.history.Newer(f.commit, c) {
 			n++
 		}
 	}
@@ -190,23 +190,22 @@ func commits(n int) string {
 	return fmt.Sprintf("%d commits", n)
 }
 
-// overtaken says whether a newer commit comes in the place of the one that is asked
-// about, or may: under a queue that drops, the newest that is proven before a stage
-// wins.
+// findOvertaking returns whether a newer commit supersedes the simulated one, certainly or
+// possibly: where a queue skips commits, the newest proven one wins.
 func (f foresight) overtaken(s Stage) (certain bool, reason string) {
 	if s.Queue.Policy == model.Each && s.Commit != "" {
 		return false, ""
 	}
-	if pool := f.pool(s); len(pool) > 0 && f.Newer(pool[0], f.commit) {
+	if pool := f.chain.pool(s); len(pool) > 0 && f.chain.history.Newer(pool[0], f.commit) {
 		return true, fmt.Sprintf("%s comes in its place, which is newer", Short(pool[0]))
 	}
-	if newer := f.after(f.commit); len(newer) > 0 && s.Queue.Policy != model.Pinned {
+	if newer := f.chain.history.after(f.commit); len(newer) > 0 && s.Queue.Policy != model.Pinned {
 		return false, fmt.Sprintf("it may be dropped for a newer one, as %s", Short(newer[0]))
 	}
 	return false, ""
 }
 
-// route is what lies between a commit and a place.
+// route is what lies between a commit and a stage.
 type route struct {
 	at    time.Time // not before
 	waits []string
@@ -231,7 +230,7 @@ func (r *route) notBefore(at time.Time) {
 	}
 }
 
-// pass goes through gates of an environment.
+// pass adds the gates of an environment.
 func (r *route) pass(environment string, f gate.Forecast) {
 	r.notBefore(f.At)
 	switch {
@@ -242,7 +241,7 @@ func (r *route) pass(environment string, f gate.Forecast) {
 	}
 }
 
-// join goes on where another route ends, too.
+// join adds what another route waits for.
 func (r *route) join(other route) {
 	r.notBefore(other.at)
 	for _, w := range other.waits {
@@ -255,7 +254,7 @@ func (r *route) join(other route) {
 	}
 }
 
-// arrival is the end of a route, where something newer may win, or certainly does.
+// toArrival returns the end of a route, where a newer commit may win, or certainly does.
 func (r *route) arrival(certain bool, overtaken string) Arrival {
 	a := Arrival{State: Expected, At: r.at, Waits: r.waits, Reason: "all that it needs has a known end"}
 	switch {

@@ -1,8 +1,8 @@
-// Package rollout says how far a commit has got on the clusters, from what they report.
+// Package rollout summarizes how far a commit has been rolled out, from what clusters report.
 //
-// What the package keeps true: what a cluster reported of another commit says nothing
-// about this one, however ready it was; a report that is too old is not believed; and
-// the summary does not depend on the order of reports.
+// What the package keeps true: a report on another commit says nothing about this one, however
+// ready it was; a report that is too old does not count; and the summary does not depend on the
+// order of reports.
 package rollout
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Phase is what a reconciler says about a revision that it has observed.
+// Phase is how far a reconciler has got with the revision that it observed.
 type Phase string
 
 // The phases of a rollout.
@@ -23,43 +23,42 @@ const (
 	Failed      Phase = "failed"
 )
 
-// Report is the last that one reconciler has said.
+// Report is the last report of one reconciler.
 type Report struct {
-	// Source says whose it is: a cluster, or the uid of an object where nothing
-	// better is known.
+	// Source names the cluster, or the uid of an object where the cluster is not known.
 	Source string `json:"source"`
-	// Anonymous says that Source tells one cluster from another and means nothing to people,
-	// such as the uid of a Provider of Flux.
+	// Anonymous reports that Source only tells clusters apart and means nothing to people, such as
+	// the uid of a Provider of Flux.
 	Anonymous bool `json:"anonymous,omitempty"`
-	// Object is what it is about, as "Kustomization/flux-system/apps".
+	// Object is the reconciled object, as "Kustomization/flux-system/apps".
 	Object string `json:"object"`
 	Phase  Phase  `json:"phase"`
-	// Current says that the revision that it is about holds what is wanted: an older
-	// report says nothing about the commit that is asked about.
+	// Current reports that the observed revision holds the wanted commit. An older report says
+	// nothing about it.
 	Current bool      `json:"current"`
 	Message string    `json:"message,omitempty"`
 	When    time.Time `json:"when,omitzero"`
 }
 
-// Rule says when a commit counts as rolled out. The zero Rule wants one source, all of
-// them ready, however old their reports, and waits for ever.
+// Rule is when a commit counts as rolled out. The zero Rule wants one source, all sources ready,
+// and has neither a limit of age nor a timeout.
 type Rule struct {
-	// Clusters is how many must have reported; 0 for one.
+	// MinClusters is how many clusters must have reported; 0 means one.
 	Clusters int
-	// Percent of those that report must be ready, 1 to 100; 0 for 100.
+	// ReadyPercent is the share of reporting clusters that must be ready, 1 to 100; 0 means 100.
 	Percent int
-	// Stale is the age from which a report counts as none; 0 for never.
+	// StaleAfter is the age from which a report no longer counts; 0 means never.
 	Stale time.Duration
-	// Timeout is how long after the commit was merged it may take; 0 for ever.
+	// Timeout is how long the rollout may take after the merge; 0 means no limit.
 	Timeout time.Duration
 }
 
-// State is a summary of reports.
+// Summary is how far a commit has been rolled out, over all reports.
 type State struct {
 	Phase  Phase  `json:"phase"`
 	Reason string `json:"reason"` // one sentence
-	// Until is when the phase may become another though nothing is reported: when
-	// reports become stale or the time is over; zero for never.
+	// ValidUntil is when the phase may change without a new report, because reports become stale or
+	// the timeout ends; zero if it cannot.
 	Until time.Time `json:"until,omitzero"`
 
 	Sources int `json:"sources"` // that have reported at all
@@ -68,11 +67,11 @@ type State struct {
 	Stale   int `json:"stale"`
 	Behind  int `json:"behind"` // that last reported another commit
 
-	// Late are the names of those.
+	// BehindSources names the sources that are counted in Behind.
 	Late []string `json:"late,omitempty"`
 }
 
-// source is what all reports of one say.
+// source combines all reports of one source.
 type source struct {
 	name          string
 	anonymous     bool  // the name means nothing to people
@@ -82,8 +81,8 @@ type source struct {
 	end           time.Time // of phase: when it is stale; zero for never
 }
 
-// Summarize says how far a commit has got that was merged at a time; no time is over
-// for one that was not (a zero time).
+// Summarize returns how far a commit has been rolled out that was merged at a time. The timeout
+// does not begin while merged is zero.
 func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 	var s State
 	var ready, failed []source
@@ -125,9 +124,9 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 	return s
 }
 
-// describeFailure returns what is said of the sources that failed: of one that names its
-// cluster, rather than of one that only a commit status tells of. What that status does not
-// say is taken from what a cluster has reported of the same object.
+// describeFailure returns the reason of a failed rollout. It prefers a source that names its
+// cluster over one that is known from a commit status only, and completes the latter from a
+// cluster's report of the same object.
 func describeFailure(failed []source, reports []Report) string {
 	if i := slices.IndexFunc(failed, func(s source) bool { return !s.anonymous }); i >= 0 {
 		return failed[i].failure()
@@ -142,9 +141,9 @@ func describeFailure(failed []source, reports []Report) string {
 	return one.failure()
 }
 
-// findReporter returns the report of the cluster that an anonymous failure is of: the only one
-// that has reported the object on this commit. There is none if the cluster reported it as
-// ready, or if another anonymous source is about an object of that name.
+// findReporter returns the report of the cluster that an anonymous failure belongs to: the only
+// cluster that reported the object on this commit. It finds none if that cluster reported the
+// object as ready, or if another anonymous source is about an object of the same name.
 func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	for _, r := range reports {
 		switch {
@@ -172,7 +171,7 @@ func kindAndName(object string) string {
 	return kind + "/" + rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
-// failure is what is said of a source that failed.
+// failureText describes the failure of a source in one line.
 func (s *source) failure() string {
 	object, _, _ := strings.Cut(s.worst.Object, "@") // the uid that tells objects of unnamed clusters apart
 	text := cmp.Or(object, s.shown()) + " failed"
@@ -185,7 +184,7 @@ func (s *source) failure() string {
 	return text
 }
 
-// shown returns what people call a source.
+// displayName returns what people call a source.
 func (s *source) shown() string {
 	if s.anonymous || s.name == "" {
 		return "a cluster"
@@ -193,13 +192,13 @@ func (s *source) shown() string {
 	return s.name
 }
 
-// endOf gives when n of the sources are stale; zero for never.
+// nthExpiry returns when the n-th of the sources becomes stale; zero for never.
 func endOf(sources []source, n int) time.Time {
 	slices.SortFunc(sources, func(a, b source) int { return a.end.Compare(b.end) })
 	return sources[n-1].end
 }
 
-// mostNamed is how many clusters are named that are waited for.
+// maxNamed is how many clusters are named that the rollout waits for.
 const mostNamed = 3
 
 const onAnother = "on another commit"
@@ -237,7 +236,7 @@ func of(n, all int) string {
 	return fmt.Sprintf("%d of %d clusters", n, all)
 }
 
-// ceilPercent gives a percentage of n, rounded up; 0 percent stands for all.
+// ceilPercent returns a percentage of n, rounded up; 0 percent means all.
 func ceilPercent(n, percent int) int {
 	if percent <= 0 || percent > 100 {
 		return n
@@ -245,8 +244,8 @@ func ceilPercent(n, percent int) int {
 	return (n*percent + 99) / 100
 }
 
-// bySource puts together what each source says: one object that failed is a failure,
-// one that is not ready keeps it from being ready.
+// groupBySource combines the reports of each source: one failed object fails it, and one that is
+// not ready keeps it from being ready.
 func bySource(reports []Report, rule Rule, now time.Time) []source {
 	sorted := slices.SortedFunc(slices.Values(reports), compare)
 	var all []source
@@ -262,15 +261,15 @@ func bySource(reports []Report, rule Rule, now time.Time) []source {
 	return all
 }
 
-// compare orders reports so that the last of an object counts: the latest, and of
-// those of one moment the one about this commit, and the worst. Reconcilers tell the
-// time by the second, and often go from one revision to the next in one.
+// compareReports orders reports so that the last of an object counts: the latest, and at the same
+// time the one about this commit, and the worst. Reconcilers report times in seconds, and often go
+// from one revision to the next within one.
 func compare(a, b Report) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.When.Compare(b.When),
 		cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Message, b.Message))
 }
 
-// badness orders what a report says of the commit.
+// reportSeverity orders reports by what they mean for the commit.
 func badness(r Report) int {
 	switch {
 	case !r.Current:
@@ -319,8 +318,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Span writes a duration without what is nothing in it: "30m", where String gives
-// "30m0s".
+// FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
 func Span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
