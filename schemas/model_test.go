@@ -162,7 +162,7 @@ func problemsOf(kind, text string) problem.List {
 	all = append(all, progress.Problems...)
 	for _, p := range progress.Promotions {
 		for _, s := range p.Stages {
-			_, _, problems := gate.ForStage(s)
+			_, _, problems := gate.CompileStage(s)
 			all = append(all, problems...)
 		}
 	}

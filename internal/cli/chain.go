@@ -46,7 +46,7 @@ func (k *checkCommand) chain(ctx context.Context, names []string, all found) (ch
 	problems = append(problems, base.Progress.Problems...)
 	report := checkedChain{Inferred: chain.Inferred, External: chain.External, Stages: []checkedStage{}}
 	for _, s := range chain.Stages {
-		gates, proof, wrong := gate.ForStage(s)
+		gates, proof, wrong := gate.CompileStage(s)
 		problems = append(problems, wrong...)
 		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), namesOf(gates), namesOf(proof)})
 	}

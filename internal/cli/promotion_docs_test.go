@@ -31,7 +31,7 @@ func TestPromotionDocs(t *testing.T) {
 		problems := p.Problems
 		for _, promotion := range p.Promotions {
 			for _, s := range promotion.Stages {
-				_, _, wrong := gate.ForStage(s)
+				_, _, wrong := gate.CompileStage(s)
 				problems = append(problems, wrong...)
 			}
 		}

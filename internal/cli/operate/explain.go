@@ -62,7 +62,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	if s.Commit == "" {
 		b.WriteString("It has no commit yet.\n")
 	} else {
-		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.Short(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
+		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
 		if !s.Deployed.IsZero() {
 			what := "It is merged" // where no cluster reports, that is all that is known
 			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
@@ -80,18 +80,18 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		tree(&b, s.Proof, 1, now, to)
 	}
 	switch {
-	case s.Next.To == "":
+	case s.Next.Candidate == "":
 		b.WriteString("\nWhat comes next?\n")
-	case s.Next.State == promote.Moves:
-		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.Short(s.Next.To))
+	case s.Next.State == promote.Promotes:
+		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.ShortID(s.Next.Candidate))
 	default:
-		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.Short(s.Next.To))
+		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.ShortID(s.Next.Candidate))
 	}
 	tree(&b, s.Next.Verdict, 1, now, to)
-	if n := len(s.Next.Drops); n > 0 {
-		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shorts(s.Next.Drops))
+	if n := len(s.Next.Skipped); n > 0 {
+		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shorts(s.Next.Skipped))
 	}
-	if at := earlier(s.Proof.Wake(), s.Next.Verdict.Wake()); at.After(now) {
+	if at := earlier(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
 		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.Moment(at), display.Age(at.Sub(now)))
 	}
 	return b.String()
@@ -107,7 +107,7 @@ func sinceText(t, now time.Time) string {
 func shorts(commits []string) string {
 	var all []string
 	for _, c := range commits {
-		all = append(all, promote.Short(c))
+		all = append(all, promote.ShortID(c))
 	}
 	return display.Enumerate(all, "and")
 }
@@ -129,9 +129,9 @@ func tree(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *disp
 		word = "?   "
 	}
 	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.Visible(v.Gate), display.Visible(v.Reason))
-	if more := display.Age(v.Until.Sub(now)) + " more"; v.Until.After(now) {
-		if !strings.Contains(v.Reason, display.Moment(v.Until)) {
-			more = "until " + display.Moment(v.Until) + ", " + more
+	if more := display.Age(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
+		if !strings.Contains(v.Reason, display.Moment(v.ValidUntil)) {
+			more = "until " + display.Moment(v.ValidUntil) + ", " + more
 		}
 		fmt.Fprintf(b, " (%s)", more)
 	}

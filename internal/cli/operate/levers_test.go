@@ -31,18 +31,18 @@ const (
 // shown is a chain with a bit of everything.
 func shown() status.Chain {
 	pass := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "2222222 is proven"}
-	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", Until: now.Add(30 * time.Minute)}
+	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", ValidUntil: now.Add(30 * time.Minute)}
 	return status.Chain{Head: newCommit, Checked: now, Stages: []status.Stage{
 		{Environment: "dev", Commit: newCommit, Since: now.Add(-90 * time.Second), Merged: true, Proof: pass,
 			Next: promote.Decision{State: promote.Current, Verdict: gate.Verdict{Status: gate.Pass, Reason: "it has the newest commit of the base"}}},
 		{Environment: "stage", After: []string{"dev"}, Commit: oldCommit, Since: now.Add(-50 * time.Hour), Behind: 2, Merged: true, Deployed: now.Add(-30 * time.Minute),
-			Proof: gate.All("proof", []gate.Verdict{{Gate: "merged", Status: gate.Pass, Reason: "the output is merged"}, soak}),
-			Next: promote.Decision{State: promote.Waiting, To: newCommit, Drops: []string{"333333300000"}, Verdict: gate.All("stage", []gate.Verdict{
+			Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "merged", Status: gate.Pass, Reason: "the output is merged"}, soak}),
+			Next: promote.Decision{State: promote.Waiting, Candidate: newCommit, Skipped: []string{"333333300000"}, Verdict: gate.CombineVerdicts("stage", []gate.Verdict{
 				{Gate: "after", Status: gate.Pass, Reason: "2222222 was proven in dev"},
-				{Gate: "settled", Status: gate.Wait, Reason: "1111111 is not proven yet", Until: soak.Until},
+				{Gate: "settled", Status: gate.Wait, Reason: "1111111 is not proven yet", ValidUntil: soak.ValidUntil},
 			})}},
 		{Environment: "canary", After: []string{"dev"}, Commit: oldCommit, Merged: true, Proof: gate.Verdict{Status: gate.Fail, Reason: "it failed"},
-			Next: promote.Decision{State: promote.Moves, To: newCommit}},
+			Next: promote.Decision{State: promote.Promotes, Candidate: newCommit}},
 		{Environment: "prod", After: []string{"stage", "canary"}, Hold: "a \x1b[31mload test", Next: promote.Decision{State: promote.Held, Verdict: gate.Verdict{
 			Status: gate.Wait, Reason: "it is held: a \x1b[31mload test"}}},
 	}}
@@ -78,7 +78,7 @@ func TestChainTextOfProblems(t *testing.T) {
 	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
 	got := chainText(status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
-		Proof: gate.All("proof", []gate.Verdict{{Gate: status.BrokenGate, Status: gate.Fail, Reason: reason}}),
+		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: status.BrokenGate, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
 	}}}, now)
 	_, line, _ := strings.Cut(got, "\n")
@@ -147,10 +147,10 @@ func TestChainTextOfFreezes(t *testing.T) {
 
 func TestArrivalsText(t *testing.T) {
 	got := arrivalsText([]promote.Arrival{
-		{Environment: "dev", State: promote.Has, At: now.Add(-time.Hour), Reason: "it has 2222222"},
-		{Environment: "stage", State: promote.Expected, At: now.Add(time.Hour), Reason: "all that it needs has a known end"},
-		{Environment: "prod", State: promote.Waits, Waits: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
-		{Environment: "live", State: promote.Never, Reason: "it does not get to prod"},
+		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
+		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "all that it needs has a known end"},
+		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
+		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not get to prod"},
 	}, now)
 	want := `ENVIRONMENT  WHEN                            WHY
 dev          there for 1h                    it has 2222222

@@ -29,7 +29,7 @@ func unlessOvertaken(environment string, ask look, has newer) look {
 		if state, reason, err = ask(ctx); err != nil || state != isWaiting {
 			return state, reason, err
 		}
-		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, promote.Short(other)), nil
+		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, promote.ShortID(other)), nil
 	}
 }
 

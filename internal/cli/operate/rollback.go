@@ -141,7 +141,7 @@ func (r *rollback) command() string {
 // nextText says what is to be done after the rollback was written.
 func (r *rollback) nextText() string {
 	var lines []string
-	what := promote.Short(r.result.To)
+	what := promote.ShortID(r.result.To)
 	switch o := r.result.Output; {
 	case o == nil || o.Repo == "":
 	case o.Merged:

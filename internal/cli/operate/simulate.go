@@ -67,10 +67,10 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 	b.WriteString(lines[0])
 	for i, a := range arrivals {
 		b.WriteString(lines[i+1])
-		if len(a.Waits) < 2 { // it is the reason
+		if len(a.WaitsFor) < 2 { // it is the reason
 			continue
 		}
-		for _, w := range a.Waits {
+		for _, w := range a.WaitsFor {
 			fmt.Fprintf(&b, "  waits for %s\n", display.Visible(w))
 		}
 	}
@@ -79,17 +79,17 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 
 func whenText(a promote.Arrival, now time.Time) string {
 	switch a.State {
-	case promote.Has, promote.Reached:
-		if a.At.IsZero() {
+	case promote.ArrivalHas, promote.ArrivalReached:
+		if a.Time.IsZero() {
 			return "there"
 		}
-		return "there for " + display.Age(now.Sub(a.At))
-	case promote.Expected:
-		if !a.At.After(now) {
+		return "there for " + display.Age(now.Sub(a.Time))
+	case promote.ArrivalExpected:
+		if !a.Time.After(now) {
 			return "now"
 		}
-		return fmt.Sprintf("%s, in %s", display.Moment(a.At), display.Age(a.At.Sub(now)))
-	case promote.Never:
+		return fmt.Sprintf("%s, in %s", display.Moment(a.Time), display.Age(a.Time.Sub(now)))
+	case promote.ArrivalNever:
 		return "never"
 	}
 	return "not known"

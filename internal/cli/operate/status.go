@@ -142,7 +142,7 @@ func chainText(c status.Chain, now time.Time) string {
 	for _, s := range c.Stages {
 		commit, age := "-", "-"
 		if s.Commit != "" {
-			commit = promote.Short(s.Commit)
+			commit = promote.ShortID(s.Commit)
 		}
 		if !s.Since.IsZero() {
 			age = display.Age(now.Sub(s.Since))
@@ -194,11 +194,11 @@ func word(s status.Stage) string {
 // nextText says what comes next, or why nothing does.
 func nextText(d promote.Decision) string {
 	what := ""
-	if d.To != "" {
-		what = promote.Short(d.To) + " "
+	if d.Candidate != "" {
+		what = promote.ShortID(d.Candidate) + " "
 	}
 	switch d.State {
-	case promote.Moves:
+	case promote.Promotes:
 		return what + "now"
 	case promote.Waiting:
 		return what + "waits: " + d.Verdict.Reason

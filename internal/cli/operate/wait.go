@@ -110,7 +110,7 @@ func (w *wait) run(ctx context.Context, environment, commit string) error {
 		if result.State != hasDeployed {
 			return ""
 		}
-		return fmt.Sprintf("%s has deployed %s\n", environment, promote.Short(commit))
+		return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
 	})
 	if err != nil || result.State == hasDeployed {
 		return err
@@ -119,7 +119,7 @@ func (w *wait) run(ctx context.Context, environment, commit string) error {
 	if result.State == isTimedOut {
 		over = " in " + display.Age(w.timeout)
 	}
-	return command.Hint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.Short(commit), over, result.Reason),
+	return command.Hint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
@@ -150,7 +150,7 @@ func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) 
 			state, reason = isWaiting, err.Error()
 		}
 		if reason != a.Reason {
-			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.Short(a.Commit), display.Visible(reason))
+			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.Visible(reason))
 		}
 		if a.State, a.Reason = state, reason; state != isWaiting {
 			return a, nil

@@ -21,17 +21,17 @@ type approvalSpec struct {
 const teamPrefix = "team:"
 
 // approvalGate waits for people to approve.
-type approval struct {
-	named
+type approvalGate struct {
+	gateName
 	count         int
 	people, teams []string // who may; both empty: everybody
 	distinct      bool     // authors may not approve
 }
 
-func newApproval(spec model.GateSpec) (Gate, problem.List) {
+func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	s := approvalSpec{Count: 1}
 	problems := spec.Decode(&s)
-	g := approval{named: nameOf(spec), count: s.Count, distinct: s.Distinct}
+	g := approvalGate{gateName: gateNameOf(spec), count: s.Count, distinct: s.Distinct}
 	for _, who := range s.By {
 		team, ok := strings.CutPrefix(who, teamPrefix)
 		switch {
@@ -51,13 +51,13 @@ func newApproval(spec model.GateSpec) (Gate, problem.List) {
 		problems = append(problems, spec.Problem("remove the gate if nobody has to approve", "count is 0"))
 	case len(g.teams) == 0 && len(g.people) > 0 && len(g.people) < s.Count:
 		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are wanted, and only %s may approve",
-			many(s.Count, "approval"), and(g.people)))
+			formatCount(s.Count, "approval"), joinAnd(g.people)))
 	}
 	return g, problems
 }
 
 // Needs returns the approvals, and the members of the teams.
-func (g approval) Needs(f Facts) []Need {
+func (g approvalGate) Needs(f Facts) []Need {
 	needs := []Need{{Key: "approvals " + f.Environment, Kind: Approvals}}
 	for _, team := range g.teams {
 		needs = append(needs, memberNeed(team))
@@ -68,15 +68,15 @@ func (g approval) Needs(f Facts) []Need {
 func memberNeed(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} }
 
 // Evaluate counts those who approved and may.
-func (g approval) Check(f Facts) Verdict {
+func (g approvalGate) Evaluate(f Facts) Verdict {
 	counted, refused := g.countPeople(f)
 	missing := g.count - len(counted)
 	var parts []string
 	if missing > 0 {
-		parts = append(parts, fmt.Sprintf("%s missing%s", many(missing, "approval"), g.from()))
+		parts = append(parts, fmt.Sprintf("%s missing%s", formatCount(missing, "approval"), g.describeApprovers()))
 	}
 	if len(counted) > 0 {
-		parts = append(parts, "approved by "+and(counted))
+		parts = append(parts, "approved by "+joinAnd(counted))
 	}
 	parts = append(parts, slices.Compact(refused)...)
 	if missing <= 0 {
@@ -84,7 +84,7 @@ func (g approval) Check(f Facts) Verdict {
 	}
 	for _, need := range g.Needs(f) {
 		_, known := f.Teams[need.Team]
-		switch amiss := f.amiss(need.Key); {
+		switch amiss := f.unansweredReason(need.Key); {
 		case need.Kind == Members && !known:
 			parts = append(parts, fmt.Sprintf("the members of %s are not known%s", need.Team, amiss))
 		case need.Kind == Approvals && amiss != "":
@@ -97,32 +97,32 @@ func (g approval) Check(f Facts) Verdict {
 // countPeople returns whose approvals count, and why others do not. A login and an address that the
 // forge does not connect may be one person: then only reviews or only files count, whichever are
 // more.
-func (g approval) countPeople(f Facts) (counted, refused []string) {
+func (g approvalGate) countPeople(f Facts) (counted, refused []string) {
 	reviewed := map[string]bool{}
 	if f.Pull != nil {
 		for _, a := range f.Pull.Approvals {
-			reviewed[a.person()] = a.Refused == "" || reviewed[a.person()]
+			reviewed[a.personIdentity()] = a.Refused == "" || reviewed[a.personIdentity()]
 		}
 	}
 	seen := map[string]bool{}
 	var reviews, others, addresses []string
-	for _, a := range g.given(f) {
-		person := a.person()
+	for _, a := range g.sortedApprovals(f) {
+		person := a.personIdentity()
 		if seen[person] {
 			continue
 		}
-		if why := g.refuse(a, f); why != "" {
+		if why := g.refusalReason(a, f); why != "" {
 			refused = append(refused, why)
 			continue // the same person may have approved under another name
 		}
 		seen[person] = true
 		switch {
 		case reviewed[person]:
-			reviews = append(reviews, a.By)
+			reviews = append(reviews, a.Approver)
 		case strings.Contains(person, "@"):
-			addresses = append(addresses, a.By)
+			addresses = append(addresses, a.Approver)
 		default:
-			others = append(others, a.By)
+			others = append(others, a.Approver)
 		}
 	}
 	if len(reviews) > 0 && len(addresses) > 0 {
@@ -143,36 +143,38 @@ func (g approval) countPeople(f Facts) (counted, refused []string) {
 }
 
 // sortedApprovals returns all approvals in one order, without those that have no name.
-func (g approval) given(f Facts) []Approval {
+func (g approvalGate) sortedApprovals(f Facts) []Approval {
 	all := slices.Clone(f.Approvals)
 	if f.Pull != nil {
 		all = append(all, f.Pull.Approvals...)
 	}
-	all = slices.DeleteFunc(all, func(a Approval) bool { return strings.TrimSpace(a.By) == "" })
+	all = slices.DeleteFunc(all, func(a Approval) bool { return strings.TrimSpace(a.Approver) == "" })
 	slices.SortFunc(all, func(a, b Approval) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(a.By), strings.ToLower(b.By)), cmp.Compare(a.By, b.By))
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Approver), strings.ToLower(b.Approver)), cmp.Compare(a.Approver, b.Approver))
 	})
 	return all
 }
 
 // refusalReason returns why an approval does not count; "" if it does.
-func (g approval) refuse(a Approval, f Facts) string {
-	who := a.By
+func (g approvalGate) refusalReason(a Approval, f Facts) string {
+	who := a.Approver
 	switch {
 	case a.Refused != "":
 		return "the approval of " + who + " " + a.Refused
-	case !g.may(who, f):
+	case !g.mayApprove(who, f):
 		return who + " may not approve"
 	case g.distinct && len(f.Authors) == 0:
 		return who + " may be an author: it is not known who wrote the commits"
-	case g.distinct && slices.ContainsFunc(f.Authors, func(author string) bool { return identity(author) == a.person() || identity(author) == identity(who) }):
+	case g.distinct && slices.ContainsFunc(f.Authors, func(author string) bool {
+		return personIdentity(author) == a.personIdentity() || personIdentity(author) == personIdentity(who)
+	}):
 		return who + " is an author of what is approved"
 	default:
 		return ""
 	}
 }
 
-func (g approval) may(who string, f Facts) bool {
+func (g approvalGate) mayApprove(who string, f Facts) bool {
 	same := func(other string) bool { return strings.EqualFold(other, who) }
 	if len(g.people) == 0 && len(g.teams) == 0 || slices.ContainsFunc(g.people, same) {
 		return true
@@ -181,7 +183,7 @@ func (g approval) may(who string, f Facts) bool {
 }
 
 // describeApprovers returns who may approve.
-func (g approval) from() string {
+func (g approvalGate) describeApprovers() string {
 	who := slices.Clone(g.people)
 	for _, team := range g.teams {
 		who = append(who, "team "+team)
@@ -189,21 +191,21 @@ func (g approval) from() string {
 	if len(who) == 0 {
 		return ""
 	}
-	return ", of " + listed(who, " or ")
+	return ", of " + joinWords(who, " or ")
 }
 
 // Forecast has no known end.
-func (g approval) Forecast(f Facts, from time.Time) Forecast {
-	return expect(g.Check(f), from, many(g.count, "approval")+g.from())
+func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
+	return forecastVerdict(g.Evaluate(f), from, formatCount(g.count, "approval")+g.describeApprovers())
 }
 
 // personIdentity identifies who has approved.
-func (a Approval) person() string { return identity(cmp.Or(a.Login, a.By)) }
+func (a Approval) personIdentity() string { return personIdentity(cmp.Or(a.Login, a.Approver)) }
 
 // personIdentity returns what names of one person have in common: case does not count, and the
 // addresses that GitHub and GitLab make up for a login stand for the login. It identifies a person
 // and never grants permission: anybody can write an address into a commit.
-func identity(name string) string {
+func personIdentity(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	local, host, _ := strings.Cut(name, "@")
 	switch host {

@@ -47,20 +47,20 @@ func parseCron(text string) (cron.Schedule, error) {
 
 // maxClockChanges bounds how many changes of the clocks are examined for one opening: cron gives up
 // after five years, and no place changes its clocks more than four times in one.
-const shifts = 40
+const maxClockChanges = 40
 
 // nextOpening returns the first opening after a time; zero if there is none in about five years.
 // Between two changes of the clocks a zone is UTC with an offset, so each such period is searched
 // in UTC.
-func (o opening) next(after time.Time) time.Time {
+func (o opening) nextOpening(after time.Time) time.Time {
 	at := after.In(o.zone)
 	_, offset := at.Zone()
-	from := wall(after, offset)
-	for range shifts {
+	from := wallClock(after, offset)
+	for range maxClockChanges {
 		_, end := at.ZoneBounds()
 		next := o.schedule.Next(from)
 		if !next.IsZero() {
-			if opens := next.Add(-seconds(offset)); end.IsZero() || opens.Before(end) {
+			if opens := next.Add(-offsetDuration(offset)); end.IsZero() || opens.Before(end) {
 				return opens
 			}
 		}
@@ -69,37 +69,37 @@ func (o opening) next(after time.Time) time.Time {
 		}
 		before := offset
 		_, offset = end.In(o.zone).Zone()
-		if skipped := o.schedule.Next(wall(end, before).Add(-time.Second)); !skipped.IsZero() && skipped.Before(wall(end, offset)) {
+		if skipped := o.schedule.Next(wallClock(end, before).Add(-time.Second)); !skipped.IsZero() && skipped.Before(wallClock(end, offset)) {
 			return end
 		}
-		at, from = end.In(o.zone), wall(end, offset).Add(-time.Second)
+		at, from = end.In(o.zone), wallClock(end, offset).Add(-time.Second)
 	}
 	return time.Time{}
 }
 
 // wallClock returns what clocks show as if it were UTC.
-func wall(t time.Time, offset int) time.Time { return t.UTC().Add(seconds(offset)) }
+func wallClock(t time.Time, offset int) time.Time { return t.UTC().Add(offsetDuration(offset)) }
 
-func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+func offsetDuration(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // isOpen reports whether the window is open.
-func (o opening) open(now time.Time) bool {
-	next := o.next(now.Add(-o.length))
+func (o opening) isOpen(now time.Time) bool {
+	next := o.nextOpening(now.Add(-o.length))
 	return !next.IsZero() && !next.After(now)
 }
 
 // closingTime returns when an open window closes unless it opens again before: the length after its
 // last opening.
-func (o opening) closes(now time.Time) time.Time {
+func (o opening) closingTime(now time.Time) time.Time {
 	// Openings after low are not all over; none are after high.
 	low, high := now.Add(-o.length), now
 	for high.Sub(low) > time.Second {
 		middle := low.Add(high.Sub(low) / 2)
-		if next := o.next(middle); next.IsZero() || next.After(now) {
+		if next := o.nextOpening(middle); next.IsZero() || next.After(now) {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	return o.next(low).Add(o.length)
+	return o.nextOpening(low).Add(o.length)
 }

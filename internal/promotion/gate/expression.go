@@ -22,7 +22,7 @@ const (
 )
 
 // compileExpression checks an expression; the error is CEL's, in one line.
-func compile(name, text string) (*expression, error) {
+func compileExpression(name, text string) (*expression, error) {
 	env, err := cel.NewEnv(
 		cel.Variable("status", cel.IntType), cel.Variable("body", cel.DynType), cel.Variable("text", cel.StringType),
 		cel.Variable("environment", cel.StringType), cel.Variable("commit", cel.StringType), cel.Variable("output", cel.StringType),
@@ -48,19 +48,19 @@ func compile(name, text string) (*expression, error) {
 }
 
 // expressionVariables returns what an expression may read. A body that is not JSON is null.
-func variables(f Facts, a Answer) map[string]any {
+func expressionVariables(f Facts, a Answer) map[string]any {
 	var body any
 	if err := json.Unmarshal(a.Body, &body); err != nil {
 		body = nil
 	}
 	return map[string]any{
 		"status": a.Code, "body": body, "text": strings.ToValidUTF8(string(a.Body), "\uFFFD"),
-		"environment": f.Environment, "commit": f.Commit, "output": f.Output,
+		"environment": f.Environment, "commit": f.Commit, "output": f.OutputCommit,
 	}
 }
 
 // evaluate reports whether the condition holds; the error is CEL's, in one line.
-func (e *expression) holds(variables map[string]any) (bool, error) {
+func (e *expression) evaluate(variables map[string]any) (bool, error) {
 	value, _, err := e.program.Eval(variables)
 	if err != nil {
 		message, _, _ := strings.Cut(err.Error(), "\n")

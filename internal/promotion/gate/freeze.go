@@ -11,14 +11,14 @@ import (
 )
 
 // freezeGate is the name of the gate that every environment has.
-const frozen = named("freeze")
+const freezeGate = gateName("freeze")
 
 // minAbbreviation is the least number of digits of an abbreviated commit.
-const shortestID = 7
+const minAbbreviation = 7
 
 // EvaluateFreezes returns whether a freeze keeps the commit from the environment now. Every
 // environment has this gate.
-func Freezes(f Facts) Verdict {
+func EvaluateFreezes(f Facts) Verdict {
 	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b Freeze) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
 	})
@@ -27,54 +27,54 @@ func Freezes(f Facts) Verdict {
 	var next time.Time
 	for _, z := range all {
 		switch {
-		case !z.concerns(f.Environment) || z.over(f.Now):
+		case !z.coversEnvironment(f.Environment) || z.hasEnded(f.Now):
 		case f.Now.Before(z.From):
 			if next.IsZero() || z.From.Before(next) {
 				next = z.From
 			}
 		default:
-			v := z.check(f)
+			v := z.evaluate(f)
 			parts = append(parts, v)
 			if v.Status == Pass {
 				passed = append(passed, v.Reason)
 			}
 		}
 	}
-	v := All(string(frozen), parts)
+	v := CombineVerdicts(string(freezeGate), parts)
 	if v.Status == Pass {
 		v.Reason = cmp.Or(strings.Join(passed, "; "), "nothing is frozen")
-		return v.until(next, f.Now)
+		return v.withValidUntil(next, f.Now)
 	}
 	return v
 }
 
-func (z Freeze) concerns(environment string) bool {
+func (z Freeze) coversEnvironment(environment string) bool {
 	return len(z.Environments) == 0 || slices.Contains(z.Environments, environment)
 }
 
-func (z Freeze) over(now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
+func (z Freeze) hasEnded(now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
 
 // evaluate is for a freeze that is in force.
-func (z Freeze) check(f Facts) Verdict {
-	gate := named(cmp.Or(z.Name, string(frozen)))
-	if reason, ok := z.exception(f.Commit); ok {
-		return gate.pass("freeze %s does not apply to %s: %s", z.Name, short(f.Commit), cmp.Or(reason, "it is an exception"))
+func (z Freeze) evaluate(f Facts) Verdict {
+	gate := gateName(cmp.Or(z.Name, string(freezeGate)))
+	if reason, ok := z.findException(f.Commit); ok {
+		return gate.pass("freeze %s does not apply to %s: %s", z.Name, shortCommit(f.Commit), cmp.Or(reason, "it is an exception"))
 	}
 	text := fmt.Sprintf("freeze %s: %s", z.Name, cmp.Or(z.Reason, "no reason is given"))
 	if z.To.IsZero() {
 		return gate.wait("%s, until somebody ends it", text)
 	}
-	return gate.wait("%s, until %s", text, stamp(z.To)).until(z.To, f.Now)
+	return gate.wait("%s, until %s", text, formatTime(z.To)).withValidUntil(z.To, f.Now)
 }
 
 // findException returns the reason why a commit may pass. The exception may abbreviate its id.
-func (z Freeze) exception(commit string) (string, bool) {
+func (z Freeze) findException(commit string) (string, bool) {
 	if reason, ok := z.Except[commit]; ok && commit != "" {
 		return reason, true
 	}
 	best := ""
 	for id := range z.Except {
-		if len(id) >= shortestID && strings.HasPrefix(commit, id) && len(id) > len(best) {
+		if len(id) >= minAbbreviation && strings.HasPrefix(commit, id) && len(id) > len(best) {
 			best = id
 		}
 	}
@@ -82,7 +82,7 @@ func (z Freeze) exception(commit string) (string, bool) {
 }
 
 // ReadFreezes returns the freezes that people have written.
-func FreezesOf(p *model.Progress) []Freeze {
+func ReadFreezes(p *model.Progress) []Freeze {
 	var all []Freeze
 	for _, f := range p.Freezes {
 		all = append(all, Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})

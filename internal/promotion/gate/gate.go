@@ -27,8 +27,8 @@ type Verdict struct {
 	Status Status `json:"status"`
 	Reason string `json:"reason"` // one sentence, without a full stop
 	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
-	Until time.Time `json:"until,omitzero"`
-	Parts []Verdict `json:"parts,omitempty"`
+	ValidUntil time.Time `json:"until,omitzero"`
+	Parts      []Verdict `json:"parts,omitempty"`
 }
 
 // Gate is a condition.
@@ -36,7 +36,7 @@ type Gate interface {
 	// Name returns the name that people gave it, or its kind.
 	Name() string
 	// Evaluate returns whether the gate is satisfied.
-	Check(f Facts) Verdict
+	Evaluate(f Facts) Verdict
 	// Forecast returns when it will be satisfied if it is reached at a time and all goes well.
 	Forecast(f Facts, from time.Time) Forecast
 }
@@ -50,9 +50,9 @@ type Asker interface {
 // Forecast is when a gate will be satisfied.
 type Forecast struct {
 	// Time is the earliest time, if what is waited for is there by then; zero if that is not known.
-	At time.Time `json:"at,omitzero"`
+	Time time.Time `json:"at,omitzero"`
 	// WaitsFor names what has no known end: "2 approvals".
-	Waits string `json:"waits,omitempty"`
+	WaitsFor string `json:"waits,omitempty"`
 }
 
 // Facts are what is known about one commit of the base in one environment.
@@ -64,15 +64,15 @@ type Facts struct {
 	// as are known.
 	Authors []string
 	// PromotedAt is when the commit was promoted to the environment; zero if it was not.
-	Since time.Time
+	PromotedAt time.Time
 	// MergedAt is when the output of the commit was first seen on the output branch; zero if it is
 	// not there.
-	Merged time.Time
+	MergedAt time.Time
 	// OutputCommit is the commit of the output branch that holds the output; "" if none does.
-	Output string
+	OutputCommit string
 	// DeployedAt is since when the clusters run the commit; zero if they do not, or that is not
 	// known.
-	Deployed time.Time
+	DeployedAt time.Time
 	// Withheld is why only a person may merge the output; "" if nothing requires it.
 	Withheld string
 	// Pull is the pull request of the output, or of the record.
@@ -80,14 +80,14 @@ type Facts struct {
 	Reports []rollout.Report
 	// BaseStatuses and OutputStatuses are the statuses of the commit of the base, and of the
 	// output's.
-	Base, Result []CommitStatus
+	BaseStatuses, OutputStatuses []CommitStatus
 	// PreviousStatuses are those of the previous output. Clusters that reported on it must report
 	// on this one too.
-	Before []CommitStatus
+	PreviousStatuses []CommitStatus
 	// OtherEnvironments are the environments whose output is on the same branch: a status that does
 	// not name the environment could be of any of them.
-	Others  []string
-	Freezes []Freeze
+	OtherEnvironments []string
+	Freezes           []Freeze
 	// Approvals are those in Git. Those of a pull request are in Pull.
 	Approvals []Approval
 	// Teams are the members of the teams that gates name.
@@ -106,10 +106,10 @@ type Pull struct {
 
 // Approval is a person's approval of this commit in this environment.
 type Approval struct {
-	By   string // a login; in Git, an address
-	When time.Time
+	Approver string // a login; in Git, an address
+	Time     time.Time
 	// Location is "pull request 7", or a file.
-	Where string
+	Location string
 	// Login is the forge's login for the address in Approver, where it is known. It identifies a
 	// person, and never grants permission.
 	Login string
@@ -125,8 +125,8 @@ type CommitStatus struct {
 	Outcome     string // "pending", "success" or "failure"
 	Description string
 	URL         string
-	When        time.Time
-	By          string
+	Time        time.Time
+	Author      string
 }
 
 // Freeze keeps everything as it is for a time.
@@ -140,26 +140,26 @@ type Freeze struct {
 }
 
 // NeedKind is how a need is answered.
-type Kind string
+type NeedKind string
 
 // The kinds of needs.
 const (
-	HTTP      Kind = "http"      // GET a URL
-	Dispatch  Kind = "dispatch"  // run a workflow, once for a commit, and wait for its end
-	Members   Kind = "members"   // of a team; the answer goes to Facts.Teams
-	OfBase    Kind = "base"      // what was said of the commit of the base
-	OfOutput  Kind = "output"    // what was said of the commit of the output
-	Clusters  Kind = "clusters"  // what clusters have reported
-	Approvals Kind = "approvals" // of the pull request, and those in Git
+	HTTP           NeedKind = "http"      // GET a URL
+	Dispatch       NeedKind = "dispatch"  // run a workflow, once for a commit, and wait for its end
+	Members        NeedKind = "members"   // of a team; the answer goes to Facts.Teams
+	BaseStatuses   NeedKind = "base"      // what was said of the commit of the base
+	OutputStatuses NeedKind = "output"    // what was said of the commit of the output
+	Clusters       NeedKind = "clusters"  // what clusters have reported
+	Approvals      NeedKind = "approvals" // of the pull request, and those in Git
 )
 
 // Need is a question that a gate must have answered.
 type Need struct {
 	Key  string // for Answers; the same need has the same key
-	Kind Kind
+	Kind NeedKind
 	// URL is for HTTP, MaxAge how old its answer may be, and Timeout how long the request may take.
-	URL            string
-	Every, Timeout time.Duration
+	URL             string
+	MaxAge, Timeout time.Duration
 	// Secret names the headers in the settings to send; "" for none.
 	Secret string
 	// Workflow, Ref and Inputs are for Dispatch.
@@ -170,7 +170,7 @@ type Need struct {
 
 // Answer is the answer to a need.
 type Answer struct {
-	At time.Time // of the answer, or of the dispatch
+	Time time.Time // of the answer, or of the dispatch
 	// Outcome of a run is "pending", "success" or "failure".
 	Outcome string
 	URL     string // of the run, or that was asked
@@ -182,17 +182,17 @@ type Answer struct {
 
 // CombineVerdicts passes if all parts do. A part that failed decides; otherwise the part that waits
 // longest, or without a known end.
-func All(name string, parts []Verdict) Verdict {
+func CombineVerdicts(name string, parts []Verdict) Verdict {
 	v := Verdict{Gate: name, Status: Pass, Reason: "nothing is in the way", Parts: parts}
 	for _, p := range parts {
 		if p.Status == Fail {
-			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, Until: p.Until, Parts: parts}
+			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, ValidUntil: p.ValidUntil, Parts: parts}
 		}
 		if p.Status != Wait {
 			continue
 		}
-		if v.Status == Pass || !v.Until.IsZero() && (p.Until.IsZero() || p.Until.After(v.Until)) {
-			v.Status, v.Reason, v.Until = Wait, p.Reason, p.Until
+		if v.Status == Pass || !v.ValidUntil.IsZero() && (p.ValidUntil.IsZero() || p.ValidUntil.After(v.ValidUntil)) {
+			v.Status, v.Reason, v.ValidUntil = Wait, p.Reason, p.ValidUntil
 		}
 	}
 	return v
@@ -200,10 +200,10 @@ func All(name string, parts []Verdict) Verdict {
 
 // NextChange returns the earliest time at which a part of the verdict may change without a new
 // fact; zero if none is known.
-func (v Verdict) Wake() time.Time {
-	at := v.Until
+func (v Verdict) NextChange() time.Time {
+	at := v.ValidUntil
 	for _, p := range v.Parts {
-		if w := p.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
+		if w := p.NextChange(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
 			at = w
 		}
 	}

@@ -52,8 +52,8 @@ func before(d time.Duration) time.Time { return noon.Add(-d) }
 // facts are those of a commit that was merged and deployed, and then changed.
 func facts(changes ...func(*Facts)) Facts {
 	f := Facts{
-		Now: noon, Environment: "stage", Commit: "1111111aaaa", Output: "2222222bbbb", Authors: []string{"wren", "wren@example.com"},
-		Since: before(2 * time.Hour), Merged: before(time.Hour), Deployed: before(20 * time.Minute), Pull: &Pull{Number: 7},
+		Now: noon, Environment: "stage", Commit: "1111111aaaa", OutputCommit: "2222222bbbb", Authors: []string{"wren", "wren@example.com"},
+		PromotedAt: before(2 * time.Hour), MergedAt: before(time.Hour), DeployedAt: before(20 * time.Minute), Pull: &Pull{Number: 7},
 	}
 	for _, change := range changes {
 		change(&f)
@@ -64,8 +64,8 @@ func facts(changes ...func(*Facts)) Facts {
 // tell writes a verdict as the tables have it.
 func tell(v Verdict) string {
 	text := string(v.Status) + ": " + v.Reason
-	if !v.Until.IsZero() {
-		text += " [" + v.Until.UTC().Format("01-02 15:04") + "]"
+	if !v.ValidUntil.IsZero() {
+		text += " [" + v.ValidUntil.UTC().Format("01-02 15:04") + "]"
 	}
 	return text
 }
@@ -80,7 +80,7 @@ func checkCases(t *testing.T, cases []verdictCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, tell(made(t, c.gate).Check(c.facts))); diff != "" {
+			if diff := cmp.Diff(c.want, tell(made(t, c.gate).Evaluate(c.facts))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.gate, diff)
 			}
 		})
@@ -104,7 +104,7 @@ func TestSamples(t *testing.T) {
 	for _, line := range samples {
 		seen[stage(t, "- "+line).Gates[0].Kind] = true
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(seen))); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(gateKinds)), slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds without a sample: -kinds +samples:\n%s", diff)
 	}
 }
@@ -122,16 +122,16 @@ func gatesOf(t testing.TB) []Gate {
 type freezes struct{}
 
 func (freezes) Name() string                       { return "freeze" }
-func (freezes) Check(f Facts) Verdict              { return Freezes(f) }
-func (freezes) Forecast(Facts, time.Time) Forecast { return Forecast{Waits: "nobody asks"} }
+func (freezes) Evaluate(f Facts) Verdict           { return EvaluateFreezes(f) }
+func (freezes) Forecast(Facts, time.Time) Forecast { return Forecast{WaitsFor: "nobody asks"} }
 
 // TestNothingKnown: no gate passes because nobody has said anything.
 func TestNothingKnown(t *testing.T) {
 	for _, g := range gatesOf(t)[1:] {
-		if _, ok := g.(window); ok {
+		if _, ok := g.(windowGate); ok {
 			continue // it needs to know the time only
 		}
-		if v := g.Check(Facts{}); v.Status != Wait {
+		if v := g.Evaluate(Facts{}); v.Status != Wait {
 			t.Errorf("%s: %s", g.Name(), tell(v))
 		}
 	}
@@ -140,18 +140,18 @@ func TestNothingKnown(t *testing.T) {
 // check says what is wrong with what a gate says of facts.
 func check(t testing.TB, g Gate, f Facts) {
 	t.Helper()
-	v := g.Check(f)
-	again, forecast := g.Check(f), g.Forecast(f, f.Now)
+	v := g.Evaluate(f)
+	again, forecast := g.Evaluate(f), g.Forecast(f, f.Now)
 	switch {
 	case !cmp.Equal(v, again):
 		t.Errorf("%s says two things of %+v: %s", g.Name(), f, cmp.Diff(v, again))
 	case strings.TrimSpace(v.Reason) == "" || strings.Contains(v.Reason, "\n") || v.Gate == "":
 		t.Errorf("%s gives no reason, or none that is one line: %+v", g.Name(), v)
-	case v.Status == Wait && !v.Until.IsZero() && !v.Until.After(f.Now):
-		t.Errorf("%s waits until %s, and it is %s", g.Name(), v.Until, f.Now)
+	case v.Status == Wait && !v.ValidUntil.IsZero() && !v.ValidUntil.After(f.Now):
+		t.Errorf("%s waits until %s, and it is %s", g.Name(), v.ValidUntil, f.Now)
 	case !slices.Contains([]Status{Pass, Wait, Fail}, v.Status):
 		t.Errorf("%s says %q", g.Name(), v.Status)
-	case forecast.At.IsZero() && forecast.Waits == "" && !f.Now.IsZero():
+	case forecast.Time.IsZero() && forecast.WaitsFor == "" && !f.Now.IsZero():
 		t.Errorf("%s forecasts nothing", g.Name())
 	}
 	if asker, ok := g.(Asker); ok {
@@ -188,14 +188,14 @@ var oddWords = []string{"", "stage", "alice", "ALICE", "bob@example.com", "wren"
 func randomFacts(r *rand.Rand) Facts {
 	at := func() time.Time { return oddTimes[r.IntN(len(oddTimes))] }
 	word := func() string { return oddWords[r.IntN(len(oddWords))] }
-	f := Facts{Now: at(), Environment: word(), Commit: word(), Since: at(), Merged: at(), Output: word(), Deployed: at(), Teams: map[string][]string{}}
+	f := Facts{Now: at(), Environment: word(), Commit: word(), PromotedAt: at(), MergedAt: at(), OutputCommit: word(), DeployedAt: at(), Teams: map[string][]string{}}
 	for range r.IntN(4) {
 		s := CommitStatus{word(), word(), word(), word(), at(), word()}
-		f.Base, f.Result = append(f.Base, s), append(f.Result, s)
+		f.BaseStatuses, f.OutputStatuses = append(f.BaseStatuses, s), append(f.OutputStatuses, s)
 		f.Authors = append(f.Authors, word())
-		f.Approvals = append(f.Approvals, Approval{By: word(), When: at(), Where: word(), Login: word(), Refused: word()})
+		f.Approvals = append(f.Approvals, Approval{Approver: word(), Time: at(), Location: word(), Login: word(), Refused: word()})
 		f.Freezes = append(f.Freezes, Freeze{Name: word(), From: at(), To: at(), Except: map[string]string{word(): word()}})
-		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, When: at()})
+		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, Time: at()})
 		f.Teams["org/sre"] = append(f.Teams["org/sre"], word())
 	}
 	if r.IntN(2) == 0 {
@@ -204,7 +204,7 @@ func randomFacts(r *rand.Rand) Facts {
 	f.Answers = map[string]Answer{}
 	for _, key := range []string{"http stage probe", "dispatch stage smoke", "dispatch stage dispatch", "output stage", "base stage", "members org/sre"} {
 		if r.IntN(3) > 0 {
-			f.Answers[key] = Answer{At: at(), Outcome: word(), URL: word(), Reason: word(), Code: r.IntN(600), Body: []byte(word())}
+			f.Answers[key] = Answer{Time: at(), Outcome: word(), URL: word(), Reason: word(), Code: r.IntN(600), Body: []byte(word())}
 		}
 	}
 	return f
@@ -284,7 +284,7 @@ func TestProblems(t *testing.T) {
 // TestAll: what is shown of several gates is decided by the worst of them.
 func TestAll(t *testing.T) {
 	part := func(s Status, until time.Time) Verdict {
-		return Verdict{Gate: "g", Status: s, Reason: "it is " + string(s), Until: until}
+		return Verdict{Gate: "g", Status: s, Reason: "it is " + string(s), ValidUntil: until}
 	}
 	tests := []struct {
 		name  string
@@ -298,9 +298,9 @@ func TestAll(t *testing.T) {
 		{"not known", []Verdict{part(Wait, noon), part(Wait, time.Time{}), part(Wait, before(-time.Hour))}, "wait: it is wait", noon},
 	}
 	for _, test := range tests {
-		v := All("all", test.parts)
-		if got := tell(v); got != test.want || !v.Wake().Equal(test.wake) {
-			t.Errorf("%s: %q, wakes %s; want %q, %s", test.name, got, v.Wake(), test.want, test.wake)
+		v := CombineVerdicts("all", test.parts)
+		if got := tell(v); got != test.want || !v.NextChange().Equal(test.wake) {
+			t.Errorf("%s: %q, wakes %s; want %q, %s", test.name, got, v.NextChange(), test.want, test.wake)
 		}
 	}
 }
@@ -310,7 +310,7 @@ func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(All("gates", []Verdict{made(t, "soak: 30m").Check(facts())})); err != nil {
+	if err := e.Encode(CombineVerdicts("gates", []Verdict{made(t, "soak: 30m").Evaluate(facts())})); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"gate":"gates","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z",` +

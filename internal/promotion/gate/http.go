@@ -21,10 +21,10 @@ type httpSpec struct {
 }
 
 // httpGate asks a server, and evaluates expressions on its response.
-type request struct {
-	named
+type httpGate struct {
+	gateName
 	url             string // with placeholders
-	expects, refuse *expression
+	expect, failure *expression
 	every, timeout  time.Duration
 	secret          string
 }
@@ -35,25 +35,25 @@ const (
 	longestAnswer = time.Minute
 )
 
-func newRequest(spec model.GateSpec) (Gate, problem.List) {
+func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	s := httpSpec{Every: time.Minute, Timeout: 10 * time.Second}
 	problems := spec.Decode(&s)
 	if problems.Stops() {
 		return nil, problems
 	}
-	g := request{named: nameOf(spec), url: s.URL, every: s.Every, timeout: s.Timeout, secret: s.Secret}
+	g := httpGate{gateName: gateNameOf(spec), url: s.URL, every: s.Every, timeout: s.Timeout, secret: s.Secret}
 	problems = append(problems, checkURL(spec, s)...)
 	compiled := func(name, text string) *expression {
-		e, err := compile(name, text)
+		e, err := compileExpression(name, text)
 		if err != nil {
 			problems = append(problems, spec.Problem(`it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy`,
 				"%s: %v", name, err))
 		}
 		return e
 	}
-	g.expects = compiled("expect", s.Expect)
+	g.expect = compiled("expect", s.Expect)
 	if s.Fail != "" {
-		g.refuse = compiled("fail", s.Fail)
+		g.failure = compiled("fail", s.Fail)
 	}
 	if s.Every < shortestEvery {
 		problems = append(problems, spec.Problem("it is 5s or more", "every cannot be %s", s.Every))
@@ -76,7 +76,7 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 	}
 	for _, p := range placeholder.FindAllString(s.URL, -1) {
 		if !slices.Contains(placeholders, p) {
-			add("there are "+and(placeholders), "the URL has a placeholder %s, which nothing stands for", p)
+			add("there are "+joinAnd(placeholders), "the URL has a placeholder %s, which nothing stands for", p)
 		}
 	}
 	_, host, _ := strings.Cut(s.URL, "://")
@@ -101,58 +101,60 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 	return problems
 }
 
-func (g request) key(f Facts) string { return "http " + f.Environment + " " + string(g.named) }
+func (g httpGate) answerKey(f Facts) string {
+	return "http " + f.Environment + " " + string(g.gateName)
+}
 
 // Needs returns the response of the server.
-func (g request) Needs(f Facts) []Need {
-	return []Need{{Key: g.key(f), Kind: HTTP, URL: g.address(f), Every: g.every, Timeout: g.timeout, Secret: g.secret}}
+func (g httpGate) Needs(f Facts) []Need {
+	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), MaxAge: g.every, Timeout: g.timeout, Secret: g.secret}}
 }
 
 // expandURL returns the URL with its placeholders replaced.
-func (g request) address(f Facts) string {
+func (g httpGate) expandURL(f Facts) string {
 	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
-	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.Output)).Replace(g.url)
+	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit)).Replace(g.url)
 }
 
 // Evaluate evaluates the last response. One that is older than twice its maximal age does not
 // count, nor does the response to another URL, which is of another commit.
-func (g request) Check(f Facts) Verdict {
-	a, ok := f.Answers[g.key(f)]
-	next := a.At.Add(g.every)
+func (g httpGate) Evaluate(f Facts) Verdict {
+	a, ok := f.Answers[g.answerKey(f)]
+	next := a.Time.Add(g.every)
 	switch {
-	case !ok, a.URL != "" && a.URL != g.address(f):
-		return g.wait("%s was not asked yet", g.host())
+	case !ok, a.URL != "" && a.URL != g.expandURL(f):
+		return g.wait("%s was not asked yet", g.displayHost())
 	case a.Reason != "":
-		return g.wait("%s could not be asked: %s", g.host(), a.Reason).until(next, f.Now)
+		return g.wait("%s could not be asked: %s", g.displayHost(), a.Reason).withValidUntil(next, f.Now)
 	case !f.Now.Before(next.Add(g.every)):
-		return g.wait("%s was last asked at %s", g.host(), stamp(a.At))
+		return g.wait("%s was last asked at %s", g.displayHost(), formatTime(a.Time))
 	}
-	return g.judge(variables(f, a), a).until(next, f.Now)
+	return g.evaluateAnswer(expressionVariables(f, a), a).withValidUntil(next, f.Now)
 }
 
-func (g request) judge(variables map[string]any, a Answer) Verdict {
-	if g.refuse != nil {
-		failed, err := g.refuse.holds(variables)
+func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
+	if g.failure != nil {
+		failed, err := g.failure.evaluate(variables)
 		switch {
 		case err != nil:
-			return g.wait("%s answered %d; %v", g.host(), a.Code, err)
+			return g.wait("%s answered %d; %v", g.displayHost(), a.Code, err)
 		case failed:
-			return g.fail("%s answered %d, for which fail holds", g.host(), a.Code)
+			return g.fail("%s answered %d, for which fail holds", g.displayHost(), a.Code)
 		}
 	}
-	yes, err := g.expects.holds(variables)
+	yes, err := g.expect.evaluate(variables)
 	switch {
 	case err != nil:
-		return g.wait("%s answered %d; %v", g.host(), a.Code, err)
+		return g.wait("%s answered %d; %v", g.displayHost(), a.Code, err)
 	case !yes:
-		return g.wait("%s answered %d, which is not what is expected yet", g.host(), a.Code)
+		return g.wait("%s answered %d, which is not what is expected yet", g.displayHost(), a.Code)
 	default:
-		return g.pass("%s answered as expected", g.host())
+		return g.pass("%s answered as expected", g.displayHost())
 	}
 }
 
 // displayHost is what is shown of the URL, whose path may be confidential.
-func (g request) host() string {
+func (g httpGate) displayHost() string {
 	u, err := url.Parse(placeholder.ReplaceAllString(g.url, "x"))
 	if err != nil {
 		return "the server"
@@ -161,6 +163,6 @@ func (g request) host() string {
 }
 
 // Forecast has no known end.
-func (g request) Forecast(f Facts, from time.Time) Forecast {
-	return expect(g.Check(f), from, "the answer of "+g.host())
+func (g httpGate) Forecast(f Facts, from time.Time) Forecast {
+	return forecastVerdict(g.Evaluate(f), from, "the answer of "+g.displayHost())
 }

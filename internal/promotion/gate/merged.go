@@ -12,17 +12,17 @@ import (
 type mergedSpec struct{}
 
 // mergedGate waits until the output of the commit is on the output branch.
-type merged struct{ named }
+type mergedGate struct{ gateName }
 
-func newMerged(spec model.GateSpec) (Gate, problem.List) {
-	return merged{nameOf(spec)}, spec.Decode(&mergedSpec{})
+func newMergedGate(spec model.GateSpec) (Gate, problem.List) {
+	return mergedGate{gateNameOf(spec)}, spec.Decode(&mergedSpec{})
 }
 
 // Evaluate returns whether the output is merged, and what its pull request lacks.
-func (g merged) Check(f Facts) Verdict {
+func (g mergedGate) Evaluate(f Facts) Verdict {
 	switch {
-	case !f.Merged.IsZero() && f.Output != "":
-		return g.pass("the output is merged, as %s", short(f.Output))
+	case !f.MergedAt.IsZero() && f.OutputCommit != "":
+		return g.pass("the output is merged, as %s", shortCommit(f.OutputCommit))
 	case f.Withheld != "" && f.Pull != nil:
 		return g.wait("pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
 	case f.Withheld != "":
@@ -30,14 +30,14 @@ func (g merged) Check(f Facts) Verdict {
 	case f.Pull == nil:
 		return g.wait("the output is not on its branch yet")
 	case len(f.Pull.Missing) > 0:
-		return g.wait("pull request %d is not merged; it lacks %s", f.Pull.Number, and(f.Pull.Missing))
+		return g.wait("pull request %d is not merged; it lacks %s", f.Pull.Number, joinAnd(f.Pull.Missing))
 	default:
 		return g.wait("pull request %d is not merged", f.Pull.Number)
 	}
 }
 
 // Forecast has no known end.
-func (g merged) Forecast(f Facts, from time.Time) Forecast {
+func (g mergedGate) Forecast(f Facts, from time.Time) Forecast {
 	waits := "the output to be merged"
 	if f.Pull != nil {
 		waits = fmt.Sprintf("pull request %d to be merged", f.Pull.Number)
@@ -45,5 +45,5 @@ func (g merged) Forecast(f Facts, from time.Time) Forecast {
 	if f.Withheld != "" {
 		waits = fmt.Sprintf("a person to merge or acknowledge it: %s", f.Withheld)
 	}
-	return expect(g.Check(f), from, waits)
+	return forecastVerdict(g.Evaluate(f), from, waits)
 }

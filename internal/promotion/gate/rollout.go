@@ -25,17 +25,17 @@ type rolloutSpec struct {
 var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
 
 // connectHint is what to do if no cluster reports.
-const connect = "let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"
+const connectHint = "let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"
 
 // rolloutGate waits until clusters have reported the commit as ready.
-type rolledOut struct {
-	named
-	rule     rollout.Rule
-	contexts []*regexp.Regexp
-	chosen   bool // they were written
+type rolloutGate struct {
+	gateName
+	rule           rollout.Rule
+	contexts       []*regexp.Regexp
+	customContexts bool // they were written
 }
 
-func newRollout(spec model.GateSpec) (Gate, problem.List) {
+func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 	s := rolloutSpec{Clusters: 1, Percent: 100}
 	problems := spec.Decode(&s)
 	if s.Percent < 1 || s.Percent > 100 {
@@ -44,8 +44,8 @@ func newRollout(spec model.GateSpec) (Gate, problem.List) {
 	if s.Clusters < 1 {
 		problems = append(problems, spec.Problem("leave it out for one; remove the gate if there are no clusters that report", "clusters is 0"))
 	}
-	g := rolledOut{chosen: s.Contexts != nil, named: nameOf(spec), rule: rollout.Rule{Clusters: s.Clusters, Percent: s.Percent, Stale: s.Stale, Timeout: s.Timeout}}
-	if !g.chosen {
+	g := rolloutGate{customContexts: s.Contexts != nil, gateName: gateNameOf(spec), rule: rollout.Rule{MinClusters: s.Clusters, ReadyPercent: s.Percent, StaleAfter: s.Stale, Timeout: s.Timeout}}
+	if !g.customContexts {
 		s.Contexts = fluxContexts
 	}
 	for _, pattern := range s.Contexts {
@@ -60,7 +60,7 @@ func newRollout(spec model.GateSpec) (Gate, problem.List) {
 }
 
 // Needs returns the reports of clusters, and the statuses of the output.
-func (g rolledOut) Needs(f Facts) []Need {
+func (g rolloutGate) Needs(f Facts) []Need {
 	needs := []Need{{Key: "clusters " + f.Environment, Kind: Clusters}}
 	if len(g.contexts) > 0 {
 		needs = append(needs, outputNeed(f))
@@ -69,44 +69,44 @@ func (g rolledOut) Needs(f Facts) []Need {
 }
 
 // Evaluate summarizes what was reported since the output was merged.
-func (g rolledOut) Check(f Facts) Verdict {
-	if f.Merged.IsZero() || f.Output == "" {
+func (g rolloutGate) Evaluate(f Facts) Verdict {
+	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return g.wait("clusters get the commit once its output is merged")
 	}
-	s := rollout.Summarize(g.reports(f), g.rule, f.Merged, f.Now)
+	s := rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
 	reason := s.Reason
 	if s.Sources == 0 {
-		reason += "; " + connect
+		reason += "; " + connectHint
 	}
 	switch s.Phase {
 	case rollout.Ready:
-		return g.pass("%s", reason).until(s.Until, f.Now)
+		return g.pass("%s", reason).withValidUntil(s.ValidUntil, f.Now)
 	case rollout.Failed:
-		return g.fail("%s", reason).until(s.Until, f.Now)
+		return g.fail("%s", reason).withValidUntil(s.ValidUntil, f.Now)
 	}
 	for _, need := range g.Needs(f) {
-		reason += f.amiss(need.Key)
+		reason += f.unansweredReason(need.Key)
 	}
-	return g.wait("%s", reason).until(s.Until, f.Now)
+	return g.wait("%s", reason).withValidUntil(s.ValidUntil, f.Now)
 }
 
 // Forecast has no known end.
-func (g rolledOut) Forecast(f Facts, from time.Time) Forecast {
-	return expect(g.Check(f), from, "the clusters to report it as ready")
+func (g rolloutGate) Forecast(f Facts, from time.Time) Forecast {
+	return forecastVerdict(g.Evaluate(f), from, "the clusters to report it as ready")
 }
 
 // collectReports returns the reports of clusters and those in statuses of the output.
-func (g rolledOut) reports(f Facts) []rollout.Report {
+func (g rolloutGate) collectReports(f Facts) []rollout.Report {
 	all := slices.Clone(f.Reports)
-	for _, s := range f.Result {
-		if g.counts(s, f) {
-			all = append(all, reportOf(s))
+	for _, s := range f.OutputStatuses {
+		if g.countsStatus(s, f) {
+			all = append(all, reportFromStatus(s))
 		}
 	}
-	for _, s := range f.Before {
-		told := slices.ContainsFunc(f.Result, func(now CommitStatus) bool { return now.Context == s.Context })
-		if g.counts(s, f) && !told {
-			late := reportOf(s)
+	for _, s := range f.PreviousStatuses {
+		told := slices.ContainsFunc(f.OutputStatuses, func(now CommitStatus) bool { return now.Context == s.Context })
+		if g.countsStatus(s, f) && !told {
+			late := reportFromStatus(s)
 			late.Current = false
 			all = append(all, late)
 		}
@@ -115,11 +115,11 @@ func (g rolledOut) reports(f Facts) []rollout.Report {
 }
 
 // countsStatus reports whether a status stands for a report of the environment.
-func (g rolledOut) counts(s CommitStatus, f Facts) bool {
+func (g rolloutGate) countsStatus(s CommitStatus, f Facts) bool {
 	if !slices.ContainsFunc(g.contexts, func(re *regexp.Regexp) bool { return re.MatchString(s.Context) }) {
 		return false
 	}
-	return len(f.Others) == 0 || g.chosen || namesEnvironment(s.Context, f)
+	return len(f.OtherEnvironments) == 0 || g.customContexts || namesEnvironment(s.Context, f)
 }
 
 // namesEnvironment reports whether a context has the name of the environment as words of its own,
@@ -128,7 +128,7 @@ func namesEnvironment(context string, f Facts) bool {
 	if !hasWords(context, f.Environment) {
 		return false
 	}
-	return !slices.ContainsFunc(f.Others, func(other string) bool {
+	return !slices.ContainsFunc(f.OtherEnvironments, func(other string) bool {
 		return len(other) > len(f.Environment) && hasWords(other, f.Environment) && hasWords(context, other)
 	})
 }
@@ -140,19 +140,19 @@ func hasWords(text, words string) bool {
 }
 
 // uidPrefix matches the part of a Provider's uid that Flux puts into contexts.
-var beginsUID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+var uidPrefix = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
 // reportFromStatus converts a status to a report. It is on the very commit of the output, so it is
 // never about another one.
-func reportOf(s CommitStatus) rollout.Report {
-	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, When: s.When}
+func reportFromStatus(s CommitStatus) rollout.Report {
+	r := rollout.Report{Source: s.Context, Object: s.Context, Current: true, Phase: rollout.Progressing, Message: s.Description, Time: s.Time}
 	parts := strings.Split(s.Context, "/")
 	last := parts[len(parts)-1]
 	switch {
 	case slices.Contains(parts, ""):
 	case len(parts) == 3: // as Flux's notification-controller writes it: the last part is of the Provider's uid
 		r.Source, r.Object, r.Anonymous = last, parts[0]+"/"+parts[1], true
-	case len(parts) > 3 && beginsUID.MatchString(last): // as a commitStatusExpr of the Provider has it
+	case len(parts) > 3 && uidPrefix.MatchString(last): // as a commitStatusExpr of the Provider has it
 		r.Object, r.Anonymous = strings.TrimSuffix(s.Context, "/"+last), true
 	}
 	switch s.Outcome {

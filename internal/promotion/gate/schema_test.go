@@ -37,8 +37,8 @@ func TestSchema(t *testing.T) {
 	delete(got, "name")
 	want := map[string]shape{}
 	var one, alone []any
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		want[name] = ofType(reflect.TypeOf(kinds[name].spec), false)
+	for _, name := range slices.Sorted(maps.Keys(gateKinds)) {
+		want[name] = ofType(reflect.TypeOf(gateKinds[name].spec), false)
 		one = append(one, map[string]any{"required": []any{name}})
 		if _, problems := New(stage(t, "- "+name).Gates[0]); len(problems) == 0 {
 			alone = append(alone, name)

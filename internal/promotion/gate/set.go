@@ -18,7 +18,7 @@ type Set struct {
 // CompileStage compiles the gates of an environment: those before it gets a commit, named "gates",
 // and those before the commit counts as proven, named "proof". Neither may be used if a problem
 // stops.
-func ForStage(s model.Stage) (gates, proof Set, problems problem.List) {
+func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	keys := map[string]bool{}
 	gates, problems = newSet("gates", s.Gates, keys)
 	proof, more := newSet("proof", s.Proof, keys)
@@ -35,8 +35,8 @@ func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, pro
 		if g == nil {
 			continue
 		}
-		if k, ok := g.(interface{ key(Facts) string }); ok {
-			if key := k.key(Facts{}); keys[key] {
+		if k, ok := g.(interface{ answerKey(Facts) string }); ok {
+			if key := k.answerKey(Facts{}); keys[key] {
 				problems = append(problems, spec.Problem("give one of them a name, as in {name: smoke, "+spec.Kind+": …}",
 					"there are two gates %s with the name %s", spec.Kind, g.Name()))
 			} else {
@@ -50,10 +50,10 @@ func newSet(name string, specs []model.GateSpec, keys map[string]bool) (Set, pro
 
 // SplitSoak separates the gates whose time begins when all others have passed, so that this time
 // can be found out.
-func (s Set) Split() (running, soaking Set) {
+func (s Set) SplitSoak() (running, soaking Set) {
 	running.Name, soaking.Name = s.Name, s.Name
 	for _, g := range s.Gates {
-		if _, ok := g.(soak); ok {
+		if _, ok := g.(soakGate); ok {
 			soaking.Gates = append(soaking.Gates, g)
 		} else {
 			running.Gates = append(running.Gates, g)
@@ -63,19 +63,19 @@ func (s Set) Split() (running, soaking Set) {
 }
 
 // Evaluate passes if all gates do.
-func (s Set) Check(f Facts) Verdict {
+func (s Set) Evaluate(f Facts) Verdict {
 	parts := make([]Verdict, len(s.Gates))
 	var first *Verdict // that is not passed
 	for i, g := range s.Gates {
-		parts[i] = g.Check(f)
-		if r, ok := g.(run); ok && first != nil {
-			parts[i] = r.behind(f, parts[i], *first)
+		parts[i] = g.Evaluate(f)
+		if r, ok := g.(dispatchGate); ok && first != nil {
+			parts[i] = r.waitBehind(f, parts[i], *first)
 		}
 		if first == nil && parts[i].Status != Pass {
 			first = &parts[i]
 		}
 	}
-	return All(s.Name, parts)
+	return CombineVerdicts(s.Name, parts)
 }
 
 // Needs returns what the gates need to know, each need once. A workflow is started when the gates
@@ -93,7 +93,7 @@ func (s Set) Needs(f Facts) []Need {
 				}
 			}
 		}
-		reached = reached && g.Check(f).Status == Pass
+		reached = reached && g.Evaluate(f).Status == Pass
 	}
 	return needs
 }
@@ -101,17 +101,17 @@ func (s Set) Needs(f Facts) []Need {
 // Forecast takes all gates as reached at one time. Time is the earliest, if what has no known end
 // is over by then.
 func (s Set) Forecast(f Facts, from time.Time) Forecast {
-	all := Forecast{At: from}
+	all := Forecast{Time: from}
 	var waits []string
 	for _, g := range s.Gates {
 		one := g.Forecast(f, from)
-		if one.At.After(all.At) {
-			all.At = one.At
+		if one.Time.After(all.Time) {
+			all.Time = one.Time
 		}
-		if one.Waits != "" && !slices.Contains(waits, one.Waits) {
-			waits = append(waits, one.Waits)
+		if one.WaitsFor != "" && !slices.Contains(waits, one.WaitsFor) {
+			waits = append(waits, one.WaitsFor)
 		}
 	}
-	all.Waits = strings.Join(waits, ", ")
+	all.WaitsFor = strings.Join(waits, ", ")
 	return all
 }

@@ -10,7 +10,7 @@ import (
 
 func setOf(t *testing.T, gates string) Set {
 	t.Helper()
-	s, _, problems := ForStage(stage(t, gates))
+	s, _, problems := CompileStage(stage(t, gates))
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
@@ -42,8 +42,8 @@ func TestSetNeeds(t *testing.T) {
 		want   []string
 	}{
 		{"no rollout", func(*Facts) {}, early},
-		{"before the soak is over", func(f *Facts) { f.Result = success() }, early},
-		{"its turn", func(f *Facts) { f.Result, f.Deployed = success(), before(time.Hour) }, turn},
+		{"before the soak is over", func(f *Facts) { f.OutputStatuses = success() }, early},
+		{"its turn", func(f *Facts) { f.OutputStatuses, f.DeployedAt = success(), before(time.Hour) }, turn},
 		{"begun", func(f *Facts) { f.Answers = map[string]Answer{"dispatch stage smoke": {Outcome: "pending"}} }, turn},
 	} {
 		if diff := cmp.Diff(test.want, keys(s.Needs(facts(test.change)))); diff != "" {
@@ -61,26 +61,26 @@ func TestSetForecast(t *testing.T) {
 - window: {allow: [{cron: 0 9 * * 1-4, duration: 2h}]}
 - {name: night, window: {deny: [{cron: 0 13 * * *, duration: 3h}]}}
 `
-	fresh := func(f *Facts) { f.Deployed = time.Time{} }
+	fresh := func(f *Facts) { f.DeployedAt = time.Time{} }
 	for _, test := range []struct {
 		name, gates string
 		from        time.Time
 		change      func(*Facts)
 		want        Forecast
 	}{
-		{"nothing", "", noon, func(*Facts) {}, Forecast{At: noon}},
-		{"the latest", gates, noon, func(*Facts) {}, Forecast{At: before(-21 * time.Hour)}},
-		{"soaks already", "- soak: 30m", noon, func(*Facts) {}, Forecast{At: before(-10 * time.Minute)}},
-		{"has soaked", "- soak: 10m", noon, func(*Facts) {}, Forecast{At: noon}},
-		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{At: before(-90 * time.Minute)}},
-		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{By: "zoe"}} },
-			Forecast{At: before(-10 * time.Minute), Waits: "2 approvals, of alice or bob"}},
-		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.Base = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
-			Forecast{At: noon, Waits: "another commit, or that somebody mends it: ci/test failed"}},
-		{"withheld", "- merged", noon, func(f *Facts) { f.Merged, f.Withheld = time.Time{}, "it removes web" },
-			Forecast{At: noon, Waits: "a person to merge or acknowledge it: it removes web"}},
-		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.Merged = time.Time{} },
-			Forecast{At: noon, Waits: "pull request 7 to be merged, the clusters to report it as ready, the answer of example.com, workflow smoke.yaml"}},
+		{"nothing", "", noon, func(*Facts) {}, Forecast{Time: noon}},
+		{"the latest", gates, noon, func(*Facts) {}, Forecast{Time: before(-21 * time.Hour)}},
+		{"soaks already", "- soak: 30m", noon, func(*Facts) {}, Forecast{Time: before(-10 * time.Minute)}},
+		{"has soaked", "- soak: 10m", noon, func(*Facts) {}, Forecast{Time: noon}},
+		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{Time: before(-90 * time.Minute)}},
+		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{Approver: "zoe"}} },
+			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob"}},
+		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.BaseStatuses = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
+			Forecast{Time: noon, WaitsFor: "another commit, or that somebody mends it: ci/test failed"}},
+		{"withheld", "- merged", noon, func(f *Facts) { f.MergedAt, f.Withheld = time.Time{}, "it removes web" },
+			Forecast{Time: noon, WaitsFor: "a person to merge or acknowledge it: it removes web"}},
+		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.MergedAt = time.Time{} },
+			Forecast{Time: noon, WaitsFor: "pull request 7 to be merged, the clusters to report it as ready, the answer of example.com, workflow smoke.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, setOf(t, test.gates).Forecast(facts(test.change), test.from)); diff != "" {
@@ -91,10 +91,10 @@ func TestSetForecast(t *testing.T) {
 }
 
 func TestSetCheck(t *testing.T) {
-	v := setOf(t, "- merged\n- soak: 30m\n- approval").Check(facts())
+	v := setOf(t, "- merged\n- soak: 30m\n- approval").Evaluate(facts())
 	want := Verdict{Gate: "gates", Status: Wait, Reason: "1 approval missing", Parts: []Verdict{
 		{Gate: "merged", Status: Pass, Reason: "the output is merged, as 2222222"},
-		{Gate: "soak", Status: Wait, Reason: "it soaks for 30m, until Mon 2026-11-23 12:10 UTC", Until: before(-10 * time.Minute)},
+		{Gate: "soak", Status: Wait, Reason: "it soaks for 30m, until Mon 2026-11-23 12:10 UTC", ValidUntil: before(-10 * time.Minute)},
 		{Gate: "approval", Status: Wait, Reason: "1 approval missing"},
 	}}
 	if diff := cmp.Diff(want, v); diff != "" {
@@ -107,14 +107,14 @@ func TestSetCheck(t *testing.T) {
 func TestSetCheckBehind(t *testing.T) {
 	s := setOf(t, "- window: {allow: [{cron: 0 9 * * *, duration: 2h}]}\n- {name: smoke, dispatch: {workflow: smoke.yaml}}")
 	closed := "the window is closed; it opens Tue 2026-11-24 09:00 UTC"
-	v := s.Check(facts())
-	if got := v.Parts[1]; got.Status != Wait || got.Reason != "smoke.yaml has its turn after window: "+closed || !got.Until.Equal(v.Parts[0].Until) {
+	v := s.Evaluate(facts())
+	if got := v.Parts[1]; got.Status != Wait || got.Reason != "smoke.yaml has its turn after window: "+closed || !got.ValidUntil.Equal(v.Parts[0].ValidUntil) {
 		t.Errorf("behind a window: %+v", got)
 	}
 	if !strings.Contains(v.Reason, closed) {
 		t.Errorf("the reason is %q", v.Reason)
 	}
-	v = s.Check(facts(func(f *Facts) { f.Answers = map[string]Answer{"dispatch stage smoke": {Outcome: "success"}} }))
+	v = s.Evaluate(facts(func(f *Facts) { f.Answers = map[string]Answer{"dispatch stage smoke": {Outcome: "success"}} }))
 	if v.Parts[1].Status != Pass {
 		t.Errorf("what is known: %+v", v.Parts[1])
 	}
@@ -135,7 +135,7 @@ func TestForStage(t *testing.T) {
 	} {
 		s := stage(t, test.gates)
 		s.Proof = stage(t, test.proof).Gates
-		_, _, problems := ForStage(s)
+		_, _, problems := CompileStage(s)
 		got := ""
 		for _, p := range problems {
 			got += p.Summary

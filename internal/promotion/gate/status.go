@@ -18,22 +18,22 @@ type statusSpec struct {
 
 // The targets of statuses.
 const (
-	ofBase   = "base"
-	ofOutput = "output"
+	targetBase   = "base"
+	targetOutput = "output"
 )
 
 // statusGate waits for commit statuses, or checks, to succeed.
-type statuses struct {
-	named
+type statusGate struct {
+	gateName
 	contexts []string
-	of       string
+	target   string
 }
 
-func newStatuses(spec model.GateSpec) (Gate, problem.List) {
+func newStatusGate(spec model.GateSpec) (Gate, problem.List) {
 	var s statusSpec
 	problems := spec.Decode(&s)
-	g := statuses{nameOf(spec), slices.Compact(slices.Sorted(slices.Values(s.Contexts))), cmp.Or(s.Of, ofBase)}
-	if g.of != ofBase && g.of != ofOutput {
+	g := statusGate{gateNameOf(spec), slices.Compact(slices.Sorted(slices.Values(s.Contexts))), cmp.Or(s.Of, targetBase)}
+	if g.target != targetBase && g.target != targetOutput {
 		problems = append(problems, spec.Problem("it is base, for the commit that is promoted, or output, for what was rendered from it",
 			"of cannot be %q", s.Of))
 	}
@@ -44,67 +44,67 @@ func newStatuses(spec model.GateSpec) (Gate, problem.List) {
 }
 
 // Needs returns the statuses of the commit.
-func (g statuses) Needs(f Facts) []Need {
-	if g.of == ofOutput {
+func (g statusGate) Needs(f Facts) []Need {
+	if g.target == targetOutput {
 		return []Need{outputNeed(f)}
 	}
-	return []Need{{Key: "base " + f.Environment, Kind: OfBase}}
+	return []Need{{Key: "base " + f.Environment, Kind: BaseStatuses}}
 }
 
 // outputNeed asks for the statuses of the output.
-func outputNeed(f Facts) Need { return Need{Key: "output " + f.Environment, Kind: OfOutput} }
+func outputNeed(f Facts) Need { return Need{Key: "output " + f.Environment, Kind: OutputStatuses} }
 
 // Evaluate passes if all contexts succeeded.
-func (g statuses) Check(f Facts) Verdict {
-	said := f.Base
-	if g.of == ofOutput {
-		said = f.Result
+func (g statusGate) Evaluate(f Facts) Verdict {
+	said := f.BaseStatuses
+	if g.target == targetOutput {
+		said = f.OutputStatuses
 	}
 	var waiting []string
 	for _, name := range g.contexts {
-		s, ok := last(said, name)
+		s, ok := latestStatus(said, name)
 		switch {
 		case !ok:
 			waiting = append(waiting, name+" is not reported")
 		case s.Outcome == "failure":
-			return g.fail("%s failed%s", name, details(s))
+			return g.fail("%s failed%s", name, statusDetails(s))
 		case s.Outcome != "success":
-			waiting = append(waiting, name+" is pending"+details(s))
+			waiting = append(waiting, name+" is pending"+statusDetails(s))
 		}
 	}
 	switch {
-	case g.of == ofOutput && f.Output == "":
-		return g.wait("there is no output to report %s on yet", and(g.contexts))
+	case g.target == targetOutput && f.OutputCommit == "":
+		return g.wait("there is no output to report %s on yet", joinAnd(g.contexts))
 	case len(waiting) > 0:
-		return g.wait("%s%s", and(waiting), f.amiss(g.Needs(f)[0].Key))
+		return g.wait("%s%s", joinAnd(waiting), f.unansweredReason(g.Needs(f)[0].Key))
 	default:
-		return g.pass("%s succeeded", and(g.contexts))
+		return g.pass("%s succeeded", joinAnd(g.contexts))
 	}
 }
 
 // Forecast has no known end.
-func (g statuses) Forecast(f Facts, from time.Time) Forecast {
-	return expect(g.Check(f), from, and(g.contexts))
+func (g statusGate) Forecast(f Facts, from time.Time) Forecast {
+	return forecastVerdict(g.Evaluate(f), from, joinAnd(g.contexts))
 }
 
 // latestStatus returns the latest status of a context; of several at one time, the worst.
-func last(all []CommitStatus, context string) (CommitStatus, bool) {
+func latestStatus(all []CommitStatus, context string) (CommitStatus, bool) {
 	var best CommitStatus
 	found := false
 	for _, s := range all {
-		if s.Context == context && (!found || compareStatements(s, best) > 0) {
+		if s.Context == context && (!found || compareStatuses(s, best) > 0) {
 			best, found = s, true
 		}
 	}
 	return best, found
 }
 
-func compareStatements(a, b CommitStatus) int {
-	return cmp.Or(a.When.Compare(b.When), cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
+func compareStatuses(a, b CommitStatus) int {
+	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(statusSeverity(a), statusSeverity(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
 }
 
 // statusSeverity orders outcomes: success, unknown, failure.
-func badness(s CommitStatus) int {
+func statusSeverity(s CommitStatus) int {
 	switch s.Outcome {
 	case "success":
 		return 0
@@ -115,7 +115,7 @@ func badness(s CommitStatus) int {
 	}
 }
 
-func details(s CommitStatus) string {
+func statusDetails(s CommitStatus) string {
 	var parts []string
 	for _, p := range []string{s.Description, s.URL} {
 		if p != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMerged(t *testing.T) {
-	notYet := func(f *Facts) { f.Merged = time.Time{} }
+	notYet := func(f *Facts) { f.MergedAt = time.Time{} }
 	withheld := func(f *Facts) { f.Withheld = "it removes web" }
 	noPull := func(f *Facts) { f.Pull = nil }
 	checkCases(t, []verdictCase{
@@ -21,7 +21,7 @@ func TestMerged(t *testing.T) {
 		{"withheld without a pull request", "merged", facts(notYet, withheld, noPull), "wait: the output waits for a person: it removes web"},
 		{"lacks", "merged", facts(notYet, func(f *Facts) { f.Pull.Missing = []string{"1 approval", "ci/test"} }), "wait: pull request 7 is not merged; it lacks 1 approval and ci/test"},
 		{"nothing", "merged", facts(notYet, func(f *Facts) { f.Pull = nil }), "wait: the output is not on its branch yet"},
-		{"which output", "merged", facts(func(f *Facts) { f.Output = "" }), "wait: pull request 7 is not merged"},
+		{"which output", "merged", facts(func(f *Facts) { f.OutputCommit = "" }), "wait: pull request 7 is not merged"},
 	})
 }
 
@@ -29,35 +29,35 @@ func TestSoak(t *testing.T) {
 	checkCases(t, []verdictCase{
 		{"not over", "soak: 30m", facts(), "wait: it soaks for 30m, until Mon 2026-11-23 12:10 UTC [11-23 12:10]"},
 		{"over", "soak: 20m", facts(), "pass: it has soaked for 20m"},
-		{"not deployed", "soak: 1h30m", facts(func(f *Facts) { f.Deployed = time.Time{} }), "wait: it soaks for 1h30m once the clusters run it"},
-		{"a clock that is behind", "soak: 30m", facts(func(f *Facts) { f.Deployed = before(-time.Hour) }), "wait: it soaks for 30m, until Mon 2026-11-23 13:30 UTC [11-23 13:30]"},
+		{"not deployed", "soak: 1h30m", facts(func(f *Facts) { f.DeployedAt = time.Time{} }), "wait: it soaks for 1h30m once the clusters run it"},
+		{"a clock that is behind", "soak: 30m", facts(func(f *Facts) { f.DeployedAt = before(-time.Hour) }), "wait: it soaks for 30m, until Mon 2026-11-23 13:30 UTC [11-23 13:30]"},
 	})
 }
 
 func TestRollout(t *testing.T) {
 	status := func(context, outcome, text string) func(*Facts) {
 		return func(f *Facts) {
-			f.Result = append(f.Result, CommitStatus{Context: context, Outcome: outcome, Description: text, When: before(10 * time.Minute)})
+			f.OutputStatuses = append(f.OutputStatuses, CommitStatus{Context: context, Outcome: outcome, Description: text, Time: before(10 * time.Minute)})
 		}
 	}
 	report := func(source string, phase rollout.Phase, current bool) func(*Facts) {
 		return func(f *Facts) {
-			f.Reports = append(f.Reports, rollout.Report{Source: source, Object: "Kustomization/flux-system/apps", Phase: phase, Current: current, When: before(5 * time.Minute)})
+			f.Reports = append(f.Reports, rollout.Report{Source: source, Object: "Kustomization/flux-system/apps", Phase: phase, Current: current, Time: before(5 * time.Minute)})
 		}
 	}
 	const apps = "Kustomization/flux-system/apps"
 	event := func(cluster, object string, phase rollout.Phase, text string) func(*Facts) {
 		return func(f *Facts) {
-			f.Reports = append(f.Reports, rollout.Report{Source: cluster, Object: object, Phase: phase, Current: true, Message: text, When: before(5 * time.Minute)})
+			f.Reports = append(f.Reports, rollout.Report{Source: cluster, Object: object, Phase: phase, Current: true, Message: text, Time: before(5 * time.Minute)})
 		}
 	}
 	formerly := func(context string) func(*Facts) {
 		return func(f *Facts) {
-			f.Before = append(f.Before, CommitStatus{Context: context, Outcome: "success", When: before(time.Hour)})
+			f.PreviousStatuses = append(f.PreviousStatuses, CommitStatus{Context: context, Outcome: "success", Time: before(time.Hour)})
 		}
 	}
-	shared := func(f *Facts) { f.Others = []string{"prod", "stage-eu"} }
-	notMerged := func(f *Facts) { f.Merged, f.Output = time.Time{}, "" }
+	shared := func(f *Facts) { f.OtherEnvironments = []string{"prod", "stage-eu"} }
+	notMerged := func(f *Facts) { f.MergedAt, f.OutputCommit = time.Time{}, "" }
 	checkCases(t, []verdictCase{
 		{"not merged", "rollout", facts(notMerged, report("oslo", rollout.Ready, true)), "wait: clusters get the commit once its output is merged"},
 		{"nobody", "rollout", facts(), "wait: no cluster has reported; let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"},
@@ -137,7 +137,7 @@ func TestFreezes(t *testing.T) {
 				f.Freezes = append([]Freeze{}, f.Freezes...)
 				test.change(&f.Freezes[n-1])
 			}
-			if diff := cmp.Diff(test.want, tell(Freezes(f))); diff != "" {
+			if diff := cmp.Diff(test.want, tell(EvaluateFreezes(f))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -148,20 +148,22 @@ func TestApproval(t *testing.T) {
 	by := func(names ...string) func(*Facts) {
 		return func(f *Facts) {
 			for _, name := range names {
-				f.Pull.Approvals = append(f.Pull.Approvals, Approval{By: name})
+				f.Pull.Approvals = append(f.Pull.Approvals, Approval{Approver: name})
 			}
 		}
 	}
 	refused := func(name, why string) func(*Facts) {
-		return func(f *Facts) { f.Pull.Approvals = append(f.Pull.Approvals, Approval{By: name, Refused: why}) }
+		return func(f *Facts) { f.Pull.Approvals = append(f.Pull.Approvals, Approval{Approver: name, Refused: why}) }
 	}
 	known := func(address, login string) func(*Facts) {
 		return func(f *Facts) {
-			f.Approvals = append(f.Approvals, Approval{By: address, Login: login, Where: "approvals/stage.yaml"})
+			f.Approvals = append(f.Approvals, Approval{Approver: address, Login: login, Location: "approvals/stage.yaml"})
 		}
 	}
 	inGit := func(name string) func(*Facts) {
-		return func(f *Facts) { f.Approvals = append(f.Approvals, Approval{By: name, Where: "approvals/stage.yaml"}) }
+		return func(f *Facts) {
+			f.Approvals = append(f.Approvals, Approval{Approver: name, Location: "approvals/stage.yaml"})
+		}
 	}
 	team := func(f *Facts) { f.Teams = map[string][]string{"org/sre": {"Dave", "erin"}} }
 	const two = `approval: {count: 2, by: [alice, bob@example.com, "team:org/sre"], distinct: true}`
@@ -206,7 +208,7 @@ func TestApproval(t *testing.T) {
 func TestStatus(t *testing.T) {
 	said := func(context, outcome string, ago time.Duration) func(*Facts) {
 		return func(f *Facts) {
-			f.Base = append(f.Base, CommitStatus{Context: context, Outcome: outcome, Description: "14 tests", URL: "https://ci.example.com/3", When: before(ago)})
+			f.BaseStatuses = append(f.BaseStatuses, CommitStatus{Context: context, Outcome: outcome, Description: "14 tests", URL: "https://ci.example.com/3", Time: before(ago)})
 		}
 	}
 	const gate = "status: {contexts: [ci/test, ci/lint]}"
@@ -221,7 +223,7 @@ func TestStatus(t *testing.T) {
 		{"again", "status: {contexts: [ci/test]}", facts(said("ci/test", "success", 0), said("ci/test", "failure", time.Minute)), "pass: ci/test succeeded"},
 		{"at one time", "status: {contexts: [ci/test]}", facts(said("ci/test", "failure", 0), said("ci/test", "success", 0)), "fail: ci/test failed (14 tests, https://ci.example.com/3)"},
 		{"of the output", "status: {contexts: [ci/test], of: output}", facts(said("ci/test", "success", 0)), "wait: ci/test is not reported"},
-		{"of no output", "status: {contexts: [ci/test], of: output}", facts(func(f *Facts) { f.Output = "" }), "wait: there is no output to report ci/test on yet"},
+		{"of no output", "status: {contexts: [ci/test], of: output}", facts(func(f *Facts) { f.OutputCommit = "" }), "wait: there is no output to report ci/test on yet"},
 	})
 }
 
@@ -232,22 +234,22 @@ func TestHTTP(t *testing.T) {
 		return facts(func(f *Facts) { f.Answers = map[string]Answer{"http stage probe": a} })
 	}
 	at := func(code int, body string) Facts {
-		return answer(Answer{At: before(20 * time.Second), Code: code, Body: []byte(body)})
+		return answer(Answer{Time: before(20 * time.Second), Code: code, Body: []byte(body)})
 	}
 	checkCases(t, []verdictCase{
 		{"not asked", gate, facts(), "wait: tests.example.com was not asked yet"},
-		{"asked of another commit", gate, answer(Answer{At: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
+		{"asked of another commit", gate, answer(Answer{Time: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
 			URL: "https://tests.example.com/stage/0000000?o=2222222bbbb"}), "wait: tests.example.com was not asked yet"},
-		{"asked of this commit", gate, answer(Answer{At: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
+		{"asked of this commit", gate, answer(Answer{Time: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
 			URL: "https://tests.example.com/stage/1111111aaaa?o=2222222bbbb"}), "pass: tests.example.com answered as expected [11-23 12:00]"},
-		{"cannot be asked", gate, answer(Answer{At: before(20 * time.Second), Reason: "connection refused"}), "wait: tests.example.com could not be asked: connection refused [11-23 12:00]"},
+		{"cannot be asked", gate, answer(Answer{Time: before(20 * time.Second), Reason: "connection refused"}), "wait: tests.example.com could not be asked: connection refused [11-23 12:00]"},
 		{"yes", gate, at(200, `{"failed":0,"commit":"1111111aaaa"}`), "pass: tests.example.com answered as expected [11-23 12:00]"},
 		{"not yet", gate, at(200, `{"failed":2,"commit":"1111111aaaa"}`), "wait: tests.example.com answered 200, which is not what is expected yet [11-23 12:00]"},
 		{"another code", gate, at(503, "<html>"), "wait: tests.example.com answered 503, which is not what is expected yet [11-23 12:00]"},
 		{"no JSON", gate, at(200, "<html>"), "wait: tests.example.com answered 200; expect cannot be told: no such key: failed [11-23 12:00]"},
 		{"no such field", gate, at(200, "{}"), "wait: tests.example.com answered 200; expect cannot be told: no such key: failed [11-23 12:00]"},
 		{"broken", gate, at(500, "all is broken"), "fail: tests.example.com answered 500, for which fail holds [11-23 12:00]"},
-		{"old", gate, answer(Answer{At: before(2 * time.Minute), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`)}), "wait: tests.example.com was last asked at Mon 2026-11-23 11:58 UTC"},
+		{"old", gate, answer(Answer{Time: before(2 * time.Minute), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`)}), "wait: tests.example.com was last asked at Mon 2026-11-23 11:58 UTC"},
 		{"not true or false", "{name: probe, http: {url: https://tests.example.com, expect: body.n}}", at(200, `{"n":3}`),
 			"wait: tests.example.com answered 200; expect gave double, and not true or false [11-23 12:00]"},
 		{"too much work", "{name: probe, http: {url: https://tests.example.com, expect: 'body.all(a, body.all(b, body.all(c, a+b+c >= 0)))'}}",
@@ -255,7 +257,7 @@ func TestHTTP(t *testing.T) {
 	})
 	f := facts(func(f *Facts) { f.Environment = "a b/../c&d" })
 	want := []Need{{Key: "http a b/../c&d probe", Kind: HTTP, URL: "https://tests.example.com/a%20b%2F..%2Fc%26d/1111111aaaa?o=2222222bbbb",
-		Every: time.Minute, Timeout: 10 * time.Second, Secret: "probe"}}
+		MaxAge: time.Minute, Timeout: 10 * time.Second, Secret: "probe"}}
 	if diff := cmp.Diff(want, made(t, gate).(Asker).Needs(f)); diff != "" {
 		t.Errorf("needs: -want +got:\n%s", diff)
 	}
@@ -269,12 +271,12 @@ func TestDispatch(t *testing.T) {
 	started := before(15 * time.Minute)
 	checkCases(t, []verdictCase{
 		{"not started", gate, facts(), "wait: smoke.yaml was not started yet"},
-		{"cannot be started", gate, answer(Answer{At: started, Reason: "no such workflow"}), "wait: smoke.yaml could not be started: no such workflow"},
-		{"running", gate, answer(Answer{At: started, Outcome: "pending", URL: "https://ci.example.com/9"}), "wait: smoke.yaml is running (https://ci.example.com/9) [11-23 12:45]"},
-		{"success", gate, answer(Answer{At: started, Outcome: "success"}), "pass: smoke.yaml succeeded"},
-		{"failure", gate, answer(Answer{At: started, Outcome: "failure", URL: "https://ci.example.com/9", Reason: "job e2e failed"}),
+		{"cannot be started", gate, answer(Answer{Time: started, Reason: "no such workflow"}), "wait: smoke.yaml could not be started: no such workflow"},
+		{"running", gate, answer(Answer{Time: started, Outcome: "pending", URL: "https://ci.example.com/9"}), "wait: smoke.yaml is running (https://ci.example.com/9) [11-23 12:45]"},
+		{"success", gate, answer(Answer{Time: started, Outcome: "success"}), "pass: smoke.yaml succeeded"},
+		{"failure", gate, answer(Answer{Time: started, Outcome: "failure", URL: "https://ci.example.com/9", Reason: "job e2e failed"}),
 			"fail: smoke.yaml failed: job e2e failed (https://ci.example.com/9)"},
-		{"too long", gate, answer(Answer{At: before(time.Hour), Outcome: "pending", URL: "https://ci.example.com/9"}), "fail: smoke.yaml did not end within 1h (https://ci.example.com/9)"},
+		{"too long", gate, answer(Answer{Time: before(time.Hour), Outcome: "pending", URL: "https://ci.example.com/9"}), "fail: smoke.yaml did not end within 1h (https://ci.example.com/9)"},
 	})
 	for _, test := range []struct {
 		gate string

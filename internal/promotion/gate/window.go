@@ -20,15 +20,15 @@ type openingSpec struct {
 }
 
 // windowGate passes at times that are allowed, or at all times if none are, and not denied.
-type window struct {
-	named
+type windowGate struct {
+	gateName
 	allow, deny []opening
 }
 
-func newWindow(spec model.GateSpec) (Gate, problem.List) {
+func newWindowGate(spec model.GateSpec) (Gate, problem.List) {
 	var s windowSpec
 	problems := spec.Decode(&s)
-	g := window{named: nameOf(spec)}
+	g := windowGate{gateName: gateNameOf(spec)}
 	if len(problems) == 0 && len(s.Allow) == 0 && len(s.Deny) == 0 {
 		problems = append(problems, spec.Problem("as in window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}]}",
 			"a window has times to allow or to deny"))
@@ -41,17 +41,17 @@ func newWindow(spec model.GateSpec) (Gate, problem.List) {
 		to    *[]opening
 	}{{s.Allow, &g.allow}, {s.Deny, &g.deny}} {
 		for _, one := range list.specs {
-			o, found := one.opening(spec)
+			o, found := one.compileOpening(spec)
 			*list.to, problems = append(*list.to, o), append(problems, found...)
 		}
 	}
 	if !problems.Stops() {
-		problems = append(problems, g.neverOpens(spec)...)
+		problems = append(problems, g.checkOpens(spec)...)
 	}
 	return g, problems
 }
 
-func (s openingSpec) opening(spec model.GateSpec) (opening, problem.List) {
+func (s openingSpec) compileOpening(spec model.GateSpec) (opening, problem.List) {
 	var problems problem.List
 	schedule, err := parseCron(s.Cron)
 	if err != nil {
@@ -66,26 +66,26 @@ func (s openingSpec) opening(spec model.GateSpec) (opening, problem.List) {
 		}
 		problems = append(problems, spec.Problem(hint, "there is no time zone %q", s.TimeZone))
 	}
-	if s.Duration < time.Minute || s.Duration > longest {
+	if s.Duration < time.Minute || s.Duration > longestOpening {
 		problems = append(problems, spec.Problem("it is from 1m to 8784h, which is a year", "duration cannot be %s", s.Duration))
 	}
 	return opening{schedule, s.Duration, zone}, problems
 }
 
 const (
-	longest = 366 * 24 * time.Hour
+	longestOpening = 366 * 24 * time.Hour
 	// horizon is how far ahead is searched: every date is in it, February 29 too.
-	horizon = 5 * longest
+	horizon = 5 * longestOpening
 	// maxSteps bounds how many openings are examined.
-	steps = 10_000
+	maxSteps = 10_000
 	// maxOverlaps bounds how many openings in a row are examined for the time at which they are
 	// over.
-	overlaps = 100
+	maxOverlaps = 100
 )
 
 // checkOpens searches for an opening from an arbitrary time: gates are compiled without a clock.
-func (g window) neverOpens(spec model.GateSpec) problem.List {
-	at, done := g.opens(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
+func (g windowGate) checkOpens(spec model.GateSpec) problem.List {
+	at, done := g.findOpening(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
 	switch {
 	case !at.IsZero():
 		return nil
@@ -98,20 +98,20 @@ func (g window) neverOpens(spec model.GateSpec) problem.List {
 
 // findOpening returns the first time from now at which the window is open; zero if there is none,
 // or, if done is false, if none was found.
-func (g window) opens(now time.Time) (at time.Time, done bool) {
+func (g windowGate) findOpening(now time.Time) (at time.Time, done bool) {
 	end := now.Add(horizon)
-	for range steps {
+	for range maxSteps {
 		if now.After(end) {
 			return time.Time{}, true
 		}
 		if o := firstOpen(g.deny, now); o != nil {
-			now = o.closes(now)
+			now = o.closingTime(now)
 			continue
 		}
 		if len(g.allow) == 0 || firstOpen(g.allow, now) != nil {
 			return now, true
 		}
-		now = nextOf(g.allow, now)
+		now = earliestOpening(g.allow, now)
 		if now.IsZero() {
 			return time.Time{}, true
 		}
@@ -121,7 +121,7 @@ func (g window) opens(now time.Time) (at time.Time, done bool) {
 
 func firstOpen(all []opening, now time.Time) *opening {
 	for i := range all {
-		if all[i].open(now) {
+		if all[i].isOpen(now) {
 			return &all[i]
 		}
 	}
@@ -129,10 +129,10 @@ func firstOpen(all []opening, now time.Time) *opening {
 }
 
 // earliestOpening returns when the first of several opens next; zero for never.
-func nextOf(all []opening, now time.Time) time.Time {
+func earliestOpening(all []opening, now time.Time) time.Time {
 	var first time.Time
 	for _, o := range all {
-		if at := o.next(now); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+		if at := o.nextOpening(now); !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
@@ -140,15 +140,15 @@ func nextOf(all []opening, now time.Time) time.Time {
 }
 
 // Evaluate returns whether the window is open, and when it closes or opens.
-func (g window) Check(f Facts) Verdict {
+func (g windowGate) Evaluate(f Facts) Verdict {
 	if year := f.Now.Year(); year < 1 || year > 9999 {
 		return g.wait("it is not known what time it is")
 	}
 	denied := firstOpen(g.deny, f.Now)
 	if denied == nil && (len(g.allow) == 0 || firstOpen(g.allow, f.Now) != nil) {
-		return g.openNow(f.Now)
+		return g.openVerdict(f.Now)
 	}
-	at, _ := g.opens(f.Now)
+	at, _ := g.findOpening(f.Now)
 	if at.IsZero() {
 		return g.wait("the window is closed, and it is not known when it opens")
 	}
@@ -156,31 +156,31 @@ func (g window) Check(f Facts) Verdict {
 	if denied != nil {
 		why = "the window is closed for a time that is denied"
 	}
-	return g.wait("%s; it opens %s", why, stamp(at.In(g.zone()))).until(at, f.Now)
+	return g.wait("%s; it opens %s", why, formatTime(at.In(g.displayZone()))).withValidUntil(at, f.Now)
 }
 
 // openVerdict returns the verdict of an open window, with the time at which it closes.
-func (g window) openNow(now time.Time) Verdict {
+func (g windowGate) openVerdict(now time.Time) Verdict {
 	end, known := now, true
-	for range overlaps {
+	for range maxOverlaps {
 		o := firstOpen(g.allow, end)
 		known = o == nil
 		if known {
 			break
 		}
-		end = o.closes(end)
+		end = o.closingTime(end)
 	}
-	if denied := nextOf(g.deny, now); !denied.IsZero() && (end.Equal(now) || denied.Before(end)) {
+	if denied := earliestOpening(g.deny, now); !denied.IsZero() && (end.Equal(now) || denied.Before(end)) {
 		end, known = denied, true
 	}
 	if known && end.After(now) {
-		return g.pass("the window is open until %s", stamp(end.In(g.zone()))).until(end, now)
+		return g.pass("the window is open until %s", formatTime(end.In(g.displayZone()))).withValidUntil(end, now)
 	}
-	return g.pass("the window is open").until(end, now)
+	return g.pass("the window is open").withValidUntil(end, now)
 }
 
 // displayZone is the time zone for people.
-func (g window) zone() *time.Location {
+func (g windowGate) displayZone() *time.Location {
 	for _, list := range [][]opening{g.allow, g.deny} {
 		if len(list) > 0 {
 			return list[0].zone
@@ -190,13 +190,13 @@ func (g window) zone() *time.Location {
 }
 
 // Forecast is exact.
-func (g window) Forecast(_ Facts, from time.Time) Forecast {
+func (g windowGate) Forecast(_ Facts, from time.Time) Forecast {
 	if year := from.Year(); year < 1 || year > 9999 {
-		return Forecast{Waits: "its window"}
+		return Forecast{WaitsFor: "its window"}
 	}
-	at, _ := g.opens(from)
+	at, _ := g.findOpening(from)
 	if at.IsZero() {
-		return Forecast{Waits: "its window"}
+		return Forecast{WaitsFor: "its window"}
 	}
-	return Forecast{At: at}
+	return Forecast{Time: at}
 }

@@ -71,7 +71,7 @@ func TestWindowEveryMinute(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			g := made(t, test.gate).(window)
+			g := made(t, test.gate).(windowGate)
 			n := weeks * 7 * 24 * 60
 			open := make([]bool, n)
 			for i := range open {
@@ -92,7 +92,7 @@ func TestWindowEveryMinute(t *testing.T) {
 	}
 }
 
-func compareMinutes(t *testing.T, g window, begin time.Time, open []bool) {
+func compareMinutes(t *testing.T, g windowGate, begin time.Time, open []bool) {
 	t.Helper()
 	change := -1 // the next minute at which it is another
 	for i := len(open) - 1; i >= 0; i-- {
@@ -104,11 +104,11 @@ func compareMinutes(t *testing.T, g window, begin time.Time, open []bool) {
 			continue
 		}
 		now := begin.Add(time.Duration(i) * time.Minute)
-		v := g.Check(Facts{Now: now})
+		v := g.Evaluate(Facts{Now: now})
 		if (v.Status == Pass) != open[i] {
-			t.Fatalf("at %s (%s) the clock says %v, and the gate %s", now, now.In(g.zone()), open[i], tell(v))
+			t.Fatalf("at %s (%s) the clock says %v, and the gate %s", now, now.In(g.displayZone()), open[i], tell(v))
 		}
-		if want := begin.Add(time.Duration(change) * time.Minute); change > 0 && !v.Until.Equal(want) {
+		if want := begin.Add(time.Duration(change) * time.Minute); change > 0 && !v.ValidUntil.Equal(want) {
 			t.Fatalf("at %s it is another at %s, and the gate says %s", now, want, tell(v))
 		}
 	}
@@ -150,7 +150,7 @@ func TestParseCron(t *testing.T) {
 func BenchmarkWindow(b *testing.B) {
 	g := made(b, "window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}], deny: [{cron: 0 0 24 12 *, duration: 336h, timeZone: Europe/Berlin}]}")
 	for b.Loop() {
-		g.Check(facts())
+		g.Evaluate(facts())
 	}
 }
 

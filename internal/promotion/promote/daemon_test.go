@@ -29,7 +29,7 @@ func (w *world) cycle(rng *rand.Rand) {
 		readings[i] = w.read(e, rng)
 		stages[i] = readings[i].stage
 	}
-	asked := promote.Candidates(h, stages)
+	asked := promote.CandidateCommits(h, stages)
 	answers := map[string]gate.Status{}
 	enter := func(environment, commit string) gate.Verdict {
 		if asked[environment] != commit {
@@ -42,14 +42,14 @@ func (w *world) cycle(rng *rand.Rand) {
 		answers[environment] = v.Status
 		return v
 	}
-	decisions := promote.Next(h, stages, enter, w.now)
+	decisions := promote.DecideStages(h, stages, enter, w.now)
 	w.referee.compare(stages, decisions, answers)
 	w.referee.observe(readings)
 	for i, e := range w.envs {
 		said := w.tell(h, e, readings[i])
 		d := decisions[i]
-		w.say("cycle %s: %s %q -> %q: %s", e.name, d.State, d.From, d.To, d.Verdict.Reason)
-		if d.State != promote.Moves {
+		w.say("cycle %s: %s %q -> %q: %s", e.name, d.State, d.Current, d.Candidate, d.Verdict.Reason)
+		if d.State != promote.Promotes {
 			e.pending = nil
 			continue
 		}
@@ -58,7 +58,7 @@ func (w *world) cycle(rng *rand.Rand) {
 			continue
 		}
 		w.referee.decided(e, d, readings, decisions)
-		e.pending = &step{d.From, d.To, e.version}
+		e.pending = &step{d.Current, d.Candidate, e.version}
 	}
 	for _, e := range w.envs {
 		if w.healed || rng.IntN(4) > 0 {
@@ -74,7 +74,7 @@ func (w *world) env(name string) *env { return w.envs[name[0]-'a'] }
 // read gives what is known of an environment in a cycle.
 func (w *world) read(e *env, rng *rand.Rand) reading {
 	r := reading{readable: !w.fault(rng), mute: w.fault(rng)}
-	s := promote.Stage{Name: e.name, Queue: e.queue, Commit: e.record, Since: e.since, Merged: e.merged(), Hold: e.hold, Stopped: e.broken, Proven: map[string]bool{}}
+	s := promote.Stage{Name: e.name, Queue: e.queue, Commit: e.record, PromotedAt: e.since, Merged: e.merged(), HoldReason: e.hold, StoppedReason: e.broken, Proven: map[string]bool{}}
 	for _, u := range e.after {
 		s.After = append(s.After, u.name)
 	}
@@ -84,9 +84,9 @@ func (w *world) read(e *env, rng *rand.Rand) reading {
 	case rng.IntN(2) == 0:
 		s.Proof = gate.Verdict{Gate: "health", Status: gate.Wait, Reason: "the forge does not answer"}
 	}
-	s.Partial = w.fault(rng)
+	s.PartialProven = w.fault(rng)
 	for _, c := range w.base {
-		if e.statuses[c] == gate.Pass && (!s.Partial || rng.IntN(4) == 0) {
+		if e.statuses[c] == gate.Pass && (!s.PartialProven || rng.IntN(4) == 0) {
 			s.Proven[c] = true
 		}
 	}
@@ -99,15 +99,15 @@ func (w *world) tell(h promote.History, e *env, r reading) bool {
 	if r.mute || !r.readable {
 		return e.record == ""
 	}
-	if s := r.stage; h.Has(s.Commit) && s.Stopped == "" {
+	if s := r.stage; h.Contains(s.Commit) && s.StoppedReason == "" {
 		e.statuses[s.Commit] = e.judged(w.now)
 	}
 	for _, c := range h.Commits() { // what it went back behind
-		if h.Has(r.stage.Commit) && h.Newer(c, r.stage.Commit) && r.stage.Proven[c] {
+		if h.Contains(r.stage.Commit) && h.IsNewer(c, r.stage.Commit) && r.stage.Proven[c] {
 			e.statuses[c] = gate.Fail
 		}
 	}
-	e.touched = e.touched && r.stage.Partial
+	e.touched = e.touched && r.stage.PartialProven
 	return true
 }
 

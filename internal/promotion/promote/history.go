@@ -2,20 +2,20 @@ package promote
 
 // History is the commits of the base's branch.
 type History struct {
-	commits []string // newest first
-	places  map[string]spot
+	commits   []string // newest first
+	positions map[string]position
 }
 
 // position is where a commit is in a history: commits[:newer] contain it, and it contains
 // commits[older:].
-type spot struct {
+type position struct {
 	newer, older int
-	beside       bool // it is not one of the commits
+	isSide       bool // it is not one of the commits
 }
 
 // SideCommit is a commit that the base's branch contains outside of its first parents, because a
 // merge brought it. An environment may have it, and never gets it.
-type Beside struct {
+type SideCommit struct {
 	Commit string
 	// Newer counts the commits of the line that contain it, and Older those that it does not
 	// contain.
@@ -24,13 +24,13 @@ type Beside struct {
 
 // NewHistory returns the history of commits, newest first, each of which contains the ones after
 // it.
-func NewHistory(commits []string, beside ...Beside) History {
-	h := History{commits: commits, places: make(map[string]spot, len(commits)+len(beside))}
+func NewHistory(commits []string, beside ...SideCommit) History {
+	h := History{commits: commits, positions: make(map[string]position, len(commits)+len(beside))}
 	for i, c := range commits {
-		h.places[c] = spot{newer: i, older: i + 1}
+		h.positions[c] = position{newer: i, older: i + 1}
 	}
 	for _, b := range beside {
-		h.places[b.Commit] = spot{b.Newer, b.Older, true}
+		h.positions[b.Commit] = position{b.Newer, b.Older, true}
 	}
 	return h
 }
@@ -44,53 +44,53 @@ func (h History) Head() string {
 }
 
 // Contains reports whether a commit is in the history.
-func (h History) Has(commit string) bool {
-	_, ok := h.places[commit]
+func (h History) Contains(commit string) bool {
+	_, ok := h.positions[commit]
 	return ok
 }
 
 // IsNewer reports whether commit a is newer than b: whether it contains b. Any commit is newer than
 // "".
-func (h History) Newer(a, b string) bool {
+func (h History) IsNewer(a, b string) bool {
 	if b == "" {
-		return h.Has(a)
+		return h.Contains(a)
 	}
-	x, known := h.places[a]
-	y, too := h.places[b]
+	x, known := h.positions[a]
+	y, too := h.positions[b]
 	if !known || !too || a == b {
 		return false
 	}
-	return x.older < y.newer || x.older == y.newer && !(x.beside && y.beside)
+	return x.older < y.newer || x.older == y.newer && !(x.isSide && y.isSide)
 }
 
 // newerCommits returns the commits that are newer than one, newest first: all if it is "", and none
 // if it is not in the history.
-func (h History) after(commit string) []string {
+func (h History) newerCommits(commit string) []string {
 	if commit == "" {
 		return h.commits
 	}
-	return h.commits[:h.places[commit].newer]
+	return h.commits[:h.positions[commit].newer]
 }
 
 // reachedIndex returns the index of the newest commit that a commit of the history is or contains.
-func (h History) reached(commit string) int {
-	if p := h.places[commit]; p.beside {
+func (h History) reachedIndex(commit string) int {
+	if p := h.positions[commit]; p.isSide {
 		return p.older
 	}
-	return h.places[commit].newer
+	return h.positions[commit].newer
 }
 
 // CountNewer returns how many commits are newer than one; 0 if it is not in the history.
-func (h History) Behind(commit string) int { return h.places[commit].newer }
+func (h History) CountNewer(commit string) int { return h.positions[commit].newer }
 
 // CommitsBetween returns the commits that are older than a and newer than b, newest first: all that
 // are older than a if b is not one of the older ones, and none if a is not in the history.
-func (h History) Between(a, b string) []string {
-	p, ok := h.places[a]
+func (h History) CommitsBetween(a, b string) []string {
+	p, ok := h.positions[a]
 	if !ok {
 		return nil
 	}
-	if q, ok := h.places[b]; ok && q.newer >= p.older {
+	if q, ok := h.positions[b]; ok && q.newer >= p.older {
 		return h.commits[p.older:q.newer]
 	}
 	return h.commits[p.older:]
@@ -100,4 +100,4 @@ func (h History) Between(a, b string) []string {
 func (h History) Commits() []string { return h.commits }
 
 // ShortID returns the beginning of a commit's id, for people.
-func Short(commit string) string { return commit[:min(7, len(commit))] }
+func ShortID(commit string) string { return commit[:min(7, len(commit))] }

@@ -35,14 +35,14 @@ func TestHistory(t *testing.T) {
 		for _, c := range line {
 			names = append(names, strconv.Itoa(c))
 		}
-		var beside []promote.Beside
+		var beside []promote.SideCommit
 		var known []int
 		for c := range n {
 			if slices.Contains(line, c) {
 				known = append(known, c)
 				continue
 			}
-			b := promote.Beside{Commit: strconv.Itoa(c)}
+			b := promote.SideCommit{Commit: strconv.Itoa(c)}
 			for _, l := range line {
 				if contains[l][c] {
 					b.Newer++
@@ -63,11 +63,11 @@ func TestHistory(t *testing.T) {
 				if both { // only by way of a commit of the line
 					want = slices.ContainsFunc(line, func(l int) bool { return contains[a][l] && contains[l][b] })
 				}
-				if got := h.Newer(strconv.Itoa(a), strconv.Itoa(b)); got != want {
+				if got := h.IsNewer(strconv.Itoa(a), strconv.Itoa(b)); got != want {
 					t.Fatalf("seed %d: Newer(%d, %d) = %v in the line %v beside %v", seed, a, b, got, line, beside)
 				}
 			}
-			for _, l := range h.Commits()[:h.Behind(strconv.Itoa(a))] {
+			for _, l := range h.Commits()[:h.CountNewer(strconv.Itoa(a))] {
 				if i, _ := strconv.Atoi(l); !contains[i][a] || i == a {
 					t.Fatalf("seed %d: %s counts as newer than %d", seed, l, a)
 				}

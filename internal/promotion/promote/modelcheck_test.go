@@ -58,41 +58,41 @@ func (r *referee) observe(readings []reading) {
 // decided holds a step that the daemon is about to take against the rules.
 func (r *referee) decided(e *env, d promote.Decision, readings []reading, all []promote.Decision) {
 	w, i := r.world, e.name[0]-'a'
-	from, to := slices.Index(w.base, d.From), slices.Index(w.base, d.To)
+	from, to := slices.Index(w.base, d.Current), slices.Index(w.base, d.Candidate)
 	switch {
-	case d.From != e.record:
-		r.failf("%s: a step from %q, and it has %q", e.name, d.From, e.record)
-	case to < 0 || d.From != "" && from < 0:
-		r.failf("%s: a step from %q to %q, which are not both on the base", e.name, d.From, d.To)
-	case d.From != "" && to >= from:
-		r.failf("%s: a step back, from %s to %s", e.name, d.From, d.To)
+	case d.Current != e.record:
+		r.failf("%s: a step from %q, and it has %q", e.name, d.Current, e.record)
+	case to < 0 || d.Current != "" && from < 0:
+		r.failf("%s: a step from %q to %q, which are not both on the base", e.name, d.Current, d.Candidate)
+	case d.Current != "" && to >= from:
+		r.failf("%s: a step back, from %s to %s", e.name, d.Current, d.Candidate)
 	case e.hold != "" || e.broken != "":
 		r.failf("%s: a step though it is held (%s) or stopped (%s)", e.name, e.hold, e.broken)
-	case w.enters(e, d.To).Status != gate.Pass:
-		r.failf("%s: a step to %s that the gates do not allow", e.name, d.To)
+	case w.enters(e, d.Candidate).Status != gate.Pass:
+		r.failf("%s: a step to %s that the gates do not allow", e.name, d.Candidate)
 	}
 	for _, u := range e.after {
-		st, there := u.stays[d.To], readings[u.name[0]-'a']
+		st, there := u.stays[d.Candidate], readings[u.name[0]-'a']
 		switch {
 		case st == nil:
-			r.failf("%s: a step to %s, which %s never had", e.name, d.To, u.name)
+			r.failf("%s: a step to %s, which %s never had", e.name, d.Candidate, u.name)
 		case st.word != gate.Pass:
-			r.failf("%s: a step to %s, and the last word on it in %s was %q", e.name, d.To, u.name, st.word)
+			r.failf("%s: a step to %s, and the last word on it in %s was %q", e.name, d.Candidate, u.name, st.word)
 		case st.gone:
-			r.failf("%s: a step to %s, which %s went back behind", e.name, d.To, u.name)
-		case u.record == d.To && u.waits():
-			r.failf("%s: a step to %s, of which the output waits for a person in %s", e.name, d.To, u.name)
-		case u.record == d.To && (!there.readable || u.broken != ""):
-			r.failf("%s: a step to %s, of which %s says nothing now", e.name, d.To, u.name)
+			r.failf("%s: a step to %s, which %s went back behind", e.name, d.Candidate, u.name)
+		case u.record == d.Candidate && u.waits():
+			r.failf("%s: a step to %s, of which the output waits for a person in %s", e.name, d.Candidate, u.name)
+		case u.record == d.Candidate && (!there.readable || u.broken != ""):
+			r.failf("%s: a step to %s, of which %s says nothing now", e.name, d.Candidate, u.name)
 		}
 	}
 	for _, a := range ancestors(e) {
 		at := slices.Index(w.base, a.record)
 		if a.record == "" || at > to {
-			r.failf("%s: a step to %s, and %s before it has %q only", e.name, d.To, a.name, a.record)
+			r.failf("%s: a step to %s, and %s before it has %q only", e.name, d.Candidate, a.name, a.record)
 		}
-		if other := all[a.name[0]-'a']; other.State == promote.Moves && other.To == d.To {
-			r.failf("%s: %s takes two steps at once, by %s", e.name, d.To, a.name)
+		if other := all[a.name[0]-'a']; other.State == promote.Promotes && other.Candidate == d.Candidate {
+			r.failf("%s: %s takes two steps at once, by %s", e.name, d.Candidate, a.name)
 		}
 	}
 	r.patience(e, d, readings[i])
@@ -103,33 +103,33 @@ func (r *referee) decided(e *env, d promote.Decision, readings []reading, all []
 func (r *referee) patience(e *env, d promote.Decision, there reading) {
 	v := e.judged(r.world.now)
 	switch {
-	case d.From == "" || there.readable && v != gate.Wait:
+	case d.Current == "" || there.readable && v != gate.Wait:
 	case e.merged():
-		r.failf("%s: a step away from %s, which is merged and not judged", e.name, d.From)
+		r.failf("%s: a step away from %s, which is merged and not judged", e.name, d.Current)
 	case e.queue.Policy == model.Each:
-		r.failf("%s: a step away from %s, which was not merged", e.name, d.From)
+		r.failf("%s: a step away from %s, which was not merged", e.name, d.Current)
 	}
 }
 
 // queue: the right one of all commits that could have come.
 func (r *referee) queue(e *env, d promote.Decision, readings []reading) {
 	w := r.world
-	from, to := slices.Index(w.base, d.From), slices.Index(w.base, d.To)
-	if d.From == "" {
+	from, to := slices.Index(w.base, d.Current), slices.Index(w.base, d.Candidate)
+	if d.Current == "" {
 		from = len(w.base)
 	}
-	each := e.queue.Policy == model.Each && d.From != ""
+	each := e.queue.Policy == model.Each && d.Current != ""
 	for i, c := range w.base[:from] {
 		passed := each && i > to || !each && i < to
 		if passed && r.could(e, c, readings, each) {
-			r.failf("%s: a step to %s under the queue %q, and %s was there", e.name, d.To, e.queue.Policy, c)
+			r.failf("%s: a step to %s under the queue %q, and %s was there", e.name, d.Candidate, e.queue.Policy, c)
 		}
 	}
 	switch {
 	case e.queue.Policy == model.Pinned:
-		r.failf("%s: a step to %s, and it is pinned", e.name, d.To)
-	case e.queue.Policy == model.Batch && d.From != "" && w.now.Before(e.since.Add(e.queue.Every)):
-		r.failf("%s: a step to %s before the time of the batch", e.name, d.To)
+		r.failf("%s: a step to %s, and it is pinned", e.name, d.Candidate)
+	case e.queue.Policy == model.Batch && d.Current != "" && w.now.Before(e.since.Add(e.queue.Every)):
+		r.failf("%s: a step to %s before the time of the batch", e.name, d.Candidate)
 	}
 }
 
@@ -170,11 +170,11 @@ func ancestors(e *env) []*env {
 func (r *referee) compare(stages []promote.Stage, decisions []promote.Decision, answers map[string]gate.Status) {
 	o := oracle{r.world.base, stages, r.world.now}
 	for i, d := range decisions {
-		got, want := answer{d.State, d.To, d.Drops}, o.answer(stages[i], answers[stages[i].Name])
+		got, want := answer{d.State, d.Candidate, d.Skipped}, o.answer(stages[i], answers[stages[i].Name])
 		if got.State != want.State || got.To != want.To || !slices.Equal(got.Drops, want.Drops) {
 			r.failf("%s: Next says %v, the oracle %v", d.Environment, got, want)
 		}
-		if (d.State == promote.Moves) != (d.Verdict.Status == gate.Pass && d.To != "") {
+		if (d.State == promote.Promotes) != (d.Verdict.Status == gate.Pass && d.Candidate != "") {
 			r.failf("%s: it %s, and the verdict is %s", d.Environment, d.State, d.Verdict.Status)
 		}
 		r.readable(d.Verdict)
@@ -337,9 +337,9 @@ func TestNextIsAFunction(t *testing.T) {
 		}
 		enter := func(e, c string) gate.Verdict { return w.enters(w.env(e), c) }
 		h := promote.NewHistory(w.base)
-		first := promote.Next(h, stages, enter, w.now)
+		first := promote.DecideStages(h, stages, enter, w.now)
 		slices.Reverse(stages)
-		again := promote.Next(h, stages, enter, w.now)
+		again := promote.DecideStages(h, stages, enter, w.now)
 		slices.Reverse(again)
 		if diff := cmp.Diff(first, again); diff != "" {
 			t.Fatalf("seed %d, -first +again:\n%s", seed, diff)

@@ -34,7 +34,7 @@ type set []bool
 
 // answer is what of a decision the oracle knows.
 type answer struct {
-	State promote.State
+	State promote.DecisionState
 	To    string
 	Drops []string
 }
@@ -66,7 +66,7 @@ func (o oracle) proven(u promote.Stage) set {
 	at, known := o.position(u.Commit)
 	return o.those(func(i int, c string) bool {
 		if c == u.Commit {
-			return u.Stopped == "" && u.Merged && u.Proof.Status == gate.Pass
+			return u.StoppedReason == "" && u.Merged && u.Proof.Status == gate.Pass
 		}
 		return known && i > at && u.Proven[c]
 	})
@@ -96,11 +96,11 @@ func (o oracle) upstream(s promote.Stage) []bool {
 
 func (o oracle) answer(s promote.Stage, enter gate.Status) answer {
 	at, known := o.position(s.Commit)
-	if s.Stopped != "" || !known {
+	if s.StoppedReason != "" || !known {
 		return answer{State: promote.Stopped}
 	}
 	pool := o.those(func(i int, _ string) bool { return i < at })
-	unsure, awaited := s.Partial, at
+	unsure, awaited := s.PartialProven, at
 	for i, far := range o.upstream(s) {
 		u := o.stages[i]
 		if far {
@@ -108,7 +108,7 @@ func (o oracle) answer(s promote.Stage, enter gate.Status) answer {
 		}
 		if slices.Contains(s.After, u.Name) {
 			pool = o.intersect(pool, o.proven(u))
-			unsure = unsure || u.Partial && s.Queue.Policy == model.Each
+			unsure = unsure || u.PartialProven && s.Queue.Policy == model.Each
 			if j, ok := o.position(u.Commit); ok {
 				awaited = min(awaited, j)
 			}
@@ -142,17 +142,17 @@ func (o oracle) pick(s promote.Stage, pool []string) answer {
 	return answer{To: pool[0], Drops: pool[1:]}
 }
 
-func (o oracle) state(s promote.Stage, to string, may, unsure bool, enter gate.Status) promote.State {
+func (o oracle) state(s promote.Stage, to string, may, unsure bool, enter gate.Status) promote.DecisionState {
 	each := s.Queue.Policy == model.Each
 	done := s.Commit == "" || s.Proof.Status == gate.Fail || s.Merged && s.Proof.Status == gate.Pass || !s.Merged && !each
-	early := s.Queue.Policy == model.Batch && s.Commit != "" && o.now.Sub(s.Since) < s.Queue.Every
+	early := s.Queue.Policy == model.Batch && s.Commit != "" && o.now.Sub(s.PromotedAt) < s.Queue.Every
 	switch {
-	case s.Hold != "":
+	case s.HoldReason != "":
 		return promote.Held
 	case to == "":
 		return promote.Current
 	case may && done && !unsure && !early && s.Queue.Policy != model.Pinned && enter == gate.Pass:
-		return promote.Moves
+		return promote.Promotes
 	}
 	return promote.Waiting
 }

@@ -33,7 +33,7 @@ type Stage struct {
 	// Commit is the promoted commit; "" if there is none.
 	Commit string
 	// PromotedAt is when it was promoted.
-	Since time.Time
+	PromotedAt time.Time
 	// Merged reports whether the output branch holds the output of Commit.
 	Merged bool
 	// Proof is the verdict on Commit here. A pass counts once the output is merged.
@@ -42,98 +42,98 @@ type Stage struct {
 	// the environment was rolled back behind, are not among them.
 	Proven map[string]bool
 	// PartialProven reports that Proven may lack some, because not all could be read.
-	Partial bool
+	PartialProven bool
 	// HoldReason is why the environment is held; "" if it is not.
-	Hold string
+	HoldReason string
 	// StoppedReason is why nothing can be decided about the environment; "" if something can.
-	Stopped string
+	StoppedReason string
 	// ExternalReason is why another system decides about the environment; "" if none does. Its
 	// state counts for the environments that come after it, and nothing is promoted to it.
-	Others string
+	ExternalReason string
 }
 
 // DecisionState is one word for a decision.
-type State string
+type DecisionState string
 
 // The states of a decision.
 const (
-	Current State = "current" // there is nothing newer for it
-	Waiting State = "waiting"
-	Moves   State = "moves" // it gets To now
-	Held    State = "held"
-	Stopped State = "stopped"
+	Current  DecisionState = "current" // there is nothing newer for it
+	Waiting  DecisionState = "waiting"
+	Promotes DecisionState = "moves" // it gets To now
+	Held     DecisionState = "held"
+	Stopped  DecisionState = "stopped"
 )
 
 // Decision is what an environment should do next, and why.
 type Decision struct {
-	Environment string `json:"environment"`
-	State       State  `json:"state"`
-	From        string `json:"from,omitempty"` // the commit that it has
+	Environment string        `json:"environment"`
+	State       DecisionState `json:"state"`
+	Current     string        `json:"from,omitempty"` // the commit that it has
 	// Candidate is the commit that it gets, or waits for; "" if there is none.
-	To string `json:"to,omitempty"`
+	Candidate string `json:"to,omitempty"`
 	// Skipped are the proven commits between the two that it will not get, newest first.
-	Drops   []string     `json:"drops,omitempty"`
+	Skipped []string     `json:"drops,omitempty"`
 	Verdict gate.Verdict `json:"verdict"`
 }
 
 // EvaluateGates returns the verdict of an environment's gates on a commit.
-type Enter func(environment, commit string) gate.Verdict
+type EvaluateGates func(environment, commit string) gate.Verdict
 
 // DecideStages returns the decision for every stage. Every name in After should be that of a stage;
 // a stage that comes after a missing one waits.
-func Next(h History, stages []Stage, enter Enter, now time.Time) []Decision {
-	c := chain{h, stages}
+func DecideStages(h History, stages []Stage, enter EvaluateGates, now time.Time) []Decision {
+	c := snapshot{h, stages}
 	decisions := make([]Decision, len(stages))
 	for i, s := range stages {
-		decisions[i] = c.decide(s, enter, now)
+		decisions[i] = c.decideStage(s, enter, now)
 	}
 	return decisions
 }
 
 // CandidateCommits returns the commit that DecideStages will evaluate the gates of each environment
 // for; "" where it will not evaluate them.
-func Candidates(h History, stages []Stage) map[string]string {
-	c := chain{h, stages}
+func CandidateCommits(h History, stages []Stage) map[string]string {
+	c := snapshot{h, stages}
 	asked := map[string]string{}
 	for _, s := range stages {
-		if c.stopped(s) == "" && s.Others == "" {
-			asked[s.Name], _ = c.candidate(s)
+		if c.stoppedReason(s) == "" && s.ExternalReason == "" {
+			asked[s.Name], _ = c.findCandidate(s)
 		}
 	}
 	return asked
 }
 
 // snapshot is all stages, and the commits that go through them.
-type chain struct {
+type snapshot struct {
 	history History
 	stages  []Stage
 }
 
-func (c chain) decide(s Stage, enter Enter, now time.Time) Decision {
-	d := Decision{Environment: s.Name, From: s.Commit}
-	if why := c.stopped(s); why != "" {
+func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decision {
+	d := Decision{Environment: s.Name, Current: s.Commit}
+	if why := c.stoppedReason(s); why != "" {
 		d.State, d.Verdict = Stopped, gate.Verdict{Gate: s.Name, Status: gate.Fail, Reason: why}
 		return d
 	}
-	if s.Others != "" {
-		d.State, d.Verdict = Held, gate.Verdict{Gate: s.Name, Status: gate.Wait, Reason: s.Others}
+	if s.ExternalReason != "" {
+		d.State, d.Verdict = Held, gate.Verdict{Gate: s.Name, Status: gate.Wait, Reason: s.ExternalReason}
 		return d
 	}
-	d.To, d.Drops = c.candidate(s)
-	if d.To == "" {
-		return c.nothing(s, d)
+	d.Candidate, d.Skipped = c.findCandidate(s)
+	if d.Candidate == "" {
+		return c.decideWithoutCandidate(s, d)
 	}
-	parts := []gate.Verdict{c.provenBefore(s, d.To)}
-	if s.Hold != "" {
-		parts = append(parts, gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: held(s)})
+	parts := []gate.Verdict{c.provenVerdict(s, d.Candidate)}
+	if s.HoldReason != "" {
+		parts = append(parts, gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: heldReason(s)})
 	}
-	parts = append(parts, queueVerdict(s, now), settled(s), answered(enter(s.Name, d.To)))
-	d.Verdict = gate.All(s.Name, parts)
+	parts = append(parts, queueVerdict(s, now), settledVerdict(s), orPending(enter(s.Name, d.Candidate)))
+	d.Verdict = gate.CombineVerdicts(s.Name, parts)
 	switch {
-	case s.Hold != "":
-		d.State, d.Verdict.Reason = Held, held(s)
+	case s.HoldReason != "":
+		d.State, d.Verdict.Reason = Held, heldReason(s)
 	case d.Verdict.Status == gate.Pass:
-		d.State, d.Verdict.Reason = Moves, fmt.Sprintf("%s may have %s", s.Name, Short(d.To))
+		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, ShortID(d.Candidate))
 	default:
 		d.State = Waiting
 	}
@@ -141,18 +141,18 @@ func (c chain) decide(s Stage, enter Enter, now time.Time) Decision {
 }
 
 // stoppedReason returns why nothing can be decided about a stage; "" if something can.
-func (c chain) stopped(s Stage) string {
-	if s.Stopped == "" && s.Commit != "" && !c.history.Has(s.Commit) {
-		return fmt.Sprintf("commit %s is not on the base's branch", Short(s.Commit))
+func (c snapshot) stoppedReason(s Stage) string {
+	if s.StoppedReason == "" && s.Commit != "" && !c.history.Contains(s.Commit) {
+		return fmt.Sprintf("commit %s is not on the base's branch", ShortID(s.Commit))
 	}
-	return s.Stopped
+	return s.StoppedReason
 }
 
 // findCandidate returns the commit that a stage would get, by its queue, and the proven ones that
 // it would skip; "" if there is none.
-func (c chain) candidate(s Stage) (string, []string) {
+func (c snapshot) findCandidate(s Stage) (string, []string) {
 	begins := s.Commit == "" // one that begins does not replay history
-	pool := c.pool(s)
+	pool := c.eligibleCommits(s)
 	switch {
 	case len(pool) == 0:
 		return "", nil
@@ -166,11 +166,11 @@ func (c chain) candidate(s Stage) (string, []string) {
 
 // eligibleCommits returns the commits that are newer than a stage's and proven in all stages
 // directly before it, newest first.
-func (c chain) pool(s Stage) []string {
+func (c snapshot) eligibleCommits(s Stage) []string {
 	var pool []string
-	reach := c.reach(s)
-	for i, commit := range c.history.after(s.Commit) {
-		if i >= reach && c.isProvenBefore(s, commit) {
+	reach := c.reachableIndex(s)
+	for i, commit := range c.history.newerCommits(s.Commit) {
+		if i >= reach && c.isProvenUpstream(s, commit) {
 			pool = append(pool, commit)
 		}
 	}
@@ -180,24 +180,24 @@ func (c chain) pool(s Stage) []string {
 // reachableIndex returns the index of the newest commit that all environments before a stage, near
 // and far, have or contain. A commit that is not in the history limits only those directly after
 // it.
-func (c chain) reach(s Stage) int {
+func (c snapshot) reachableIndex(s Stage) int {
 	reach := 0
-	for _, u := range c.before(s) {
+	for _, u := range c.upstreamStages(s) {
 		if u.Commit == "" {
 			return len(c.history.commits)
 		}
-		reach = max(reach, c.history.reached(u.Commit))
+		reach = max(reach, c.history.reachedIndex(u.Commit))
 	}
 	return reach
 }
 
 // upstreamStages returns the stages that a stage comes after, near ones first, then the others.
-func (c chain) before(s Stage) []*Stage {
+func (c snapshot) upstreamStages(s Stage) []*Stage {
 	var found []*Stage
 	for names := s.After; len(names) > 0; {
 		var further []string
 		for _, name := range names {
-			if u := c.stage(name); u != nil && !slices.Contains(found, u) {
+			if u := c.findStage(name); u != nil && !slices.Contains(found, u) {
 				found = append(found, u)
 				further = append(further, u.After...)
 			}
@@ -208,9 +208,9 @@ func (c chain) before(s Stage) []*Stage {
 }
 
 // isProvenUpstream reports whether a commit is proven in all environments directly before a stage.
-func (c chain) isProvenBefore(s Stage, commit string) bool {
+func (c snapshot) isProvenUpstream(s Stage, commit string) bool {
 	for _, name := range s.After {
-		u := c.stage(name)
+		u := c.findStage(name)
 		if u == nil || !c.isProven(*u, commit) {
 			return false
 		}
@@ -220,15 +220,15 @@ func (c chain) isProvenBefore(s Stage, commit string) bool {
 
 // isProven reports whether a commit is proven in a stage. The current commit is judged by its proof
 // now. An earlier one is judged by its last verdict, unless the stage was rolled back behind it.
-func (c chain) isProven(s Stage, commit string) bool {
+func (c snapshot) isProven(s Stage, commit string) bool {
 	if s.Commit == commit {
-		return s.Stopped == "" && s.Merged && s.Proof.Status == gate.Pass
+		return s.StoppedReason == "" && s.Merged && s.Proof.Status == gate.Pass
 	}
-	return s.Proven[commit] && c.history.Newer(s.Commit, commit)
+	return s.Proven[commit] && c.history.IsNewer(s.Commit, commit)
 }
 
 // findStage returns the stage of a name; nil if there is none.
-func (c chain) stage(name string) *Stage {
+func (c snapshot) findStage(name string) *Stage {
 	for i := range c.stages {
 		if c.stages[i].Name == name {
 			return &c.stages[i]

@@ -15,13 +15,13 @@ import (
 
 var (
 	noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	soak = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", Until: noon.Add(20 * time.Minute)}
+	soak = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
 	bad  = gate.Verdict{Gate: "rollout", Status: gate.Fail, Reason: "west says that apps is broken"}
 )
 
 // at gives a stage that has a commit, merged and proven.
 func at(name, commit string, after ...string) promote.Stage {
-	return promote.Stage{Name: name, After: after, Commit: commit, Since: noon.Add(-time.Hour), Merged: true,
+	return promote.Stage{Name: name, After: after, Commit: commit, PromotedAt: noon.Add(-time.Hour), Merged: true,
 		Proof: gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"}}
 }
 
@@ -51,9 +51,9 @@ func queue(q model.Queue) func(*promote.Stage) { return func(s *promote.Stage) {
 // show writes a decision as people see it.
 func show(d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s -> %s", d.State, d.From, d.To)
-	if len(d.Drops) > 0 {
-		fmt.Fprintf(&b, ", drops %s", strings.Join(d.Drops, " "))
+	fmt.Fprintf(&b, "%s %s -> %s", d.State, d.Current, d.Candidate)
+	if len(d.Skipped) > 0 {
+		fmt.Fprintf(&b, ", drops %s", strings.Join(d.Skipped, " "))
 	}
 	b.WriteString("\n")
 	tree(&b, d.Verdict, "")
@@ -62,8 +62,8 @@ func show(d promote.Decision) string {
 
 func tree(b *strings.Builder, v gate.Verdict, indent string) {
 	fmt.Fprintf(b, "%s%s %s: %s", indent, v.Status, v.Gate, v.Reason)
-	if !v.Until.IsZero() {
-		fmt.Fprintf(b, " (until %s)", v.Until.Format("15:04"))
+	if !v.ValidUntil.IsZero() {
+		fmt.Fprintf(b, " (until %s)", v.ValidUntil.Format("15:04"))
 	}
 	b.WriteString("\n")
 	for _, p := range v.Parts {
@@ -109,7 +109,7 @@ wait stage: c1 is not merged, and its turn is not over
   wait settled: c1 is not merged, and its turn is not over
   pass gates: nothing is in the way
 `},
-		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.Partial = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c4
+		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.PartialProven = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c4
 wait stage: not all that was proven in dev could be read, and none may be left out
   wait after: not all that was proven in dev could be read, and none may be left out
     pass proof: all clusters are ready
@@ -117,7 +117,7 @@ wait stage: not all that was proven in dev could be read, and none may be left o
   pass settled: c1 is proven
   pass gates: nothing is in the way
 `},
-		{"what was proven here could not be read", []promote.Stage{with(at("dev", "c1"), func(s *promote.Stage) { s.Partial = true })}, `waiting c1 -> c9, drops c4 c3 c2
+		{"what was proven here could not be read", []promote.Stage{with(at("dev", "c1"), func(s *promote.Stage) { s.PartialProven = true })}, `waiting c1 -> c9, drops c4 c3 c2
 wait dev: not all that was proven here could be read
   pass after: c9 is on the base's branch
   pass queue: the newest counts
@@ -140,7 +140,7 @@ wait stage: it is pinned: it gets commits by hand only
   pass settled: c1 is proven
   pass gates: nothing is in the way
 `},
-		{"held", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.Hold = "incident 7" })}, `held c1 -> c4
+		{"held", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c1 -> c4
 wait stage: it is held: incident 7
   pass after: c4 was proven in dev
     pass proof: all clusters are ready
@@ -149,7 +149,7 @@ wait stage: it is held: incident 7
   pass settled: c1 is proven
   pass gates: nothing is in the way
 `},
-		{"held, and nothing is there", []promote.Stage{at("dev", "c1"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.Hold = "incident 7" })}, `held c1 -> 
+		{"held, and nothing is there", []promote.Stage{at("dev", "c1"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c1 -> 
 wait stage: it is held: incident 7
 `},
 		{"it soaks here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(soak))}, `waiting c1 -> c4
@@ -207,7 +207,7 @@ wait prod: dev has an older commit, c1
 		{"the one before it went back", []promote.Stage{with(at("dev", "c1"), proven("c2", "c3")), at("stage", "c2", "dev")}, `current c2 -> 
 pass stage: dev has an older commit, c1
 `},
-		{"the one before it is stopped", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.Stopped = "template t has a mistake" }), at("stage", "c1", "dev")}, `waiting c1 -> c4
+		{"the one before it is stopped", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.StoppedReason = "template t has a mistake" }), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: dev is stopped: template t has a mistake
   wait after dev: dev is stopped: template t has a mistake
 `},
@@ -235,9 +235,9 @@ pass b: a has an older commit, c1
 				if commit == "c9" {
 					return gate.Verdict{Gate: "approval", Status: gate.Wait, Reason: "nobody has approved it"}
 				}
-				return gate.All("gates", nil)
+				return gate.CombineVerdicts("gates", nil)
 			}
-			decisions := promote.Next(promote.NewHistory([]string{"c9", "c4", "c3", "c2", "c1"}), test.stages, enter, noon)
+			decisions := promote.DecideStages(promote.NewHistory([]string{"c9", "c4", "c3", "c2", "c1"}), test.stages, enter, noon)
 			if diff := cmp.Diff(test.want, show(decisions[len(decisions)-1])); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -246,7 +246,7 @@ pass b: a has an older commit, c1
 }
 
 func TestEmptyBase(t *testing.T) {
-	d := promote.Next(promote.NewHistory(nil), []promote.Stage{at("dev", "")}, nil, noon)
+	d := promote.DecideStages(promote.NewHistory(nil), []promote.Stage{at("dev", "")}, nil, noon)
 	if diff := cmp.Diff("current  -> \npass dev: the base has no commit\n", show(d[0])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

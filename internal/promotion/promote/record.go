@@ -24,11 +24,11 @@ const mainRepo = "main"
 // NewRecord returns the text of a new record, as Kalypso's cd.yaml writes it.
 func NewRecord(repo, branch, commit string) []byte {
 	return fmt.Appendf(nil, "apiVersion: %s\nkind: BaseRepo\nmetadata:\n  name: %s\nspec:\n  repo: %s\n  branch: %s\n  path: .\n  commit: %s\n",
-		model.APIVersion, mainRepo, scalar(repo), scalar(branch), scalar(commit))
+		model.APIVersion, mainRepo, yamlScalar(repo), yamlScalar(branch), yamlScalar(commit))
 }
 
 // yamlScalar writes a text so that YAML reads it as text.
-func scalar(text string) string {
+func yamlScalar(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil || bytes.Count(out, []byte("\n")) > 1 {
 		return fmt.Sprintf("%q", text)
@@ -53,15 +53,15 @@ func SetCommit(text []byte, commit string) ([]byte, error) {
 	}
 	lines := splitLines(text)
 	if r.commit == nil {
-		lines = insert(lines, r, commit)
+		lines = insertCommit(lines, r, commit)
 	} else {
-		lines, err = replace(lines, r.commit, commit)
+		lines, err = replaceScalar(lines, r.commit, commit)
 	}
 	if err != nil {
 		return nil, err
 	}
 	changed := bytes.Join(lines, nil)
-	if got, err := Commit(changed); err != nil || got != commit {
+	if got, err := RecordedCommit(changed); err != nil || got != commit {
 		return nil, errors.New("spec of the BaseRepo main is written so that its commit cannot be replaced; write it in lines of its own")
 	}
 	return changed, nil
@@ -69,7 +69,7 @@ func SetCommit(text []byte, commit string) ([]byte, error) {
 
 // RecordedCommit returns the commit in a file's BaseRepo named main, as it is written even where
 // YAML sees a number; "" if it has none.
-func Commit(text []byte) (string, error) {
+func RecordedCommit(text []byte) (string, error) {
 	commit, _, err := findRecord(text)
 	return commit, err
 }
@@ -94,7 +94,7 @@ func findRecord(text []byte) (string, record, error) {
 			continue
 		}
 		object := doc.Content[0]
-		if scalarOf(object, "kind") != "BaseRepo" || scalarOf(valueOf(object, "metadata"), "name") != mainRepo {
+		if scalarField(object, "kind") != "BaseRepo" || scalarField(fieldValue(object, "metadata"), "name") != mainRepo {
 			continue
 		}
 		return readRecord(object)
@@ -102,15 +102,15 @@ func findRecord(text []byte) (string, record, error) {
 }
 
 // scalarField returns the text of a field; "" if there is none.
-func scalarOf(n *yaml.Node, key string) string {
-	if value := valueOf(n, key); value != nil && value.Kind == yaml.ScalarNode {
+func scalarField(n *yaml.Node, key string) string {
+	if value := fieldValue(n, key); value != nil && value.Kind == yaml.ScalarNode {
 		return value.Value
 	}
 	return ""
 }
 
 // fieldValue returns the value of a key, with its alias resolved; nil if there is none.
-func valueOf(n *yaml.Node, key string) *yaml.Node {
+func fieldValue(n *yaml.Node, key string) *yaml.Node {
 	_, value := manifest.Pair(n, key)
 	if value != nil && value.Kind == yaml.AliasNode {
 		return value.Alias
@@ -131,7 +131,7 @@ func readRecord(object *yaml.Node) (string, record, error) {
 		return "", r, nil
 	case r.commit.Kind != yaml.ScalarNode || r.commit.Anchor != "":
 		return "", record{}, errors.New("spec.commit of the BaseRepo main is not a plain text")
-	case isTwice(r.spec, key):
+	case isDuplicateKey(r.spec, key):
 		return "", record{}, errors.New("spec of the BaseRepo main has a commit twice; remove one of them")
 	case r.commit.ShortTag() == "!!null":
 		return "", r, nil
@@ -140,7 +140,7 @@ func readRecord(object *yaml.Node) (string, record, error) {
 }
 
 // isDuplicateKey reports whether a mapping has another key of the same text.
-func isTwice(n, key *yaml.Node) bool {
+func isDuplicateKey(n, key *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i] != key && n.Content[i].Value == key.Value {
 			return true
@@ -169,16 +169,16 @@ func splitLines(text []byte) [][]byte {
 var errNotFound = errors.New("spec.commit of the BaseRepo main cannot be found in its line; write it as commit: and the id")
 
 // replaceScalar writes another text for a scalar.
-func replace(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
+func replaceScalar(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
 	if n.Line > len(lines) {
 		return nil, errNotFound
 	}
 	line := lines[n.Line-1]
-	begin, length, err := extent(line, n)
+	begin, length, err := scalarExtent(line, n)
 	if err != nil {
 		return nil, err
 	}
-	value := scalar(text)
+	value := yamlScalar(text)
 	if length == 0 && !bytes.HasSuffix(line[:begin], []byte(" ")) {
 		value = " " + value
 	}
@@ -187,8 +187,8 @@ func replace(lines [][]byte, n *yaml.Node, text string) ([][]byte, error) {
 }
 
 // scalarExtent returns the bytes of a scalar in the line that it begins in.
-func extent(line []byte, n *yaml.Node) (begin, length int, err error) {
-	begin = offset(line, n.Column)
+func scalarExtent(line []byte, n *yaml.Node) (begin, length int, err error) {
+	begin = columnOffset(line, n.Column)
 	written := n.Value
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -205,7 +205,7 @@ func extent(line []byte, n *yaml.Node) (begin, length int, err error) {
 }
 
 // columnOffset returns the byte at which a column begins: columns count characters, from 1.
-func offset(line []byte, column int) int {
+func columnOffset(line []byte, column int) int {
 	at := 0
 	for ; column > 1 && at < len(line); column-- {
 		_, size := utf8.DecodeRune(line[at:])
@@ -215,12 +215,12 @@ func offset(line []byte, column int) int {
 }
 
 // insertCommit adds a line with the commit below the key of spec.
-func insert(lines [][]byte, r record, commit string) [][]byte {
+func insertCommit(lines [][]byte, r record, commit string) [][]byte {
 	line := lines[min(r.key.Line, len(lines))-1]
 	end := "\n"
 	if bytes.HasSuffix(line, []byte("\r\n")) {
 		end = "\r\n"
 	}
-	added := strings.Repeat(" ", r.spec.Content[0].Column-1) + "commit: " + scalar(commit) + end
+	added := strings.Repeat(" ", r.spec.Content[0].Column-1) + "commit: " + yamlScalar(commit) + end
 	return slices.Insert(lines, min(r.key.Line, len(lines)), []byte(added))
 }

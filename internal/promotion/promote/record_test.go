@@ -60,7 +60,7 @@ func TestSetCommit(t *testing.T) {
 		{"the commit that it has", top + "spec:\n  commit: '" + newCommit + "'\n", newCommit, top + "spec:\n  commit: '" + newCommit + "'\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if had, err := promote.Commit([]byte(test.text)); err != nil || had != test.had {
+			if had, err := promote.RecordedCommit([]byte(test.text)); err != nil || had != test.had {
 				t.Errorf("commit %q, %v; want %q", had, err, test.had)
 			}
 			got, err := promote.SetCommit([]byte(test.text), newCommit)
@@ -118,7 +118,7 @@ func TestWrittenCommitIsText(t *testing.T) {
 			if err := yaml.Unmarshal(text, &read); err != nil || read.Spec.Commit != commit {
 				t.Errorf("%q is read as %T %v (%v) of\n%s", commit, read.Spec.Commit, read.Spec.Commit, err, text)
 			}
-			if got, err := promote.Commit(text); err != nil || got != commit {
+			if got, err := promote.RecordedCommit(text); err != nil || got != commit {
 				t.Errorf("%q comes back as %q, %v", commit, got, err)
 			}
 		}
@@ -148,13 +148,13 @@ func FuzzSetCommit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := promote.Commit(got); err != nil || again != commit {
+		if again, err := promote.RecordedCommit(got); err != nil || again != commit {
 			t.Errorf("%q is read back as %q, %v", commit, again, err)
 		}
 		if !sameOtherLines(string(text), string(got)) {
 			t.Errorf("other lines changed:\n%q\n%q", text, got)
 		}
-		had, err := promote.Commit(text)
+		had, err := promote.RecordedCommit(text)
 		if err != nil || had == "" {
 			return
 		}

@@ -32,10 +32,10 @@ func (o *outputs) holds(output int) {
 }
 
 // proposed is the change of an environment's output that its commit makes.
-func (e *env) proposed() promote.Change {
+func (e *env) proposed() promote.OutputChange {
 	to := e.effects[e.record]
-	return promote.Change{
-		Environment: e.name, Since: fmt.Sprint(e.brought), Before: fmt.Sprint(e.output), After: fmt.Sprint(to),
+	return promote.OutputChange{
+		Environment: e.name, PreviousCommit: fmt.Sprint(e.brought), Before: fmt.Sprint(e.output), After: fmt.Sprint(to),
 		Exceeds: e.removes[to] && e.output != 0 && e.output != to,
 	}
 }
@@ -84,12 +84,12 @@ func (w *world) acknowledge(e *env, rng *rand.Rand) {
 
 // TestChangeID: each of its parts tells a change from another one.
 func TestChangeID(t *testing.T) {
-	c := promote.Change{Environment: "dev", Folder: "clusters", Since: "1", Before: "2", After: "3"}
+	c := promote.OutputChange{Environment: "dev", Folder: "clusters", PreviousCommit: "1", Before: "2", After: "3"}
 	known := map[string]bool{c.ID(): true}
-	for i, edit := range []func(c *promote.Change){
-		func(c *promote.Change) { c.Environment = "prod" }, func(c *promote.Change) { c.Folder = "" }, func(c *promote.Change) { c.Since = "" },
-		func(c *promote.Change) { c.Before = "3" }, func(c *promote.Change) { c.After = "2" },
-		func(c *promote.Change) { c.Environment, c.Folder = "devc", "lusters" },
+	for i, edit := range []func(c *promote.OutputChange){
+		func(c *promote.OutputChange) { c.Environment = "prod" }, func(c *promote.OutputChange) { c.Folder = "" }, func(c *promote.OutputChange) { c.PreviousCommit = "" },
+		func(c *promote.OutputChange) { c.Before = "3" }, func(c *promote.OutputChange) { c.After = "2" },
+		func(c *promote.OutputChange) { c.Environment, c.Folder = "devc", "lusters" },
 	} {
 		other := c
 		if edit(&other); known[other.ID()] || len(other.ID()) != 40 {

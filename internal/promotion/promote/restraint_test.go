@@ -22,7 +22,7 @@ type rules struct {
 	stays func(held, takenBack bool) bool
 }
 
-var theRules = rules{promote.Restraint.Restrains, promote.WentBack, func(held, takenBack bool) bool { return held || takenBack }}
+var theRules = rules{promote.Restraint.Restrains, promote.IsReverted, func(held, takenBack bool) bool { return held || takenBack }}
 
 // version is what the record named, and who wrote that.
 type version struct {
@@ -161,15 +161,15 @@ func (o *operator) cycle() {
 	back := o.takenBack()
 	var restraints []promote.Restraint
 	if o.hold.on && !o.hold.promotions {
-		restraints = append(restraints, promote.Restraint{Lets: o.hold.lets})
+		restraints = append(restraints, promote.Restraint{AllowedCommit: o.hold.lets})
 	}
 	if back {
-		restraints = append(restraints, promote.Restraint{Lets: o.record()})
+		restraints = append(restraints, promote.Restraint{AllowedCommit: o.record()})
 	}
 	if o.freeze.on && !o.freeze.promotions {
 		r := promote.Restraint{}
 		if o.freeze.lets == has {
-			r.Lets = has
+			r.AllowedCommit = has
 		}
 		restraints = append(restraints, r)
 	}
@@ -185,7 +185,7 @@ func (o *operator) cycle() {
 func (o *operator) promote(back bool) {
 	s := promote.Stage{Name: "a", Queue: model.Queue{Policy: model.Latest}, Commit: o.record(), Merged: o.outBase == o.record(), Proof: gate.Verdict{Status: gate.Pass}}
 	if o.stays(o.hold.on, back) {
-		s.Hold = "by a person"
+		s.HoldReason = "by a person"
 	}
 	enter := func(_, commit string) gate.Verdict {
 		if o.freeze.on && o.freeze.lets != commit {
@@ -193,19 +193,19 @@ func (o *operator) promote(back bool) {
 		}
 		return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "nothing is in the way"}
 	}
-	d := promote.Next(promote.NewHistory(o.base), []promote.Stage{s}, enter, time.Time{})[0]
-	if d.State != promote.Moves {
+	d := promote.DecideStages(promote.NewHistory(o.base), []promote.Stage{s}, enter, time.Time{})[0]
+	if d.State != promote.Promotes {
 		return
 	}
 	switch {
 	case o.hold.on:
-		o.failf("promoted to %s though it is held", d.To)
+		o.failf("promoted to %s though it is held", d.Candidate)
 	case o.back:
-		o.failf("promoted to %s though a person took the record back", d.To)
-	case o.freeze.on && o.freeze.lets != d.To:
-		o.failf("promoted to %s though it is frozen", d.To)
+		o.failf("promoted to %s though a person took the record back", d.Candidate)
+	case o.freeze.on && o.freeze.lets != d.Candidate:
+		o.failf("promoted to %s though it is frozen", d.Candidate)
 	}
-	o.write(d.To, "daemon")
+	o.write(d.Candidate, "daemon")
 }
 
 // checkMerge holds a merge of ours against the rules, from what people have done.
@@ -280,10 +280,10 @@ var restraintMutants = map[string]func(r *rules){
 		r.restrains = func(promote.Restraint, string, string) bool { return true }
 	},
 	"what is let through once is let through for good": func(r *rules) {
-		r.restrains = func(q promote.Restraint, has, _ string) bool { return q.Lets == "" || q.Lets != has }
+		r.restrains = func(q promote.Restraint, has, _ string) bool { return q.AllowedCommit == "" || q.AllowedCommit != has }
 	},
 	"a hold with a commit lets every commit through": func(r *rules) {
-		r.restrains = func(q promote.Restraint, has, output string) bool { return q.Lets == "" || has == output }
+		r.restrains = func(q promote.Restraint, has, output string) bool { return q.AllowedCommit == "" || has == output }
 	},
 	"a revert is nothing": func(r *rules) {
 		r.wentBack = func([]string, func(a, b string) bool) bool { return false }
@@ -293,12 +293,12 @@ var restraintMutants = map[string]func(r *rules){
 	},
 	"a revert is seen in its own commit only": func(r *rules) {
 		r.wentBack = func(were []string, newer func(a, b string) bool) bool {
-			return promote.WentBack(were[:min(2, len(were))], newer)
+			return promote.IsReverted(were[:min(2, len(were))], newer)
 		}
 	},
 	"a record that was removed was not taken back": func(r *rules) {
 		r.wentBack = func(were []string, newer func(a, b string) bool) bool {
-			return were[0] != "" && promote.WentBack(were, newer)
+			return were[0] != "" && promote.IsReverted(were, newer)
 		}
 	},
 	"a revert of long ago counts": func(r *rules) {

@@ -15,11 +15,11 @@ type Arrival struct {
 	State       ArrivalState `json:"state"`
 	// Time is since when the environment has the commit or a newer one, or when it is expected;
 	// zero if that is not known.
-	At time.Time `json:"at,omitzero"`
+	Time time.Time `json:"at,omitzero"`
 	// WaitsFor lists what the commit waits for, each with its environment, in the order in which
 	// they come: "dev: 2 approvals".
-	Waits  []string `json:"waits,omitempty"`
-	Reason string   `json:"reason"` // one sentence, without a full stop
+	WaitsFor []string `json:"waits,omitempty"`
+	Reason   string   `json:"reason"` // one sentence, without a full stop
 }
 
 // ArrivalState is one word for an arrival.
@@ -27,100 +27,100 @@ type ArrivalState string
 
 // The states of an arrival.
 const (
-	Has      ArrivalState = "has"      // it has the commit
-	Reached  ArrivalState = "reached"  // it has a newer one
-	Expected ArrivalState = "expected" // at a time that is known, if all goes well
-	Waits    ArrivalState = "waits"    // for what has no known end
-	Never    ArrivalState = "never"    // unless somebody changes something
+	ArrivalHas      ArrivalState = "has"      // it has the commit
+	ArrivalReached  ArrivalState = "reached"  // it has a newer one
+	ArrivalExpected ArrivalState = "expected" // at a time that is known, if all goes well
+	ArrivalWaits    ArrivalState = "waits"    // for what has no known end
+	ArrivalNever    ArrivalState = "never"    // unless somebody changes something
 )
 
 // ForecastFunc returns when the gates of an environment, or its proof, are satisfied for the commit
 // if it gets there at a time and all goes well.
-type Forecast func(environment string, from time.Time) gate.Forecast
+type ForecastFunc func(environment string, from time.Time) gate.Forecast
 
 // SimulateArrivals returns when a commit would get to each environment. A step itself takes no time
 // here: gates, proofs and queues do.
-func Simulate(h History, stages []Stage, commit string, enter, proof Forecast, now time.Time) []Arrival {
-	f := foresight{chain{h, stages}, commit, enter, proof, now, map[string]*Arrival{}}
+func SimulateArrivals(h History, stages []Stage, commit string, enter, proof ForecastFunc, now time.Time) []Arrival {
+	f := simulation{snapshot{h, stages}, commit, enter, proof, now, map[string]*Arrival{}}
 	arrivals := make([]Arrival, len(stages))
 	for i, s := range stages {
-		arrivals[i] = f.arrival(s)
+		arrivals[i] = f.findArrival(s)
 	}
 	return arrivals
 }
 
 // simulation is one run of SimulateArrivals.
-type foresight struct {
-	chain        chain
+type simulation struct {
+	chain        snapshot
 	commit       string
-	enter, proof Forecast
+	enter, proof ForecastFunc
 	now          time.Time
 	known        map[string]*Arrival // nil for one that is being found out
 }
 
-func (f foresight) arrival(s Stage) Arrival {
+func (f simulation) findArrival(s Stage) Arrival {
 	if a, begun := f.known[s.Name]; a != nil {
 		return *a
 	} else if begun {
-		return Arrival{Environment: s.Name, State: Never, Reason: fmt.Sprintf("%s comes after itself", s.Name)}
+		return Arrival{Environment: s.Name, State: ArrivalNever, Reason: fmt.Sprintf("%s comes after itself", s.Name)}
 	}
 	f.known[s.Name] = nil
-	a := f.find(s)
+	a := f.computeArrival(s)
 	a.Environment = s.Name
 	f.known[s.Name] = &a
 	return a
 }
 
-func (f foresight) find(s Stage) Arrival {
-	what := Short(f.commit)
+func (f simulation) computeArrival(s Stage) Arrival {
+	what := ShortID(f.commit)
 	switch {
-	case !f.chain.history.Has(f.commit):
-		return Arrival{State: Never, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
+	case !f.chain.history.Contains(f.commit):
+		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
 	case s.Commit == f.commit:
-		return Arrival{State: Has, At: s.Since, Reason: fmt.Sprintf("it has %s", what)}
-	case f.chain.history.Newer(s.Commit, f.commit):
-		return Arrival{State: Reached, At: s.Since, Reason: fmt.Sprintf("it has a newer commit, %s", Short(s.Commit))}
+		return Arrival{State: ArrivalHas, Time: s.PromotedAt, Reason: fmt.Sprintf("it has %s", what)}
+	case f.chain.history.IsNewer(s.Commit, f.commit):
+		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", ShortID(s.Commit))}
 	}
-	way := route{at: f.now}
-	for _, u := range f.chain.before(s) {
+	way := route{earliest: f.now}
+	for _, u := range f.chain.upstreamStages(s) {
 		if slices.Contains(s.After, u.Name) {
-			way.join(f.provenIn(*u))
-		} else if f.chain.history.Newer(f.commit, u.Commit) {
-			way.join(f.reachedIn(*u))
+			way.join(f.routeToProof(*u))
+		} else if f.chain.history.IsNewer(f.commit, u.Commit) {
+			way.join(f.routeToArrival(*u))
 		}
 	}
 	for _, name := range s.After {
-		if f.chain.stage(name) == nil {
-			way.block(unknown(name))
+		if f.chain.findStage(name) == nil {
+			way.block(unknownStageReason(name))
 		}
 	}
-	f.turn(s, &way)
-	if way.never == "" {
-		way.pass(s.Name, f.enter(s.Name, way.at))
+	f.addOwnWaits(s, &way)
+	if way.blockedReason == "" {
+		way.pass(s.Name, f.enter(s.Name, way.earliest))
 	}
-	return way.arrival(f.overtaken(s))
+	return way.toArrival(f.findOvertaking(s))
 }
 
 // routeToProof returns the route of the commit until it is proven in a stage that it comes after.
-func (f foresight) provenIn(u Stage) route {
-	a := f.arrival(u)
-	way := route{at: f.now, waits: slices.Clone(a.Waits)}
+func (f simulation) routeToProof(u Stage) route {
+	a := f.findArrival(u)
+	way := route{earliest: f.now, waits: slices.Clone(a.WaitsFor)}
 	switch {
-	case a.State == Never:
+	case a.State == ArrivalNever:
 		way.block(fmt.Sprintf("it does not get to %s", u.Name))
 	case f.chain.isProven(u, f.commit):
-	case a.State == Reached:
+	case a.State == ArrivalReached:
 		way.block(fmt.Sprintf("it was not proven in %s, which has a newer commit", u.Name))
-	case a.State == Has && f.chain.stopped(u) != "":
-		way.wait(u.Name, "what stops it to be mended: "+f.chain.stopped(u))
-	case a.State == Has && u.Proof.Status == gate.Fail:
-		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, why(u.Proof)))
+	case a.State == ArrivalHas && f.chain.stoppedReason(u) != "":
+		way.wait(u.Name, "what stops it to be mended: "+f.chain.stoppedReason(u))
+	case a.State == ArrivalHas && u.Proof.Status == gate.Fail:
+		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, verdictReason(u.Proof)))
 	default:
-		if a.State == Expected {
-			way.at = a.At
+		if a.State == ArrivalExpected {
+			way.earliest = a.Time
 		}
-		way.pass(u.Name, f.proof(u.Name, way.at))
-		if a.State == Has && !u.Merged && len(way.waits) == 0 {
+		way.pass(u.Name, f.proof(u.Name, way.earliest))
+		if a.State == ArrivalHas && !u.Merged && len(way.waits) == 0 {
 			way.wait(u.Name, "its output to be merged")
 		}
 	}
@@ -128,62 +128,62 @@ func (f foresight) provenIn(u Stage) route {
 }
 
 // routeToArrival returns the route until a stage further up is no longer behind the commit.
-func (f foresight) reachedIn(u Stage) route {
-	a := f.arrival(u)
-	way := route{at: f.now, waits: a.Waits}
-	way.notBefore(a.At)
-	if a.State == Never {
+func (f simulation) routeToArrival(u Stage) route {
+	a := f.findArrival(u)
+	way := route{earliest: f.now, waits: a.WaitsFor}
+	way.notBefore(a.Time)
+	if a.State == ArrivalNever {
 		way.wait(u.Name, "a newer commit, for it is behind this one")
 	}
 	return way
 }
 
 // addOwnWaits adds what a stage itself waits for before its gates.
-func (f foresight) turn(s Stage, way *route) {
-	if why := f.chain.stopped(s); why != "" {
+func (f simulation) addOwnWaits(s Stage, way *route) {
+	if why := f.chain.stoppedReason(s); why != "" {
 		way.wait(s.Name, "what stops it to be mended: "+why)
 	}
-	if s.Others != "" {
-		way.wait(s.Name, s.Others)
+	if s.ExternalReason != "" {
+		way.wait(s.Name, s.ExternalReason)
 	}
-	if s.Hold != "" {
-		way.wait(s.Name, "its hold to be released: "+s.Hold)
+	if s.HoldReason != "" {
+		way.wait(s.Name, "its hold to be released: "+s.HoldReason)
 	}
-	switch unsettled := settled(s).Status == gate.Wait; {
+	switch unsettled := settledVerdict(s).Status == gate.Wait; {
 	case unsettled && !s.Merged:
-		way.wait(s.Name, Short(s.Commit)+" to be merged")
-	case unsettled && s.Proof.Until.IsZero():
-		way.wait(s.Name, Short(s.Commit)+" to be proven: "+why(s.Proof))
+		way.wait(s.Name, ShortID(s.Commit)+" to be merged")
+	case unsettled && s.Proof.ValidUntil.IsZero():
+		way.wait(s.Name, ShortID(s.Commit)+" to be proven: "+verdictReason(s.Proof))
 	case unsettled:
-		way.notBefore(s.Proof.Until)
+		way.notBefore(s.Proof.ValidUntil)
 	}
 	switch s.Queue.Policy {
 	case model.Pinned:
 		way.wait(s.Name, "a promotion by hand: it is pinned")
 	case model.Batch:
 		if s.Commit != "" {
-			way.notBefore(s.Since.Add(s.Queue.Every))
+			way.notBefore(s.PromotedAt.Add(s.Queue.Every))
 		}
 	case model.Each:
-		if ahead := f.ahead(s); ahead > 0 && s.Commit != "" {
-			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", commits(ahead)))
+		if ahead := f.countAhead(s); ahead > 0 && s.Commit != "" {
+			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", formatCommitCount(ahead)))
 		}
 	}
 }
 
 // countAhead counts the eligible commits of a stage that are older than the simulated one, and so
 // come first.
-func (f foresight) ahead(s Stage) int {
+func (f simulation) countAhead(s Stage) int {
 	n := 0
-	for _, c := range f.chain.pool(s) {
-		if f.chain.history.Newer(f.commit, c) {
+	for _, c := range f.chain.eligibleCommits(s) {
+		if f.chain.history.IsNewer(f.commit, c) {
 			n++
 		}
 	}
 	return n
 }
 
-func commits(n int) string {
+func formatCommitCount(n int) string {
 	if n == 1 {
 		return "1 commit"
 	}
@@ -192,29 +192,29 @@ func commits(n int) string {
 
 // findOvertaking returns whether a newer commit supersedes the simulated one, certainly or
 // possibly: where a queue skips commits, the newest proven one wins.
-func (f foresight) overtaken(s Stage) (certain bool, reason string) {
+func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 	if s.Queue.Policy == model.Each && s.Commit != "" {
 		return false, ""
 	}
-	if pool := f.chain.pool(s); len(pool) > 0 && f.chain.history.Newer(pool[0], f.commit) {
-		return true, fmt.Sprintf("%s comes in its place, which is newer", Short(pool[0]))
+	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.history.IsNewer(pool[0], f.commit) {
+		return true, fmt.Sprintf("%s comes in its place, which is newer", ShortID(pool[0]))
 	}
-	if newer := f.chain.history.after(f.commit); len(newer) > 0 && s.Queue.Policy != model.Pinned {
-		return false, fmt.Sprintf("it may be dropped for a newer one, as %s", Short(newer[0]))
+	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.Pinned {
+		return false, fmt.Sprintf("it may be dropped for a newer one, as %s", ShortID(newer[0]))
 	}
 	return false, ""
 }
 
 // route is what lies between a commit and a stage.
 type route struct {
-	at    time.Time // not before
-	waits []string
-	never string // why there is no way; "" if there is one
+	earliest      time.Time // not before
+	waits         []string
+	blockedReason string // why there is no way; "" if there is one
 }
 
 func (r *route) block(reason string) {
-	if r.never == "" {
-		r.never = reason
+	if r.blockedReason == "" {
+		r.blockedReason = reason
 	}
 }
 
@@ -225,45 +225,45 @@ func (r *route) wait(environment, what string) {
 }
 
 func (r *route) notBefore(at time.Time) {
-	if at.After(r.at) {
-		r.at = at
+	if at.After(r.earliest) {
+		r.earliest = at
 	}
 }
 
 // pass adds the gates of an environment.
 func (r *route) pass(environment string, f gate.Forecast) {
-	r.notBefore(f.At)
+	r.notBefore(f.Time)
 	switch {
-	case f.Waits != "":
-		r.wait(environment, f.Waits)
-	case f.At.IsZero():
+	case f.WaitsFor != "":
+		r.wait(environment, f.WaitsFor)
+	case f.Time.IsZero():
 		r.wait(environment, "what has no known end")
 	}
 }
 
 // join adds what another route waits for.
 func (r *route) join(other route) {
-	r.notBefore(other.at)
+	r.notBefore(other.earliest)
 	for _, w := range other.waits {
 		if !slices.Contains(r.waits, w) {
 			r.waits = append(r.waits, w)
 		}
 	}
-	if other.never != "" {
-		r.block(other.never)
+	if other.blockedReason != "" {
+		r.block(other.blockedReason)
 	}
 }
 
 // toArrival returns the end of a route, where a newer commit may win, or certainly does.
-func (r *route) arrival(certain bool, overtaken string) Arrival {
-	a := Arrival{State: Expected, At: r.at, Waits: r.waits, Reason: "all that it needs has a known end"}
+func (r *route) toArrival(certain bool, overtaken string) Arrival {
+	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Reason: "all that it needs has a known end"}
 	switch {
-	case r.never != "":
-		return Arrival{State: Never, Reason: r.never}
+	case r.blockedReason != "":
+		return Arrival{State: ArrivalNever, Reason: r.blockedReason}
 	case certain:
-		return Arrival{State: Never, Reason: overtaken}
+		return Arrival{State: ArrivalNever, Reason: overtaken}
 	case len(r.waits) > 0:
-		a.State, a.At, a.Reason = Waits, time.Time{}, "it waits for "+r.waits[0]
+		a.State, a.Time, a.Reason = ArrivalWaits, time.Time{}, "it waits for "+r.waits[0]
 	}
 	if overtaken != "" {
 		a.Reason += "; " + overtaken

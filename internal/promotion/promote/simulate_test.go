@@ -19,15 +19,15 @@ import (
 func enterToday(environment string, from time.Time) gate.Forecast {
 	switch open := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC); {
 	case environment == "audit":
-		return gate.Forecast{Waits: "2 approvals"}
+		return gate.Forecast{WaitsFor: "2 approvals"}
 	case environment == "prod" && from.Before(open):
-		return gate.Forecast{At: open}
+		return gate.Forecast{Time: open}
 	}
-	return gate.Forecast{At: from}
+	return gate.Forecast{Time: from}
 }
 
 func proofToday(_ string, from time.Time) gate.Forecast {
-	return gate.Forecast{At: from.Add(time.Hour)}
+	return gate.Forecast{Time: from.Add(time.Hour)}
 }
 
 func TestSimulate(t *testing.T) {
@@ -60,7 +60,7 @@ stage never: it does not get to dev`},
 		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.Each})), at("stage", "c1", "dev")}, `
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
 stage waits: it waits for dev: 1 commit before it in the queue; it may be dropped for a newer one, as c4 [dev: 1 commit before it in the queue]`},
-		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.Hold = "incident 7" })}, `
+		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `
 dev has 11:00: it has c4
 audit waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
 prod waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7]`},
@@ -73,14 +73,14 @@ stage expected 15:00: all that it needs has a known end`},
 		{"it failed", "c4", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c3", "dev")}, `
 dev has 11:00: it has c4
 stage never: it failed in dev: west says that apps is broken`},
-		{"stopped", "c4", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.Stopped = "a template has a mistake" }), at("stage", "unknown", "dev")}, `
+		{"stopped", "c4", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.StoppedReason = "a template has a mistake" }), at("stage", "unknown", "dev")}, `
 dev has 11:00: it has c4
 stage waits: it waits for dev: what stops it to be mended: a template has a mistake [dev: what stops it to be mended: a template has a mistake; stage: what stops it to be mended: commit unknown is not on the base's branch]`},
 		{"the last of two decides", "c4", []promote.Stage{at("east", "c4"), with(at("west", "c4"), proof(soak)), at("stage", "c3", "east", "west")}, `
 east has 11:00: it has c4
 west has 11:00: it has c4
 stage expected 13:00: all that it needs has a known end`},
-		{"further up it went back", "c4", []promote.Stage{with(at("dev", "c3"), func(s *promote.Stage) { s.Hold = "c4 is bad" }), at("stage", "c4", "dev"), at("prod", "c3", "stage")}, `
+		{"further up it went back", "c4", []promote.Stage{with(at("dev", "c3"), func(s *promote.Stage) { s.HoldReason = "c4 is bad" }), at("stage", "c4", "dev"), at("prod", "c3", "stage")}, `
 dev waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad]
 stage has 11:00: it has c4
 prod waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad]`},
@@ -92,16 +92,16 @@ b never: it does not get to a
 c never: nowhere is not among the environments`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			arrivals := promote.Simulate(promote.NewHistory([]string{"c4", "c3", "c2", "c1"}), test.stages, test.commit, enterToday, proofToday, noon)
+			arrivals := promote.SimulateArrivals(promote.NewHistory([]string{"c4", "c3", "c2", "c1"}), test.stages, test.commit, enterToday, proofToday, noon)
 			var got strings.Builder
 			for _, a := range arrivals {
 				fmt.Fprintf(&got, "\n%s %s", a.Environment, a.State)
-				if !a.At.IsZero() {
-					got.WriteString(" " + a.At.Format("15:04"))
+				if !a.Time.IsZero() {
+					got.WriteString(" " + a.Time.Format("15:04"))
 				}
 				got.WriteString(": " + a.Reason)
-				if len(a.Waits) > 0 {
-					fmt.Fprintf(&got, " [%s]", strings.Join(a.Waits, "; "))
+				if len(a.WaitsFor) > 0 {
+					fmt.Fprintf(&got, " [%s]", strings.Join(a.WaitsFor, "; "))
 				}
 			}
 			if diff := cmp.Diff(test.want, got.String()); diff != "" {
@@ -127,18 +127,18 @@ func TestSimulateAgreesWithNext(t *testing.T) {
 			stages = append(stages, w.read(e, rand.New(rand.NewPCG(seed, 5))).stage)
 		}
 		at := promote.NewHistory(w.base)
-		open := func(string, string) gate.Verdict { return gate.All("gates", nil) }
-		now := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{At: from} }
-		later := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{At: from.Add(time.Minute)} }
-		decisions := promote.Next(at, stages, open, w.now)
+		open := func(string, string) gate.Verdict { return gate.CombineVerdicts("gates", nil) }
+		now := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from} }
+		later := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from.Add(time.Minute)} }
+		decisions := promote.DecideStages(at, stages, open, w.now)
 		for _, c := range w.base {
-			for i, a := range promote.Simulate(at, stages, c, now, later, w.now) {
-				moves := decisions[i].State == promote.Moves && decisions[i].To == c
-				soon := a.State == promote.Expected && a.At.Equal(w.now)
+			for i, a := range promote.SimulateArrivals(at, stages, c, now, later, w.now) {
+				moves := decisions[i].State == promote.Promotes && decisions[i].Candidate == c
+				soon := a.State == promote.ArrivalExpected && a.Time.Equal(w.now)
 				first := strings.Contains(decisions[i].Verdict.Reason, "has an older commit") || strings.Contains(decisions[i].Verdict.Reason, "has no commit yet")
-				if moves != soon && !(soon && first) || a.Reason == "" || (a.State == promote.Waits) != (len(a.Waits) > 0) {
+				if moves != soon && !(soon && first) || a.Reason == "" || (a.State == promote.ArrivalWaits) != (len(a.WaitsFor) > 0) {
 					t.Fatalf("seed %d, %s in %s: Next says %s -> %s (%s), Simulate %v\n%+v", seed, c, a.Environment,
-						decisions[i].State, decisions[i].To, decisions[i].Verdict.Reason, a, stages)
+						decisions[i].State, decisions[i].Candidate, decisions[i].Verdict.Reason, a, stages)
 				}
 			}
 		}

@@ -264,7 +264,7 @@ func (e *env) health(now time.Time) gate.Verdict {
 	case e.phase != gate.Pass:
 		v.Status, v.Reason = e.phase, "a cluster says so"
 	case now.Before(end):
-		v.Reason, v.Until = "it soaks", end
+		v.Reason, v.ValidUntil = "it soaks", end
 	default:
 		v.Status, v.Reason = gate.Pass, "all clusters are ready"
 	}

@@ -37,29 +37,29 @@ type Report struct {
 	// nothing about it.
 	Current bool      `json:"current"`
 	Message string    `json:"message,omitempty"`
-	When    time.Time `json:"when,omitzero"`
+	Time    time.Time `json:"when,omitzero"`
 }
 
 // Rule is when a commit counts as rolled out. The zero Rule wants one source, all sources ready,
 // and has neither a limit of age nor a timeout.
 type Rule struct {
 	// MinClusters is how many clusters must have reported; 0 means one.
-	Clusters int
+	MinClusters int
 	// ReadyPercent is the share of reporting clusters that must be ready, 1 to 100; 0 means 100.
-	Percent int
+	ReadyPercent int
 	// StaleAfter is the age from which a report no longer counts; 0 means never.
-	Stale time.Duration
+	StaleAfter time.Duration
 	// Timeout is how long the rollout may take after the merge; 0 means no limit.
 	Timeout time.Duration
 }
 
 // Summary is how far a commit has been rolled out, over all reports.
-type State struct {
+type Summary struct {
 	Phase  Phase  `json:"phase"`
 	Reason string `json:"reason"` // one sentence
 	// ValidUntil is when the phase may change without a new report, because reports become stale or
 	// the timeout ends; zero if it cannot.
-	Until time.Time `json:"until,omitzero"`
+	ValidUntil time.Time `json:"until,omitzero"`
 
 	Sources int `json:"sources"` // that have reported at all
 	Ready   int `json:"ready"`   // on this commit
@@ -68,7 +68,7 @@ type State struct {
 	Behind  int `json:"behind"` // that last reported another commit
 
 	// BehindSources names the sources that are counted in Behind.
-	Late []string `json:"late,omitempty"`
+	BehindSources []string `json:"late,omitempty"`
 }
 
 // source combines all reports of one source.
@@ -77,16 +77,16 @@ type source struct {
 	anonymous     bool  // the name means nothing to people
 	phase         Phase // of the commit, by the reports that are believed
 	behind, stale bool
-	worst         Report    // the one that decides
-	end           time.Time // of phase: when it is stale; zero for never
+	worstReport   Report    // the one that decides
+	validUntil    time.Time // of phase: when it is stale; zero for never
 }
 
 // Summarize returns how far a commit has been rolled out that was merged at a time. The timeout
 // does not begin while merged is zero.
-func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
-	var s State
+func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
+	var s Summary
 	var ready, failed []source
-	for _, one := range bySource(reports, rule, now) {
+	for _, one := range groupBySource(reports, rule, now) {
 		s.Sources++
 		switch {
 		case one.phase == Failed:
@@ -95,30 +95,30 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 			s.Stale++
 		case one.behind:
 			s.Behind++
-			s.Late = append(s.Late, one.shown())
+			s.BehindSources = append(s.BehindSources, one.displayName())
 		case one.phase == Ready:
 			ready = append(ready, one)
 		}
 	}
 	s.Ready, s.Failed = len(ready), len(failed)
-	wanted := max(rule.Clusters, 1)
+	wanted := max(rule.MinClusters, 1)
 	clusters := max(s.Sources, wanted)
-	need := ceilPercent(clusters, rule.Percent)
+	need := ceilPercent(clusters, rule.ReadyPercent)
 	tolerated := clusters - need
 	limited := rule.Timeout > 0 && !merged.IsZero()
 	switch {
 	case s.Failed > tolerated:
 		s.Phase, s.Reason = Failed, describeFailure(failed, reports)
-		s.Until = endOf(failed, s.Failed-tolerated)
+		s.ValidUntil = nthExpiry(failed, s.Failed-tolerated)
 	case s.Ready >= need:
-		s.Phase, s.Reason = Ready, of(s.Ready, clusters)+" ready"
-		s.Until = endOf(ready, s.Ready-need+1)
+		s.Phase, s.Reason = Ready, formatClusterCount(s.Ready, clusters)+" ready"
+		s.ValidUntil = nthExpiry(ready, s.Ready-need+1)
 	case limited && !now.Before(merged.Add(rule.Timeout)):
-		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", Span(rule.Timeout), progress(s, wanted))
+		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", FormatDuration(rule.Timeout), describeProgress(s, wanted))
 	default:
-		s.Phase, s.Reason = Progressing, progress(s, wanted)
+		s.Phase, s.Reason = Progressing, describeProgress(s, wanted)
 		if limited {
-			s.Until = merged.Add(rule.Timeout)
+			s.ValidUntil = merged.Add(rule.Timeout)
 		}
 	}
 	return s
@@ -129,16 +129,16 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) State {
 // cluster's report of the same object.
 func describeFailure(failed []source, reports []Report) string {
 	if i := slices.IndexFunc(failed, func(s source) bool { return !s.anonymous }); i >= 0 {
-		return failed[i].failure()
+		return failed[i].failureText()
 	}
 	one := failed[0]
-	if told, ok := findReporter(one.worst, reports); ok {
-		one.name, one.anonymous, one.worst.Object = told.Source, false, told.Object
+	if told, ok := findReporter(one.worstReport, reports); ok {
+		one.name, one.anonymous, one.worstReport.Object = told.Source, false, told.Object
 		if told.Phase == Failed && told.Message != "" {
-			one.worst.Message = told.Message
+			one.worstReport.Message = told.Message
 		}
 	}
-	return one.failure()
+	return one.failureText()
 }
 
 // findReporter returns the report of the cluster that an anonymous failure belongs to: the only
@@ -147,20 +147,20 @@ func describeFailure(failed []source, reports []Report) string {
 func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	for _, r := range reports {
 		switch {
-		case !r.Current || !sameObject(failure.Object, r.Object):
+		case !r.Current || !isSameObject(failure.Object, r.Object):
 			continue
 		case r.Anonymous && r.Source != failure.Source, !r.Anonymous && ok && r.Source != found.Source:
 			return Report{}, false
-		case !r.Anonymous && (!ok || r.When.After(found.When)):
+		case !r.Anonymous && (!ok || r.Time.After(found.Time)):
 			found, ok = r, true
 		}
 	}
 	return found, ok && found.Phase != Ready
 }
 
-// sameObject reports whether the object of a commit status, "kustomization/apps", is that of
+// isSameObject reports whether the object of a commit status, "kustomization/apps", is that of
 // an event, "Kustomization/flux-system/apps", or of another status.
-func sameObject(status, event string) bool {
+func isSameObject(status, event string) bool {
 	return strings.EqualFold(kindAndName(status), kindAndName(event))
 }
 
@@ -172,20 +172,20 @@ func kindAndName(object string) string {
 }
 
 // failureText describes the failure of a source in one line.
-func (s *source) failure() string {
-	object, _, _ := strings.Cut(s.worst.Object, "@") // the uid that tells objects of unnamed clusters apart
-	text := cmp.Or(object, s.shown()) + " failed"
+func (s *source) failureText() string {
+	object, _, _ := strings.Cut(s.worstReport.Object, "@") // the uid that tells objects of unnamed clusters apart
+	text := cmp.Or(object, s.displayName()) + " failed"
 	if !s.anonymous && s.name != "" && s.name != object {
 		text += " on " + s.name
 	}
-	if s.worst.Message != "" {
-		text += ": " + oneLine(s.worst.Message)
+	if s.worstReport.Message != "" {
+		text += ": " + oneLine(s.worstReport.Message)
 	}
 	return text
 }
 
 // displayName returns what people call a source.
-func (s *source) shown() string {
+func (s *source) displayName() string {
 	if s.anonymous || s.name == "" {
 		return "a cluster"
 	}
@@ -193,34 +193,34 @@ func (s *source) shown() string {
 }
 
 // nthExpiry returns when the n-th of the sources becomes stale; zero for never.
-func endOf(sources []source, n int) time.Time {
-	slices.SortFunc(sources, func(a, b source) int { return a.end.Compare(b.end) })
-	return sources[n-1].end
+func nthExpiry(sources []source, n int) time.Time {
+	slices.SortFunc(sources, func(a, b source) int { return a.validUntil.Compare(b.validUntil) })
+	return sources[n-1].validUntil
 }
 
 // maxNamed is how many clusters are named that the rollout waits for.
-const mostNamed = 3
+const maxNamed = 3
 
-const onAnother = "on another commit"
+const behindText = "on another commit"
 
-func progress(s State, wanted int) string {
+func describeProgress(s Summary, wanted int) string {
 	if s.Sources == 0 {
 		return "no cluster has reported"
 	}
-	text := of(s.Ready, max(s.Sources, wanted)) + " ready"
+	text := formatClusterCount(s.Ready, max(s.Sources, wanted)) + " ready"
 	var rest []string
 	for _, part := range []struct {
 		n    int
 		what string
 	}{
-		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, onAnother}, {s.Failed, "failed"},
+		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, behindText}, {s.Failed, "failed"},
 		{s.Stale, "not heard of lately"}, {wanted - s.Sources, "not heard of yet"},
 	} {
 		if part.n > 0 {
 			rest = append(rest, fmt.Sprintf("%d %s", part.n, part.what))
 		}
-		if part.what == onAnother && part.n > 0 && part.n <= mostNamed {
-			rest[len(rest)-1] += " (" + strings.Join(s.Late, ", ") + ")"
+		if part.what == behindText && part.n > 0 && part.n <= maxNamed {
+			rest[len(rest)-1] += " (" + strings.Join(s.BehindSources, ", ") + ")"
 		}
 	}
 	if len(rest) > 0 {
@@ -229,7 +229,7 @@ func progress(s State, wanted int) string {
 	return text
 }
 
-func of(n, all int) string {
+func formatClusterCount(n, all int) string {
 	if all == 1 {
 		return fmt.Sprintf("%d of 1 cluster", n)
 	}
@@ -246,8 +246,8 @@ func ceilPercent(n, percent int) int {
 
 // groupBySource combines the reports of each source: one failed object fails it, and one that is
 // not ready keeps it from being ready.
-func bySource(reports []Report, rule Rule, now time.Time) []source {
-	sorted := slices.SortedFunc(slices.Values(reports), compare)
+func groupBySource(reports []Report, rule Rule, now time.Time) []source {
+	sorted := slices.SortedFunc(slices.Values(reports), compareReports)
 	var all []source
 	for i, r := range sorted {
 		if i+1 < len(sorted) && sorted[i+1].Source == r.Source && sorted[i+1].Object == r.Object {
@@ -256,7 +256,7 @@ func bySource(reports []Report, rule Rule, now time.Time) []source {
 		if len(all) == 0 || all[len(all)-1].name != r.Source {
 			all = append(all, source{name: r.Source, anonymous: r.Anonymous, phase: Ready})
 		}
-		all[len(all)-1].add(r, rule, now)
+		all[len(all)-1].addReport(r, rule, now)
 	}
 	return all
 }
@@ -264,13 +264,13 @@ func bySource(reports []Report, rule Rule, now time.Time) []source {
 // compareReports orders reports so that the last of an object counts: the latest, and at the same
 // time the one about this commit, and the worst. Reconcilers report times in seconds, and often go
 // from one revision to the next within one.
-func compare(a, b Report) int {
-	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.When.Compare(b.When),
-		cmp.Compare(badness(a), badness(b)), cmp.Compare(a.Message, b.Message))
+func compareReports(a, b Report) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.Time.Compare(b.Time),
+		cmp.Compare(reportSeverity(a), reportSeverity(b)), cmp.Compare(a.Message, b.Message))
 }
 
 // reportSeverity orders reports by what they mean for the commit.
-func badness(r Report) int {
+func reportSeverity(r Report) int {
 	switch {
 	case !r.Current:
 		return 0
@@ -283,35 +283,35 @@ func badness(r Report) int {
 	}
 }
 
-func (s *source) add(r Report, rule Rule, now time.Time) {
+func (s *source) addReport(r Report, rule Rule, now time.Time) {
 	var end time.Time
-	if rule.Stale > 0 {
-		end = r.When.Add(rule.Stale)
+	if rule.StaleAfter > 0 {
+		end = r.Time.Add(rule.StaleAfter)
 	}
-	switch bad := badness(r); {
+	switch bad := reportSeverity(r); {
 	case !end.IsZero() && !now.Before(end):
 		s.stale = true
 	case bad == 0:
 		s.behind = true
 	case bad == 3 && s.phase != Failed:
-		s.phase, s.worst, s.end = Failed, r, end
+		s.phase, s.worstReport, s.validUntil = Failed, r, end
 	case bad == 3:
-		s.end = later(s.end, end)
+		s.validUntil = laterExpiry(s.validUntil, end)
 	case bad == 2 && s.phase == Ready:
-		s.phase, s.worst = Progressing, r
+		s.phase, s.worstReport = Progressing, r
 	case bad == 1 && s.phase == Ready:
-		s.end = earlier(s.end, end)
+		s.validUntil = earlierExpiry(s.validUntil, end)
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierExpiry(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
 	}
 	return a
 }
 
-func later(a, b time.Time) time.Time {
+func laterExpiry(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
@@ -319,7 +319,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
-func Span(d time.Duration) string {
+func FormatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -16,14 +16,14 @@ var (
 
 // on makes a report of a number of minutes ago.
 func on(source string, phase Phase, ago int) Report {
-	return Report{Source: source, Object: "Kustomization/flux-system/apps", Phase: phase, Current: true, When: now.Add(-time.Duration(ago) * time.Minute)}
+	return Report{Source: source, Object: "Kustomization/flux-system/apps", Phase: phase, Current: true, Time: now.Add(-time.Duration(ago) * time.Minute)}
 }
 
 func (r Report) of(object string) Report { r.Object = object; return r }
 func (r Report) says(text string) Report { r.Message = text; return r }
 func (r Report) aboutAnother() Report    { r.Current = false; return r }
 func at(minutes int) time.Time           { return now.Add(time.Duration(minutes) * time.Minute) }
-func tell(s State) string                { return string(s.Phase) + ": " + s.Reason }
+func tell(s Summary) string              { return string(s.Phase) + ": " + s.Reason }
 func many(n int, phase Phase) []Report {
 	var all []Report
 	for i := range n {
@@ -50,19 +50,19 @@ func TestSummarize(t *testing.T) {
 			"failed: Kustomization/flux-system/apps failed on oslo: health check failed", time.Time{}},
 		{"failed and nothing said", []Report{on("e2e", Failed, 5).of("e2e")}, Rule{}, "failed: e2e failed", time.Time{}},
 
-		{"more are wanted", []Report{on("oslo", Ready, 5)}, Rule{Clusters: 3}, "progressing: 1 of 3 clusters ready, 2 not heard of yet", time.Time{}},
-		{"more report than are wanted", append(many(3, Ready), on("oslo", Progressing, 5)), Rule{Clusters: 2}, "progressing: 3 of 4 clusters ready, 1 in progress", time.Time{}},
-		{"one fails before the others report", []Report{on("oslo", Failed, 5)}, Rule{Clusters: 12}, "failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
+		{"more are wanted", []Report{on("oslo", Ready, 5)}, Rule{MinClusters: 3}, "progressing: 1 of 3 clusters ready, 2 not heard of yet", time.Time{}},
+		{"more report than are wanted", append(many(3, Ready), on("oslo", Progressing, 5)), Rule{MinClusters: 2}, "progressing: 3 of 4 clusters ready, 1 in progress", time.Time{}},
+		{"one fails before the others report", []Report{on("oslo", Failed, 5)}, Rule{MinClusters: 12}, "failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
 
 		// 50 % of 3 is 2, and of 1 it is 1.
-		{"a share, rounded up", append(many(1, Ready), on("oslo", Failed, 5), on("riga", Progressing, 5)), Rule{Percent: 50},
+		{"a share, rounded up", append(many(1, Ready), on("oslo", Failed, 5), on("riga", Progressing, 5)), Rule{ReadyPercent: 50},
 			"progressing: 1 of 3 clusters ready, 1 in progress, 1 failed", time.Time{}},
-		{"a share is reached", append(many(2, Ready), on("oslo", Failed, 5)), Rule{Percent: 50}, "ready: 2 of 3 clusters ready", time.Time{}},
-		{"a share cannot be reached", append(many(1, Ready), on("oslo", Failed, 5), on("riga", Failed, 5)), Rule{Percent: 50},
+		{"a share is reached", append(many(2, Ready), on("oslo", Failed, 5)), Rule{ReadyPercent: 50}, "ready: 2 of 3 clusters ready", time.Time{}},
+		{"a share cannot be reached", append(many(1, Ready), on("oslo", Failed, 5), on("riga", Failed, 5)), Rule{ReadyPercent: 50},
 			"failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
-		{"a share of one", []Report{on("oslo", Progressing, 5)}, Rule{Percent: 1}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
-		{"99 percent of 100", append(many(99, Ready), on("zzz", Failed, 5)), Rule{Percent: 99}, "ready: 99 of 100 clusters ready", time.Time{}},
-		{"a share that is none", append(many(1, Ready), on("zzz", Progressing, 5)), Rule{Percent: -3}, "progressing: 1 of 2 clusters ready, 1 in progress", time.Time{}},
+		{"a share of one", []Report{on("oslo", Progressing, 5)}, Rule{ReadyPercent: 1}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
+		{"99 percent of 100", append(many(99, Ready), on("zzz", Failed, 5)), Rule{ReadyPercent: 99}, "ready: 99 of 100 clusters ready", time.Time{}},
+		{"a share that is none", append(many(1, Ready), on("zzz", Progressing, 5)), Rule{ReadyPercent: -3}, "progressing: 1 of 2 clusters ready, 1 in progress", time.Time{}},
 
 		{"the latest counts", []Report{on("oslo", Failed, 9), on("oslo", Ready, 5), on("oslo", Progressing, 7)}, Rule{}, "ready: 1 of 1 cluster ready", time.Time{}},
 		{"has moved on", []Report{on("oslo", Ready, 9), on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
@@ -73,19 +73,19 @@ func TestSummarize(t *testing.T) {
 		{"two objects, one at it", []Report{on("oslo", Ready, 5), on("oslo", Progressing, 5).of("infra")}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"a failure beside one that is behind", []Report{on("oslo", Ready, 5).of("infra").aboutAnother(), on("oslo", Failed, 5)}, Rule{},
 			"failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
-		{"a failure beside one that is stale", []Report{on("oslo", Ready, 50).of("infra"), on("oslo", Failed, 5)}, Rule{Stale: 30 * time.Minute},
+		{"a failure beside one that is stale", []Report{on("oslo", Ready, 50).of("infra"), on("oslo", Failed, 5)}, Rule{StaleAfter: 30 * time.Minute},
 			"failed: Kustomization/flux-system/apps failed on oslo", at(25)},
 
-		{"stale", []Report{on("oslo", Ready, 30), on("riga", Ready, 5)}, Rule{Stale: 30 * time.Minute}, "progressing: 1 of 2 clusters ready, 1 not heard of lately", time.Time{}},
-		{"a stale failure", []Report{on("oslo", Failed, 30)}, Rule{Stale: 30 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
-		{"one of two objects is stale", []Report{on("oslo", Ready, 30), on("oslo", Ready, 5).of("infra")}, Rule{Stale: 30 * time.Minute},
+		{"stale", []Report{on("oslo", Ready, 30), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 1 of 2 clusters ready, 1 not heard of lately", time.Time{}},
+		{"a stale failure", []Report{on("oslo", Failed, 30)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
+		{"one of two objects is stale", []Report{on("oslo", Ready, 30), on("oslo", Ready, 5).of("infra")}, Rule{StaleAfter: 30 * time.Minute},
 			"progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
-		{"will be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{Stale: 30 * time.Minute}, "ready: 2 of 2 clusters ready", at(20)},
-		{"one may be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{Stale: 30 * time.Minute, Percent: 50}, "ready: 2 of 2 clusters ready", at(25)},
-		{"an object will be stale", []Report{on("oslo", Ready, 5), on("oslo", Ready, 20).of("infra")}, Rule{Stale: 30 * time.Minute}, "ready: 1 of 1 cluster ready", at(10)},
-		{"a failure will be stale", []Report{on("oslo", Failed, 5), on("oslo", Failed, 20).of("infra")}, Rule{Stale: 30 * time.Minute},
+		{"will be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute}, "ready: 2 of 2 clusters ready", at(20)},
+		{"one may be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute, ReadyPercent: 50}, "ready: 2 of 2 clusters ready", at(25)},
+		{"an object will be stale", []Report{on("oslo", Ready, 5), on("oslo", Ready, 20).of("infra")}, Rule{StaleAfter: 30 * time.Minute}, "ready: 1 of 1 cluster ready", at(10)},
+		{"a failure will be stale", []Report{on("oslo", Failed, 5), on("oslo", Failed, 20).of("infra")}, Rule{StaleAfter: 30 * time.Minute},
 			"failed: Kustomization/flux-system/apps failed on oslo", at(25)},
-		{"without a time", []Report{{Source: "oslo", Phase: Ready, Current: true}}, Rule{Stale: time.Hour}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
+		{"without a time", []Report{{Source: "oslo", Phase: Ready, Current: true}}, Rule{StaleAfter: time.Hour}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
 
 		{"in time", []Report{on("oslo", Progressing, 5)}, Rule{Timeout: 90 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 in progress", at(30)},
 		{"too late", []Report{on("oslo", Progressing, 5), on("riga", Ready, 5)}, Rule{Timeout: time.Hour}, "failed: not rolled out within 1h: 1 of 2 clusters ready, 1 in progress", time.Time{}},
@@ -95,8 +95,8 @@ func TestSummarize(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := Summarize(test.reports, test.rule, merged, now)
-			if got := tell(s); got != test.want || !s.Until.Equal(test.until) {
-				t.Errorf("got  %s until %s\nwant %s until %s", got, s.Until, test.want, test.until)
+			if got := tell(s); got != test.want || !s.ValidUntil.Equal(test.until) {
+				t.Errorf("got  %s until %s\nwant %s until %s", got, s.ValidUntil, test.want, test.until)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestSummarize(t *testing.T) {
 
 // TestNotMerged: no time is over for a commit that is not there.
 func TestNotMerged(t *testing.T) {
-	want := State{Phase: Progressing, Reason: "no cluster has reported"}
+	want := Summary{Phase: Progressing, Reason: "no cluster has reported"}
 	if diff := cmp.Diff(want, Summarize(nil, Rule{Timeout: time.Hour}, time.Time{}, now)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -116,7 +116,7 @@ func randomReports(r *rand.Rand) ([]Report, Rule) {
 		one := on([]string{"oslo", "riga", "bonn"}[r.IntN(3)], []Phase{Ready, Failed, Progressing, "odd"}[r.IntN(4)], r.IntN(40)).of([]string{"apps", "infra"}[r.IntN(2)])
 		one.Current, one.Message = r.IntN(3) > 0, []string{"", "x"}[r.IntN(2)]
 		if r.IntN(2) == 0 {
-			one.When = at(-5)
+			one.Time = at(-5)
 		}
 		all = append(all, one)
 	}
@@ -138,14 +138,14 @@ func TestProperties(t *testing.T) {
 		if quiet := Summarize(silent, rule, merged, now); quiet.Ready+quiet.Failed > 0 || quiet.Phase == Ready {
 			t.Fatalf("case %d: reports of other commits say %s", i, tell(quiet))
 		}
-		if s.Ready+s.Failed+s.Stale+s.Behind > s.Sources || s.Reason == "" || !s.Until.IsZero() && !s.Until.After(now) {
+		if s.Ready+s.Failed+s.Stale+s.Behind > s.Sources || s.Reason == "" || !s.ValidUntil.IsZero() && !s.ValidUntil.After(now) {
 			t.Fatalf("case %d: %+v", i, s)
 		}
-		if s.Until.IsZero() {
+		if s.ValidUntil.IsZero() {
 			continue
 		}
-		if early := Summarize(given, rule, merged, s.Until.Add(-1)); early.Phase != s.Phase {
-			t.Fatalf("case %d: %s until %s, and before that %s; %v, %+v", i, tell(s), s.Until, tell(early), given, rule)
+		if early := Summarize(given, rule, merged, s.ValidUntil.Add(-1)); early.Phase != s.Phase {
+			t.Fatalf("case %d: %s until %s, and before that %s; %v, %+v", i, tell(s), s.ValidUntil, tell(early), given, rule)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestSpan(t *testing.T) {
 		0: "0s", time.Second: "1s", 30 * time.Minute: "30m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s",
 		100 * time.Hour: "100h", 1500 * time.Millisecond: "1.5s",
 	} {
-		if got := Span(d); got != want {
+		if got := FormatDuration(d); got != want {
 			t.Errorf("%v is written %q, want %q", d, got, want)
 		}
 	}

@@ -76,11 +76,11 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 		}
 		c := change{
 			lever: freezing, name: name, to: commit, because: reason,
-			title: fmt.Sprintf("Let %s pass the freeze %s", promote.Short(commit), name),
-			says:  fmt.Sprintf("%s may pass the freeze %s", promote.Short(commit), name),
+			title: fmt.Sprintf("Let %s pass the freeze %s", promote.ShortID(commit), name),
+			says:  fmt.Sprintf("%s may pass the freeze %s", promote.ShortID(commit), name),
 		}
 		if _, passes := there.Except[commit]; passes {
-			c.says = fmt.Sprintf("%s may pass the freeze %s already", promote.Short(commit), name)
+			c.says = fmt.Sprintf("%s may pass the freeze %s already", promote.ShortID(commit), name)
 			return c, nil
 		}
 		view, err := v.base.Repo.View(v.base.Head)

@@ -83,8 +83,8 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		if err != nil {
 			return change{}, err
 		}
-		what := promote.Short(commit)
-		if !v.history.Has(commit) {
+		what := promote.ShortID(commit)
+		if !v.history.Contains(commit) {
 			return change{}, refuse("", "commit %s is not on the base's branch", what)
 		}
 		present, err := v.present()
@@ -110,8 +110,8 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 			return c, nil
 		case commit == present:
 			c.says += ", which has it already: it counts for its proof"
-		case v.history.Newer(present, commit):
-			c.says += ", which has a newer one already, " + promote.Short(present)
+		case v.history.IsNewer(present, commit):
+			c.says += ", which has a newer one already, " + promote.ShortID(present)
 		}
 		text, err := write("Approval", name, approvalSpec{commit, reason})
 		c.files = map[string][]byte{file: text}
@@ -129,5 +129,5 @@ func (v view) provenByApproval() bool {
 // were written again with another reason, it would be newer and say no more.
 func (v view) given(commit, address string) (bool, error) {
 	all, err := promoter.Approvals(v.branch, commit)
-	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.By == address }), err
+	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Approver == address }), err
 }

@@ -120,10 +120,10 @@ func (w *world) known() *status.Chain {
 	return &status.Chain{Stages: []status.Stage{
 		{Environment: "dev", Commit: w.base[2], Merged: true, Proof: pass},
 		{Environment: "stage", Commit: w.base[1], Merged: true, Proof: pass, Next: promote.Decision{
-			To: w.base[2], Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Status: gate.Pass}}},
+			Candidate: w.base[2], Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Status: gate.Pass}}},
 		}},
 		{Environment: "prod", Next: promote.Decision{
-			To: w.base[1], Verdict: gate.Verdict{Parts: []gate.Verdict{
+			Candidate: w.base[1], Verdict: gate.Verdict{Parts: []gate.Verdict{
 				{Gate: "after", Status: gate.Pass}, {Gate: "gates", Status: gate.Wait, Reason: "1 approval missing"},
 			}},
 		}},
@@ -176,7 +176,7 @@ func TestPromoteRefused(t *testing.T) {
 	d := w.open(w.options())
 	failed := w.known()
 	failed.Stages[0].Proof = gate.Verdict{Status: gate.Fail, Reason: "the rollout failed"}
-	failed.Stages[1].Next = promote.Decision{To: w.base[2], Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after dev", Status: gate.Wait}}}}
+	failed.Stages[1].Next = promote.Decision{Candidate: w.base[2], Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after dev", Status: gate.Wait}}}}
 	for _, test := range []struct {
 		name  string
 		p     actions.Promotion

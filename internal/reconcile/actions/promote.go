@@ -45,11 +45,11 @@ func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 		}
 		c := change{
 			lever: promoting, environment: p.Environment, from: present, to: commit, because: p.Reason,
-			title: fmt.Sprintf("Promote %s to %s", promote.Short(commit), p.Environment),
-			says:  fmt.Sprintf("%s gets %s", p.Environment, promote.Short(commit)),
+			title: fmt.Sprintf("Promote %s to %s", promote.ShortID(commit), p.Environment),
+			says:  fmt.Sprintf("%s gets %s", p.Environment, promote.ShortID(commit)),
 		}
 		if commit == present {
-			c.says = fmt.Sprintf("%s has %s already", p.Environment, promote.Short(commit))
+			c.says = fmt.Sprintf("%s has %s already", p.Environment, promote.ShortID(commit))
 			return c, nil
 		}
 		against := v.against(p, present, commit, d.Now())
@@ -90,7 +90,7 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.Promotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
-			return "", refuse("leave out one of the two", "%s has %s, not %s", p.From, promote.Short(from), promote.Short(commit))
+			return "", refuse("leave out one of the two", "%s has %s, not %s", p.From, promote.ShortID(from), promote.ShortID(commit))
 		}
 		return commit, err
 	}
@@ -99,8 +99,8 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	}
 	s, ok := stageOf(p.Known, p.Environment)
 	switch {
-	case ok && s.Next.To != "":
-		return s.Next.To, nil
+	case ok && s.Next.Candidate != "":
+		return s.Next.Candidate, nil
 	case ok && s.Next.Verdict.Reason != "":
 		return "", refuse("name the commit", "there is nothing for %s: %s", p.Environment, s.Next.Verdict.Reason)
 	case v.broken != "":
@@ -135,13 +135,13 @@ func stageOf(c *status.Chain, environment string) (status.Stage, bool) {
 
 // against gives what is to be said against a commit, the worst first.
 func (v view) against(p Promotion, present, commit string, now time.Time) []*Refusal {
-	what := promote.Short(commit)
+	what := promote.ShortID(commit)
 	switch {
-	case !v.history.Has(commit):
+	case !v.history.Contains(commit):
 		return []*Refusal{refuse("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
-	case v.history.Newer(present, commit):
+	case v.history.IsNewer(present, commit):
 		return []*Refusal{refuse(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
-			"%s is older than %s, which %s has", what, promote.Short(present), p.Environment)}
+			"%s is older than %s, which %s has", what, promote.ShortID(present), p.Environment)}
 	}
 	var all []*Refusal
 	say := func(hint, reason string) { all = append(all, &Refusal{forge.OneLine(reason, most), hint, true}) }
@@ -157,9 +157,9 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*Ref
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
 	}
 	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
-		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.Short(back.Commit)))
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.ShortID(back.Commit)))
 	}
-	if frozen := gate.Freezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.FreezesOf(v.base.Progress)}); frozen.Status != gate.Pass {
+	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.ReadFreezes(v.base.Progress)}); frozen.Status != gate.Pass {
 		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waiting(frozen), what), frozen.Reason)
 	}
 	if why := v.unproven(p.Known, commit); why != "" {
@@ -185,7 +185,7 @@ func (v view) unproven(known *status.Chain, commit string) string {
 	if s, ok := stageOf(known, v.stage.Name); ok && isProven(s.Next, commit) {
 		return ""
 	}
-	what := promote.Short(commit)
+	what := promote.ShortID(commit)
 	for _, name := range v.stage.After {
 		u, ok := stageOf(known, name)
 		switch {
@@ -193,10 +193,10 @@ func (v view) unproven(known *status.Chain, commit string) string {
 			return fmt.Sprintf("it is not known whether %s was proven in %s", what, name)
 		case u.Commit == "":
 			return fmt.Sprintf("%s has no commit yet", name)
-		case v.history.Newer(commit, u.Commit):
-			return fmt.Sprintf("%s has an older commit, %s", name, promote.Short(u.Commit))
+		case v.history.IsNewer(commit, u.Commit):
+			return fmt.Sprintf("%s has an older commit, %s", name, promote.ShortID(u.Commit))
 		case u.Commit != commit:
-			return fmt.Sprintf("nothing says that %s was proven in %s, which has %s now", what, name, promote.Short(u.Commit))
+			return fmt.Sprintf("nothing says that %s was proven in %s, which has %s now", what, name, promote.ShortID(u.Commit))
 		case u.Proof.Status == gate.Fail:
 			return fmt.Sprintf("%s failed in %s: %s", what, name, u.Proof.Reason)
 		case !u.Merged || u.Proof.Status != gate.Pass:
@@ -204,8 +204,8 @@ func (v view) unproven(known *status.Chain, commit string) string {
 		}
 	}
 	for _, name := range v.before() {
-		if u, ok := stageOf(known, name); ok && v.history.Newer(commit, u.Commit) {
-			return fmt.Sprintf("%s is behind it, with %s", name, promote.Short(u.Commit))
+		if u, ok := stageOf(known, name); ok && v.history.IsNewer(commit, u.Commit) {
+			return fmt.Sprintf("%s is behind it, with %s", name, promote.ShortID(u.Commit))
 		}
 	}
 	return ""
@@ -239,7 +239,7 @@ func part(d promote.Decision, name string) (gate.Verdict, bool) {
 // environment, and this is one of them.
 func isProven(d promote.Decision, commit string) bool {
 	v, ok := part(d, "after")
-	return ok && v.Status == gate.Pass && (d.To == commit || slices.Contains(d.Drops, commit))
+	return ok && v.Status == gate.Pass && (d.Candidate == commit || slices.Contains(d.Skipped, commit))
 }
 
 // ungated says why the gates of the environment do not let a commit in; "" if they do,
@@ -254,10 +254,10 @@ func (v view) ungated(known *status.Chain, commit string) string {
 	}
 	gates, ok := part(s.Next, "gates")
 	switch {
-	case !ok || s.Next.To != commit:
-		return fmt.Sprintf("the gates of %s were not asked about %s", v.stage.Name, promote.Short(commit))
+	case !ok || s.Next.Candidate != commit:
+		return fmt.Sprintf("the gates of %s were not asked about %s", v.stage.Name, promote.ShortID(commit))
 	case gates.Status != gate.Pass:
-		return fmt.Sprintf("%s may not enter %s: %s", promote.Short(commit), v.stage.Name, gates.Reason)
+		return fmt.Sprintf("%s may not enter %s: %s", promote.ShortID(commit), v.stage.Name, gates.Reason)
 	}
 	return ""
 }

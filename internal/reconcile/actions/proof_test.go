@@ -24,7 +24,7 @@ func TestUnproven(t *testing.T) {
 		return status.Stage{Environment: name, Commit: commit, Merged: merged, Proof: proof}
 	}
 	next := func(to string, after gate.Status, drops ...string) status.Stage {
-		return status.Stage{Environment: "prod", Next: promote.Decision{To: to, Drops: drops, Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Status: after}}}}}
+		return status.Stage{Environment: "prod", Next: promote.Decision{Candidate: to, Skipped: drops, Verdict: gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Status: after}}}}}
 	}
 	all := []status.Stage{at("dev", "c3", proven, true), at("stage", "c3", proven, true), at("canary", "c3", proven, true)}
 	with := func(s status.Stage) []status.Stage {
@@ -68,7 +68,7 @@ func TestUnproven(t *testing.T) {
 func TestUngated(t *testing.T) {
 	v := view{stage: model.Stage{Name: "prod", Gates: []model.GateSpec{{Kind: "approval"}}}}
 	decided := func(to string, gates ...gate.Verdict) *status.Chain {
-		return &status.Chain{Stages: []status.Stage{{Environment: "prod", Next: promote.Decision{To: to, Verdict: gate.Verdict{Parts: gates}}}}}
+		return &status.Chain{Stages: []status.Stage{{Environment: "prod", Next: promote.Decision{Candidate: to, Verdict: gate.Verdict{Parts: gates}}}}}
 	}
 	for _, test := range []struct {
 		name  string

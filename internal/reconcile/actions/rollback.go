@@ -41,7 +41,7 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 				return change{}, err
 			}
 		}
-		if to != "" && !v.history.Has(to) { // the base may have it beside its first parents
+		if to != "" && !v.history.Contains(to) { // the base may have it beside its first parents
 			if v.history, err = promoter.ReadHistory(v.base, present, to); err != nil {
 				return change{}, err
 			}
@@ -52,8 +52,8 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		}
 		c, err := v.withRecord(change{
 			lever: rollingBack, environment: b.Environment, from: present, to: to, because: b.Reason,
-			title: fmt.Sprintf("Roll %s back to %s", b.Environment, promote.Short(to)),
-			says:  fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.Short(to)),
+			title: fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(to)),
+			says:  fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(to)),
 		}, d)
 		if err != nil {
 			return c, err
@@ -72,7 +72,7 @@ func (v view) had() ([]string, error) {
 	}
 	var all []string
 	for _, text := range versions {
-		written, err := promote.Commit(text)
+		written, err := promote.RecordedCommit(text)
 		if err != nil || written == "" {
 			continue // it was broken then, or named a branch
 		}
@@ -88,7 +88,7 @@ func (v view) had() ([]string, error) {
 // the environment had before and that is older.
 func target(h promote.History, environment, present, asked string, had []string) (string, *Refusal) {
 	older := func(commit string) bool {
-		return h.Has(commit) && commit != present && (!h.Has(present) || h.Newer(present, commit))
+		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 	}
 	if asked == "" {
 		if i := slices.IndexFunc(had, older); i >= 0 {
@@ -97,14 +97,14 @@ func target(h promote.History, environment, present, asked string, had []string)
 		return "", refuse("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
 	}
 	switch {
-	case !h.Has(asked):
-		return "", refuse("", "commit %s is not on the base's branch", promote.Short(asked))
+	case !h.Contains(asked):
+		return "", refuse("", "commit %s is not on the base's branch", promote.ShortID(asked))
 	case asked == present:
-		return "", refuse("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.Short(asked))
+		return "", refuse("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.ShortID(asked))
 	case !older(asked):
-		return "", refuse("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.Short(asked), promote.Short(present), environment)
+		return "", refuse("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
 	case !slices.Contains(had, asked):
-		return "", refuse("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.Short(asked))
+		return "", refuse("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
 	}
 	return asked, nil
 }

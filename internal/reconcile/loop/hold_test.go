@@ -138,7 +138,7 @@ func TestHeldPromotions(t *testing.T) {
 			if e := d.state("stage"); e.State != status.InSync || w.head("out", "stage") == before {
 				t.Errorf("stage is %s: %s", e.State, e.Reason)
 			}
-			if next := d.stage("stage").Next; !strings.Contains(reasons(next), "the load test") || next.State == promote.Moves {
+			if next := d.stage("stage").Next; !strings.Contains(reasons(next), "the load test") || next.State == promote.Promotes {
 				t.Errorf("stage is %s: %s", next.State, reasons(next))
 			}
 		})

@@ -34,7 +34,7 @@ func TestBranchUnreachable(t *testing.T) {
 		d.pass(time.Hour)
 	}
 	text := gittest.Show(t, w.server.Dir("other"), "stage", "base-repo.yaml")
-	if commit, err := promote.Commit([]byte(text)); names[commit] != "1" {
+	if commit, err := promote.RecordedCommit([]byte(text)); names[commit] != "1" {
 		t.Errorf("stage has %q, %v; the log:\n%s", commit, err, w.logs.String())
 	}
 }

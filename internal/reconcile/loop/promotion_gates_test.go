@@ -27,7 +27,7 @@ func TestGates(t *testing.T) {
 		stage  string
 		before func(w *world) // the first cycle
 		wants  string         // what is said while it waits
-		state  promote.State
+		state  promote.DecisionState
 		meet   func(w *world, commit string)
 		after  time.Duration
 	}{
@@ -267,8 +267,8 @@ func TestQueues(t *testing.T) {
 				d.pass(time.Minute)
 			}
 			w.wantLine(names, "dev=3 stage=0")
-			if next := d.stage("stage").Next; name == "latest" && (len(next.Drops) != 2 || next.State != promote.Held) {
-				t.Errorf("stage is %s and would drop %v", next.State, next.Drops)
+			if next := d.stage("stage").Next; name == "latest" && (len(next.Skipped) != 2 || next.State != promote.Held) {
+				t.Errorf("stage is %s and would drop %v", next.State, next.Skipped)
 			}
 			w.commitNow("stage", "release", map[string]string{".fairlead/hold.yaml": ""})
 			got := []string{"0"}

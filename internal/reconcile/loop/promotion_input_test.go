@@ -230,8 +230,8 @@ func TestReadOnly(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the repositories (-before +after):\n%s", diff)
 	}
-	if next := d.stage("dev").Next; next.State != promote.Moves || next.To != commit {
-		t.Errorf("dev is %s for %s", next.State, next.To)
+	if next := d.stage("dev").Next; next.State != promote.Promotes || next.Candidate != commit {
+		t.Errorf("dev is %s for %s", next.State, next.Candidate)
 	}
 	d.wantNext("stage", promote.Current, "dev has no commit yet")
 	d.quiet("cp", "out")

@@ -95,7 +95,7 @@ func TestEnvironmentsAsFolders(t *testing.T) {
 	d := w.begin(w.data)
 	record := func(environment string) string {
 		text := gittest.Show(t, w.server.Dir("cp"), "main", path.Join("environments", environment, "base-repo.yaml"))
-		commit, err := promote.Commit([]byte(text))
+		commit, err := promote.RecordedCommit([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func (w *world) told(commit string) string {
 // record gives the commit that an environment was given.
 func (w *world) record(environment string) string {
 	w.Helper()
-	commit, err := promote.Commit([]byte(gittest.Show(w, w.server.Dir(w.cp()), environment, "base-repo.yaml")))
+	commit, err := promote.RecordedCommit([]byte(gittest.Show(w, w.server.Dir(w.cp()), environment, "base-repo.yaml")))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestPromotion(t *testing.T) {
 			w.says(branch("dev"), "kustomization/dev-apps/1111", forge.Success, "reconciled")
 			d.cycle()
 			w.wantRecords(map[string]string{"dev": first, "stage": first, "prod": ""})
-			if got := d.stage("stage").Next.State; got != promote.Moves {
+			if got := d.stage("stage").Next.State; got != promote.Promotes {
 				t.Errorf("stage is said to be %s", got)
 			}
 			d.cycle()
@@ -160,13 +160,13 @@ func TestPromotion(t *testing.T) {
 			if next.State != promote.Waiting || !strings.Contains(next.Verdict.Reason, "soaks") {
 				t.Errorf("prod is %s: %s", next.State, next.Verdict.Reason)
 			}
-			if next.Verdict.Wake().Sub(w.now) > 30*time.Minute {
-				t.Errorf("it is looked at again at %s, and now is %s", next.Verdict.Wake(), w.now)
+			if next.Verdict.NextChange().Sub(w.now) > 30*time.Minute {
+				t.Errorf("it is looked at again at %s, and now is %s", next.Verdict.NextChange(), w.now)
 			}
 			d.cycle()
 			next = d.stage("prod").Next
-			if next.To != first || !strings.Contains(next.Verdict.Reason, "approv") {
-				t.Errorf("prod is %s for %s: %s", next.State, next.To, next.Verdict.Reason)
+			if next.Candidate != first || !strings.Contains(next.Verdict.Reason, "approv") {
+				t.Errorf("prod is %s for %s: %s", next.State, next.Candidate, next.Verdict.Reason)
 			}
 			w.approve("prod", first)
 			d.cycle()

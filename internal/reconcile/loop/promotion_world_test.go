@@ -143,7 +143,7 @@ func (d *daemon) settle(environments ...string) {
 }
 
 // wantNext checks what an environment should do, and that the reason has some words.
-func (d *daemon) wantNext(environment string, state promote.State, words ...string) {
+func (d *daemon) wantNext(environment string, state promote.DecisionState, words ...string) {
 	d.Helper()
 	next := d.stage(environment).Next
 	text := reasons(next)
@@ -192,7 +192,7 @@ func (w *world) inbox() (*observe.Inbox, func(*loop.Options)) {
 func (w *world) wantTold(commit, want string) {
 	w.Helper()
 	if diff := gocmp.Diff(want, w.told(commit)); diff != "" {
-		w.Fatalf("of commit %s is said (-want +got):\n%s\nthe log:\n%s", promote.Short(commit), diff, w.logs.String())
+		w.Fatalf("of commit %s is said (-want +got):\n%s\nthe log:\n%s", promote.ShortID(commit), diff, w.logs.String())
 	}
 }
 

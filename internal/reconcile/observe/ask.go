@@ -30,7 +30,7 @@ type allow = func(url string) (config.Probe, bool)
 // used. What went wrong is the Reason of the answer; neither it nor the body has the
 // token.
 func Ask(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
-	answer := gate.Answer{At: now}
+	answer := gate.Answer{Time: now}
 	allowed, ok := probe(need.URL)
 	switch {
 	case !ok:

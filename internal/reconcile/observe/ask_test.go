@@ -117,8 +117,8 @@ func TestAsk(t *testing.T) {
 				need.Timeout = 50 * time.Millisecond
 			}
 			a := observe.Ask(context.Background(), m.Client(), settings.Probe, need, noon)
-			if a.Code != c.code || string(a.Body) != c.body || !strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.reason == "") || !a.At.Equal(noon) {
-				t.Errorf("%d %.100q (%s) at %v", a.Code, a.Body, a.Reason, a.At)
+			if a.Code != c.code || string(a.Body) != c.body || !strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.reason == "") || !a.Time.Equal(noon) {
+				t.Errorf("%d %.100q (%s) at %v", a.Code, a.Body, a.Reason, a.Time)
 			}
 			if seen := m.visits(); seen != c.seen {
 				t.Errorf("seen: %s, want %s", seen, c.seen)

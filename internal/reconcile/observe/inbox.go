@@ -142,7 +142,7 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	for _, e := range i.events() {
 		if current, ok := mine(e); ok {
 			all = append(all, rollout.Report{
-				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, When: e.When,
+				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
 			})
 		}
 	}

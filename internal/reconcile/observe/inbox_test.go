@@ -49,7 +49,7 @@ func shown(inbox *observe.Inbox, commit string) string {
 		if r.Current {
 			mark = " *"
 		}
-		fmt.Fprintf(&out, "%s %s %s %d%s\n", r.Source, r.Object, r.Phase, r.When.Unix()-noon.Unix(), mark)
+		fmt.Fprintf(&out, "%s %s %s %d%s\n", r.Source, r.Object, r.Phase, r.Time.Unix()-noon.Unix(), mark)
 	}
 	return out.String()
 }
@@ -103,7 +103,7 @@ func TestReports(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	got := inbox.Reports(func(e observe.Event) (bool, bool) { return false, e.Cluster == "west" && e.Object == "a" })
-	want := []rollout.Report{{Source: "west", Object: "a", Phase: rollout.Ready, Message: "it is", When: noon.Add(2 * time.Second)}}
+	want := []rollout.Report{{Source: "west", Object: "a", Phase: rollout.Ready, Message: "it is", Time: noon.Add(2 * time.Second)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

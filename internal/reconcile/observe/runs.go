@@ -49,7 +49,7 @@ func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []for
 	case i >= 0 && said[i].Outcome != forge.Pending:
 		return s.ended(said[i])
 	case r.Dispatcher == nil:
-		return gate.Answer{At: now, Reason: "the forge of the control plane runs no workflows"}
+		return gate.Answer{Time: now, Reason: "the forge of the control plane runs no workflows"}
 	case i < 0:
 		return s.dispatch(ctx, 1, forge.CommitStatus{})
 	}
@@ -82,7 +82,7 @@ type step struct {
 
 // ended gives the answer that is written down.
 func (s step) ended(said forge.CommitStatus) gate.Answer {
-	a := gate.Answer{At: said.When, Outcome: string(said.Outcome), URL: said.URL}
+	a := gate.Answer{Time: said.When, Outcome: string(said.Outcome), URL: said.URL}
 	if said.Outcome == forge.Failure {
 		reason, _ := strings.CutPrefix(said.Description, s.failed())
 		a.Reason = strings.TrimPrefix(reason, ": ")
@@ -109,7 +109,7 @@ func (s step) dispatch(ctx context.Context, n int, before forge.CommitStatus) ga
 		return s.left(err)
 	}
 	if err := s.write(ctx, forge.Pending, text, ""); err != nil {
-		return gate.Answer{At: s.now, Reason: "it could not be written on the commit: " + err.Error()}
+		return gate.Answer{Time: s.now, Reason: "it could not be written on the commit: " + err.Error()}
 	}
 	if other, err := s.other(ctx, before.Description, text); err != nil || other {
 		return s.left(err)
@@ -118,9 +118,9 @@ func (s step) dispatch(ctx context.Context, n int, before forge.CommitStatus) ga
 		reason := oneLine(err.Error())
 		// If this fails, the run is looked for, as if it had been started.
 		_ = s.write(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
-		return gate.Answer{At: s.now, Reason: reason}
+		return gate.Answer{Time: s.now, Reason: reason}
 	}
-	return gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+	return gate.Answer{Time: s.now, Outcome: string(forge.Pending)}
 }
 
 // claim is a word that no other daemon writes at this time.
@@ -143,7 +143,7 @@ func (s step) other(ctx context.Context, known ...string) (bool, error) {
 // left is the answer when the run is left to another daemon, or it is not known whether
 // it should be.
 func (s step) left(err error) gate.Answer {
-	a := gate.Answer{At: s.now, Outcome: string(forge.Pending)}
+	a := gate.Answer{Time: s.now, Outcome: string(forge.Pending)}
 	if err != nil {
 		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
 	}
@@ -152,7 +152,7 @@ func (s step) left(err error) gate.Answer {
 
 // follow looks for the run that was dispatched, and how it went.
 func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
-	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: said.URL}
+	pending := gate.Answer{Time: said.When, Outcome: string(forge.Pending), URL: said.URL}
 	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.since(said))
 	if err != nil {
 		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
@@ -169,7 +169,7 @@ func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forg
 	case !said.When.IsZero() && !s.now.Before(said.When.Add(lost)):
 		return s.dispatch(ctx, n+1, said)
 	case failed != "":
-		return gate.Answer{At: said.When, Reason: failed}
+		return gate.Answer{Time: said.When, Reason: failed}
 	default:
 		pending.Reason = "its run has not appeared yet"
 		return pending
@@ -246,7 +246,7 @@ func (s step) likeness(run forge.Run) int {
 
 // report writes down how a run fares. That it has ended counts once it is written.
 func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
-	pending := gate.Answer{At: said.When, Outcome: string(forge.Pending), URL: run.URL}
+	pending := gate.Answer{Time: said.When, Outcome: string(forge.Pending), URL: run.URL}
 	text := "Running " + s.workflow.Name
 	switch run.Outcome {
 	case forge.Success:

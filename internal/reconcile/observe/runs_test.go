@@ -82,7 +82,7 @@ func (a *actions) look(later time.Duration) string {
 	a.now = a.now.Add(later)
 	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
 	got := r.Run(context.Background(), commit, need, a.said, a.now)
-	return strings.TrimSpace(fmt.Sprintf("%s @%d %s %s", got.Outcome, int(got.At.Sub(noon).Seconds()), got.URL, got.Reason))
+	return strings.TrimSpace(fmt.Sprintf("%s @%d %s %s", got.Outcome, int(got.Time.Sub(noon).Seconds()), got.URL, got.Reason))
 }
 
 func newActions(t *testing.T) *actions {

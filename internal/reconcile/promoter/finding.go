@@ -49,12 +49,12 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 // answer finds out one thing.
 func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.Facts) (gate.Facts, error) {
 	switch need.Kind {
-	case gate.OfBase, gate.Dispatch: // what a workflow has come to is written there
+	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
 		said, err := m.statements(ctx, m.Remotes.ControlPlane(), f.Commit)
-		if f.Base = said; err != nil || need.Kind == gate.OfBase {
+		if f.BaseStatuses = said; err != nil || need.Kind == gate.BaseStatuses {
 			return f, err
 		}
-	case gate.OfOutput:
+	case gate.OutputStatuses:
 		return m.ofOutput(ctx, s, f)
 	case gate.Clusters:
 		f.Reports = m.reports(s)
@@ -96,9 +96,9 @@ const maxSame = 5
 // pushed beside it since the clusters said so of an older one. The newest counts. Who
 // has said something of the output before, will be waited for.
 func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
-	f.Result, f.Before = nil, nil
-	f.Others = m.others(s)
-	if f.Output == "" {
+	f.OutputStatuses, f.PreviousStatuses = nil, nil
+	f.OtherEnvironments = m.others(s)
+	if f.OutputCommit == "" {
 		return f, nil
 	}
 	same, before, err := s.output.line()
@@ -111,13 +111,13 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 			return f, err
 		}
 		for _, st := range said {
-			if !slices.ContainsFunc(f.Result, func(k gate.CommitStatus) bool { return k.Context == st.Context }) {
-				f.Result = append(f.Result, st)
+			if !slices.ContainsFunc(f.OutputStatuses, func(k gate.CommitStatus) bool { return k.Context == st.Context }) {
+				f.OutputStatuses = append(f.OutputStatuses, st)
 			}
 		}
 	}
 	if before != "" {
-		f.Before, err = m.saidBefore(ctx, s, before, f.Result)
+		f.PreviousStatuses, err = m.saidBefore(ctx, s, before, f.OutputStatuses)
 	}
 	return f, err
 }
@@ -265,7 +265,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 		pull := *f.Pull
 		pull.Approvals = nil
 		for _, a := range all {
-			pull.Approvals = append(pull.Approvals, gate.Approval{By: a.By, When: a.When, Where: fmt.Sprintf("pull request %d", pull.Number), Login: a.By, Refused: a.Refused})
+			pull.Approvals = append(pull.Approvals, gate.Approval{Approver: a.By, Time: a.When, Location: fmt.Sprintf("pull request %d", pull.Number), Login: a.By, Refused: a.Refused})
 		}
 		f.Pull, given = &pull, given+len(all)
 	}
@@ -360,7 +360,7 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	m.mu.Lock()
 	last, ok := m.answers[asked]
 	m.mu.Unlock()
-	if ok && m.round.Before(last.At.Add(need.Every)) {
+	if ok && m.round.Before(last.Time.Add(need.MaxAge)) {
 		return last
 	}
 	a := observe.Ask(ctx, http.DefaultClient, m.Settings.Probe, need, m.round)
@@ -390,10 +390,10 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 	dispatcher, _ := found.(forge.Dispatcher)
 	m.Step("run " + need.Workflow)
 	runs := observe.Runs{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
-	said := make([]forge.CommitStatus, len(f.Base))
-	for i, st := range f.Base {
+	said := make([]forge.CommitStatus, len(f.BaseStatuses))
+	for i, st := range f.BaseStatuses {
 		said[i] = forge.CommitStatus{
-			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.When, By: st.By,
+			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.Time, By: st.Author,
 		}
 	}
 	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
@@ -404,15 +404,15 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 
 // enter says whether a commit may enter an environment.
 func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
-	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: to, Freezes: gate.FreezesOf(s.base.Progress)}
+	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: to, Freezes: gate.ReadFreezes(s.base.Progress)}
 	err := m.factsOfCandidate(ctx, s, &f)
 	if err != nil {
 		s.fail(err)
 		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
 	}
 	f = m.find(ctx, s, &s.enterGates, f)
-	gates := s.enterGates.Check(f)
-	return gate.All("gates", append([]gate.Verdict{gate.Freezes(f)}, gates.Parts...))
+	gates := s.enterGates.Evaluate(f)
+	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...))
 }
 
 func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts) (err error) {

@@ -18,8 +18,8 @@ func (m *Mover) standIsolated(ctx context.Context, s *standing, h promote.Histor
 	err := m.isolate("look at the commit", s, func() error { m.stand(ctx, s, h); return nil })
 	if err != nil {
 		s.fail(err)
-		s.stage.Stopped = "it cannot be found out: " + err.Error()
-		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: s.stage.Stopped}
+		s.stage.StoppedReason = "it cannot be found out: " + err.Error()
+		s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: s.stage.StoppedReason}
 	}
 }
 

@@ -305,7 +305,7 @@ func (l *line) without(leftOut func(step) (bool, error)) (promote.History, error
 		}
 	}
 	places[len(l.commits)] = len(kept)
-	var beside []promote.Beside
+	var beside []promote.SideCommit
 	for _, commit := range l.beside {
 		newer, err := l.containing(commit)
 		if err != nil {
@@ -315,7 +315,7 @@ func (l *line) without(leftOut func(step) (bool, error)) (promote.History, error
 		if err != nil {
 			return promote.History{}, err
 		}
-		beside = append(beside, promote.Beside{Commit: commit, Newer: places[newer], Older: places[older]})
+		beside = append(beside, promote.SideCommit{Commit: commit, Newer: places[newer], Older: places[older]})
 	}
 	return promote.NewHistory(kept, beside...), nil
 }

@@ -77,8 +77,8 @@ func TestLine(t *testing.T) {
 			}
 			for _, commit := range has {
 				text := "-"
-				if h.Has(commit) {
-					text = fmt.Sprint(h.Behind(commit))
+				if h.Contains(commit) {
+					text = fmt.Sprint(h.CountNewer(commit))
 				}
 				behind = append(behind, text)
 			}

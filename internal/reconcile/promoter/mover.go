@@ -1,7 +1,7 @@
 // Package promoter takes commits of the base from one environment to the next.
 //
 // What the package keeps true:
-//   - What is decided is decided by promote.Next, of facts that were found before; what
+//   - What is decided is decided by promote.DecideStages, of facts that were found before; what
 //     could not be found out is waited for.
 //   - A step is one commit on the environment's branch, which changes the record and
 //     nothing else, or a pull request for it. Where the branch has moved, all is looked
@@ -295,7 +295,7 @@ var errMoved = errors.New("the control plane has moved meanwhile")
 // confirm asks the control plane once more before something moves: a freeze that is in
 // the base already counts, and so does a hold on the branch of an environment.
 func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, decisions []promote.Decision) error {
-	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Moves })
+	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Promotes })
 	remote := m.Remotes.ControlPlane()
 	if !moves || !m.Settings.Write || remote == nil {
 		return nil
@@ -318,7 +318,7 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 		return err
 	}
 	for i, s := range all {
-		if decisions[i].State != promote.Moves || s.branch.Repo == nil {
+		if decisions[i].State != promote.Promotes || s.branch.Repo == nil {
 			continue
 		}
 		if remote := m.Remotes.Of(s.branch.URL); remote != nil {
@@ -383,7 +383,7 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 	for _, s := range all {
 		if err := m.isolate("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
 			s.fail(err)
-			s.stage.Stopped = "its branch cannot be read: " + err.Error()
+			s.stage.StoppedReason = "its branch cannot be read: " + err.Error()
 			continue
 		}
 		if s.stage.Commit != "" {
@@ -400,7 +400,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	for i, s := range all {
 		stages[i] = s.stage
 	}
-	candidates := promote.Candidates(h, stages)
+	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
 	var mu sync.Mutex
 	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
@@ -416,7 +416,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return promote.Next(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
+	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
 }
 
 // plan says when to look again: when a verdict may become another by itself, and, while
@@ -426,10 +426,10 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	var at time.Time
 	outside := false
 	for i, s := range stages {
-		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.To, s.Next.Verdict.Reason)
+		fmt.Fprintln(&found, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.Candidate, s.Next.Verdict.Reason)
 		outside = outside || all[i].err != nil || all[i].unmerged || s.Next.State == promote.Waiting || s.Next.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
-			if w := v.Wake(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
+			if w := v.NextChange(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
 				at = w
 			}
 		}
@@ -466,24 +466,24 @@ func (m *Mover) pauseOutside() time.Duration {
 // for.
 func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 	var blocked *publish.Blocked
-	if errors.As(s.err, &blocked) && (d.State == promote.Moves || d.State == promote.Waiting) { // by a person, until a person acts
+	if errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
-	} else if s.err != nil && d.State == promote.Moves {
+	} else if s.err != nil && d.State == promote.Promotes {
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
 	}
 	if s.declined != 0 && d.State != promote.Held {
 		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
-		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.Short(d.To))
+		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.ShortID(d.Candidate))
 	}
 	r := status.Stage{
-		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.Since, Merged: s.stage.Merged,
-		Deployed: s.facts.Deployed, Hold: s.stage.Hold, Proof: s.stage.Proof, Next: d,
+		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
+		Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Proof: s.stage.Proof, Next: d,
 	}
 	if s.env != nil {
 		r.Withheld = s.env.Withheld
 	}
 	if s.stage.Commit != "" {
-		r.Behind = h.Behind(s.stage.Commit)
+		r.Behind = h.CountNewer(s.stage.Commit)
 	}
 	return r
 }

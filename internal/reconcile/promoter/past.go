@@ -27,7 +27,7 @@ func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History
 		})
 		if err != nil {
 			s.fail(err)
-			s.stage.Partial = true
+			s.stage.PartialProven = true
 		}
 	})
 }
@@ -40,10 +40,10 @@ const maxRemembered = 50
 func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
 	var some []string
 	for _, after := range all {
-		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Has(s.stage.Commit) || after.stage.Stopped != "" {
+		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Contains(s.stage.Commit) || after.stage.StoppedReason != "" {
 			continue
 		}
-		between := h.Between(s.stage.Commit, after.stage.Commit)
+		between := h.CommitsBetween(s.stage.Commit, after.stage.Commit)
 		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.Each { // the oldest comes next
 			between = between[n-maxRemembered:]
 		}
@@ -105,14 +105,14 @@ func stayed(s *standing, commit string, h promote.History) (bool, error) {
 		return false, err
 	}
 	for _, text := range versions { // newest first
-		had, err := promote.Commit(text)
+		had, err := promote.RecordedCommit(text)
 		if err != nil || had == "" {
 			continue
 		}
 		if had == commit {
 			return true, nil
 		}
-		if !h.Newer(had, commit) { // or of another line: nobody knows
+		if !h.IsNewer(had, commit) { // or of another line: nobody knows
 			return false, nil
 		}
 	}

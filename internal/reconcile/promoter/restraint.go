@@ -51,7 +51,7 @@ func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment st
 	}
 	all = append(append(all, held...), frozen...)
 	output := ""
-	if slices.ContainsFunc(all, func(r restraint) bool { return r.Lets != "" }) {
+	if slices.ContainsFunc(all, func(r restraint) bool { return r.AllowedCommit != "" }) {
 		if output, err = m.outputCommit(ctx, src, environment, has); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (m *Mover) holds(base source.Base, branch source.Branch, environment string
 		if h.Commit != "" {
 			lets = m.resolved(base, h.Commit)
 		}
-		all = append(all, restraint{promote.Restraint{Lets: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
+		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
 	}
 	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
 	if m.Settings.Promotion != managed || !lasting {
@@ -141,7 +141,7 @@ func (m *Mover) holds(base source.Base, branch source.Branch, environment string
 	back, err := m.reversal(base, branch, environment)
 	if err == nil && back != nil {
 		lets := m.resolved(base, branch.Commit)
-		all = append(all, restraint{promote.Restraint{Lets: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.text(environment)}})
+		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.text(environment)}})
 	}
 	return all, err
 }
@@ -185,10 +185,10 @@ func broughtBy(repo *git.Repository, head, file string) (string, error) {
 func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint, error) {
 	var all []restraint
 	for i, f := range base.Progress.Freezes {
-		facts := gate.Facts{Now: m.round, Environment: environment, Commit: has, Freezes: gate.FreezesOf(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
+		facts := gate.Facts{Now: m.round, Environment: environment, Commit: has, Freezes: gate.ReadFreezes(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
 		inForce := facts
 		inForce.Commit = ""
-		if f.Scope == model.ScopePromotion || gate.Freezes(inForce).Status == gate.Pass {
+		if f.Scope == model.ScopePromotion || gate.EvaluateFreezes(inForce).Status == gate.Pass {
 			continue
 		}
 		who, err := broughtBy(base.Repo, base.Head, f.Pos.File)
@@ -202,8 +202,8 @@ func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint,
 		r := restraint{Withholding: publish.Withholding{
 			Cause: publish.CauseFreeze, Reason: fmt.Sprintf("freeze %s: %s (by %s, until %s)", f.Name, cmp.Or(f.Reason, noReason), who, until),
 		}}
-		if gate.Freezes(facts).Status == gate.Pass { // the commit is an exception
-			r.Lets = has
+		if gate.EvaluateFreezes(facts).Status == gate.Pass { // the commit is an exception
+			r.AllowedCommit = has
 		}
 		all = append(all, r)
 	}

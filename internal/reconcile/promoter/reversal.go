@@ -25,7 +25,7 @@ type Reversal struct {
 
 // text says what it is in the place of a hold's reason.
 func (r Reversal) text(environment string) string {
-	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.Short(r.Commit), environment)
+	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.ShortID(r.Commit), environment)
 }
 
 // reversals remembers what was found of a branch at a head.
@@ -70,7 +70,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 		return nil, err
 	}
 	var failed error
-	back := promote.WentBack(were, func(a, b string) bool {
+	back := promote.IsReverted(were, func(a, b string) bool {
 		var after bool
 		after, failed = base.Repo.Contains(a, b)
 		return after
@@ -151,7 +151,7 @@ func recorded(base source.Base, b source.Branch, head string) ([]string, error) 
 		return nil, err
 	}
 	for i, text := range versions {
-		written, err := promote.Commit(text)
+		written, err := promote.RecordedCommit(text)
 		if err != nil || written == "" {
 			continue
 		}

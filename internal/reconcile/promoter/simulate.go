@@ -37,8 +37,8 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if err != nil {
 		return nil, err
 	}
-	if !h.Has(commit) {
-		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.Short(commit))
+	if !h.Contains(commit) {
+		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.ShortID(commit))
 	}
 	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)
@@ -55,7 +55,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	proof := func(environment string, from time.Time) gate.Forecast {
 		return find(environment).forecastProof(commit, from)
 	}
-	return promote.Simulate(h, stages, commit, enter, proof, m.round), nil
+	return promote.SimulateArrivals(h, stages, commit, enter, proof, m.round), nil
 }
 
 // Blocked says that nothing is promoted because of problems.
@@ -68,18 +68,18 @@ func (e *Blocked) Error() string {
 }
 
 func (m *Mover) forecastEnter(ctx context.Context, s *standing, commit string, from time.Time) gate.Forecast {
-	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: commit, Freezes: gate.FreezesOf(s.base.Progress)}
+	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: commit, Freezes: gate.ReadFreezes(s.base.Progress)}
 	if err := m.factsOfCandidate(ctx, s, &f); err != nil {
-		return gate.Forecast{Waits: err.Error()}
+		return gate.Forecast{WaitsFor: err.Error()}
 	}
 	f = m.find(ctx, s, &s.enterGates, f)
 	forecast := s.enterGates.Forecast(f, from)
-	if frozen := gate.Freezes(f); frozen.Status == gate.Wait {
-		if frozen.Until.After(forecast.At) {
-			forecast = s.enterGates.Forecast(f, frozen.Until)
+	if frozen := gate.EvaluateFreezes(f); frozen.Status == gate.Wait {
+		if frozen.ValidUntil.After(forecast.Time) {
+			forecast = s.enterGates.Forecast(f, frozen.ValidUntil)
 		}
-		if frozen.Until.IsZero() {
-			forecast.Waits = frozen.Reason
+		if frozen.ValidUntil.IsZero() {
+			forecast.WaitsFor = frozen.Reason
 		}
 	}
 	return forecast
@@ -92,9 +92,9 @@ func (s *standing) forecastProof(commit string, from time.Time) gate.Forecast {
 		f = s.facts
 	}
 	running := s.running.Forecast(f, from)
-	soaking := s.soaking.Forecast(f, running.At)
-	if soaking.Waits = running.Waits; running.At.After(soaking.At) {
-		soaking.At = running.At
+	soaking := s.soaking.Forecast(f, running.Time)
+	if soaking.WaitsFor = running.WaitsFor; running.Time.After(soaking.Time) {
+		soaking.Time = running.Time
 	}
 	return soaking
 }

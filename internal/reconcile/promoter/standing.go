@@ -68,8 +68,8 @@ func (s *standing) compile() problem.List {
 	}
 	var proof gate.Set
 	var problems problem.List
-	s.enterGates, proof, problems = gate.ForStage(spec)
-	s.running, s.soaking = proof.Split()
+	s.enterGates, proof, problems = gate.CompileStage(spec)
+	s.running, s.soaking = proof.SplitSoak()
 	return problems
 }
 
@@ -87,7 +87,7 @@ func (s *standing) fail(err error) {
 func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
 	if s.env == nil {
-		s.stage.Others = leftOut
+		s.stage.ExternalReason = leftOut
 	}
 	var err error
 	if s.branch, err = m.source.Branch(ctx, s.spec.Name); err != nil {
@@ -95,14 +95,14 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	}
 	switch {
 	case s.branch.Repo == nil:
-		s.stage.Stopped = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
+		s.stage.StoppedReason = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
 		return nil
 	case s.branch.Progress.Problems.Stops():
 		p := firstOf(s.branch.Progress.Problems)
-		s.stage.Commit, s.stage.Stopped = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
+		s.stage.Commit, s.stage.StoppedReason = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
 		return nil
 	}
-	if s.stage.Hold, err = m.heldBecause(s); err != nil {
+	if s.stage.HoldReason, err = m.heldBecause(s); err != nil {
 		return err
 	}
 	if s.branch.Commit == "" {
@@ -110,13 +110,13 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	}
 	if !source.IsCommit(s.branch.Commit) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.Stopped = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		s.stage.StoppedReason = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.Stopped = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		s.stage.StoppedReason = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage.Commit = commit
 	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
 	if err == nil {
-		s.stage.Since, err = notAhead(s.branch.Repo, brought, m.round)
+		s.stage.PromotedAt, err = notAhead(s.branch.Repo, brought, m.round)
 	}
 	return err
 }
@@ -143,8 +143,8 @@ func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
 	s.stage.Merged = true // who has not merged it has not proven it
 	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", leftOut)
 	for _, st := range said {
-		if st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success) && !st.When.Before(s.stage.Since) {
-			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.Short(s.stage.Commit), st.Context)}
+		if st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success) && !st.Time.Before(s.stage.PromotedAt) {
+			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.ShortID(s.stage.Commit), st.Context)}
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func Mend(b source.Branch, file string) string {
 	if err != nil || len(brought.Parents) == 0 {
 		return fmt.Sprintf("mend %s on branch %s, and push that", file, b.Name)
 	}
-	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.Short(brought.ID))
+	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.ShortID(brought.ID))
 }
 
 // maxRecords bounds how far back a branch is looked at for who brought a file.
@@ -177,7 +177,7 @@ const maxRecords = 500
 // stand finds out how the commit of an environment fares.
 func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
-	if s.stage.Commit == "" || s.stage.Stopped != "" || !h.Has(s.stage.Commit) {
+	if s.stage.Commit == "" || s.stage.StoppedReason != "" || !h.Contains(s.stage.Commit) {
 		return
 	}
 	find := m.factsOf
@@ -187,14 +187,14 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	if err := find(ctx, s); err != nil {
 		s.fail(err)
 		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
-		s.stage.Stopped = s.stage.Proof.Reason
+		s.stage.StoppedReason = s.stage.Proof.Reason
 		return
 	}
 	if s.env == nil {
 		return
 	}
 	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
-		s.stage.Proof = gate.All("proof", []gate.Verdict{broken(report)})
+		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{broken(report)})
 	} else {
 		m.prove(ctx, s)
 	}
@@ -222,30 +222,30 @@ func broken(report status.Environment) gate.Verdict {
 // prove asks the gates of the proof. What takes its time begins when all else is well.
 func (m *Mover) prove(ctx context.Context, s *standing) {
 	s.facts = m.find(ctx, s, &s.running, s.facts)
-	running := s.running.Check(s.facts)
-	s.stage.Merged = !s.facts.Merged.IsZero()
+	running := s.running.Evaluate(s.facts)
+	s.stage.Merged = !s.facts.MergedAt.IsZero()
 	if running.Status != gate.Pass {
-		s.facts.Deployed = time.Time{}
-	} else if s.facts.Deployed.IsZero() {
-		s.facts.Deployed = m.round
+		s.facts.DeployedAt = time.Time{}
+	} else if s.facts.DeployedAt.IsZero() {
+		s.facts.DeployedAt = m.round
 	}
-	soaking := s.soaking.Check(s.facts)
-	s.stage.Proof = gate.All("proof", append(slices.Clone(running.Parts), soaking.Parts...))
+	soaking := s.soaking.Evaluate(s.facts)
+	s.stage.Proof = gate.CombineVerdicts("proof", append(slices.Clone(running.Parts), soaking.Parts...))
 	if s.stage.Proof.Status == gate.Pass {
-		s.stage.Proof.Reason = fmt.Sprintf("%s is proven", promote.Short(s.stage.Commit))
+		s.stage.Proof.Reason = fmt.Sprintf("%s is proven", promote.ShortID(s.stage.Commit))
 	}
 }
 
 // factsOf collects what is known of an environment and the commit that it has.
 func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	f := &s.facts
-	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, Since: s.stage.Since, Freezes: gate.FreezesOf(s.base.Progress)}
+	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: gate.ReadFreezes(s.base.Progress)}
 	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
 	}
-	f.Base = said
-	f.Deployed = deployedSince(said, DeployContext(s.spec.Name), s.stage.Since)
+	f.BaseStatuses = said
+	f.DeployedAt = deployedSince(said, DeployContext(s.spec.Name), s.stage.PromotedAt)
 	if err := m.findOutput(s); err != nil {
 		return err
 	}
@@ -257,8 +257,8 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 // was given at a time: what was said before was of another time. Zero if it was not.
 func deployedSince(said []gate.CommitStatus, context string, given time.Time) time.Time {
 	for _, st := range said {
-		if st.Context == context && st.Outcome == string(forge.Success) && !st.When.Before(given) {
-			return st.When
+		if st.Context == context && st.Outcome == string(forge.Success) && !st.Time.Before(given) {
+			return st.Time
 		}
 	}
 	return time.Time{}
@@ -305,9 +305,9 @@ func (m *Mover) findOutput(s *standing) error {
 	if err != nil {
 		return err
 	}
-	s.facts.Output, s.facts.Merged = head, earliest(brought.When, m.round)
-	if s.stage.Since.After(brought.When) { // it changed nothing, so that it was there from the beginning
-		s.facts.Merged = s.stage.Since
+	s.facts.OutputCommit, s.facts.MergedAt = head, earliest(brought.When, m.round)
+	if s.stage.PromotedAt.After(brought.When) { // it changed nothing, so that it was there from the beginning
+		s.facts.MergedAt = s.stage.PromotedAt
 	}
 	return nil
 }
@@ -363,7 +363,7 @@ func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitSta
 	all := make([]gate.CommitStatus, 0, len(said))
 	for _, st := range said {
 		all = append(all, gate.CommitStatus{
-			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, When: st.When, By: st.By,
+			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, Time: st.When, Author: st.By,
 		})
 	}
 	return all, nil
@@ -381,7 +381,7 @@ func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, gate.Approval{By: brought.Author.Email, When: brought.When, Where: a.Pos.File, Commit: brought.ID})
+		all = append(all, gate.Approval{Approver: brought.Author.Email, Time: brought.When, Location: a.Pos.File, Commit: brought.ID})
 	}
 	return all, nil
 }

@@ -44,7 +44,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 	switch {
 	case s.stage.Proof.Status == gate.Fail:
 		said = saysFailed
-	case !s.facts.Deployed.IsZero():
+	case !s.facts.DeployedAt.IsZero():
 		said = saysDeployed
 	case s.stage.Merged:
 		said = saysDeploying
@@ -60,7 +60,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 // last word counts when the environment has another commit.
 func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
-	remembered := slices.ContainsFunc(s.facts.Base, func(st gate.CommitStatus) bool {
+	remembered := slices.ContainsFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool {
 		return st.Context == said.Context && st.Outcome == string(forge.Success)
 	})
 	switch status := s.stage.Proof.Status; {
@@ -77,11 +77,11 @@ func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 // sayOnce sets a status of the commit that an environment has, if it is not so. One
 // that was set before the environment had the commit is of another time.
 func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
-	i := slices.IndexFunc(s.facts.Base, func(st gate.CommitStatus) bool { return st.Context == want.Context })
+	i := slices.IndexFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool { return st.Context == want.Context })
 	if i >= 0 {
-		is := s.facts.Base[i]
+		is := s.facts.BaseStatuses[i]
 		same := is.Outcome == string(want.Outcome) && is.Description == want.Description
-		if same && !is.When.Before(s.stage.Since) {
+		if same && !is.Time.Before(s.stage.PromotedAt) {
 			return nil
 		}
 		s.said.Forget(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
@@ -112,7 +112,7 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 	if err := m.withdrawRecord(ctx, s, "Records of this environment are written directly now."); err != nil {
 		return err
 	}
-	if d.State != promote.Moves {
+	if d.State != promote.Promotes {
 		return nil
 	}
 	o, edit, err := m.recordEdit(s, d)
@@ -123,7 +123,7 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 		return nil // somebody was faster: the next cycle looks again
 	}
 	if err != nil {
-		return fmt.Errorf("promote %s to %s: %w", promote.Short(d.To), s.spec.Name, err)
+		return fmt.Errorf("promote %s to %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)
 	}
 	m.moved(s, d)
 	return nil
@@ -132,7 +132,7 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 // moved notes that an environment was given another commit.
 func (m *Mover) moved(s *standing, d promote.Decision) {
 	s.moved = true
-	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.To, "from", d.From, "leftOut", len(d.Drops))
+	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
 	m.Metrics.Promoted(s.spec.Name)
 	m.Moved(giturl.Normalize(m.Remotes.Place(s.branch.URL)))
 }
@@ -143,7 +143,7 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	if remote == nil {
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
-	text, err := s.branch.WithCommit(d.To, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
+	text, err := s.branch.WithCommit(d.Candidate, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
 	if err != nil {
 		return publish.Options{}, publish.Edit{}, err
 	}
@@ -160,14 +160,14 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 // are of one commit.
 func recordMessage(s *standing, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.Short(d.To), s.spec.Name)
-	if info, err := s.base.Repo.Commit(d.To); err == nil {
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), s.spec.Name)
+	if info, err := s.base.Repo.Commit(d.Candidate); err == nil {
 		fmt.Fprintf(&b, "%s\n\n", info.Subject())
 	}
 	if s.spec.Record != byPull {
 		b.WriteString(reasons(d) + "\n")
 	}
-	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.To, recordTrailer(s))
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.Candidate, recordTrailer(s))
 	return b.String()
 }
 
@@ -181,10 +181,10 @@ func reasons(d promote.Decision) string {
 	for _, part := range d.Verdict.Parts {
 		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
 	}
-	if len(d.Drops) > 0 {
-		short := make([]string, len(d.Drops))
-		for i, commit := range d.Drops {
-			short[i] = promote.Short(commit)
+	if len(d.Skipped) > 0 {
+		short := make([]string, len(d.Skipped))
+		for i, commit := range d.Skipped {
+			short[i] = promote.ShortID(commit)
 		}
 		fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
 	}
@@ -253,9 +253,9 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	}
 	// Until a newer commit is proven in turn, the one that is proposed may be merged: it was
 	// proven, and to close its pull request would take its reviews away.
-	newer := proposed != "" && proposed != d.To
+	newer := proposed != "" && proposed != d.Candidate
 	switch {
-	case d.State == promote.Moves || onlyApprovals(d.Verdict, s.approvals()):
+	case d.State == promote.Promotes || onlyApprovals(d.Verdict, s.approvals()):
 	case d.State != promote.Waiting || stopsMerge(d.Verdict, newer):
 		return m.withdrawRecord(ctx, s, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 	default: // it may be so again in a moment, and approvals would be lost
@@ -268,7 +268,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if o.Forge, err = m.Remotes.Of(s.branch.URL).Forge(); err != nil {
 		return err
 	}
-	info, err := s.base.Repo.Commit(d.To)
+	info, err := s.base.Repo.Commit(d.Candidate)
 	if err != nil {
 		return err
 	}
@@ -279,21 +279,21 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 		edit.Beside = source.OwnFolder
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.Short(d.To), s.spec.Name)),
+		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
 		Body: recordBody(s, d),
 	})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("propose %s for %s: %w", promote.Short(d.To), s.spec.Name, err)
+		return fmt.Errorf("propose %s for %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)
 	}
 	if pull.State == forge.Closed {
 		s.declined = pull.Number
 		return nil
 	}
 	merger, ok := o.Forge.(forge.Merger)
-	if d.State != promote.Moves || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
+	if d.State != promote.Promotes || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
 		return nil
 	}
 	m.Step("merge the pull request of the record")
@@ -338,12 +338,12 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) 
 
 func recordBody(s *standing, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(s.spec.Name), forge.CodeSpan(d.To))
-	if d.From != "" {
-		fmt.Fprintf(&b, ", which has %s now", forge.CodeSpan(d.From))
+	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(s.spec.Name), forge.CodeSpan(d.Candidate))
+	if d.Current != "" {
+		fmt.Fprintf(&b, ", which has %s now", forge.CodeSpan(d.Current))
 	}
 	b.WriteString(".\n\n")
-	if info, err := s.base.Repo.Commit(d.To); err == nil {
+	if info, err := s.base.Repo.Commit(d.Candidate); err == nil {
 		fmt.Fprintf(&b, "> %s\n", forge.EscapeMarkdown(info.Subject()))
 	}
 	return b.String()

@@ -81,8 +81,8 @@ const maxBrought = 500
 
 // change returns the change from what the environment's folder holds now to what is
 // proposed.
-func (w *work) change() (promote.Change, error) {
-	c := promote.Change{
+func (w *work) change() (promote.OutputChange, error) {
+	c := promote.OutputChange{
 		Environment: w.p.Environment, Folder: CleanFolder(w.p.Folder), Exceeds: len(w.excess.causes) > 0,
 		Before: w.next.before.ID().String(), After: bare(w.p.Rendered).ID().String(),
 	}
@@ -90,7 +90,7 @@ func (w *work) change() (promote.Change, error) {
 		return c, nil
 	}
 	brought, err := w.repo.Brought(w.target, strings.TrimPrefix(c.Folder+"/"+RecordFile, "/"), maxBrought)
-	c.Since = brought.ID
+	c.PreviousCommit = brought.ID
 	return c, err
 }
 

@@ -263,7 +263,7 @@ func (b Branch) CommitAt(head string) (string, error) {
 	if err := view.Err(); err != nil {
 		return "", err
 	}
-	commit, err := promote.Commit(e.Data)
+	commit, err := promote.RecordedCommit(e.Data)
 	if err != nil { // it is none that we have written
 		return "", nil
 	}

@@ -81,7 +81,7 @@ func (c Chain) clone() Chain {
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
 		s.Proof = cloneVerdict(s.Proof)
-		s.Next.Drops = slices.Clone(s.Next.Drops)
+		s.Next.Skipped = slices.Clone(s.Next.Skipped)
 		s.Next.Verdict = cloneVerdict(s.Next.Verdict)
 		stages[i] = s
 	}

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the wanted JSON in testdata")
 
 // chain gives one with something in every field, which shares nothing with another.
 func chain() status.Chain {
-	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", Until: noon.Add(20 * time.Minute)}
+	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
 	return status.Chain{
 		Inferred: "the order of the files in .environments", External: true, Head: "c4", Checked: noon,
 		Problems: problem.List{{Pos: problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, Subject: "Promotion/fleet",
@@ -30,7 +30,7 @@ func chain() status.Chain {
 				Environment: "stage", After: []string{"dev", "test"}, Commit: "c1", Since: noon.Add(-time.Hour), Behind: 3, Merged: true,
 				Deployed: noon.Add(-time.Minute), Hold: "incident 7",
 				Proof: gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{{Gate: "all", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{soak}}}},
-				Next: promote.Decision{Environment: "stage", State: promote.Held, From: "c1", To: "c4", Drops: []string{"c3", "c2"},
+				Next: promote.Decision{Environment: "stage", State: promote.Held, Current: "c1", Candidate: "c4", Skipped: []string{"c3", "c2"},
 					Verdict: gate.Verdict{Gate: "stage", Status: gate.Wait, Reason: "it is held: incident 7", Parts: []gate.Verdict{soak}}},
 			},
 		},
@@ -43,7 +43,7 @@ func TestChainIsCopied(t *testing.T) {
 	spoil := func(c status.Chain) {
 		c.Problems[0].Summary = "spoilt"
 		s := &c.Stages[1]
-		s.After[0], s.Next.Drops[0] = "spoilt", "spoilt"
+		s.After[0], s.Next.Skipped[0] = "spoilt", "spoilt"
 		s.Proof.Parts[0].Parts[0].Reason, s.Next.Verdict.Parts[0].Reason = "spoilt", "spoilt"
 		c.Stages[0].Environment = "spoilt"
 	}

@@ -82,7 +82,7 @@ func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 }
 
 func moves(c status.Chain) bool {
-	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Moves })
+	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Promotes })
 }
 
 // inbox reads what clusters have reported to the last process.

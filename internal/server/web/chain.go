@@ -50,7 +50,7 @@ func showChain(c status.Chain, now time.Time) *chainView {
 	if !c.External && len(c.Problems) == 0 && len(c.Stages) == 0 {
 		return nil
 	}
-	v := &chainView{Chain: c, Head: promote.Short(c.Head), Stopped: c.Problems.Stops(), Checked: at(c.Checked, now)}
+	v := &chainView{Chain: c, Head: promote.ShortID(c.Head), Stopped: c.Problems.Stops(), Checked: at(c.Checked, now)}
 	for _, s := range c.Stages {
 		v.Rows = append(v.Rows, showStage(s, c.Head, now))
 	}
@@ -61,7 +61,7 @@ func showStage(s status.Stage, head string, now time.Time) stageView {
 	v := stageView{
 		Stage:    s,
 		Place:    "first",
-		Short:    promote.Short(s.Commit),
+		Short:    promote.ShortID(s.Commit),
 		Behind:   behind(s, head),
 		Since:    at(s.Since, now),
 		Deployed: at(s.Deployed, now),
@@ -80,15 +80,15 @@ func showStage(s status.Stage, head string, now time.Time) stageView {
 		v.Failed = s.Proof.Status == gate.Fail
 	}
 	var drops []string
-	for _, commit := range s.Next.Drops {
-		drops = append(drops, promote.Short(commit))
+	for _, commit := range s.Next.Skipped {
+		drops = append(drops, promote.ShortID(commit))
 	}
 	v.Drops = strings.Join(drops, ", ")
 	return v
 }
 
 func showVerdict(g gate.Verdict, now time.Time) verdictView {
-	v := verdictView{Verdict: g, Tone: "busy", Word: "waits", Until: at(g.Until, now)}
+	v := verdictView{Verdict: g, Tone: "busy", Word: "waits", Until: at(g.ValidUntil, now)}
 	switch g.Status {
 	case gate.Pass:
 		v.Tone, v.Word = "good", "passes"
@@ -136,11 +136,11 @@ func stageTone(s status.Stage) string {
 
 // target says which commit a stage gets or waits for; "" if there is none.
 func target(d promote.Decision) string {
-	to := promote.Short(d.To)
+	to := promote.ShortID(d.Candidate)
 	switch {
 	case to == "":
 		return ""
-	case d.State == promote.Moves:
+	case d.State == promote.Promotes:
 		return "gets " + to + " now"
 	case d.State == promote.Waiting:
 		return "for " + to
@@ -166,7 +166,7 @@ func proofWord(s gate.Status) string {
 // otherwise, now if it has come already; zero if none is known.
 func wake(s status.Stage, now time.Time) time.Time {
 	var first time.Time
-	for _, at := range []time.Time{s.Next.Verdict.Wake(), s.Proof.Wake()} {
+	for _, at := range []time.Time{s.Next.Verdict.NextChange(), s.Proof.NextChange()} {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}

@@ -27,7 +27,7 @@ func says(s gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdic
 }
 
 func until(v gate.Verdict, at time.Time) gate.Verdict {
-	v.Until = at
+	v.ValidUntil = at
 	return v
 }
 
@@ -35,7 +35,7 @@ func until(v gate.Verdict, at time.Time) gate.Verdict {
 func chain() status.Chain {
 	proven := says(gate.Pass, "proof", "nothing is in the way", says(gate.Pass, "merged", "it is merged"), says(gate.Pass, "rollout", "3 of 3 clusters are ready"))
 	soak := until(says(gate.Wait, "soak", "it soaks for 30m"), noon.Add(20*time.Minute))
-	unproven := until(says(gate.Wait, "proof", "it soaks for 30m", says(gate.Pass, "merged", "it is merged"), soak), soak.Until)
+	unproven := until(says(gate.Wait, "proof", "it soaks for 30m", says(gate.Pass, "merged", "it is merged"), soak), soak.ValidUntil)
 	broken := says(gate.Fail, "proof", `west says that <b>apps</b> is broken`, says(gate.Fail, "rollout", `west says that <b>apps</b> is broken`))
 	window := until(says(gate.Wait, "window", "it opens on Monday at 09:00"), noon.Add(45*time.Hour))
 	approval := says(gate.Wait, "approval", "2 approvals are missing", says(gate.Pass, "alice", "alice has approved it"))
@@ -43,21 +43,21 @@ func chain() status.Chain {
 		Inferred: "the order of the files in .environments", Head: c4, Checked: noon.Add(-8 * time.Second),
 		Stages: []status.Stage{
 			{Environment: "dev", Commit: c4, Since: noon.Add(-10 * time.Minute), Merged: true, Proof: unproven,
-				Next: promote.Decision{Environment: "dev", State: promote.Current, From: c4, Verdict: says(gate.Pass, "dev", "it has the newest commit of the base")}},
+				Next: promote.Decision{Environment: "dev", State: promote.Current, Current: c4, Verdict: says(gate.Pass, "dev", "it has the newest commit of the base")}},
 			{Environment: "test", After: []string{"dev"}, Commit: c3, Since: noon.Add(-3 * time.Hour), Behind: 1, Merged: true, Deployed: noon.Add(-2 * time.Hour), Proof: proven,
-				Next: promote.Decision{Environment: "test", State: promote.Waiting, From: c3, To: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not proven in dev yet: it soaks for 30m",
-					until(says(gate.Wait, "after dev", "c4d4e4f is not proven in dev yet: it soaks for 30m", unproven.Parts...), soak.Until)), soak.Until)}},
+				Next: promote.Decision{Environment: "test", State: promote.Waiting, Current: c3, Candidate: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not proven in dev yet: it soaks for 30m",
+					until(says(gate.Wait, "after dev", "c4d4e4f is not proven in dev yet: it soaks for 30m", unproven.Parts...), soak.ValidUntil)), soak.ValidUntil)}},
 			{Environment: "stage", After: []string{"test"}, Commit: c1, Since: noon.Add(-50 * time.Hour), Behind: 3, Merged: true, Deployed: noon.Add(-49 * time.Hour), Proof: proven,
-				Next: promote.Decision{Environment: "stage", State: promote.Moves, From: c1, To: c3, Drops: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
+				Next: promote.Decision{Environment: "stage", State: promote.Promotes, Current: c1, Candidate: c3, Skipped: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
 					says(gate.Pass, "after", "c3d3e3f was proven in test", proven), says(gate.Pass, "queue", "the newest counts"))}},
 			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),
-				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, From: c1, To: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
-					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.Until)}},
+				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, Current: c1, Candidate: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
+					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.ValidUntil)}},
 			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken,
-				Next: promote.Decision{Environment: "west", State: promote.Waiting, From: c2, To: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
+				Next: promote.Decision{Environment: "west", State: promote.Waiting, Current: c2, Candidate: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
 			{Environment: "prod", After: []string{"east", "west"}, Commit: strings.Repeat("0f", 20), Since: noon.Add(-time.Hour),
 				Proof: says(gate.Wait, "proof", "nothing is known of it yet"),
-				Next:  promote.Decision{Environment: "prod", State: promote.Stopped, From: strings.Repeat("0f", 20), Verdict: says(gate.Fail, "prod", "commit 0f0f0f0 is not on the base's branch")}},
+				Next:  promote.Decision{Environment: "prod", State: promote.Stopped, Current: strings.Repeat("0f", 20), Verdict: says(gate.Fail, "prod", "commit 0f0f0f0 is not on the base's branch")}},
 			{Environment: "edge", After: []string{"prod"}, Proof: says(gate.Wait, "proof", "it has no commit"),
 				Next: promote.Decision{Environment: "edge", State: promote.Current, Verdict: says(gate.Pass, "edge", "prod is stopped")}},
 		},
@@ -147,7 +147,7 @@ func TestChainWords(t *testing.T) {
 		}
 		return texts
 	}
-	if diff := cmp.Diff(words(promote.Current, promote.Waiting, promote.Moves, promote.Held, promote.Stopped), enum("Decision", "state")); diff != "" {
+	if diff := cmp.Diff(words(promote.Current, promote.Waiting, promote.Promotes, promote.Held, promote.Stopped), enum("Decision", "state")); diff != "" {
 		t.Errorf("states (-promote +described):\n%s", diff)
 	}
 	if diff := cmp.Diff(words(gate.Pass, gate.Wait, gate.Fail), enum("Verdict", "status")); diff != "" {

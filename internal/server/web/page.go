@@ -136,7 +136,7 @@ func showEnvironment(e status.Environment, now time.Time) row {
 	r := row{
 		Environment: e,
 		Tone:        tone(e.State),
-		Head:        promote.Short(e.Output.Head),
+		Head:        promote.ShortID(e.Output.Head),
 		Problems:    shown,
 		More:        len(e.Problems) - len(shown),
 		Counted:     counted(e.Problems),
@@ -158,7 +158,7 @@ func showEnvironment(e status.Environment, now time.Time) row {
 		r.Error = e.Error
 	}
 	for _, i := range e.Inputs {
-		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.Short(i.Commit)})
+		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.ShortID(i.Commit)})
 	}
 	for _, removal := range e.Removals {
 		v := removalView{Text: removal.String()}
