@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown gives an annotation as a comment: what it is, and its text, escaped.
+// Markdown returns an annotation as a comment: what it is, and its text, escaped.
 func (a Annotation) Markdown() string {
 	kind := "Problem"
 	if a.Warning {
@@ -17,7 +17,7 @@ func (a Annotation) Markdown() string {
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// DiffLines gives the lines of the new file that a unified diff of one file shows, and
+// DiffLines returns the lines of the new file that a unified diff of one file shows, and
 // the line of the old file that each was; 0 for one that is new.
 func DiffLines(diff string) map[int]int {
 	lines := map[int]int{}

@@ -11,7 +11,7 @@ const MaxComment = maxBody
 
 func commentLine(mark string) string { return fmt.Sprintf("<!-- fairlead-comment: %s -->", mark) }
 
-// FormatComment gives the text of our one comment with a mark, which is not shown. A
+// FormatComment returns the text of our one comment with a mark, which is not shown. A
 // body that is too long for a comment of so many characters is cut.
 func FormatComment(mark, body string, limit int) (string, error) {
 	if err := checkMark(mark); err != nil {

@@ -26,7 +26,7 @@ var (
 	closeLine = regexp.MustCompile(`(?m)^\*\*Closed:\*\* (.+)$`)
 )
 
-// Format gives the body. A text that is too long is cut.
+// Format returns the body. A text that is too long is cut.
 func (d Document) Format() (string, error) {
 	if err := checkMark(d.Mark); err != nil {
 		return "", err

@@ -1,6 +1,6 @@
-// Package forge is where pull requests, commit statuses and issues are.
+// Package forge reads and writes pull requests, commit statuses and issues.
 //
-// What the package keeps true: only pull requests with our mark are given, edited or
+// What the package keeps true: only pull requests with our mark are returned, edited or
 // closed; what exists already is [ErrExists], so that two that race find each
 // other's work; and text from outside does nothing in Markdown.
 package forge
@@ -13,46 +13,45 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such pull request or issue.
+	// ErrNotFound means that there is no such pull request or issue.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that there is one already.
+	// ErrExists means that there is one already.
 	ErrExists = errors.New("it exists already")
-	// ErrMoved says that a branch is not what it was when this was decided.
+	// ErrMoved means that a branch has moved since the decision was made.
 	ErrMoved = errors.New("the branch has moved")
-	// ErrChanged says that a pull request is not what it was when this was decided: it
+	// ErrChanged means that a pull request has changed since the decision was made: it
 	// was merged or closed, is for another branch, or is being changed at this moment.
 	ErrChanged = errors.New("the pull request has changed meanwhile")
 )
 
-// Forge is the pull requests, statuses and issues of one repository.
+// Forge reads and writes the pull requests, statuses and issues of one repository.
 type Forge interface {
 	// Name is the kind of forge: "git".
 	Name() string
-	// Pulls gives our pull requests from a branch to another, newest first.
+	// Pulls returns our pull requests from a branch to another, newest first.
 	Pulls(ctx context.Context, head, base string) ([]Pull, error)
-	// OpenPulls returns our open pull requests, from and to whatever branches, newest
-	// first.
+	// OpenPulls returns our open pull requests between any branches, newest first.
 	OpenPulls(ctx context.Context) ([]Pull, error)
 	// OpenPull opens a pull request. The error is ErrExists if there is an open one,
 	// ErrNotFound if one of the branches is missing, and ErrChanged if there is nothing
 	// to merge, or it was merged or closed at once.
 	OpenPull(ctx context.Context, p Proposal) (Pull, error)
-	// EditPull makes title, body and labels of an open pull request as they are here. The
-	// error is ErrChanged, and its text stays as it was, if it is not open any more, or
-	// not from p.Head to p.Base.
+	// EditPull sets title, body and labels of an open pull request. The error is
+	// ErrChanged, and its text stays the same, if it is no longer open, or not from
+	// p.Head to p.Base.
 	EditPull(ctx context.Context, number int, p Proposal) (Pull, error)
-	// ClosePull closes a pull request that is open, and says why. One that has ended
-	// already stays as it is.
+	// ClosePull closes an open pull request, and writes the reason into it. It does
+	// nothing to one that was merged or closed.
 	ClosePull(ctx context.Context, number int, reason string) error
-	// SetStatus says how a commit fares. It replaces the status of that context.
+	// SetStatus sets the status of a commit in one context.
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// Issues gives our issues with a mark, open or closed, newest first.
+	// Issues returns our issues with a mark, open or closed, newest first.
 	Issues(ctx context.Context, mark string) ([]Issue, error)
-	// PutIssue opens an issue (number 0), or makes one as it is here.
+	// PutIssue opens an issue (number 0), or updates one.
 	PutIssue(ctx context.Context, i Issue) (Issue, error)
 }
 
-// Proposal is what a pull request says.
+// Proposal is the content of a pull request.
 type Proposal struct {
 	Mark       string // whose it is: the environment
 	Head, Base string // branches
@@ -81,7 +80,7 @@ type Pull struct {
 	URL    string // "" if it has no page
 }
 
-// Outcome is how a commit fares.
+// Outcome is the state of a commit status.
 type Outcome string
 
 // The outcomes that all forges know.
@@ -91,7 +90,7 @@ const (
 	Failure Outcome = "failure"
 )
 
-// Status is what is said about a commit in one context.
+// Status is the status of a commit in one context.
 type Status struct {
 	Context     string
 	Outcome     Outcome
@@ -121,8 +120,8 @@ func FitTitle(text string) string {
 	return strings.ToValidUTF8(text[:MaxTitle-len("…")], "") + "…"
 }
 
-// EscapeMarkdown makes text from outside harmless in Markdown: it is shown as it is, names
-// nobody and links nowhere.
+// EscapeMarkdown makes text from outside harmless in Markdown: it is shown literally, mentions
+// no user and is no link.
 func EscapeMarkdown(text string) string {
 	return strings.NewReplacer(
 		"&", "&amp;", "\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "#", "#\u200b", "|", "\\|", "!", "\\!",

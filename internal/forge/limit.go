@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Limiter knows until when a credential must not be used. All that use the
-// credential share it. The zero Limiter is ready to be used.
+// Limiter keeps the time before which a credential must not be used. All users of the
+// credential share it. The zero Limiter is ready to use.
 type Limiter struct {
 	mu    sync.Mutex
 	until time.Time
 	watch func(left int)
 }
 
-// WatchRemaining has somebody told, after each answer that says so, how many requests are left
-// before the limit.
+// WatchRemaining calls f after each answer that tells how many requests are left before
+// the limit.
 func (l *Limiter) WatchRemaining(f func(left int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,12 +48,12 @@ var limitHeaders = []string{
 	"Retry-After",
 }
 
-// limit gives what an answer says of the limit, in GitHub's header or in GitLab's.
+// limit returns a value of the rate limit, from GitHub's header or from GitLab's.
 func limit(answer *http.Response, name string) string {
 	return cmp.Or(answer.Header.Get("X-RateLimit-"+name), answer.Header.Get("RateLimit-"+name))
 }
 
-// check gives a RateLimit if it is too early for another request.
+// check returns a RateLimit if it is too early for another request.
 func (l *Limiter) check(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +63,8 @@ func (l *Limiter) check(now time.Time) error {
 	return nil
 }
 
-// note remembers what an answer says of the limits. It gives a RateLimit if the
-// request was refused because of them.
+// note records the limits that an answer tells. It returns a RateLimit if the request
+// was refused because of them.
 func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error {
 	l.tell(answer)
 	wait, refused := patience(answer, body)
@@ -82,7 +82,7 @@ func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error 
 	return &RateLimit{l.until}
 }
 
-// patience gives how long to wait before the next request, 0 for not at all, and
+// patience returns how long to wait before the next request, 0 for not at all, and
 // whether this one was refused.
 func patience(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
 	exhausted := limit(answer, "Remaining") == "0"
@@ -94,7 +94,8 @@ func patience(answer *http.Response, body []byte) (wait time.Duration, refused b
 	case refused && asked:
 		return max(after, time.Second), true
 	case exhausted:
-		if wait = untilReset(answer); wait > 0 {
+		wait = untilReset(answer)
+		if wait > 0 {
 			return wait, refused
 		}
 	}
@@ -104,7 +105,7 @@ func patience(answer *http.Response, body []byte) (wait time.Duration, refused b
 	return 0, false
 }
 
-// retryAfter gives the seconds of a Retry-After.
+// retryAfter returns the seconds of a Retry-After.
 func retryAfter(answer *http.Response) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 	if err != nil {
@@ -113,7 +114,7 @@ func retryAfter(answer *http.Response) (time.Duration, bool) {
 	return time.Duration(min(seconds, int(longest/time.Second))) * time.Second, true
 }
 
-// untilReset gives how long it is until the limit is lifted, by the server's clock.
+// untilReset returns how long it is until the limit is lifted, by the server's clock.
 func untilReset(answer *http.Response) time.Duration {
 	reset, err := strconv.ParseInt(limit(answer, "Reset"), 10, 64)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 
 // FitMarkdown cuts Markdown to so many characters, at the end of a line if it can. What is
 // open there, a block of code, <details> or a hidden comment, is closed, and a last
-// line says that it was cut. A text that fits stays as it is.
+// line notes that it was cut. A text that fits stays as it is.
 func FitMarkdown(body string, limit int) string {
 	if utf8.RuneCountInString(body) <= limit {
 		return body
@@ -55,7 +55,7 @@ var (
 	tag       = regexp.MustCompile(`(?i)<!--|<(/?)(details|summary)\b[^<>]*>`)
 )
 
-// after gives what is open after one more line.
+// after returns what is open after one more line.
 func (n nesting) after(line string) nesting {
 	line = strings.TrimRight(line, "\r\n")
 	indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
@@ -141,7 +141,7 @@ func withoutCode(line string) string {
 	}
 }
 
-// closing gives where code ends that began with so many backticks; -1 if it does not.
+// closing returns where code ends that began with so many backticks; -1 if it does not.
 func closing(code, ticks string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], ticks)
@@ -157,7 +157,7 @@ func closing(code, ticks string) int {
 	}
 }
 
-// end closes what is open, and says that this is not all.
+// end returns the text that closes what is open and notes that the rest is missing.
 func (n nesting) end() string {
 	var b strings.Builder
 	if n.hidden {
@@ -175,7 +175,7 @@ func (n nesting) end() string {
 	return b.String() + "\n\n" + cutNote
 }
 
-// part gives a part of a long line, up to where something could begin that has to
+// part returns a part of a long line, up to where something could begin that has to
 // be closed; "" if that is not worth it.
 func (n nesting) part(line string, most int) string {
 	text := []rune(line)
@@ -192,7 +192,7 @@ func (n nesting) part(line string, most int) string {
 	return part + "…"
 }
 
-// indexAny gives where one of some characters is, and the end if none is.
+// indexAny returns where one of some characters is, and the end if none is.
 func indexAny(text, chars string) int {
 	if i := strings.IndexAny(text, chars); i >= 0 {
 		return i

@@ -60,7 +60,7 @@ func (r record) pullHead() (pullHead, error) {
 	return h, nil
 }
 
-// Pulls gives the pull requests from head to base, newest first.
+// Pulls returns the pull requests from head to base, newest first.
 func (p *Plain) Pulls(_ context.Context, head, base string) ([]Pull, error) {
 	all, err := p.AllPulls()
 	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.Head != head || pull.Base != base }), err
@@ -72,7 +72,7 @@ func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
 	return slices.DeleteFunc(all, func(pull Pull) bool { return pull.State != Open }), err
 }
 
-// AllPulls gives all pull requests, newest first.
+// AllPulls returns all pull requests, newest first.
 func (p *Plain) AllPulls() ([]Pull, error) {
 	refs, err := p.refs(pullPrefix)
 	if err != nil {
@@ -114,8 +114,8 @@ func (p *Plain) pull(ref, commit string) (record, Pull, error) {
 	return r, pull, p.notice(&pull)
 }
 
-// notice finds out what has become of a pull request that nobody has ended: people
-// merge, and remove branches, without us.
+// notice sets the state of a pull request whose document is open: people merge, and
+// remove branches, without us.
 func (p *Plain) notice(pull *Pull) error {
 	if merged, err := p.merged(pull.Commit, pull.Base); err != nil || merged {
 		pull.State = Merged
@@ -159,7 +159,7 @@ func (p *Plain) merged(commit, branch string) (bool, error) {
 	return p.remote.Mirror().Contains(base, commit)
 }
 
-// PullByNumber gives the pull request of a number.
+// PullByNumber returns the pull request of a number.
 func (p *Plain) PullByNumber(number int) (Pull, error) {
 	_, pull, err := p.find(number)
 	return pull, err
@@ -210,7 +210,8 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old, stays(o.Head, head)); err != nil {
 			return err
 		}
-		if opened, err = p.PullByNumber(n); err != nil {
+		opened, err = p.PullByNumber(n)
+		if err != nil {
 			return err
 		}
 		return opened.CheckOpen("open a pull request", o)
@@ -230,7 +231,7 @@ func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
 	return map[string]string{headFile: text, bodyFile: o.Body}, err
 }
 
-// EditPull makes title, body and labels of an open pull request as they are here.
+// EditPull sets title, body and labels of an open pull request.
 func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
 	err = p.again(ctx, func() error {
 		r, pull, err := p.find(number)
@@ -273,8 +274,8 @@ func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error 
 	})
 }
 
-// end writes that a pull request is no longer open. How it ended first is how it
-// ended.
+// end writes that a pull request is no longer open. It does nothing to one that has
+// ended before.
 func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
 	if h, err := r.pullHead(); err != nil || h.State != Open {
 		return err
@@ -332,13 +333,13 @@ type issueHead struct {
 	State State  `yaml:"state"`
 }
 
-// Issues gives the issues with a mark, newest first.
+// Issues returns the issues with a mark, newest first.
 func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
 	all, err := p.issues()
 	return slices.DeleteFunc(all, func(i Issue) bool { return i.Mark != mark }), err
 }
 
-// issues gives all issues, newest first.
+// issues returns all issues, newest first.
 func (p *Plain) issues() ([]Issue, error) {
 	refs, err := p.refs(issuePrefix)
 	if err != nil {
@@ -360,7 +361,7 @@ func (p *Plain) issues() ([]Issue, error) {
 	return all, nil
 }
 
-// PutIssue opens an issue, or makes one as it is here.
+// PutIssue opens an issue, or updates one.
 func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 	err := p.again(ctx, func() error {
 		h := issueHead{FitTitle(i.Title), i.Mark, Closed}

@@ -37,7 +37,8 @@ func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		if r.files, err = pullFiles(pull.Proposal, pullHead{State: Open, Commit: head}); err != nil {
+		r.files, err = pullFiles(pull.Proposal, pullHead{State: Open, Commit: head})
+		if err != nil {
 			return err
 		}
 		return p.write(ctx, r, "Reopen: "+pull.Title)

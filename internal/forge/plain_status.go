@@ -66,7 +66,7 @@ func (p *Plain) statuses(commit string) (record, error) {
 	return p.read(ref, refs[ref])
 }
 
-// Statuses gives the statuses of a commit, sorted by context. Who set one that does
+// Statuses returns the statuses of a commit, sorted by context. Who set one that does
 // not say it is the author of the commit that wrote the document last.
 func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, error) {
 	r, err := p.statuses(commit)

@@ -7,15 +7,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// StatusReader is a forge that tells what anybody has said of a commit.
+// StatusReader is a forge that reads the statuses of a commit, whoever has set them.
 type StatusReader interface {
-	// Statuses gives the latest status of a commit in each context, sorted by
+	// Statuses returns the latest status of a commit in each context, sorted by
 	// context: also those that others have set, and check runs where the forge has
 	// them.
 	Statuses(ctx context.Context, commit string) ([]CommitStatus, error)
 }
 
-// CommitStatus is a status, and when it was set and by whom.
+// CommitStatus is a status that was set on a commit.
 type CommitStatus struct {
 	Status
 	When time.Time
@@ -25,15 +25,15 @@ type CommitStatus struct {
 // ApprovalReader is a forge on which people approve pull requests.
 type ApprovalReader interface {
 	// Approvals returns who approves a pull request as it is now, sorted by login. An
-	// approval that was followed by a request for changes is none. One that does not count
-	// says why.
+	// approval that was followed by a request for changes is none. Refused tells why one
+	// does not count.
 	Approvals(ctx context.Context, number int) ([]Approval, error)
-	// TeamMembers gives the logins of a team ("org/team"), sorted. The error is
+	// TeamMembers returns the logins of a team ("org/team"), sorted. The error is
 	// ErrNotFound if there is no such team, or we may not see it.
 	TeamMembers(ctx context.Context, team string) ([]string, error)
-	// CommitAuthor gives the login of who wrote a commit; "" if the forge does not know.
+	// CommitAuthor returns the login of who wrote a commit; "" if the forge does not know.
 	CommitAuthor(ctx context.Context, commit string) (string, error)
-	// MergeBlockers says what a pull request lacks to be merged, a sentence each; nil if it
+	// MergeBlockers returns what a pull request lacks to be merged, a sentence each; nil if it
 	// lacks nothing.
 	MergeBlockers(ctx context.Context, number int) ([]string, error)
 }
@@ -66,7 +66,7 @@ func CountApprovals(all []Approval) (n int) {
 type Dispatcher interface {
 	// DispatchWorkflow starts a workflow.
 	DispatchWorkflow(ctx context.Context, w Workflow) error
-	// WorkflowRuns gives the runs of a workflow at its ref that were dispatched at a time or
+	// WorkflowRuns returns the runs of a workflow at its ref that were dispatched at a time or
 	// later, newest first.
 	WorkflowRuns(ctx context.Context, w Workflow, since time.Time) ([]Run, error)
 }
@@ -91,9 +91,9 @@ type Run struct {
 
 // Annotator is a forge that shows what is wrong at the lines of a change.
 type Annotator interface {
-	// AnnotateChange makes these the only annotations of ours with this mark on a change.
-	// What stands there already is left alone. Those that the forge cannot show at
-	// their line are given back.
+	// AnnotateChange makes notes the only annotations of ours with this mark on a change.
+	// Those that are there already stay. It returns those that the forge cannot show at
+	// their line.
 	AnnotateChange(ctx context.Context, c Change, mark string, notes []Annotation) (left []Annotation, err error)
 }
 

@@ -30,7 +30,7 @@ func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, ol
 	return err
 }
 
-// oldPulls gives the updates that remove pull requests which ended long ago. The
+// oldPulls returns the updates that remove pull requests which ended long ago. The
 // last of a branch stays: that it was closed may say that its content was declined.
 func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
 	all, err := p.AllPulls()
@@ -49,7 +49,7 @@ func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
 	return p.removal(pullPrefix, old, keptPulls)
 }
 
-// oldIssues gives the updates that remove issues which were closed long ago.
+// oldIssues returns the updates that remove issues which were closed long ago.
 func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
 	all, err := p.issues()
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
 	return p.removal(issuePrefix, old, keptIssues)
 }
 
-// removal gives the updates that remove numbered documents but for the first ones.
+// removal returns the updates that remove numbered documents but for the first ones.
 func (p *Plain) removal(prefix string, numbers []int, kept int) ([]git.RefUpdate, error) {
 	if len(numbers) <= kept {
 		return nil, nil
@@ -83,7 +83,7 @@ func (p *Plain) removal(prefix string, numbers []int, kept int) ([]git.RefUpdate
 	return updates, nil
 }
 
-// oldStatuses gives the updates that remove statuses which were set long ago, of
+// oldStatuses returns the updates that remove statuses which were set long ago, of
 // commits that no branch is at; what is about to be written stays.
 func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
 	refs, err := p.refs(statusPrefix)

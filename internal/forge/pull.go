@@ -52,7 +52,7 @@ func IgnoreEnded(err error, find func() (Pull, error)) error {
 	return err
 }
 
-// JoinErrors returns an error, and what went wrong besides because of it, if anything did.
+// JoinErrors adds the error of cleaning up to the error that was its cause.
 func JoinErrors(err, besides error) error {
 	if besides == nil {
 		return err

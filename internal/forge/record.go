@@ -31,10 +31,10 @@ type record struct {
 	files  map[string]string
 }
 
-// maxAttempts bounds how often we try again when somebody else is faster.
+// maxAttempts bounds how often a write is tried again after another writer was faster.
 const maxAttempts = 5
 
-// refs gives the references below a prefix and the commits that they are at.
+// refs returns the references below a prefix and the commits that they are at.
 func (s *records) refs(prefix string) (map[string]string, error) {
 	if s.remote.Mirror() == nil {
 		return nil, fmt.Errorf("%s was not read yet", s.remote.URL())
@@ -56,7 +56,7 @@ func (s *records) read(ref, commit string) (record, error) {
 }
 
 // write stores a document, and moves other references with it: all, or nothing
-// where the server can do that. The error is git.ErrStale if somebody was faster.
+// where the server can do that. The error is git.ErrStale if another writer was faster.
 func (s *records) write(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
 	contents := make(map[string][]byte, len(r.files))
 	for path, text := range r.files {
@@ -77,8 +77,8 @@ func (s *records) write(ctx context.Context, r record, message string, others ..
 	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
 }
 
-// next gives the reference of the next numbered document: one more than the highest
-// number. Who is slower finds it taken, looks again, and sees what the other did.
+// next returns the reference of the next numbered document: one more than the highest
+// number. A slower writer finds it taken, reads again, and sees what the other wrote.
 func (s *records) next(prefix string) (string, int, error) {
 	refs, err := s.refs(prefix)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *records) next(prefix string) (string, int, error) {
 	return prefix + strconv.Itoa(highest+1), highest + 1, nil
 }
 
-// number gives the number of a document; 0 if its reference has none.
+// number returns the number of a document; 0 if its reference has none.
 func number(ref, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix))
 	if err != nil || n < 0 || strconv.Itoa(n) != strings.TrimPrefix(ref, prefix) {
@@ -100,13 +100,14 @@ func number(ref, prefix string) int {
 	return n
 }
 
-// again does something until nobody else is faster. It must not be called by what it does.
+// again calls do until no other writer is faster. do must not call it.
 func (s *records) again(ctx context.Context, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
 	for range maxAttempts {
-		if err = do(); !errors.Is(err, git.ErrStale) {
+		err = do()
+		if !errors.Is(err, git.ErrStale) {
 			return err
 		}
 		if _, syncErr := s.remote.Sync(ctx); syncErr != nil {
@@ -116,7 +117,7 @@ func (s *records) again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// encode gives the YAML of a document's head.
+// encode returns the YAML of a document's head.
 func encode(v any) (string, error) {
 	text, err := manifest.Encode(v)
 	return string(text), err

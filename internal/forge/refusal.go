@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// RateLimit says that a forge takes no more requests for a while.
+// RateLimit is the error for a request that a forge does not take for a while.
 type RateLimit struct {
 	Until time.Time
 }
 
-// Error says until when.
+// Error names the time when requests are taken again.
 func (r *RateLimit) Error() string {
 	return "the forge takes no more requests until " + r.Until.UTC().Format(time.RFC3339)
 }
@@ -24,7 +24,7 @@ type Refusal struct {
 	Kind      error  // ErrNotFound and so on; nil if it is none of them
 }
 
-// Error says what was to be done and what came.
+// Error names the operation and the reason.
 func (r *Refusal) Error() string {
 	if r.Kind != nil {
 		return fmt.Sprintf("%s: %v: %s", r.Operation, r.Kind, r.Reason)
@@ -32,10 +32,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s", r.Operation, r.Reason)
 }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (r *Refusal) Unwrap() error { return r.Kind }
 
-// Hint says what to do about it.
+// Hint returns the advice.
 func (r *Refusal) Hint() string { return r.Advice }
 
 // OneLine makes a text one line of at most so many characters.

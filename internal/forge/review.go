@@ -6,32 +6,32 @@ import (
 )
 
 var (
-	// ErrNotReady says that a pull request cannot be merged now, and may be later: a
-	// check or an approval is missing, or the forge has not looked yet.
+	// ErrNotReady means that a pull request cannot be merged now, and may be later: a
+	// check or an approval is missing, or the forge has not checked it yet.
 	ErrNotReady = errors.New("it cannot be merged yet")
-	// ErrUnsupported says that this forge, or this server, has no such thing.
+	// ErrUnsupported means that this forge, or this server, has no such thing.
 	ErrUnsupported = errors.New("the forge cannot do that")
 )
 
-// Merger is a forge that merges our pull requests when it is told to.
+// Merger is a forge that merges our pull requests on request.
 type Merger interface {
 	// MergePull merges a pull request of ours if it is still at commit. The error is
 	// ErrMoved if it is not, or if the branch that it is for has moved so that it has
 	// to be made anew, and ErrNotYet with the reason if something is missing.
 	MergePull(ctx context.Context, number int, commit string) error
-	// EnableAutoMerge has the forge merge it once nothing is missing. What is set already
-	// stays. The error is ErrUnsupported if the forge cannot do that.
+	// EnableAutoMerge has the forge merge it once nothing is missing. It does nothing
+	// where that is set already. The error is ErrUnsupported if the forge cannot do that.
 	EnableAutoMerge(ctx context.Context, number int, commit string) error
 	// CancelAutoMerge has the forge not merge it any more on its own. It does nothing
 	// where that is not set. The error is ErrUnsupported if the forge has no such thing.
 	CancelAutoMerge(ctx context.Context, number int) error
 }
 
-// maxQuote is how much is told of what a forge says, in characters.
+// maxQuote bounds how much of a forge's answer is shown, in characters.
 const maxQuote = 300
 
-// CheckMergeable refuses to merge a pull request that is closed, or is not at a commit. merged
-// says that there is nothing to do. what is what was to be done.
+// CheckMergeable returns an error if a pull request is closed, or is not at a commit.
+// merged reports that it is merged already. what names the operation.
 func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
 	switch {
 	case p.State == Merged:
@@ -46,15 +46,15 @@ func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
 
 // Reviewer is a forge on which people propose changes that we comment on.
 type Reviewer interface {
-	// Changes gives the open pull requests for a branch, or for any if it is "", by
-	// whomever, newest first, but for our own.
+	// Changes returns the open pull requests for a branch, or for any if it is "", newest
+	// first, without our own.
 	Changes(ctx context.Context, base string) ([]Change, error)
-	// PutComment makes the one comment of ours with this mark say this; it is made if
-	// there is none. What says it already is left alone.
+	// PutComment sets the text of our one comment with this mark, and makes the comment
+	// if there is none.
 	PutComment(ctx context.Context, number int, mark, body string) error
 }
 
-// Change is a pull request that somebody has opened.
+// Change is a pull request that a person has opened.
 type Change struct {
 	Number int
 	Head   string // the branch, in its own repository

@@ -18,8 +18,7 @@ const (
 	maxAnswer   = 10 << 20 // bytes
 )
 
-// ErrEmptyAnswer says that a forge did as it was asked, or seems to have, and said
-// nothing.
+// ErrEmptyAnswer means that a forge reported success with an empty answer.
 var ErrEmptyAnswer = fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
 
 // ClientOptions say how to reach the API of a forge.
@@ -35,7 +34,7 @@ type ClientOptions struct {
 
 // NewClient makes a client that shows the token to the API's host and to no other,
 // within the rate limit, with a bound on each answer, and without asking again for
-// what has not changed. It gives the API's URL too, with a slash at its end.
+// what has not changed. It returns the API's URL too, with a slash at its end.
 func NewClient(o ClientOptions) (*http.Client, *url.URL, error) {
 	at, err := url.Parse(strings.TrimSuffix(o.API, "/") + "/")
 	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.RawQuery != "" || at.Fragment != "" {
@@ -116,13 +115,13 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.finish(req, answer, body, stored, token)
 }
 
-// finish makes the answer that the library is given.
+// finish makes the answer that the library reads.
 func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []byte, stored storedAnswer, token string) (*http.Response, error) {
 	switch {
 	case answer.StatusCode == http.StatusNotModified && stored.header != nil:
 		answer.StatusCode, answer.Status, answer.Header, body = http.StatusOK, "200 OK", stored.header.Clone(), stored.body
 	case answer.StatusCode >= 300:
-		// A server can say what it was sent, and what it says is shown.
+		// A server can repeat what it was sent, and its text is shown.
 		body = redact(body, token)
 	case answer.StatusCode != http.StatusNoContent && len(bytes.TrimSpace(body)) == 0:
 		return nil, ErrEmptyAnswer

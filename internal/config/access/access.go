@@ -1,10 +1,10 @@
-// Package access says what the settings mean for a repository: who Fairlead is there,
-// and what kind of forge answers.
+// Package access finds the credentials, the forge and the location of a repository in
+// the settings.
 //
 // What the package keeps true: a secret is read when it is used, so that one that was
 // changed is used without a restart; it is for the places of its remote in the
 // settings and for no others; all that use one credential share its limits, and all
-// that use one GitHub App share its token; no error says what a secret is.
+// that use one GitHub App share its token; no error contains a secret.
 package access
 
 import (
@@ -38,7 +38,8 @@ func New(settings *config.Settings, now func() time.Time) *Keys {
 // appUsername goes with a token of a GitHub App.
 const appUsername = "x-access-token"
 
-// Git gives who we are to the Git server of a place; nil is nobody.
+// Git returns the source of the credentials for the Git server at a location; nil if
+// there are none.
 func (k *Keys) Git(place string) func(context.Context) (git.Credentials, error) {
 	remote, ok := k.settings.Remote(place)
 	if !ok {
@@ -77,11 +78,11 @@ func ssh(s *config.SSH) (git.Credentials, error) {
 	return who, nil
 }
 
-// ErrNoToken says that the settings have no token for a forge's API.
+// ErrNoToken means that the settings have no token for a forge's API.
 var ErrNoToken = errors.New("its API needs a token: write one into remotes in the settings")
 
-// API gives where the token for the API of a place's forge comes from. The error is
-// ErrNoToken if the settings have none, or says what is wrong with the key of an App.
+// API returns the source of the token for the API of the forge at a location. The error
+// is ErrNoToken if the settings have none, or what is wrong with the key of an App.
 func (k *Keys) API(place string) (func(context.Context) (string, error), error) {
 	remote, _ := k.settings.Remote(place)
 	switch {
@@ -100,7 +101,7 @@ func (k *Keys) API(place string) (func(context.Context) (string, error), error) 
 	return nil, ErrNoToken
 }
 
-// app gives the GitHub App of a remote; all that use it share its token.
+// app returns the GitHub App of a remote; all that use it share its token.
 func (k *Keys) app(remote config.Remote) (*github.App, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,7 +122,7 @@ func (k *Keys) app(remote config.Remote) (*github.App, error) {
 	return made, nil
 }
 
-// Limiter gives the limits of the credential of a place, which are the same for all
+// Limiter returns the limits of the credential of a place, which are the same for all
 // that use it.
 func (k *Keys) Limiter(place string) *forge.Limiter {
 	remote, _ := k.settings.Remote(place)

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// UnknownForge says that nothing tells what answers at a host.
+// UnknownForge is the error for a host whose kind of forge is not known.
 type UnknownForge struct{ Host string }
 
 // Error names the host.
@@ -18,7 +18,7 @@ func (u *UnknownForge) Error() string {
 	return fmt.Sprintf("the settings do not say what kind of forge %s is", u.Host)
 }
 
-// Hint says what to write.
+// Hint returns the setting to write.
 func (u *UnknownForge) Hint() string {
 	return fmt.Sprintf("write forges: [{host: %s, kind: …}] into the settings; kind git proposes by branches alone, on any host", u.Host)
 }
@@ -32,7 +32,7 @@ type Forge struct {
 	Repo string // the path of the repository on the server: "owner/name"
 }
 
-// ForgeOf gives the forge at a place: what the settings say, or what everybody knows.
+// ForgeOf returns the forge at a place: what the settings say, or what everybody knows.
 // The error is an UnknownForge if neither does.
 func ForgeOf(settings *config.Settings, place string) (Forge, error) {
 	host := hostOf(place)
@@ -42,7 +42,7 @@ func ForgeOf(settings *config.Settings, place string) (Forge, error) {
 		}
 	}
 	switch {
-	case host == "": // a path, or SSH with nothing said: Git alone
+	case host == "": // a path, or SSH without a setting: Git alone
 		return newForge("git", "", place), nil
 	case host == "github.com":
 		return newForge("github", "", place), nil
@@ -66,7 +66,7 @@ func newForge(kind, api, place string) Forge {
 	return f
 }
 
-// hostOf gives the host of an http URL, with its port, in lower case; for SSH only
+// hostOf returns the host of an http URL, with its port, in lower case; for SSH only
 // that of forges that everybody knows; "" for all else.
 func hostOf(place string) string {
 	normal, _, _ := strings.Cut(giturl.Normalize(place), "/")
@@ -80,7 +80,7 @@ func hostOf(place string) string {
 	return ""
 }
 
-// serverOf gives the beginning of a place's URL, up to the host.
+// serverOf returns the beginning of a place's URL, up to the host.
 func serverOf(place string) string {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -90,7 +90,7 @@ func serverOf(place string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// pathOf gives the path of a repository on its host: "owner/name".
+// pathOf returns the path of a repository on its host: "owner/name".
 func pathOf(place string) string {
 	_, p, _ := strings.Cut(giturl.Normalize(place), "/")
 	return p

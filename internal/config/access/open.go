@@ -12,14 +12,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Watch is told what forges do; a nil function is told nothing.
+// Watch observes requests to forges. Its functions may be nil.
 type Watch struct {
-	// Call is told of every call, Left how many a window has left.
+	// Call is called after every request, Left with how many are left before the limit.
 	Call func(kind, op string, took time.Duration, err error)
 	Left func(api string, left int)
 }
 
-// Open gives the forge of a repository. Where it has no API, its pull requests are
+// Open returns the forge of a repository. Where it has no API, its pull requests are
 // references of the repository itself, and plain makes it.
 func (k *Keys) Open(place string, w Watch, plain func() forge.Forge) (forge.Forge, error) {
 	at, err := ForgeOf(k.settings, place)
@@ -69,7 +69,7 @@ var forges = map[string]func(apiOptions) (forge.Forge, error){
 	},
 }
 
-// Committer gives the forge of a repository as what makes commits, if the settings want
+// Committer returns the forge of a repository as what makes commits, if the settings want
 // it to and it can; nil otherwise.
 func (k *Keys) Committer(place string, f forge.Forge) forge.Committer {
 	remote, _ := k.settings.Remote(place)

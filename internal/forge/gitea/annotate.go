@@ -37,7 +37,8 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		if r.Reviewer == nil || r.Reviewer.ID != self || r.State != sdk.ReviewStateComment || r.CodeCommentsCount == 0 {
 			continue
 		}
-		if wanted, err = g.tidy(ctx, c, r, mark, self, wanted); err != nil {
+		wanted, err = g.tidy(ctx, c, r, mark, self, wanted)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +54,7 @@ type spelled struct {
 	text string
 }
 
-// spell gives annotations as they are written; what is said twice is said once.
+// spell returns annotations as they are written; what is said twice is said once.
 func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
 	var all []spelled
 	for _, n := range notes {
@@ -68,8 +69,8 @@ func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
 	return all, nil
 }
 
-// tidy removes what is out of date from a review of ours, and gives what is wanted
-// and does not stand in it. A review that is left with nothing goes as a whole.
+// tidy removes what is out of date from a review of ours, and returns the wanted notes
+// that are not in it. A review that is left with nothing goes as a whole.
 func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mark string, self int64, wanted []spelled) ([]spelled, error) {
 	all, _, err := call(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
 		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
@@ -139,7 +140,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// annotate makes a review with comments at lines, and gives back what has no line in
+// annotate makes a review with comments at lines, and returns what has no line in
 // the diff.
 func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) (left []forge.Annotation, err error) {
 	p, err := g.any(ctx, c.Number)
@@ -172,7 +173,7 @@ func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) 
 	return left, err
 }
 
-// diff gives the lines of each file that a pull request's diff shows, by the name of
+// diff returns the lines of each file that a pull request's diff shows, by the name of
 // the file. Files whose names Git quotes are not among them.
 func (g *Forge) diff(ctx context.Context, number int) (map[string]map[int]int, error) {
 	text, _, err := call(ctx, g, "read the diff", func(c *sdk.Client) ([]byte, *sdk.Response, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Approvals gives who approves a pull request, sorted by login: people whose reviews
+// Approvals returns who approves a pull request, sorted by login: people whose reviews
 // count, which are those who may write, or whom the branch's protection names.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
 	p, err := g.any(ctx, number)
@@ -68,7 +68,7 @@ func (g *Forge) approvals(ctx context.Context, p *sdk.PullRequest) ([]forge.Appr
 	return yes, nil
 }
 
-// reviews gives the reviews of a pull request, oldest first.
+// reviews returns the reviews of a pull request, oldest first.
 func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, error) {
 	all, err := pages(ctx, g, "list reviews", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.PullReview, *sdk.Response, error) {
 		return c.ListPullReviews(g.owner, g.name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
@@ -77,7 +77,7 @@ func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, err
 	return all, err
 }
 
-// TeamMembers gives the logins of a team of an organisation, "org/team", sorted. Gitea
+// TeamMembers returns the logins of a team of an organisation, "org/team", sorted. Gitea
 // shows them to the owners of the organisation, and to who is in the team.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, name, _ := strings.Cut(team, "/")
@@ -110,7 +110,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 
 const seeTeam = "write it as organisation/team; the token's user has to be in the team, or an owner of the organisation, and the token needs the scope read:organization"
 
-// unseen makes an error one that says that we do not see a team.
+// unseen adds to an error that we cannot see a team.
 func unseen(team string, err error) error {
 	var r *forge.Refusal
 	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
@@ -119,7 +119,7 @@ func unseen(team string, err error) error {
 	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxSaying), err)
 }
 
-// CommitAuthor gives the login of whose address a commit's author has; "" if nobody has
+// CommitAuthor returns the login of whose address a commit's author has; "" if no user has
 // it.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	found, _, err := call(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
@@ -131,7 +131,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	return found.Author.UserName, nil
 }
 
-// MergeBlockers says what a pull request lacks to be merged, as far as who may write sees
+// MergeBlockers returns what a pull request lacks to be merged, as far as who may write sees
 // the rules; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.any(ctx, number)
@@ -152,7 +152,7 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	return append(all, more...), err
 }
 
-// lacks says what the rules of its branch ask for that a pull request does not have.
+// lacks returns what the rules of its branch ask for and a pull request lacks.
 func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, err error) {
 	branch, _, err := call(ctx, g, "read a branch", func(c *sdk.Client) (*sdk.Branch, *sdk.Response, error) {
 		return c.GetRepoBranch(g.owner, g.name, p.Base.Ref)
@@ -183,7 +183,7 @@ func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, er
 	return all, nil
 }
 
-// lacksStatus says why the statuses are not what a pattern asks for: one that matches
+// lacksStatus returns why the statuses are not what a pattern asks for: one that matches
 // it has to be there, and none of those may not be a success.
 func lacksStatus(pattern string, said []forge.CommitStatus) string {
 	wild := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))

@@ -26,7 +26,7 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 // maxLooks bounds how many runs we look at.
 const maxLooks = 20
 
-// WorkflowRuns gives the runs of a workflow at its ref that were dispatched at a time or
+// WorkflowRuns returns the runs of a workflow at its ref that were dispatched at a time or
 // later, newest first. It looks at the newest ones only. When a run was made only its
 // jobs say.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
@@ -66,7 +66,7 @@ func ended(r *sdk.ActionWorkflowRun, before time.Time) bool {
 	return r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(before.Add(-time.Second))
 }
 
-// madeAt gives when a run's first job was made.
+// madeAt returns when a run's first job was made.
 func (g *Forge) madeAt(ctx context.Context, run int64) (time.Time, error) {
 	jobs, _, err := call(ctx, g, "list a run's jobs", func(c *sdk.Client) (*sdk.ActionWorkflowJobsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRunJobs(g.owner, g.name, run, sdk.ListRepoActionJobsOptions{ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}})

@@ -19,8 +19,8 @@ const (
 	noMessage = "unknown API error"
 	// outOfDate is what Gitea says of a branch that has moved.
 	outOfDate = "out of date"
-	// notAllowed is what it says of a user, or of a way to merge; nobody needs to wait
-	// for that.
+	// notAllowed is what it says of a user, or of a way to merge: waiting does not
+	// help.
 	notAllowed = "not allowed"
 	// scheduled is what it says of what it will merge already.
 	scheduled = "already scheduled"
@@ -28,7 +28,7 @@ const (
 	maxSaying = 300
 )
 
-// explain says what an error of a request means.
+// explain turns an error of a request into one of package forge.
 func explain(what string, answer *sdk.Response, err error) error {
 	var failed *url.Error
 	switch {

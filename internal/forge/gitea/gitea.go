@@ -1,4 +1,4 @@
-// Package gitea is the forge of Gitea and Forgejo.
+// Package gitea is the forge for Gitea and Forgejo.
 //
 // What the package keeps true: only what has our mark is ours; a lookup names the
 // branches, and its answer is checked, as the server knows only one of them; labels
@@ -32,8 +32,7 @@ type Options struct {
 	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
 	// Limiter is shared by all that use one credential; nil for one of its own.
 	Limiter *forge.Limiter
-	// Observe is told of each request: what it was for, how long it took, and what
-	// went wrong; nil for nobody.
+	// Observe is called after each request; nil for no observer.
 	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
 }
@@ -51,7 +50,7 @@ type Forge struct {
 	now         func() time.Time
 
 	mu         sync.Mutex
-	said       forge.StatusCache // what we said last
+	said       forge.StatusCache // that we set last
 	labelled   bool              // the label of our issues is there
 	unlabelled error             // why no issue is opened any more
 	user       int64             // whom the token is of, once that was asked
@@ -87,7 +86,7 @@ func (g *Forge) api(ctx context.Context) (*sdk.Client, error) {
 	return sdk.NewClient(g.url.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.client), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
 }
 
-// call does one request, says in an error what it was for, and tells the observer.
+// call does one request, names the operation in its error, and calls the observer.
 func call[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
 	client, err := g.api(ctx)
 	if err != nil {
@@ -109,7 +108,7 @@ const (
 )
 
 // pages reads all pages of a list. How many a page has is up to the server. Nothing
-// of what it gives is nil.
+// in the result is nil.
 func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Client, sdk.ListOptions) ([]*T, *sdk.Response, error)) ([]*T, error) {
 	var all []*T
 	for n := 1; n <= maxPages; n++ {
@@ -128,7 +127,7 @@ func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Clien
 	return nil, fmt.Errorf("%s of %s: the list does not end", op, g.repo())
 }
 
-// Pulls gives our pull requests from a branch to another, newest first.
+// Pulls returns our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	all, err := g.list(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
 	for i := range all {
@@ -218,8 +217,8 @@ func (g *Forge) renamed(now string) error {
 	}
 }
 
-// OpenPull opens a pull request. The error is ErrExists if there is an open one, be it
-// somebody else's.
+// OpenPull opens a pull request. The error is ErrExists if there is an open one, also
+// another user's.
 func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
 	body, err := d.Format()
@@ -258,7 +257,7 @@ func (g *Forge) find(ctx context.Context, number int) (*sdk.PullRequest, forge.P
 	return p, pull, d, err
 }
 
-// EditPull makes title, body and labels of an open pull request as they are here. Of the
+// EditPull sets title, body and labels of an open pull request. Of the
 // labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())

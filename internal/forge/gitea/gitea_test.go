@@ -111,7 +111,7 @@ jobs:
 	return forge.Workflow{Name: "smoke.yaml", Ref: "main", Inputs: map[string]string{"environment": "dev"}}
 }
 
-// annotations gives what people see at the lines of a pull request.
+// annotations returns what people see at the lines of a pull request.
 func annotations(s *giteatest.Server, repo string, number int) (all []forge.Annotation) {
 	for _, n := range s.LineComments(repo, number) {
 		text, _, _ := strings.Cut(n.Body, "\n\n<!-- fairlead-comment: ")
@@ -150,7 +150,7 @@ func connect(t *testing.T, url, repo, token string, o gitea.Options) *gitea.Forg
 	return g
 }
 
-// brancher gives a function that adds a commit to a branch, which it makes from main
+// brancher returns a function that adds a commit to a branch, which it makes from main
 // first, and gives the commit's id.
 func brancher(t *testing.T, remote string) func(string) string {
 	t.Helper()
@@ -174,7 +174,7 @@ func brancher(t *testing.T, remote string) func(string) string {
 	}
 }
 
-// fileOf gives the file that commits of a branch write: each has one of its own, so
+// fileOf returns the file that commits of a branch write: each has one of its own, so
 // that nothing is in conflict, but for main and out/dev.
 func fileOf(branch string) string {
 	switch branch {

@@ -14,7 +14,7 @@ import (
 // issueLabel is what our issues are found by; search would find them late.
 const issueLabel = "fairlead"
 
-// Issues gives our issues with a mark, open or closed, newest first.
+// Issues returns our issues with a mark, open or closed, newest first.
 func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) {
 	there, err := g.labelIsThere(ctx)
 	if err != nil || !there { // without the label Gitea would list everything
@@ -68,7 +68,7 @@ func readIssue(i *sdk.Issue) (forge.Issue, bool) {
 }
 
 // PutIssue opens an issue (number 0; if there is an open one with that mark, it
-// gives that), or makes one as it is here.
+// returns that), or updates one.
 func (g *Forge) PutIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
 	if i.Number != 0 {
 		return g.editIssue(ctx, i)

@@ -27,7 +27,7 @@ func findLabel(all []*sdk.Label, name string) *sdk.Label {
 // labelColor is that of labels that we make.
 const labelColor = "#70a0b0"
 
-// labelIDs gives the ids of labels, by which Gitea knows them. It makes those that
+// labelIDs returns the ids of labels, by which Gitea knows them. It makes those that
 // the repository does not have.
 func (g *Forge) labelIDs(ctx context.Context, names []string) ([]int64, error) {
 	if len(names) == 0 {
@@ -41,7 +41,8 @@ func (g *Forge) labelIDs(ctx context.Context, names []string) ([]int64, error) {
 	for _, name := range names {
 		l := findLabel(there, name)
 		if l == nil {
-			if l, err = g.makeLabel(ctx, name); err != nil {
+			l, err = g.makeLabel(ctx, name)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -63,7 +64,7 @@ func (g *Forge) makeLabel(ctx context.Context, name string) (*sdk.Label, error) 
 	return l, err
 }
 
-// label gives a pull request the labels that are wanted, and takes those from it
+// label returns a pull request the labels that are wanted, and takes those from it
 // that were ours. It notes in p what it did.
 func (g *Forge) label(ctx context.Context, p *sdk.PullRequest, ours, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p.Labels, name) })

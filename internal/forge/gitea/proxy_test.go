@@ -82,7 +82,7 @@ func (p *proxy) inject(f fault) {
 	p.faults = append(p.faults, &f)
 }
 
-// asked gives the requests since it was called last.
+// asked returns the requests since it was called last.
 func (p *proxy) asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *proxy) asked() []string {
 	return all
 }
 
-// writes gives how many requests were to change something.
+// writes returns how many requests were to change something.
 func (p *proxy) writes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Changes gives the open pull requests for a branch, by whomever, newest first, but
-// for our own. A mark in one of a fork does not make it ours.
+// Changes returns the open pull requests for a branch, newest first, without our
+// own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
 	found, err := pages(ctx, g, "list open pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		return g.listPage(ctx, base, sdk.StateOpen, o)
@@ -47,8 +47,8 @@ func readChange(p *sdk.PullRequest) forge.Change {
 	}
 }
 
-// PutComment makes the one comment of ours with this mark say this. The mark is not
-// enough: it is to be by who the token is of, as everybody can write one.
+// PutComment sets the text of our one comment with this mark. The mark is not enough: its
+// author has to be the user of the token, as every user can write a mark.
 func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
 	text, err := forge.FormatComment(mark, body, forge.MaxComment)
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	return err
 }
 
-// missing gives the error that there is no such pull request if that is why something
+// missing returns the error that there is no such pull request if that is why something
 // failed: Gitea says of its comments that something went wrong inside.
 func (g *Forge) missing(ctx context.Context, number int, failed error) error {
 	_, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
@@ -92,7 +92,7 @@ func (g *Forge) missing(ctx context.Context, number int, failed error) error {
 	return failed
 }
 
-// self gives who the token is of, which is asked once. The token needs the scope
+// self returns who the token is of, which is asked once. The token needs the scope
 // read:user for that.
 func (g *Forge) self(ctx context.Context) (int64, error) {
 	g.mu.Lock()

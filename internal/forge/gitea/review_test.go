@@ -47,7 +47,7 @@ func TestRefusesToMerge(t *testing.T) {
 			}
 		})
 	}
-	// It says yes, and does nothing.
+	// It reports yes, and does nothing.
 	p := answering(t, map[string]string{"/pulls/7": pullObject(7, nil), "/merge": "{}"})
 	err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).MergePull(t.Context(), 7, "a")
 	wantError(t, err, "the server did not, and did not say why")

@@ -11,7 +11,7 @@ import (
 // maxDescription is how many characters a status has that all forges show.
 const maxDescription = 140
 
-// SetStatus says how a commit fares. What was said by us already is not said again:
+// SetStatus sets a status of a commit. One that we have set already is not sent again:
 // Gitea keeps every status.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	if g.said.Has(commit, s) {

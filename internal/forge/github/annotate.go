@@ -18,8 +18,8 @@ const maxNotes = 50
 
 // AnnotateChange has a check run at the head of a change, named as the mark, show these
 // annotations. GitHub only ever adds annotations to a check run: for others than it
-// has, another one of that name is made, which takes its place. It says for what
-// annotations it is once it has them all.
+// has, another one of that name is made, which takes its place. Its external id is
+// that of the annotations, once it has them all.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
 		return notes, &forge.Refusal{
@@ -93,7 +93,7 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 	}
 }
 
-// count says how many annotations there are.
+// count returns the number of annotations as text.
 func count(notes []forge.Annotation) string {
 	if len(notes) == 1 {
 		return "1 problem"

@@ -35,7 +35,7 @@ func (o AppOptions) String() string { return "GitHub App " + o.ID + " [redacted]
 // GoString hides the key from %#v.
 func (o AppOptions) GoString() string { return o.String() }
 
-// App gives the tokens of an installation of a GitHub App. It may be used
+// App returns the tokens of an installation of a GitHub App. It may be used
 // concurrently; only one token is asked for at a time.
 type App struct {
 	id           string
@@ -44,7 +44,7 @@ type App struct {
 	client       *gh.Client
 	now          func() time.Time
 
-	turn    chan struct{} // holds one value while somebody uses what is below
+	turn    chan struct{} // holds one value while what is below is in use
 	token   string
 	expires time.Time
 }
@@ -95,7 +95,7 @@ func (a *App) String() string {
 // GoString hides the token from %#v.
 func (a *App) GoString() string { return a.String() }
 
-// Token gives a token that can be used for some minutes still.
+// Token returns a token that can be used for some minutes still.
 func (a *App) Token(ctx context.Context) (string, error) {
 	select {
 	case a.turn <- struct{}{}:

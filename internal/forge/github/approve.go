@@ -15,11 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// strangers are those of whom GitHub says that they were given no access, also of members who
-// hide that they are members: in a public repository anybody can approve.
+// strangers are the associations of users without access, and of members who hide their
+// membership: in a public repository everyone can approve.
 var strangers = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "MANNEQUIN"}
 
-// Approvals gives who approves a pull request at the commit that it is at. Of each
+// Approvals returns who approves a pull request at the commit that it is at. Of each
 // reviewer the latest word counts; a comment is none.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
 	p, err := g.look(ctx, number)
@@ -55,7 +55,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return all, nil
 }
 
-// mayWrite reports whether somebody may write to the repository.
+// mayWrite reports whether a user may write to the repository.
 func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	level, _, err := call(g, "read a permission", func() (*gh.RepositoryPermissionLevel, *gh.Response, error) {
 		return g.client.Repositories.GetPermissionLevel(ctx, g.owner, g.name, url.PathEscape(login))
@@ -66,7 +66,7 @@ func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	return slices.Contains([]string{"admin", "write"}, level.GetPermission()), err
 }
 
-// look reads a pull request, whosever it is.
+// look reads a pull request, ours or not.
 func (g *Forge) look(ctx context.Context, number int) (*gh.PullRequest, error) {
 	p, _, err := call(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
@@ -74,7 +74,7 @@ func (g *Forge) look(ctx context.Context, number int) (*gh.PullRequest, error) {
 	return p, err
 }
 
-// reviews gives the latest review of each reviewer that is more than a comment.
+// reviews returns the latest review of each reviewer that is more than a comment.
 func (g *Forge) reviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
 	all, err := pages(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {
 		return g.client.PullRequests.ListReviews(ctx, g.owner, g.name, number, &o)
@@ -94,7 +94,7 @@ func (g *Forge) reviews(ctx context.Context, number int) (map[string]*gh.PullReq
 	return latest, nil
 }
 
-// TeamMembers gives the logins of a team, with those of the teams in it.
+// TeamMembers returns the logins of a team, with those of the teams in it.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, slug, _ := strings.Cut(team, "/")
 	if !isSegment(org) || !isSegment(slug) {
@@ -121,7 +121,7 @@ func isSegment(name string) bool {
 	return strings.Trim(name, ".") != "" && url.PathEscape(name) == name
 }
 
-// CommitAuthor gives the login of who wrote a commit; "" if GitHub knows of no account
+// CommitAuthor returns the login of who wrote a commit; "" if GitHub knows of no account
 // with that address.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	c, answer, err := call(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {

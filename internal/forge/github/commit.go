@@ -120,7 +120,7 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	return nil
 }
 
-// entries gives what differs, what goes first: a folder may take the place of a file.
+// entries returns what differs, what goes first: a folder may take the place of a file.
 func (g *Forge) entries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntry, err error) {
 	var added []*gh.TreeEntry
 	for change := range tree.Diff(c.Before, c.Tree) {
@@ -166,7 +166,7 @@ func (g *Forge) addBlob(ctx context.Context, data []byte) error {
 	return err
 }
 
-// chunks gives entries as they are sent.
+// chunks returns entries as they are sent.
 func chunks(entries []*gh.TreeEntry) (all [][]*gh.TreeEntry) {
 	var chunk []*gh.TreeEntry
 	size := 0

@@ -36,7 +36,7 @@ func files(t *testing.T, texts map[string]string) tree.Tree {
 	return made
 }
 
-// with gives a tree with an entry in a folder.
+// with returns a tree with an entry in a folder.
 func with(t tree.Tree, folder []string, e tree.Entry) tree.Tree {
 	var entries []tree.Entry
 	var below tree.Tree

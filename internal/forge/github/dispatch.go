@@ -58,7 +58,7 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 // maxRuns bounds how many runs are read, as GitHub does.
 const maxRuns = 1000
 
-// WorkflowRuns gives the runs of a workflow that were dispatched at its ref, newest first.
+// WorkflowRuns returns the runs of a workflow that were dispatched at its ref, newest first.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	if err := g.checkWorkflow(w); err != nil {
 		return nil, err
@@ -75,7 +75,8 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		if err != nil {
 			return nil, answer, err
 		}
-		if read += len(some.WorkflowRuns); read >= maxRuns {
+		read += len(some.WorkflowRuns)
+		if read >= maxRuns {
 			answer.NextPage = 0
 		}
 		return some.WorkflowRuns, answer, nil
@@ -102,7 +103,8 @@ func readRun(r *gh.WorkflowRun) forge.Run {
 		return run
 	}
 	// A run that was skipped has shown nothing.
-	if run.Outcome, run.Reason = forge.Failure, r.GetConclusion(); run.Reason == "success" {
+	run.Outcome, run.Reason = forge.Failure, r.GetConclusion()
+	if run.Reason == "success" {
 		run.Outcome = forge.Success
 	}
 	return run

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explain says what an error of a request means.
+// explain turns an error of a request into one of package forge.
 func explain(what string, err error) error {
 	var answer *gh.ErrorResponse
 	var refusals graphqlErrors
@@ -81,7 +81,7 @@ func mentions(e *gh.ErrorResponse, phrase string) bool {
 	return strings.Contains(strings.ToLower(said(e)), phrase)
 }
 
-// said gives what GitHub said, in one line.
+// said returns the text of GitHub's error, in one line.
 func said(e *gh.ErrorResponse) string {
 	parts := []string{fmt.Sprintf("%d", e.Response.StatusCode)}
 	if e.Message != "" {

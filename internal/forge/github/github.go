@@ -1,4 +1,4 @@
-// Package github is the forge of github.com and of GitHub Enterprise Server.
+// Package github is the forge for github.com and GitHub Enterprise Server.
 //
 // What the package keeps true: a lookup names owner and branch, and its answer is
 // checked; only what has our mark is ours; the token goes to the API's host and to no
@@ -32,8 +32,7 @@ type Options struct {
 	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
 	// Limiter is shared by all that use one credential; nil for one of its own.
 	Limiter *forge.Limiter
-	// Observe is told of each request: what it was for, how long it took, and what
-	// went wrong; nil for nobody.
+	// Observe is called after each request; nil for no observer.
 	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
 }
@@ -51,7 +50,7 @@ type Forge struct {
 	now         func() time.Time
 
 	mu        sync.Mutex
-	said      forge.StatusCache // what we said last
+	said      forge.StatusCache // that we set last
 	unlabeled error             // why no issue is opened any more
 	login     string            // whom the token is of, once that was asked
 }
@@ -91,7 +90,7 @@ const publicAPI = "https://api.github.com"
 
 func (g *Forge) repo() string { return g.owner + "/" + g.name }
 
-// call does one request, says in an error what it was for, and tells the observer.
+// call does one request, names the operation in its error, and calls the observer.
 func call[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (T, *gh.Response, error) {
 	start := g.now()
 	v, answer, err := do()
@@ -119,7 +118,7 @@ func pages[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Respo
 	}
 }
 
-// Pulls gives our pull requests from a branch to another, newest first.
+// Pulls returns our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	// Without the owner, GitHub ignores the branch.
 	o := gh.PullRequestListOptions{State: "all", Head: g.owner + ":" + head, Base: base, Sort: "created", Direction: "desc"}
@@ -189,8 +188,8 @@ func hasLabel(p *gh.PullRequest, name string) bool {
 	return slices.ContainsFunc(p.Labels, func(l *gh.Label) bool { return strings.EqualFold(l.GetName(), name) })
 }
 
-// OpenPull opens a pull request. The error is ErrExists if there is an open one, be it
-// somebody else's, and ErrChanged if the branch has nothing to merge.
+// OpenPull opens a pull request. The error is ErrExists if there is an open one, also
+// another user's, and ErrChanged if the branch has nothing to merge.
 func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	d := forge.Document{Text: o.Body, Mark: o.Mark, Labels: sortedLabels(o.Labels)}
 	body, err := d.Format()
@@ -219,7 +218,7 @@ func sortedLabels(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// label gives a pull request the labels that are wanted, and takes those from it
+// label returns a pull request the labels that are wanted, and takes those from it
 // that were ours. It notes in p what it did.
 func (g *Forge) label(ctx context.Context, p *gh.PullRequest, ours, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p, name) })
@@ -277,7 +276,7 @@ func (g *Forge) find(ctx context.Context, number int) (*gh.PullRequest, forge.Pu
 	return p, pull, d, err
 }
 
-// EditPull makes title, body and labels of an open pull request as they are here. Of the
+// EditPull sets title, body and labels of an open pull request. Of the
 // labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
@@ -348,7 +347,7 @@ func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error 
 // maxDescription is how many characters GitHub shows of a status.
 const maxDescription = 140
 
-// SetStatus says how a commit fares. What was said by us already is not said again:
+// SetStatus sets a status of a commit. One that we have set already is not sent again:
 // GitHub keeps every status, and takes no more than a thousand.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	if g.said.Has(commit, s) {

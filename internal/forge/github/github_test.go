@@ -135,7 +135,7 @@ func gitHub(t *testing.T, s *githubfake.Server, o github.Options) *github.Forge 
 	return g
 }
 
-// counting gives the statuses that count: the last of each context.
+// counting returns the statuses that count: the last of each context.
 func counting(all []githubfake.Status) []forge.Status {
 	last := map[string]forge.Status{}
 	for _, s := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// graphqlPath gives where GraphQL is, seen from the REST API: on a server of one's
+// graphqlPath returns where GraphQL is, seen from the REST API: on a server of one's
 // own it is beside it.
 func (g *Forge) graphqlPath() string {
 	if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") {
@@ -48,7 +48,7 @@ func ask[T any](ctx context.Context, g *Forge, op, query string, variables map[s
 // graphqlErrors are what GraphQL refuses, in an answer that is 200.
 type graphqlErrors []struct{ Type, Message string }
 
-// Error says all of them in one line.
+// Error returns all messages in one line.
 func (e graphqlErrors) Error() string {
 	var all []string
 	for _, one := range e {
@@ -81,7 +81,7 @@ func explainGraphQL(what string, e graphqlErrors) error {
 
 const viewerQuery = `query { viewer { login } }`
 
-// self gives who the token is of, which is asked once. That of an App ends with
+// self returns who the token is of, which is asked once. That of an App ends with
 // [bot].
 func (g *Forge) self(ctx context.Context) (string, error) {
 	g.mu.Lock()

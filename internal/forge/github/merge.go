@@ -71,7 +71,8 @@ func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
 // anyMethod merges in the first way that the repository allows.
 func anyMethod(merge func(method string) error) (err error) {
 	for _, method := range methods {
-		if err = merge(method); !refused(err, methodRefused) {
+		err = merge(method)
+		if !refused(err, methodRefused) {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// outcomes gives "context outcome by" of what is said of a commit.
+// outcomes returns "context outcome by" of what is said of a commit.
 func outcomes(t *testing.T, g *github.Forge, commit string) (all []string) {
 	t.Helper()
 	said, err := g.Statuses(t.Context(), commit)
@@ -263,7 +263,7 @@ func TestGitHubReadsRuns(t *testing.T) {
 	}
 }
 
-// annotations gives "file:line level" of what is shown.
+// annotations returns "file:line level" of what is shown.
 func annotations(s *githubfake.Server, number int) (all []string) {
 	for _, a := range s.Annotations(repo, "fairlead-app", number) {
 		all = append(all, fmt.Sprintf("%s:%d %s", a.File, a.Line, a.Level))

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Changes gives the open pull requests for a branch, by whomever, newest first, but
-// for our own. A mark in one of a fork does not make it ours.
+// Changes returns the open pull requests for a branch, newest first, without our
+// own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
 	found, err := pages(g, "list open pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.List(ctx, g.owner, g.name, &gh.PullRequestListOptions{
@@ -49,8 +49,8 @@ func readChange(p *gh.PullRequest) forge.Change {
 	}
 }
 
-// PutComment makes the one comment of ours with this mark say this. The mark is not
-// enough: it is to be by who the token is of, as everybody can write one.
+// PutComment sets the text of our one comment with this mark. The mark is not enough: its
+// author has to be the user of the token, as every user can write a mark.
 func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
 	text, err := forge.FormatComment(mark, body, forge.MaxComment)
 	if err != nil {

@@ -36,7 +36,7 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeR
 	return &m, nil
 }
 
-// notYet is how GitLab, from its first version to the last, says that something is
+// notYet are the codes by which GitLab, in all its versions, answers that something is
 // missing.
 var notYet = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity}
 
@@ -86,7 +86,8 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if err != nil || done.Status == "success" {
 		return err
 	}
-	if m, _, _, err = g.find(ctx, number); err != nil || !m.AutoMerge { // it was over meanwhile
+	m, _, _, err = g.find(ctx, number)
+	if err != nil || !m.AutoMerge { // it was over meanwhile
 		return err
 	}
 	return &forge.Refusal{

@@ -82,7 +82,7 @@ type spelled struct {
 	text string
 }
 
-// spell gives annotations as they are written; what is said twice is said once.
+// spell returns annotations as they are written; what is said twice is said once.
 func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
 	var all []spelled
 	for _, n := range notes {
@@ -122,7 +122,7 @@ func (g *Forge) retire(ctx context.Context, at string, d discussion) error {
 	return err
 }
 
-// annotate opens threads at lines, and gives back what has no line in the diff.
+// annotate opens threads at lines, and returns what has no line in the diff.
 func (g *Forge) annotate(ctx context.Context, c forge.Change, at string, wanted []spelled) (left []forge.Annotation, err error) {
 	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(c.Number), nil)
 	if err != nil {
@@ -202,7 +202,7 @@ func (g *Forge) diff(ctx context.Context, number int) (diffLines, error) {
 	return shown, nil
 }
 
-// at gives the position of a line; no if the diff does not show it.
+// at returns the position of a line; no if the diff does not show it.
 func (d diffLines) at(file string, line int) (position, bool) {
 	of := d[file]
 	old, ok := of.lines[line]

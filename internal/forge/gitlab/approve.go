@@ -29,7 +29,7 @@ type version struct {
 	Created time.Time `json:"created_at"`
 }
 
-// Approvals gives who approves a merge request, sorted by login: those who did so
+// Approvals returns who approves a merge request, sorted by login: those who did so
 // after its head was pushed. Where GitLab does not say when, it counts whom GitLab
 // counts, which forgets approvals at a push if the project's settings say so.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
@@ -56,7 +56,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return all, nil
 }
 
-// pushed gives when a merge request got the head that it has.
+// pushed returns when a merge request got the head that it has.
 func (g *Forge) pushed(ctx context.Context, number int) (time.Time, error) {
 	all, err := pages[version](ctx, g, "list versions", mergeRequestPath(number)+"/versions", func(o gl.ListOptions) any { return &o })
 	if err != nil {
@@ -83,7 +83,7 @@ type member struct {
 	State string `json:"state"`
 }
 
-// TeamMembers gives the logins of a group ("group/sub"), sorted: also those who are in
+// TeamMembers returns the logins of a group ("group/sub"), sorted: also those who are in
 // it because they are in a group above, but for people who are blocked.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	found, err := pages[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
@@ -99,7 +99,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// CommitAuthor gives the login of whose address a commit's author has; "" if nobody shows
+// CommitAuthor returns the login of whose address a commit's author has; "" if no user shows
 // that address. (An administrator's token sees also those that are not shown.)
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	type author struct {
@@ -118,7 +118,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	for _, p := range found { // names are searched too, which anybody can choose
+	for _, p := range found { // names are searched too, which every user can choose
 		if strings.EqualFold(p.Email, wrote.Email) || strings.EqualFold(p.Public, wrote.Email) {
 			return p.Name, nil
 		}
@@ -158,7 +158,7 @@ var lacks = map[string]string{
 
 const lookingAt = "GitLab is still looking whether it can be merged"
 
-// MergeBlockers says what a merge request lacks to be merged; nil if it lacks nothing.
+// MergeBlockers returns what a merge request lacks to be merged; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// workflowVariable says to the project's pipeline which workflow it is to be.
+// workflowVariable tells the project's pipeline which workflow to run.
 const workflowVariable = "FAIRLEAD_WORKFLOW"
 
 // DispatchWorkflow starts a pipeline of the ref, with the workflow's inputs as variables.
@@ -45,7 +45,7 @@ type pipeline struct {
 // maxLooks bounds of how many pipelines we ask which workflow they are.
 const maxLooks = 20
 
-// WorkflowRuns gives the pipelines of the ref that were started as a workflow, by us or with a
+// WorkflowRuns returns the pipelines of the ref that were started as a workflow, by us or with a
 // trigger's token, at a time or later, newest first. It looks at the newest ones only.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	o := gl.ListProjectPipelinesOptions{Ref: &w.Ref, OrderBy: new("id"), Sort: new("desc"), ListOptions: gl.ListOptions{PerPage: 100, Page: 1}}
@@ -74,8 +74,8 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	return runs, nil
 }
 
-// isOf reports whether a pipeline was started as a workflow. Of those that somebody
-// else has started, a token may not be allowed to know that: they are not ours.
+// isOf reports whether a pipeline was started as a workflow. Of those that another user
+// has started, a token may not be allowed to know that: they are not ours.
 func (g *Forge) isOf(ctx context.Context, p pipeline, workflow string) (bool, error) {
 	type variable struct {
 		Key   string `json:"key"`

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explain says what an error of a request means.
+// explain turns an error of a request into one of package forge.
 func explain(what string, err error) error {
 	var answer *gl.ErrorResponse
 	var failed *url.Error

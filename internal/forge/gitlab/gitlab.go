@@ -1,4 +1,4 @@
-// Package gitlab is the forge of gitlab.com and of GitLab servers of one's own.
+// Package gitlab is the forge for gitlab.com and other GitLab servers.
 //
 // What the package keeps true: merge requests are asked for in the project, and
 // every answer is checked to be of it; only what has our mark is ours; nothing that we
@@ -32,8 +32,7 @@ type Options struct {
 	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
 	// Limiter is shared by all that use one credential; nil for one of its own.
 	Limiter *forge.Limiter
-	// Observe is told of each request: what it was for, how long it took, and what
-	// went wrong; nil for nobody.
+	// Observe is called after each request; nil for no observer.
 	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
 }
@@ -51,7 +50,7 @@ type Forge struct {
 	now     func() time.Time
 
 	mu        sync.Mutex
-	said      forge.StatusCache // what we said last
+	said      forge.StatusCache // that we set last
 	unlabeled error             // why no issue is opened any more
 	user      int64             // whom the token is of, once that was asked
 }
@@ -149,7 +148,7 @@ type item struct {
 	} `json:"references"`
 }
 
-// check says what is wrong if an answer is of another project, as it is when ours was
+// check returns an error if an answer is of another project, as it is when ours was
 // renamed and GitLab redirects.
 func (g *Forge) check(i item) error {
 	project := i.References.Full
@@ -172,8 +171,8 @@ const maxDescription = 255
 // outcomes are GitLab's words.
 var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
 
-// SetStatus says how a commit fares, as a job of a pipeline from outside. What was
-// said by us already is not said again. GitLab refuses to make a pending status
+// SetStatus sets a status of a commit, as a job of a pipeline from outside. One that we
+// have set already is not sent again. GitLab refuses to make a pending status
 // pending; it is that then, even if its description stays as it was.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	if g.said.Has(commit, s) {

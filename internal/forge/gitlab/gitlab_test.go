@@ -88,7 +88,7 @@ func configure(t *testing.T, s *gitlabfake.Server) {
 	w.Push("HEAD:main")
 }
 
-// annotations gives what people see at the lines of a merge request.
+// annotations returns what people see at the lines of a merge request.
 func annotations(s *gitlabfake.Server, number int) (all []forge.Annotation) {
 	for _, n := range s.Notes(project, number) {
 		text, _, _ := strings.Cut(n.Body, "\n\n<!-- fairlead-comment: ")
@@ -120,7 +120,7 @@ func gitLab(t *testing.T, s *gitlabfake.Server, o gitlab.Options) *gitlab.Forge 
 	return g
 }
 
-// counting gives the statuses that count: the last of each name.
+// counting returns the statuses that count: the last of each name.
 func counting(all []gitlabfake.Status) []forge.Status {
 	last := map[string]forge.Status{}
 	for _, s := range all {

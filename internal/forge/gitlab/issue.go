@@ -17,7 +17,7 @@ const issueLabel = "fairlead"
 
 const issues = "issues"
 
-// Issues gives our issues with a mark, open or closed, newest first.
+// Issues returns our issues with a mark, open or closed, newest first.
 func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) {
 	found, err := pages[item](ctx, g, "list issues", issues, func(o gl.ListOptions) any {
 		return &gl.ListProjectIssuesOptions{
@@ -52,7 +52,7 @@ func readIssue(i item) (forge.Issue, bool) {
 }
 
 // PutIssue opens an issue (number 0; if there is an open one with that mark, it
-// gives that), or makes one as it is here.
+// returns that), or updates one.
 func (g *Forge) PutIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
 	if i.Number != 0 {
 		return g.editIssue(ctx, i)

@@ -23,8 +23,8 @@ type mergeRequest struct {
 	TargetProjectID int64  `json:"target_project_id"`
 	SHA             string `json:"sha"`
 
-	// MergeStatus says whether it can be merged now, or why not; GitLab before 15.6
-	// does not say.
+	// MergeStatus is whether it can be merged now, or why not; GitLab before 15.6 has
+	// none.
 	MergeStatus string `json:"detailed_merge_status"`
 	OldStatus   string `json:"merge_status"`
 	// AutoMerge is whether it is merged once nothing is missing.
@@ -46,7 +46,7 @@ const mergeRequests = "merge_requests"
 
 func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequests, number) }
 
-// Pulls gives our merge requests from a branch to another, newest first.
+// Pulls returns our merge requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	// Those of forks, from branches of that name, are given too.
 	o := gl.ListProjectMergeRequestsOptions{
@@ -107,7 +107,7 @@ func (g *Forge) read(m mergeRequest) (forge.Pull, forge.Document, error) {
 	return pull, d, nil
 }
 
-// common gives the names of a list that another has too.
+// common returns the names of a list that another has too.
 func common(names, others []string) (both []string) {
 	for _, name := range names {
 		if slices.Contains(others, name) {
@@ -117,7 +117,7 @@ func common(names, others []string) (both []string) {
 	return both
 }
 
-// missing gives the names of a list that another lacks, as GitLab is given them; nil
+// missing returns the names of a list that another lacks, as GitLab is given them; nil
 // for none.
 func missing(names, others []string) *gl.LabelOptions {
 	var lacks gl.LabelOptions
@@ -171,8 +171,8 @@ func readBody(body string) (forge.Document, bool) {
 	return d, ok
 }
 
-// OpenPull opens a merge request. The error is ErrExists if there is an open one, be it
-// somebody else's. GitLab also opens one that has nothing to merge.
+// OpenPull opens a merge request. The error is ErrExists if there is an open one, also
+// another user's. GitLab also opens one that has nothing to merge.
 func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
 	wanted, err := labels(o.Labels)
 	if err != nil {
@@ -205,7 +205,7 @@ func (g *Forge) find(ctx context.Context, number int) (mergeRequest, forge.Pull,
 	return m, pull, d, err
 }
 
-// EditPull makes title, body and labels of an open merge request as they are here, in one
+// EditPull sets title, body and labels of an open merge request, in one
 // request. Of the labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
 	wanted, err := labels(o.Labels)

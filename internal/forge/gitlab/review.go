@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Changes gives the open merge requests for a branch, by whomever, newest first, but
-// for our own. A mark in one of a fork does not make it ours.
+// Changes returns the open merge requests for a branch, newest first, without our
+// own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
 	found, err := pages[mergeRequest](ctx, g, "list open merge requests", mergeRequests, func(o gl.ListOptions) any {
 		options := &gl.ListProjectMergeRequestsOptions{
@@ -65,8 +65,8 @@ type note struct {
 // maxNote is how many characters GitLab takes of a comment.
 const maxNote = 1_000_000
 
-// PutComment makes the one comment of ours with this mark say this. The mark is not
-// enough: it is to be by who the token is of, as everybody can write one.
+// PutComment sets the text of our one comment with this mark. The mark is not enough: its
+// author has to be the user of the token, as every user can write a mark.
 func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
 	text, err := forge.FormatComment(mark, tame(body), maxNote)
 	if err != nil {
@@ -96,7 +96,7 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	return err
 }
 
-// self gives who the token is of, which is asked once.
+// self returns who the token is of, which is asked once.
 func (g *Forge) self(ctx context.Context) (int64, error) {
 	g.mu.Lock()
 	known := g.user

@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// Brancher makes a repository's main branch, and gives a function that adds a commit
+// Brancher makes a repository's main branch, and returns a function that adds a commit
 // to a branch, which it makes from main first.
 func Brancher(t *testing.T, s *gittest.Server, name string) func(string) string {
 	t.Helper()

@@ -23,15 +23,15 @@ type Subject struct {
 	// Sync lets the forge see what was done beside it.
 	Sync func()
 	// Branch adds a commit to a branch, made from main if it is not there yet, and
-	// gives the commit's id.
+	// returns the commit's id.
 	Branch func(name string) string
 	// Merge merges a pull request in the forge's own way.
 	Merge func(number int)
 	// Close closes a pull request as a person does.
 	Close func(number int)
-	// Writes gives how many requests so far were to change something.
+	// Writes returns how many requests so far were to change something.
 	Writes func() int
-	// Statuses gives the statuses of a commit that count, sorted by context.
+	// Statuses returns the statuses of a commit that count, sorted by context.
 	Statuses func(commit string) []forge.Status
 
 	// Propose opens a pull request as a person does, from a branch of a fork of the
@@ -57,7 +57,7 @@ type Subject struct {
 	Remark   func(number int, body string)
 	Comments func(number int) []string
 
-	// SayStatus sets a status as somebody else; nil if nobody else can.
+	// SayStatus sets a status as another user; nil if nobody else can.
 	SayStatus func(login, commit string, s forge.Status)
 	// Approve and RequestChanges review a pull request as it is now; nil if people
 	// cannot.
@@ -66,21 +66,21 @@ type Subject struct {
 	// Team makes a team of some logins and gives its name, "org/team"; nil if there
 	// are none.
 	Team func(logins ...string) string
-	// Author gives who writes the commits of Branch an account with this login; nil if
+	// Author returns who writes the commits of Branch an account with this login; nil if
 	// the forge does not know people.
 	Author func(login string)
-	// Workflow gives a workflow that is on main and can be dispatched; nil if there
+	// Workflow returns a workflow that is on main and can be dispatched; nil if there
 	// are none. It has the inputs environment and commit.
 	Workflow func() forge.Workflow
-	// Inputs gives those of a run, FinishRun ends one; nil if a test cannot.
+	// Inputs returns those of a run, FinishRun ends one; nil if a test cannot.
 	Inputs    func(id string) map[string]string
 	FinishRun func(id string, outcome forge.Outcome)
-	// Annotations gives those of ours that a change shows, in any order; nil if it
+	// Annotations returns those of ours that a change shows, in any order; nil if it
 	// shows none.
 	Annotations func(number int) []forge.Annotation
 }
 
-// Run runs all tests; open gives each a subject of its own.
+// Run runs all tests; open makes each a subject of its own.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func (r *run) open(head string) (forge.Pull, string) {
 	return pull, commit
 }
 
-// pulls gives the pull requests from head to main.
+// pulls returns the pull requests from head to main.
 func (r *run) pulls(head string) []forge.Pull {
 	r.Helper()
 	r.Sync()
@@ -173,7 +173,7 @@ func (r *run) pulls(head string) []forge.Pull {
 	return all
 }
 
-// last gives the newest of them, and fails without one.
+// last returns the newest of them, and fails without one.
 func (r *run) last(head string) forge.Pull {
 	r.Helper()
 	all := r.pulls(head)

@@ -38,7 +38,7 @@ func RunProgress(t *testing.T, open func(t *testing.T) Subject) {
 	})
 }
 
-// as gives the forge as one that can do more; the test is skipped if it cannot.
+// as returns the forge as one that can do more; the test is skipped if it cannot.
 func as[T any](r *run, name string) T {
 	r.Helper()
 	more, ok := r.Forge.(T)
@@ -53,7 +53,7 @@ func (r *run) approver() forge.ApprovalReader { return as[forge.ApprovalReader](
 func (r *run) dispatcher() forge.Dispatcher   { return as[forge.Dispatcher](r, "forge.Dispatcher") }
 func (r *run) annotator() forge.Annotator     { return as[forge.Annotator](r, "forge.Annotator") }
 
-// said gives the statuses of a commit that count, and wants that each has a time.
+// said returns the statuses of a commit that count, and wants that each has a time.
 func (r *run) said(commit string) (all []forge.Status, by []string) {
 	r.Helper()
 	r.Sync()
@@ -123,7 +123,7 @@ func tellsMany(r *run) {
 	r.equal("sorted", slices.IsSortedFunc(all, func(a, b forge.Status) int { return cmp.Compare(a.Context, b.Context) }), true)
 }
 
-// reviewed opens a pull request of ours that people review, and gives its number.
+// reviewed opens a pull request of ours that people review, and returns its number.
 func (r *run) reviewed() int {
 	r.Helper()
 	r.approver()
@@ -135,7 +135,7 @@ func (r *run) reviewed() int {
 	return pull.Number
 }
 
-// approvedBy gives who approves a pull request, and wants that each has a time.
+// approvedBy returns who approves a pull request, and wants that each has a time.
 func (r *run) approvedBy(number int) []string {
 	r.Helper()
 	r.Sync()
@@ -224,7 +224,7 @@ func authors(r *run) {
 	}
 }
 
-// missing gives what a pull request lacks.
+// missing returns what a pull request lacks.
 func (r *run) missing(number int) []string {
 	r.Helper()
 	r.Sync()
@@ -269,7 +269,7 @@ func missesMerge(r *run) {
 	r.lacks(pull.Number, true)
 }
 
-// workflow gives a workflow that is there.
+// workflow returns a workflow that is there.
 func (r *run) workflow() forge.Workflow {
 	r.Helper()
 	r.dispatcher()

@@ -129,7 +129,8 @@ func (r *race) call() {
 	if r.acting || r.acted {
 		return
 	}
-	if r.calls++; r.calls == r.nth {
+	r.calls++
+	if r.calls == r.nth {
 		r.acting = true
 		r.act(r)
 		r.acting, r.acted = false, true

@@ -266,7 +266,7 @@ func (r *run) changes(base string) []forge.Change {
 	return all
 }
 
-// change gives the newest change from a branch to main.
+// change returns the newest change from a branch to main.
 func (r *run) change(head string) forge.Change {
 	r.Helper()
 	all := r.changes("main")
@@ -345,7 +345,7 @@ func comments(r *run) {
 	r.equal("state", r.change("mine").Number, number)
 }
 
-// visible gives what is seen of the comments.
+// visible returns what is seen of the comments.
 func (r *run) visible(number int) (all []string) {
 	r.Helper()
 	for _, text := range r.Comments(number) {

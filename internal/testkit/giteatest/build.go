@@ -26,7 +26,7 @@ var recipe = []string{
 	"build", "-trimpath", "-tags", "sqlite sqlite_unlock_notify", "-ldflags", "-s -w -X main.Version=" + Version, "-o", "../out/gitea", ".",
 }
 
-// program gives the folder with the program and, in static, the files that it
+// program returns the folder with the program and, in static, the files that it
 // reads. It builds it if need be, which takes minutes.
 func program(t testing.TB) (string, error) {
 	t.Helper()
@@ -116,7 +116,7 @@ func download(ctx context.Context, to string) error {
 	return os.CopyFS(to, os.DirFS(found.Dir))
 }
 
-// checkCompiler says in one line what cgo would say in many.
+// checkCompiler reports in one line what cgo would say in many.
 func checkCompiler(ctx context.Context) error {
 	out, err := run(ctx, os.TempDir(), "env", "CC")
 	if err != nil {
@@ -129,7 +129,7 @@ func checkCompiler(ctx context.Context) error {
 	return nil
 }
 
-// run runs the go command, and gives what it printed, also if it failed.
+// run runs the go command, and returns what it printed, also if it failed.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir

@@ -1,8 +1,8 @@
-// Package giteatest gives tests a real Gitea.
+// Package giteatest provides tests with a real Gitea.
 //
 // What it keeps true: the server is a process of the test's own, on this machine
 // only, with its data in the test's folder, and has ended when the test has; it
-// reads nobody's settings; tests share nothing but the program, which is built
+// reads no user's settings; tests share nothing but the program, which is built
 // once, from the Go module proxy, and kept in the user's cache folder. Where it can
 // be neither found nor built the tests are skipped and say why, or fail if
 // FAIRLEAD_GITEA is "require".
@@ -67,7 +67,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// In gives the server to another test, a part of the one that it was started for:
+// In returns the server to another test, a part of the one that it was started for:
 // that is what a mistake fails.
 func (s *Server) In(t testing.TB) *Server {
 	other := *s
@@ -75,7 +75,7 @@ func (s *Server) In(t testing.TB) *Server {
 	return &other
 }
 
-// UserToken gives a new token of a user, who is made if there is no such. It has
+// UserToken returns a new token of a user, who is made if there is no such. It has
 // the given scopes ("read:repository"), or all.
 func (s *Server) UserToken(name string, scopes ...string) string {
 	s.t.Helper()
@@ -163,7 +163,7 @@ func (s *Server) request(token, method, path string, body any) (int, []byte, err
 	return answer.StatusCode, all, err
 }
 
-// errEnded says that there is nothing to wait for any more.
+// errEnded reports that there is nothing to wait for any more.
 var errEnded = errors.New("the server has ended")
 
 // until asks again and again, until it is told that it is done, the server ends, or

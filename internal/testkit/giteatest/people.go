@@ -20,7 +20,7 @@ func (s *Server) Create(repo string) {
 	s.do(http.MethodPost, "/orgs/"+owner+"/repos", map[string]any{"name": name, "auto_init": true, "default_branch": "main"}, nil)
 }
 
-// Remote gives the URL that Git reaches a repository at, with the administrator's
+// Remote returns the URL that Git reaches a repository at, with the administrator's
 // token in it.
 func (s *Server) Remote(repo string) string {
 	at, err := url.Parse(s.URL)
@@ -65,7 +65,7 @@ func (s *Server) Webhook(repo, url, secret string) {
 	}, nil)
 }
 
-// Propose opens a pull request as a person, and gives its number. A head in a fork
+// Propose opens a pull request as a person, and returns its number. A head in a fork
 // is OWNER:BRANCH.
 func (s *Server) Propose(repo, head, base, body string) int {
 	s.t.Helper()
@@ -155,7 +155,7 @@ func (s *Server) Remark(repo string, number int, body string) {
 	s.do(http.MethodPost, issue(repo, number)+"/comments", map[string]any{"body": body}, nil)
 }
 
-// Comments gives the comments of an issue or pull request, oldest first.
+// Comments returns the comments of an issue or pull request, oldest first.
 func (s *Server) Comments(repo string, number int) (all []string) {
 	s.t.Helper()
 	var found []struct{ Body string }
@@ -166,7 +166,7 @@ func (s *Server) Comments(repo string, number int) (all []string) {
 	return all
 }
 
-// Label gives an issue or pull request a label, which is made if there is no such.
+// Label returns an issue or pull request a label, which is made if there is no such.
 func (s *Server) Label(repo string, number int, name string) {
 	s.t.Helper()
 	var made struct{ ID int }
@@ -174,7 +174,7 @@ func (s *Server) Label(repo string, number int, name string) {
 	s.do(http.MethodPost, issue(repo, number)+"/labels", map[string]any{"labels": []int{made.ID}}, nil)
 }
 
-// Labels gives the labels of an issue or pull request, sorted.
+// Labels returns the labels of an issue or pull request, sorted.
 func (s *Server) Labels(repo string, number int) []string {
 	s.t.Helper()
 	var all []struct{ Name string }
@@ -195,7 +195,7 @@ type Status struct {
 	URL         string `json:"target_url"`
 }
 
-// Statuses gives the last status of a commit in each context, sorted by context.
+// Statuses returns the last status of a commit in each context, sorted by context.
 func (s *Server) Statuses(repo, commit string) []Status {
 	s.t.Helper()
 	var found struct{ Statuses []Status }
@@ -239,7 +239,7 @@ func (s *Server) Unlabel(repo string, number int) {
 }
 
 // Commit writes a file on a branch, which is made from main if it is not there, and
-// gives the commit's id.
+// returns the commit's id.
 func (s *Server) Commit(repo, branch, path, text string) string {
 	s.t.Helper()
 	body := map[string]any{"content": base64.StdEncoding.EncodeToString([]byte(text)), "message": "write " + path, "branch": branch}

@@ -155,7 +155,7 @@ func (s *Server) prepare(args ...string) *exec.Cmd {
 	return c
 }
 
-// without gives an environment without the variables that begin so.
+// without returns an environment without the variables that begin so.
 func without(all []string, prefixes ...string) []string {
 	var kept []string
 	for _, v := range all {
@@ -178,7 +178,7 @@ func (s *Server) command(args ...string) {
 	}
 }
 
-// tail gives the end of what the server printed.
+// tail returns the end of what the server printed.
 func (s *Server) tail() string {
 	all, err := os.ReadFile(s.path("log"))
 	if err != nil {

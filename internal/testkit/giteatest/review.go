@@ -42,7 +42,7 @@ type LineComment struct {
 	Resolver *struct{ Login string } // nil if it is not resolved
 }
 
-// LineComments gives the comments at lines of a pull request, by file and line.
+// LineComments returns the comments at lines of a pull request, by file and line.
 func (s *Server) LineComments(repo string, number int) (all []LineComment) {
 	s.t.Helper()
 	var reviews []struct{ ID int64 }
@@ -93,7 +93,7 @@ func (s *Server) Own(org, name string) {
 	}
 }
 
-// SetEmail gives a user an address, with which commits are theirs.
+// SetEmail returns a user an address, with which commits are theirs.
 func (s *Server) SetEmail(name, email string) {
 	s.t.Helper()
 	s.UserToken(name)

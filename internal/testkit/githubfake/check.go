@@ -63,7 +63,7 @@ func (s *Server) Check(repo, slug, commit, name, conclusion string) {
 	})
 }
 
-// Annotations gives those that the latest check runs of an App have at the head of a
+// Annotations returns those that the latest check runs of an App have at the head of a
 // pull request, sorted by the names of the runs.
 func (s *Server) Annotations(repo, slug string, number int) (all []Annotation) {
 	s.t.Helper()
@@ -77,7 +77,7 @@ func (s *Server) Annotations(repo, slug string, number int) (all []Annotation) {
 	return all
 }
 
-// latestChecks gives the latest check run of each App and name, sorted by name.
+// latestChecks returns the latest check run of each App and name, sorted by name.
 func (r *repository) latestChecks(commit string) (all []*check) {
 	for _, one := range slices.Backward(r.checks) {
 		same := func(other *check) bool { return other.name == one.name && other.slug == one.slug }

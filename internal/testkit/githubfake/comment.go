@@ -11,7 +11,7 @@ type comment struct {
 	author, body string
 }
 
-// loginOf gives who a token is of; "" for nobody. That of an App is a bot.
+// loginOf returns who a token is of; "" for an unknown token. That of an App is a bot.
 func (s *Server) loginOf(token string) string {
 	switch {
 	case token == "":

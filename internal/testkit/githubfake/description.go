@@ -43,7 +43,7 @@ type operation struct {
 	input openapi3filter.RequestValidationInput
 }
 
-// find gives the operation of a request.
+// find returns the operation of a request.
 func (d description) find(req *http.Request) (operation, error) {
 	route, params, err := d.router.FindRoute(req)
 	if err != nil {
@@ -66,7 +66,7 @@ func (o operation) lists(status int) bool {
 	return o.input.Route.Operation.Responses.Value(strconv.Itoa(status)) != nil
 }
 
-// check says what is wrong with a request. Other than the description, it takes
+// check reports what is wrong with a request. Other than the description, it takes
 // nothing that is not described.
 func (o operation) check(body []byte, fields map[string]any) error {
 	o.input.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -105,7 +105,7 @@ func (o operation) checkFields(fields map[string]any) error {
 	return nil
 }
 
-// checkAnswer says what is wrong with an answer.
+// checkAnswer reports what is wrong with an answer.
 func (o operation) checkAnswer(a answer) error {
 	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &o.input, Status: a.status, Header: a.header, Options: o.input.Options,

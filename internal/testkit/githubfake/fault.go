@@ -17,7 +17,7 @@ type Fault struct {
 	Status int
 	Header http.Header
 	Body   string
-	// Stall gives no answer until the client gives up or the test ends.
+	// Stall sends no answer until the client gives up or the test ends.
 	Stall bool
 	// CutAfter, if not 0, closes the connection after that many bytes of the
 	// answer's body. What was asked for was done by then.
@@ -33,7 +33,7 @@ func (s *Server) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// fault gives the fault that a request meets, or nil. The caller holds the lock.
+// fault returns the fault that a request meets, or nil. The caller holds the lock.
 func (s *Server) fault(req *http.Request) *Fault {
 	i := slices.IndexFunc(s.faults, func(f *Fault) bool {
 		return (f.Method == "" || f.Method == req.Method) && matches(f.Path, req.URL.Path)
@@ -42,13 +42,14 @@ func (s *Server) fault(req *http.Request) *Fault {
 		return nil
 	}
 	f := s.faults[i]
-	if f.Times--; f.Times == 0 {
+	f.Times--
+	if f.Times == 0 {
 		s.faults = slices.Delete(s.faults, i, i+1)
 	}
 	return f
 }
 
-// before gives the answer to a request that is not done.
+// before returns the answer to a request that is not done.
 func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool) {
 	switch {
 	case f == nil:

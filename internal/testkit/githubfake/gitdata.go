@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// store makes objects of Git, and gives their ids.
+// store makes objects of Git, and returns their ids.
 func (s *Server) store(r *repository, kind string, contents ...string) []string {
 	if len(contents) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func (s *Server) store(r *repository, kind string, contents ...string) []string 
 	return strings.Fields(gittest.Git(s.t, r.dir, args...))
 }
 
-// kindOf gives the kind of an object; "" if a repository does not have it.
+// kindOf returns the kind of an object; "" if a repository does not have it.
 func (s *Server) kindOf(r *repository, id string) string {
 	for line := range strings.Lines(gittest.Git(s.t, r.dir, "cat-file", "--batch-check", "--batch-all-objects")) {
 		if kind, ok := strings.CutPrefix(line, id+" "); ok && len(id) == 40 {

@@ -46,7 +46,7 @@ func served(t *testing.T) (*Server, *gittest.Work) {
 	return s, w
 }
 
-// ask gives status and body of the answer to a request.
+// ask returns status and body of the answer to a request.
 func ask(t *testing.T, s *Server, method, path, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.API()+path, strings.NewReader(body))

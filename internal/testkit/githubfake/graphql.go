@@ -109,7 +109,7 @@ func (s *Server) disableAutoMerge(_ string, variables object) reply {
 	return reply{status: http.StatusOK, value: object{"data": object{path: object{"pullRequest": object{"number": i.number}}}}}
 }
 
-// node gives the pull request with a node id, as it is now.
+// node returns the pull request with a node id, as it is now.
 func (s *Server) node(id string) (*repository, *item) {
 	for _, r := range s.repositories {
 		s.look(r)

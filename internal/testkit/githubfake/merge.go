@@ -28,7 +28,7 @@ func (r *repository) allows(method string) bool {
 
 func (r *repository) node(i *item) string { return "PR_" + r.name + "_" + strconv.Itoa(i.number) }
 
-// mergeState gives what GitHub calls the state of a pull request, and what is
+// mergeState returns what GitHub calls the state of a pull request, and what is
 // missing.
 func (s *Server) mergeState(r *repository, i *item) (state, missing string) {
 	latest := r.saidOf(i.pull.commit)
@@ -82,7 +82,7 @@ func (s *Server) mergePull(c call) reply {
 }
 
 // merge merges a pull request with a merge commit, or its changes as one commit, and
-// gives the commit that the base is at then.
+// returns the commit that the base is at then.
 func (s *Server) merge(r *repository, i *item, squash bool) string {
 	base := s.branches(r)["refs/heads/"+i.pull.base]
 	tree := gittest.Git(s.t, r.dir, "merge-tree", "--write-tree", base, i.pull.commit)

@@ -89,7 +89,8 @@ func (s *Server) do(op operation, fields object) reply {
 		return s.listMembers(params["org"]+"/"+team, op.input.Request.URL.Query())
 	}
 	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields, login: login}
-	if c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]; c.repo == nil {
+	c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]
+	if c.repo == nil {
 		return fail(http.StatusNotFound, "Not Found")
 	}
 	s.look(c.repo)
@@ -235,7 +236,7 @@ func (s *Server) removeLabel(c call) reply {
 //lint:ignore ST1005 they begin with a capital
 var errUndecodable = errors.New("A JSON web token could not be decoded")
 
-// installationToken gives out a token of an App for an hour.
+// installationToken returns out a token of an App for an hour.
 func (s *Server) installationToken(op operation, proof string) reply {
 	if s.app == nil || op.input.PathParams["installation_id"] != s.app.installation {
 		return fail(http.StatusNotFound, "Not Found")
@@ -251,7 +252,7 @@ func (s *Server) installationToken(op operation, proof string) reply {
 	}}
 }
 
-// verify checks a JSON Web Token as GitHub does, and gives when it was issued, which
+// verify checks a JSON Web Token as GitHub does, and returns when it was issued, which
 // is this GitHub's clock.
 func (a *app) verify(proof string) (time.Time, error) {
 	text, signature, _ := cutLast(proof)

@@ -15,7 +15,7 @@ type Proposed struct {
 	Draft       bool
 }
 
-// people lets somebody do something in a repository, as it is now.
+// people runs do in a repository, as it is now.
 func (s *Server) people(repo string, do func(*repository)) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -38,7 +38,7 @@ func (s *Server) Fork(repo, owner string) string {
 	return fork
 }
 
-// Propose opens a pull request as a person does, and gives its number.
+// Propose opens a pull request as a person does, and returns its number.
 func (s *Server) Propose(repo string, p Proposed) (number int) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) {
@@ -92,7 +92,7 @@ func (s *Server) Remark(repo string, number int, body string) {
 	s.people(repo, func(r *repository) { s.comment(r.items[number], "alice", body) })
 }
 
-// Comments gives the comments of an issue or a pull request, oldest first.
+// Comments returns the comments of an issue or a pull request, oldest first.
 func (s *Server) Comments(repo string, number int) (all []string) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) {
@@ -119,14 +119,14 @@ func (s *Server) Label(repo string, number int, names ...string) {
 	})
 }
 
-// Labels gives the labels of an issue or a pull request, sorted.
+// Labels returns the labels of an issue or a pull request, sorted.
 func (s *Server) Labels(repo string, number int) (names []string) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) { names = slices.Sorted(slices.Values(r.items[number].labels)) })
 	return names
 }
 
-// Newest gives the number of the newest issue or pull request.
+// Newest returns the number of the newest issue or pull request.
 func (s *Server) Newest(repo string) (number int) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) { number = len(r.items) })

@@ -56,7 +56,7 @@ func (r *repository) new(i item) *item {
 	return &i
 }
 
-// newest gives items, newest first.
+// newest returns items, newest first.
 func (r *repository) newest(want func(*item) bool) []*item {
 	var all []*item
 	for _, i := range r.items {
@@ -127,7 +127,7 @@ func inState(i *item, state string) bool {
 	return i.open
 }
 
-// shown gives the items of a list in the order that was asked for.
+// shown returns the items of a list in the order that was asked for.
 func shown(q url.Values, items []*item, show func(*item) any) []any {
 	if q.Get("direction") == "asc" {
 		slices.Reverse(items)
@@ -144,7 +144,8 @@ func (s *Server) openPull(c call) reply {
 	from := c.repo
 	if owner, branch, ok := strings.Cut(head, ":"); ok {
 		_, name, _ := strings.Cut(c.repo.name, "/")
-		if from, head = s.repositories[strings.ToLower(owner+"/"+name)], branch; from == nil {
+		from, head = s.repositories[strings.ToLower(owner+"/"+name)], branch
+		if from == nil {
 			return fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "PullRequest", "field": "head", "code": "invalid"})
 		}
 	}

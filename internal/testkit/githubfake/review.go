@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// review is what somebody said of a pull request.
+// review is a review of a pull request.
 type review struct {
 	id                int
 	by, state, commit string
@@ -25,7 +25,7 @@ func (s *Server) Review(repo, login string, number int, state string) {
 	})
 }
 
-// Dismiss dismisses all reviews of somebody.
+// Dismiss dismisses all reviews of a user.
 func (s *Server) Dismiss(repo, login string, number int) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) {
@@ -37,7 +37,7 @@ func (s *Server) Dismiss(repo, login string, number int) {
 	})
 }
 
-// approvedBy gives who approves a pull request. GitHub counts approvals of older
+// approvedBy returns who approves a pull request. GitHub counts approvals of older
 // commits, too.
 func (p *pull) approvedBy() (logins []string) {
 	last := map[string]string{}
@@ -55,7 +55,7 @@ func (p *pull) approvedBy() (logins []string) {
 	return logins
 }
 
-// listReviews gives all reviews, oldest first.
+// listReviews returns all reviews, oldest first.
 func (s *Server) listReviews(c call) reply {
 	all := []any{}
 	for _, one := range c.item.pull.reviews {
@@ -73,7 +73,7 @@ func (s *Server) Team(name string, logins ...string) {
 	s.teams[strings.ToLower(name)] = logins
 }
 
-// Account gives who commits with an address a login.
+// Account returns who commits with an address a login.
 func (s *Server) Account(login, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,25 +107,25 @@ func Serve(t testing.TB) *Server {
 	return s
 }
 
-// API gives the URL of the API.
+// API returns the URL of the API.
 func (s *Server) API() string { return s.http.URL + prefix }
 
 // begin is when the clock of this GitHub starts.
 var begin = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// tick gives the time, which is a second later each time.
+// tick returns the time, which is a second later each time.
 func (s *Server) tick() time.Time {
 	s.ticks++
 	return begin.Add(time.Duration(s.ticks) * time.Second)
 }
 
-// id gives the id of something new.
+// id returns the id of something new.
 func (s *Server) id() int {
 	s.made++
 	return s.made
 }
 
-// Create makes an empty repository, owner/name, and gives the URL for Git.
+// Create makes an empty repository, owner/name, and returns the URL for Git.
 func (s *Server) Create(name string) string {
 	s.t.Helper()
 	url := s.Git.Create(name)
@@ -139,14 +139,14 @@ func (s *Server) add(name string) {
 	s.repositories[strings.ToLower(name)] = &repository{name: name, dir: s.Git.Dir(name), items: map[int]*item{}, statuses: map[string][]*status{}}
 }
 
-// Install lets an App in, and gives its installation tokens to who has its key.
+// Install lets an App in, and returns its installation tokens to who has its key.
 func (s *Server) Install(id string, installation int64, key *rsa.PublicKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.app = &app{id, strconv.FormatInt(installation, 10), key, map[string]bool{}}
 }
 
-// Requests gives all requests so far, in the order in which they came.
+// Requests returns all requests so far, in the order in which they came.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *Server) Requests() []Request {
 	return all
 }
 
-// Writes gives how many requests so far were to change something.
+// Writes returns how many requests so far were to change something.
 func (s *Server) Writes() int {
 	n := 0
 	for _, r := range s.Requests() {
@@ -185,7 +185,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	fault.send(w, a)
 }
 
-// arrived notes a request down, and gives the fault that it meets.
+// arrived notes a request down, and returns the fault that it meets.
 func (s *Server) arrived(req *http.Request, body []byte) (*Request, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *Server) answer(req *http.Request, body []byte) answer {
 	return a
 }
 
-// reply is what an operation gives: a JSON value, or the pages of a list.
+// reply is what an operation returns: a JSON value, or the pages of a list.
 type reply struct {
 	status int
 	value  any
@@ -249,7 +249,7 @@ func (r reply) encoded() answer {
 	return answer{r.status, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body}
 }
 
-// encode fills in what GitHub says besides, and gives the answer its ETag.
+// encode fills in what GitHub says besides, and returns the answer its ETag.
 func (s *Server) encode(op operation, r reply) answer {
 	if r.status < 300 {
 		whole, err := op.fill(r.status, r.value)
@@ -270,7 +270,7 @@ func (s *Server) encode(op operation, r reply) answer {
 	return a
 }
 
-// paged gives the answer the links to other pages.
+// paged returns the answer the links to other pages.
 func (s *Server) paged(req *http.Request, r reply, a *answer) {
 	if r.pages < 2 {
 		return
@@ -288,7 +288,7 @@ func (s *Server) paged(req *http.Request, r reply, a *answer) {
 	a.header.Set("Link", strings.Join(links, ", "))
 }
 
-// page gives one page of a list.
+// page returns one page of a list.
 func (s *Server) page(query url.Values, all []any) reply {
 	size := number(query.Get("per_page"))
 	if size == 0 {

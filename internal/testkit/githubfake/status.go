@@ -16,7 +16,7 @@ type status struct {
 	when time.Time
 }
 
-// Statuses gives all that was said about a commit, oldest first.
+// Statuses returns all that was said about a commit, oldest first.
 func (s *Server) Statuses(repo, commit string) (all []Status) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) {
@@ -27,13 +27,13 @@ func (s *Server) Statuses(repo, commit string) (all []Status) {
 	return all
 }
 
-// Say says something about a commit, as a person does.
+// Say sets a status of a commit, as a person does.
 func (s *Server) Say(repo, login, commit string, said Status) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) { r.statuses[commit] = append(r.statuses[commit], &status{said, login, s.tick()}) })
 }
 
-// saidOf gives the latest state in each context, be it a status or a check.
+// saidOf returns the latest state in each context, be it a status or a check.
 func (r *repository) saidOf(commit string) map[string]string {
 	latest, when := map[string]string{}, map[string]time.Time{}
 	for _, one := range r.statuses[commit] {
@@ -70,7 +70,7 @@ func (one *status) object() object {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// listStatuses gives all statuses, newest first.
+// listStatuses returns all statuses, newest first.
 func (s *Server) listStatuses(c call) reply {
 	all := []any{}
 	for _, one := range slices.Backward(c.repo.statuses[c.params["ref"]]) {

@@ -27,7 +27,7 @@ func (s *Server) Finish(repo string, id int, conclusion string) {
 	s.people(repo, func(r *repository) { r.run(id).conclusion = conclusion })
 }
 
-// Inputs gives the inputs of a run of a workflow.
+// Inputs returns the inputs of a run of a workflow.
 func (s *Server) Inputs(repo string, id int) (inputs map[string]string) {
 	s.t.Helper()
 	s.people(repo, func(r *repository) { inputs = maps.Clone(r.run(id).inputs) })
@@ -38,7 +38,7 @@ func (r *repository) run(id int) *workflowRun {
 	return r.runs[slices.IndexFunc(r.runs, func(one *workflowRun) bool { return one.id == id })]
 }
 
-// workflow gives the text of a workflow at a commit; "" if there is none.
+// workflow returns the text of a workflow at a commit; "" if there is none.
 func (s *Server) workflow(r *repository, commit, file string) string {
 	path := ".github/workflows/" + file
 	if commit == "" || gittest.Git(s.t, r.dir, "ls-tree", commit, path) == "" {
@@ -76,7 +76,7 @@ func (s *Server) dispatch(c call) reply {
 	return reply{status: http.StatusNoContent}
 }
 
-// listRuns gives the runs of a workflow, newest first.
+// listRuns returns the runs of a workflow, newest first.
 func (s *Server) listRuns(c call) reply {
 	q := c.query
 	if s.workflow(c.repo, s.branches(c.repo)["refs/heads/main"], c.params["workflow_id"]) == "" {

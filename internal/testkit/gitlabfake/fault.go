@@ -17,7 +17,7 @@ type Fault struct {
 	Status int
 	Header http.Header
 	Body   string
-	// Stall gives no answer until the client gives up or the test ends.
+	// Stall sends no answer until the client gives up or the test ends.
 	Stall bool
 	// CutAfter, if not 0, ends the answer after so many bytes of the body that it
 	// said there are. What was asked for was done by then.
@@ -31,13 +31,14 @@ func (s *Server) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// fault gives the fault that a request meets, or nil. The caller holds the lock.
+// fault returns the fault that a request meets, or nil. The caller holds the lock.
 func (s *Server) fault(r *Request) *Fault {
 	for i, f := range s.faults {
 		if f.Method != "" && f.Method != r.Method || !matches(f.Path, r.Path) {
 			continue
 		}
-		if f.Times--; f.Times == 0 {
+		f.Times--
+		if f.Times == 0 {
 			s.faults = slices.Delete(s.faults, i, i+1)
 		}
 		return f
@@ -45,7 +46,7 @@ func (s *Server) fault(r *Request) *Fault {
 	return nil
 }
 
-// before gives the answer to a request that is not done; its status is 0 if there is
+// before returns the answer to a request that is not done; its status is 0 if there is
 // to be none.
 func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool) {
 	if f == nil {

@@ -54,7 +54,7 @@ func propose(s *Server) int {
 	return s.Propose(at, Proposed{Source: "dev", Target: "main", Title: "Bring dev"})
 }
 
-// ask gives the answer to a request, and its body.
+// ask returns the answer to a request, and its body.
 func ask(t *testing.T, s *Server, token, method, path, body string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.API()+path, strings.NewReader(body))
@@ -74,7 +74,7 @@ func ask(t *testing.T, s *Server, token, method, path, body string) (*http.Respo
 	return answer, string(text)
 }
 
-// showFirst gives the first merge request.
+// showFirst returns the first merge request.
 func showFirst(t *testing.T, s *Server) map[string]any {
 	t.Helper()
 	_, text := ask(t, s, s.Token, "GET", api+"/merge_requests/1", "")

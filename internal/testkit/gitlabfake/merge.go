@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// pipeline gives how the pipeline of a commit fares, whose jobs are statuses: running,
+// pipeline returns how the pipeline of a commit fares, whose jobs are statuses: running,
 // failed or success; "" if there is none.
 func (p *project) pipeline(commit string) string {
 	latest := map[string]string{}
@@ -27,7 +27,7 @@ func (p *project) pipeline(commit string) string {
 	return now
 }
 
-// mergeStatus gives what GitLab says of merging, in its old words and in its new
+// mergeStatus returns what GitLab says of merging, in its old words and in its new
 // ones. It finds that out after it has answered that there is a merge request.
 func (p *project) mergeStatus(i *item) (string, string) {
 	pipeline := p.pipeline(i.merge.commit)

@@ -105,7 +105,8 @@ func (s *Server) do(req *http.Request, noted *Request) reply {
 	}
 	c := call{last: parts[len(parts)-1], parts: parts}
 	var err error
-	if c.said, err = said(noted, op.params); err == nil {
+	c.said, err = said(noted, op.params)
+	if err == nil {
 		err = op.params.check(c.said)
 	}
 	if err != nil {
@@ -118,12 +119,14 @@ func (s *Server) do(req *http.Request, noted *Request) reply {
 	if strings.HasPrefix(op.path, "/") {
 		return op.do(s, c)
 	}
-	if c.project = s.find(parts[1]); c.project == nil {
+	c.project = s.find(parts[1])
+	if c.project == nil {
 		return fail(http.StatusNotFound, "404 Project Not Found")
 	}
 	s.look(c.project)
 	if len(parts) >= 4 && (parts[2] == "merge_requests" || parts[2] == "issues") {
-		if c.item = c.project.item(parts[2] == "merge_requests", parts[3]); c.item == nil {
+		c.item = c.project.item(parts[2] == "merge_requests", parts[3])
+		if c.item == nil {
 			return notFound
 		}
 	}
@@ -142,7 +145,7 @@ func (s *Server) showUser(call) reply {
 	return reply{status: http.StatusOK, value: fairlead}
 }
 
-// find gives the operation of a request, and the parts of its path.
+// find returns the operation of a request, and the parts of its path.
 func find(r *Request) (operation, []string, bool) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
 	at := r.Path
@@ -165,7 +168,7 @@ const (
 	anyJSON = "{}"
 )
 
-// said gives the parameters or fields of a request.
+// said returns the parameters or fields of a request.
 func said(r *Request, known params) (map[string]string, error) {
 	all := map[string]string{}
 	for name, values := range r.Query {
@@ -198,7 +201,7 @@ func said(r *Request, known params) (map[string]string, error) {
 	return all, nil
 }
 
-// check says what is wrong with what a request said.
+// check reports what is wrong with what a request said.
 func (p params) check(said map[string]string) error {
 	for name, value := range said {
 		values, ok := p[name]
@@ -223,7 +226,7 @@ func (p params) check(said map[string]string) error {
 // page is which page of a list this is.
 type page struct{ number, size, all int }
 
-// itemsPage gives one page of a list, newest first unless it was asked for otherwise.
+// itemsPage returns one page of a list, newest first unless it was asked for otherwise.
 func (s *Server) itemsPage(c call, items []*item) reply {
 	if c.said["sort"] == "asc" {
 		slices.Reverse(items)
@@ -231,12 +234,12 @@ func (s *Server) itemsPage(c call, items []*item) reply {
 	return pageOf(s, c, items, func(i *item) any { return show(c.project, i) })
 }
 
-// page gives one page of a list.
+// page returns one page of a list.
 func (s *Server) page(c call, all []any) reply {
 	return pageOf(s, c, all, func(v any) any { return v })
 }
 
-// pageOf gives one page of a list, and shows only what is on it.
+// pageOf returns one page of a list, and shows only what is on it.
 func pageOf[T any](s *Server, c call, all []T, show func(T) any) reply {
 	most := s.PageSize
 	if most == 0 {

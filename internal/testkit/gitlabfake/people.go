@@ -21,7 +21,7 @@ type Merging struct {
 	RemoveSource bool // the source branch is removed afterwards
 }
 
-// people lets somebody do something in a project, as it is now.
+// people runs do in a project, as it is now.
 func (s *Server) people(at string, do func(*project)) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -34,7 +34,7 @@ func (s *Server) people(at string, do func(*project)) {
 	do(p)
 }
 
-// merging lets somebody do something with a merge request.
+// merging runs do with a merge request.
 func (s *Server) merging(at string, iid int, do func(*project, *item)) {
 	s.t.Helper()
 	s.people(at, func(p *project) { do(p, s.known(p, true, iid)) })
@@ -62,7 +62,7 @@ func (s *Server) Fork(at, group string) string {
 	return fork
 }
 
-// Propose opens a merge request as a person does, and gives its iid.
+// Propose opens a merge request as a person does, and returns its iid.
 func (s *Server) Propose(at string, o Proposed) (iid int) {
 	s.t.Helper()
 	s.people(at, func(p *project) {
@@ -102,7 +102,7 @@ func (s *Server) Remark(at string, iid int, body string) {
 	s.merging(at, iid, func(_ *project, i *item) { s.note(i, person, body) })
 }
 
-// Comments gives the comments on a merge request, oldest first.
+// Comments returns the comments on a merge request, oldest first.
 func (s *Server) Comments(at string, iid int) (all []string) {
 	s.t.Helper()
 	s.merging(at, iid, func(_ *project, i *item) {
@@ -149,14 +149,14 @@ func (s *Server) Label(at string, iid int, names ...string) {
 	s.merging(at, iid, func(_ *project, i *item) { i.label(strings.Join(names, ",")) })
 }
 
-// Labels gives the labels of a merge request, sorted.
+// Labels returns the labels of a merge request, sorted.
 func (s *Server) Labels(at string, iid int) (names []string) {
 	s.t.Helper()
 	s.merging(at, iid, func(_ *project, i *item) { names = slices.Clone(i.labels) })
 	return names
 }
 
-// Descriptions gives the descriptions of all merge requests as GitLab has them,
+// Descriptions returns the descriptions of all merge requests as GitLab has them,
 // oldest first.
 func (s *Server) Descriptions(at string) (all []string) {
 	s.t.Helper()
@@ -170,7 +170,7 @@ func (s *Server) Descriptions(at string) (all []string) {
 	return all
 }
 
-// Newest gives the iid of the newest merge request.
+// Newest returns the iid of the newest merge request.
 func (s *Server) Newest(at string) (iid int) {
 	s.t.Helper()
 	s.people(at, func(p *project) {
@@ -202,14 +202,14 @@ func (s *Server) Rename(at, to string) {
 	s.people(at, func(p *project) { p.path = to })
 }
 
-// Statuses gives all that was said about a commit, oldest first.
+// Statuses returns all that was said about a commit, oldest first.
 func (s *Server) Statuses(at, commit string) (all []Status) {
 	s.t.Helper()
 	s.people(at, func(p *project) { all = slices.Clone(p.statuses[commit]) })
 	return all
 }
 
-// SayStatus says something about a commit, as a job or somebody else does.
+// SayStatus sets a status of a commit, as a job or another user does.
 func (s *Server) SayStatus(at, commit string, said Status) {
 	s.t.Helper()
 	s.people(at, func(p *project) {
@@ -245,7 +245,7 @@ func (s *Server) Group(path string, logins ...string) {
 	s.groups[path] = logins
 }
 
-// Account gives a user an address that everybody sees.
+// Account returns a user an address that everybody sees.
 func (s *Server) Account(login, email string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

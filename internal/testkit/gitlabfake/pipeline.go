@@ -125,7 +125,7 @@ func (s *Server) SetPipeline(at, id, state string) {
 	s.people(at, func(p *project) { p.run(id).status = state })
 }
 
-// Variables gives those of a pipeline.
+// Variables returns those of a pipeline.
 func (s *Server) Variables(at, id string) (all map[string]string) {
 	s.t.Helper()
 	s.people(at, func(p *project) { all = maps.Clone(p.run(id).variables) })

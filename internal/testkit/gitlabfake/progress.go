@@ -30,13 +30,13 @@ type version struct {
 	head, start, when string // start is where the target was
 }
 
-// clock gives another second each time.
+// clock returns another second each time.
 func (s *Server) clock() string {
 	s.ticks++
 	return time.Date(2026, time.January, 1, 0, 0, s.ticks, 0, time.UTC).Format("2006-01-02T15:04:05.000Z")
 }
 
-// account gives a user, who is made if there is no such.
+// account returns a user, who is made if there is no such.
 func (s *Server) account(login string) *account {
 	i := slices.IndexFunc(s.accounts, func(a account) bool { return a.login == login })
 	if i < 0 {

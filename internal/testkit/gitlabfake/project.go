@@ -68,7 +68,7 @@ func (s *Server) add(path string) *project {
 	return p
 }
 
-// find gives a project by its id or its path, in which each slash is escaped.
+// find returns a project by its id or its path, in which each slash is escaped.
 func (s *Server) find(part string) *project {
 	name, err := url.PathUnescape(part)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) find(part string) *project {
 	return nil
 }
 
-// item gives a merge request or an issue by its iid.
+// item returns a merge request or an issue by its iid.
 func (p *project) item(merging bool, iid string) *item {
 	for _, i := range p.items {
 		if (i.merge != nil) == merging && strconv.Itoa(i.iid) == iid {
@@ -105,7 +105,7 @@ func (s *Server) new(p *project, i item) *item {
 	return &i
 }
 
-// newest gives items, newest first.
+// newest returns items, newest first.
 func (p *project) newest(merging bool, state string, want func(*item) bool) (all []*item) {
 	for _, i := range slices.Backward(p.items) {
 		if (i.merge != nil) == merging && (state == "" || state == "all" || state == i.state) && want(i) {
@@ -139,7 +139,8 @@ func (s *Server) look(p *project) {
 			i.state = "closed"
 			continue
 		}
-		if m.commit = at[0]; at == m.looked || at[1] == "" || m.from != p {
+		m.commit = at[0]
+		if at == m.looked || at[1] == "" || m.from != p {
 			continue
 		}
 		m.looked = at
@@ -243,7 +244,7 @@ func (s *Server) edit(c call) reply {
 // action is a quick action in a description: it is done, and taken away.
 var action = regexp.MustCompile(`(?mi)^/(close|reopen|merge|approve|title|label|assign|lock|draft|done|target_branch)\b.*\n?`)
 
-// obeyed gives what is left of a text without its commands, and the first of them.
+// obeyed returns what is left of a text without its commands, and the first of them.
 func obeyed(text string) (left, event string) {
 	bare := strings.ReplaceAll(text, "\r", "")
 	if !action.MatchString(bare) {
@@ -293,14 +294,15 @@ func (s *Server) change(c call, i *item) reply {
 // are not yet.
 func (i *item) label(names string) {
 	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name != "" && !slices.Contains(i.labels, name) {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.Contains(i.labels, name) {
 			i.labels = append(i.labels, name)
 		}
 	}
 	slices.Sort(i.labels)
 }
 
-// addStatus says something about a commit. A status that is not over is changed; one
+// addStatus adds a status of a commit. A status that is not over is changed; one
 // that is over gets a successor.
 func (s *Server) addStatus(c call) reply {
 	sha := c.last

@@ -83,10 +83,10 @@ func Serve(t testing.TB) *Server {
 	return s
 }
 
-// API gives the URL of the API.
+// API returns the URL of the API.
 func (s *Server) API() string { return s.http.URL + prefix }
 
-// Create makes an empty project, group/name, and gives the URL for Git.
+// Create makes an empty project, group/name, and returns the URL for Git.
 func (s *Server) Create(path string) string {
 	s.t.Helper()
 	at := s.Git.Create(path)
@@ -96,7 +96,7 @@ func (s *Server) Create(path string) string {
 	return at
 }
 
-// Requests gives all requests so far, in the order in which they came.
+// Requests returns all requests so far, in the order in which they came.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Server) Requests() []Request {
 	return all
 }
 
-// Writes gives how many requests so far were to change something.
+// Writes returns how many requests so far were to change something.
 func (s *Server) Writes() int {
 	n := 0
 	for _, r := range s.Requests() {
@@ -134,7 +134,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	fault.send(w, a)
 }
 
-// arrived notes a request down, and gives the fault that it meets.
+// arrived notes a request down, and returns the fault that it meets.
 func (s *Server) arrived(req *http.Request, body string) (*Request, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Server) answer(req *http.Request, noted *Request) answer {
 	return a
 }
 
-// reply is what an operation gives: a JSON value, and which page it is if it is a list.
+// reply is what an operation returns: a JSON value, and which page it is if it is a list.
 type reply struct {
 	status int
 	value  any

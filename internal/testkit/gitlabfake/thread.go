@@ -80,7 +80,7 @@ func (s *Server) openThread(c call) reply {
 	return reply{status: http.StatusCreated, value: showThread([]*note{n})}
 }
 
-// misplaced says what is wrong with a place. One that is not of the latest version
+// misplaced reports what is wrong with a place. One that is not of the latest version
 // is right on GitLab, but nothing that Fairlead should ask for.
 func (s *Server) misplaced(c call, at *place) string {
 	now := c.item.merge.versions[len(c.item.merge.versions)-1]
@@ -100,7 +100,7 @@ var hunk = regexp.MustCompile(`(?m)^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 // context is how many lines around a change a diff shows.
 const context = 3
 
-// oldLine gives which line of the old file a line was; 0 if it is new, and no if the
+// oldLine returns which line of the old file a line was; 0 if it is new, and no if the
 // diff does not show it.
 func (s *Server) oldLine(p *project, at *place) (old int, shown bool) {
 	if s.blob(p, at.Head, at.NewPath) == "" || at.NewLine > strings.Count(gittest.Git(s.t, p.dir, "show", at.Head+":"+at.NewPath), "\n")+1 {
@@ -182,7 +182,7 @@ type Note struct {
 	Resolved bool
 }
 
-// Notes gives the comments at lines of a merge request, oldest first.
+// Notes returns the comments at lines of a merge request, oldest first.
 func (s *Server) Notes(at string, iid int) (all []Note) {
 	s.t.Helper()
 	s.merging(at, iid, func(_ *project, i *item) {

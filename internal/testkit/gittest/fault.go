@@ -18,7 +18,7 @@ type Fault struct {
 	Header http.Header
 	Body   string
 
-	// Stall gives no answer until the client gives up (nobody is answered), the
+	// Stall sends no answer until the client gives up (no client is answered), the
 	// server closes (the connection is reset), or the fault is removed (the
 	// request goes on as if only Stall had not been set).
 	Stall bool
@@ -68,7 +68,7 @@ func (f *fault) meets(r *Request, asks bool) bool {
 	return (f.Service == "" || f.Service == r.Service) && (f.Method == "" || f.Method == method)
 }
 
-// answer gives the answer to a request that meets the fault; pass asks git.
+// answer returns the answer to a request that meets the fault; pass asks git.
 func (f *fault) answer(req *http.Request, closing <-chan struct{}, pass func() answer) answer {
 	if f.Before != nil {
 		f.Before()

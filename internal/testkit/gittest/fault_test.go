@@ -99,7 +99,7 @@ func TestCutsAreExact(t *testing.T) {
 	}
 }
 
-// pushed makes a commit in a clone and pushes it over HTTP; it gives its id.
+// pushed makes a commit in a clone and pushes it over HTTP; it returns its id.
 func pushed(t *testing.T, s *Server, w *Work, text string) (string, error) {
 	t.Helper()
 	w.Write("pushed", text)

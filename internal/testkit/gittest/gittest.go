@@ -1,4 +1,4 @@
-// Package gittest gives tests real Git repositories: bare ones served over HTTP
+// Package gittest provides tests with real Git repositories: bare ones served over HTTP
 // (git http-backend) and SSH, work trees of the people who edit, and servers that
 // fail on demand.
 //
@@ -28,7 +28,7 @@ import (
 // start is the time of the first commit of every repository.
 var start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Git runs git in dir, fails the test if git does, and gives what it printed,
+// Git runs git in dir, fails the test if git does, and returns what it printed,
 // trimmed. Author and committer are a@example.com on 2026-01-01T00:00:00Z unless
 // the environment says otherwise (GIT_AUTHOR_…, GIT_COMMITTER_…).
 func Git(t testing.TB, dir string, args ...string) string {
@@ -36,7 +36,7 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(must(t, dir, nil, "", args...))
 }
 
-// must runs git with more environment and an input, and gives all that it printed.
+// must runs git with more environment and an input, and returns all that it printed.
 func must(t testing.TB, dir string, env []string, input string, args ...string) string {
 	t.Helper()
 	out, err := attempt(dir, env, input, args...)
@@ -79,7 +79,7 @@ func dates(at time.Time) []string {
 	return []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
 }
 
-// isolation keeps git from reading anybody's settings and ignored files, asking
+// isolation keeps git from reading the user's settings and ignored files, asking
 // questions, using a proxy, and tidying up in the background after the test.
 func isolation() []string {
 	return []string{
@@ -92,7 +92,7 @@ func isolation() []string {
 	}
 }
 
-// Refs gives all refs of a repository: the full name of each, and its object id.
+// Refs returns all refs of a repository: the full name of each, and its object id.
 func Refs(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	refs := map[string]string{}
@@ -103,13 +103,13 @@ func Refs(t testing.TB, dir string) map[string]string {
 	return refs
 }
 
-// Show gives the content of a file of a revision.
+// Show returns the content of a file of a revision.
 func Show(t testing.TB, dir, rev, path string) string {
 	t.Helper()
 	return must(t, dir, nil, "", "cat-file", "blob", rev+":"+path)
 }
 
-// Files gives the files of a revision: the path of each, and its content. That of
+// Files returns the files of a revision: the path of each, and its content. That of
 // a symbolic link is where it points to.
 func Files(t testing.TB, dir, rev string) map[string]string {
 	t.Helper()

@@ -103,7 +103,7 @@ func TestFilesAreExact(t *testing.T) {
 	equal(t, "files after removal", len(Files(t, w.Dir, w.Commit("fewer"))), len(want)-1)
 }
 
-// noise gives a text that a pack cannot make smaller.
+// noise returns a text that a pack cannot make smaller.
 func noise(size int) string {
 	text := make([]byte, size)
 	source := rand.New(rand.NewSource(1))

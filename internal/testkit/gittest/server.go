@@ -85,7 +85,7 @@ func Serve(t testing.TB) *Server {
 }
 
 // Create makes the empty bare repository NAME.git, with HEAD at main, which can be
-// pushed to and asked for any commit. It gives its URL.
+// pushed to and asked for any commit. It returns its URL.
 func (s *Server) Create(name string) string {
 	s.t.Helper()
 	dir := s.Dir(name)
@@ -101,10 +101,10 @@ func (s *Server) Create(name string) string {
 	return s.URL(name)
 }
 
-// URL gives the URL of a repository: http://127.0.0.1:PORT/NAME.git.
+// URL returns the URL of a repository: http://127.0.0.1:PORT/NAME.git.
 func (s *Server) URL(name string) string { return s.http.URL + "/" + name + ".git" }
 
-// Dir gives the path of a bare repository.
+// Dir returns the path of a bare repository.
 func (s *Server) Dir(name string) string { return filepath.Join(s.Root, name+".git") }
 
 // Work makes a clone of a repository, for the length of the test.
@@ -126,7 +126,7 @@ func (s *Server) RequirePassword(name, password string) {
 	s.repository(name).password = password
 }
 
-// Requests gives all requests for a repository so far, in the order in which they
+// Requests returns all requests for a repository so far, in the order in which they
 // came. One that is not answered yet, or never was, has status 0.
 func (s *Server) Requests(name string) []Request {
 	s.mu.Lock()
@@ -138,7 +138,7 @@ func (s *Server) Requests(name string) []Request {
 	return all
 }
 
-// repository gives the notes on a repository, whether it exists or not. The caller
+// repository returns the notes on a repository, whether it exists or not. The caller
 // holds the lock.
 func (s *Server) repository(name string) *repository {
 	r := s.repositories[name]
@@ -184,7 +184,7 @@ func (s *Server) closed() bool {
 	}
 }
 
-// requested describes a request, and gives the name of its repository.
+// requested describes a request, and returns the name of its repository.
 func requested(req *http.Request, size int64) (*Request, string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), ".git/")
 	service := req.URL.Query().Get("service")
@@ -195,7 +195,7 @@ func requested(req *http.Request, size int64) (*Request, string) {
 	return &Request{Method: req.Method, Path: req.URL.Path, Service: service, Password: password, BytesIn: size}, name
 }
 
-// arrived notes a request down, and gives the fault that it meets, or nil; asks says that
+// arrived notes a request down, and returns the fault that it meets, or nil; asks says that
 // it is one of version 2 for the refs.
 func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed bool) {
 	s.mu.Lock()
@@ -210,13 +210,14 @@ func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed 
 		return nil, true
 	}
 	f = repo.faults[i]
-	if f.left--; f.left == 0 {
+	f.left--
+	if f.left == 0 {
 		repo.faults = slices.Delete(repo.faults, i, i+1)
 	}
 	return f, true
 }
 
-// pass gives what git answers. The body is passed on with its length, as CGI has
+// pass returns what git answers. The body is passed on with its length, as CGI has
 // no chunks, which git sends packs of over 1 MiB in.
 func (s *Server) pass(req *http.Request, body []byte) answer {
 	env := slices.Concat(identity(), isolation(), []string{"GIT_PROJECT_ROOT=" + s.Root, "GIT_HTTP_EXPORT_ALL=1"})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// listed says of each request what it was for and how it ended.
+// listed returns of each request what it was for and how it ended.
 func listed(s *Server, name string) []string {
 	var all []string
 	for _, r := range s.Requests(name) {

@@ -57,7 +57,7 @@ func ServeSSH(t testing.TB, root string) *SSHServer {
 	return s
 }
 
-// URL gives the URL of a repository: ssh://git@127.0.0.1:PORT/PATH/NAME.git.
+// URL returns the URL of a repository: ssh://git@127.0.0.1:PORT/PATH/NAME.git.
 func (s *SSHServer) URL(name string) string {
 	return fmt.Sprintf("ssh://git@%s%s.git", s.listener.Addr(), filepath.ToSlash(filepath.Join(s.root, name)))
 }
@@ -179,7 +179,7 @@ func (s *SSHServer) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	}
 }
 
-// run runs a command that a client sent, and gives its exit status.
+// run runs a command that a client sent, and returns its exit status.
 func (s *SSHServer) run(channel ssh.Channel, env []string, line string) uint32 {
 	program, dir, err := s.parse(line)
 	if err != nil {

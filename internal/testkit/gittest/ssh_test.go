@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// secure gives the setting that makes git use the server's files, and no others.
+// secure returns the setting that makes git use the server's files, and no others.
 func secure(t *testing.T, s *SSHServer, key string) string {
 	t.Helper()
 	if _, err := exec.LookPath("ssh"); err != nil {

@@ -41,7 +41,7 @@ func (w *Work) Remove(path string) {
 	}
 }
 
-// Commit commits all that the work tree holds, changed or not, and gives the
+// Commit commits all that the work tree holds, changed or not, and returns the
 // commit's id. The first commit to a repository is of 2026-01-01T00:00:00Z, and
 // each is one second later than the last, whichever clone it was made in.
 func (w *Work) Commit(message string) string {

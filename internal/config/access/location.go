@@ -5,7 +5,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Place gives where a repository is read: elsewhere if the settings say so.
+// Place returns where a repository is read: elsewhere if the settings say so.
 func Place(settings *config.Settings, repo string) string {
 	for url, place := range settings.Map {
 		if giturl.Normalize(url) == giturl.Normalize(repo) {

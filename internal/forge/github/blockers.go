@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// MergeBlockers says what a pull request lacks to be merged, as far as GitHub says it.
+// MergeBlockers returns what a pull request lacks to be merged, as far as GitHub tells.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
 	p, err := g.look(ctx, number)
 	if err != nil || p.GetMerged() {
@@ -37,7 +37,7 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	return nil, nil // clean, has_hooks; unstable, of which what fails is not required
 }
 
-// blocking says which statuses and reviews are missing.
+// blocking returns which statuses and reviews are missing.
 func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, error) {
 	wants, err := g.needs(ctx, p.GetBase().GetRef())
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, erro
 	return lacks, nil
 }
 
-// lackingStatuses says which of some statuses a commit does not have.
+// lackingStatuses returns which of some statuses a commit does not have.
 func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []string) (lacks []string, err error) {
 	if len(contexts) == 0 {
 		return nil, nil
@@ -100,7 +100,7 @@ type needs struct {
 	approvals int
 }
 
-// needs gives what we may read of that: rulesets, and protected branches.
+// needs returns what we may read of that: rulesets, and protected branches.
 func (g *Forge) needs(ctx context.Context, branch string) (needs, error) {
 	var n needs
 	rules, err := pages(g, "read the rules of a branch", func(o gh.ListOptions) ([]branchRule, *gh.Response, error) {

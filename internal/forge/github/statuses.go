@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Statuses gives the latest status of a commit in each context, and its check runs,
+// Statuses returns the latest status of a commit in each context, and its check runs,
 // whose names are their contexts. Where both are, the later one counts.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	// The combined status does not say who has set one.
@@ -39,7 +39,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	return slices.SortedFunc(maps.Values(latest), func(a, b forge.CommitStatus) int { return cmp.Compare(a.Context, b.Context) }), nil
 }
 
-// checks gives the latest check runs of a commit, by each App; all if name is "".
+// checks returns the latest check runs of a commit, by each App; all if name is "".
 func (g *Forge) checks(ctx context.Context, commit, name string) ([]*gh.CheckRun, error) {
 	return pages(g, "list check runs", func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		filter := &gh.ListCheckRunsOptions{Filter: gh.String("latest"), ListOptions: o}

@@ -2,9 +2,9 @@ package forge
 
 import "sync"
 
-// StatusCache remembers the statuses that we have set, for forges that keep every one that
-// they are sent: the same is not said twice. It may be forgotten. The zero Said is
-// ready to be used, also concurrently.
+// StatusCache keeps the statuses that we have set, so that none is sent twice: forges
+// keep every one that they are sent. The zero StatusCache is ready to use, also
+// concurrently.
 type StatusCache struct {
 	mu sync.Mutex
 	of map[statusKey]Status

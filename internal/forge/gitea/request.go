@@ -13,7 +13,7 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 )
 
-// path gives the URL of something of the repository.
+// path returns the URL of something of the repository.
 func (g *Forge) path(parts ...string) *url.URL {
 	return g.url.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
 }
@@ -54,7 +54,7 @@ func (g *Forge) ask(ctx context.Context, method string, at *url.URL, send, into 
 	return answer, json.Unmarshal(all, into)
 }
 
-// message gives what an answer says went wrong; noMessage if it says nothing.
+// message returns what an answer says went wrong; noMessage if it says nothing.
 func message(answer []byte) string {
 	var found struct{ Message string }
 	if err := json.Unmarshal(answer, &found); err != nil || strings.TrimSpace(found.Message) == "" {

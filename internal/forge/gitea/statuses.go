@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Statuses gives the latest status of a commit in each context, sorted by context.
+// Statuses returns the latest status of a commit in each context, sorted by context.
 // Those of Gitea's own workflows are among them.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := pages(ctx, g, "list statuses", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Status, *sdk.Response, error) {
@@ -39,7 +39,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 }
 
 // outcomeOf understands Gitea's words for statuses and how runs end. One that is not
-// known says that it is not over, so that nothing goes on because of it.
+// known counts as pending, so that nothing goes on because of it.
 func outcomeOf(state string) forge.Outcome {
 	switch state {
 	case "success", "warning", "skipped":

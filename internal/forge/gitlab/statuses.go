@@ -25,7 +25,7 @@ type commitStatus struct {
 	Author       user      `json:"author"`
 }
 
-// Statuses gives the latest status of a commit in each context, sorted by context:
+// Statuses returns the latest status of a commit in each context, sorted by context:
 // those that were set, and the jobs of its pipelines.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	found, err := pages[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
@@ -65,7 +65,7 @@ func (s commitStatus) statement() forge.CommitStatus {
 }
 
 // outcomeOf understands GitLab's words for jobs and pipelines. One that is not known
-// says that it is not over, so that nothing goes on because of it.
+// counts as pending, so that nothing goes on because of it.
 func outcomeOf(status string) forge.Outcome {
 	switch status {
 	case "success", "skipped":

@@ -15,12 +15,12 @@ const (
 	// firstWait is how long there is from the first to the second; twice as long each time.
 	firstWait = 50 * time.Millisecond
 	// alreadyChanged is what Gitea says of an issue or a pull request that is being changed
-	// by somebody else at this moment.
+	// by another client at this moment.
 	alreadyChanged = "already changed"
 )
 
-// insist does one request as call does, and does it again when Gitea says that somebody
-// else is changing the same at this moment, or fails over that. It must be a request that
+// insist does one request as call does, and does it again when Gitea says that another
+// client is changing the same at this moment, or fails over that. It must be a request that
 // may be done twice.
 func insist[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
 	wait := firstWait
