@@ -25,20 +25,20 @@ func (l *Limiter) WatchRemaining(f func(left int)) {
 	l.watch = f
 }
 
-func (l *Limiter) tell(answer *http.Response) {
+func (l *Limiter) reportRemaining(answer *http.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if left, err := strconv.Atoi(limit(answer, "Remaining")); err == nil && l.watch != nil {
+	if left, err := strconv.Atoi(limitHeader(answer, "Remaining")); err == nil && l.watch != nil {
 		l.watch(left)
 	}
 }
 
 const (
-	// unsaid is how long GitHub wants to be left alone if it does not say how long;
+	// defaultWait is how long GitHub wants to be left alone if it does not say how long;
 	// GitLab's limits are of a minute.
-	unsaid = time.Minute
-	// longest bounds a wait; GitHub's limits are of an hour.
-	longest = time.Hour
+	defaultWait = time.Minute
+	// maxWait bounds a wait; GitHub's limits are of an hour.
+	maxWait = time.Hour
 )
 
 // limitHeaders are those of GitHub, which begin with X-, and of GitLab.
@@ -48,13 +48,13 @@ var limitHeaders = []string{
 	"Retry-After",
 }
 
-// limit returns a value of the rate limit, from GitHub's header or from GitLab's.
-func limit(answer *http.Response, name string) string {
+// limitHeader returns a value of the rate limit, from GitHub's header or from GitLab's.
+func limitHeader(answer *http.Response, name string) string {
 	return cmp.Or(answer.Header.Get("X-RateLimit-"+name), answer.Header.Get("RateLimit-"+name))
 }
 
-// check returns a RateLimit if it is too early for another request.
-func (l *Limiter) check(now time.Time) error {
+// checkLimit returns a RateLimit if it is too early for another request.
+func (l *Limiter) checkLimit(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Before(l.until) {
@@ -63,17 +63,17 @@ func (l *Limiter) check(now time.Time) error {
 	return nil
 }
 
-// note records the limits that an answer tells. It returns a RateLimit if the request
+// recordAnswer records the limits that an answer tells. It returns a RateLimit if the request
 // was refused because of them.
-func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error {
-	l.tell(answer)
-	wait, refused := patience(answer, body)
+func (l *Limiter) recordAnswer(answer *http.Response, body []byte, now time.Time) error {
+	l.reportRemaining(answer)
+	wait, refused := answerWait(answer, body)
 	if wait <= 0 {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if until := now.Add(min(wait, longest)); until.After(l.until) {
+	if until := now.Add(min(wait, maxWait)); until.After(l.until) {
 		l.until = until
 	}
 	if !refused {
@@ -82,10 +82,10 @@ func (l *Limiter) note(answer *http.Response, body []byte, now time.Time) error 
 	return &RateLimit{l.until}
 }
 
-// patience returns how long to wait before the next request, 0 for not at all, and
+// answerWait returns how long to wait before the next request, 0 for not at all, and
 // whether this one was refused.
-func patience(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
-	exhausted := limit(answer, "Remaining") == "0"
+func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
+	exhausted := limitHeader(answer, "Remaining") == "0"
 	forbidden, many := answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusTooManyRequests
 	after, asked := retryAfter(answer)
 	secondary := bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
@@ -100,7 +100,7 @@ func patience(answer *http.Response, body []byte) (wait time.Duration, refused b
 		}
 	}
 	if refused {
-		return unsaid, true
+		return defaultWait, true
 	}
 	return 0, false
 }
@@ -111,18 +111,18 @@ func retryAfter(answer *http.Response) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return time.Duration(min(seconds, int(longest/time.Second))) * time.Second, true
+	return time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second, true
 }
 
 // untilReset returns how long it is until the limit is lifted, by the server's clock.
 func untilReset(answer *http.Response) time.Duration {
-	reset, err := strconv.ParseInt(limit(answer, "Reset"), 10, 64)
+	reset, err := strconv.ParseInt(limitHeader(answer, "Reset"), 10, 64)
 	if err != nil {
 		return 0
 	}
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		return unsaid
+		return defaultWait
 	}
 	return max(0, time.Unix(reset, 0).Sub(date)) + time.Second // the date has no fraction
 }

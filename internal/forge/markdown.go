@@ -24,21 +24,21 @@ func FitMarkdown(body string, limit int) string {
 	var open, then nesting // of all that was read, and of what is kept
 	read, kept, left, room := 0, 0, limit, limit
 	for line := range strings.Lines(body) {
-		open, read, left = open.after(line), read+len(line), left-utf8.RuneCountInString(line)
+		open, read, left = open.afterLine(line), read+len(line), left-utf8.RuneCountInString(line)
 		if left < 0 {
 			break
 		}
-		if utf8.RuneCountInString(open.end()) <= left {
+		if utf8.RuneCountInString(open.closingText()) <= left {
 			then, kept, room = open, read, left
 		}
 	}
-	room -= utf8.RuneCountInString(then.end())
+	room -= utf8.RuneCountInString(then.closingText())
 	if room < 0 {
 		return string([]rune(cutNote)[:max(0, min(limit, len(cutNote)))])
 	}
 	next, _, _ := strings.Cut(body[kept:], "\n")
-	text := strings.TrimRight(body[:kept]+then.part(next, room), "\r\n")
-	return strings.TrimLeft(text+then.end(), "\n")
+	text := strings.TrimRight(body[:kept]+then.cutLine(next, room), "\r\n")
+	return strings.TrimLeft(text+then.closingText(), "\n")
 }
 
 // nesting is what is open after some lines of Markdown.
@@ -50,13 +50,13 @@ type nesting struct {
 }
 
 var (
-	fenceLine = regexp.MustCompile("^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
-	tagLine   = regexp.MustCompile(`(?i)^ {0,3}</?(details|summary)\b`)
-	tag       = regexp.MustCompile(`(?i)<!--|<(/?)(details|summary)\b[^<>]*>`)
+	fenceLine  = regexp.MustCompile("^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
+	blockLine  = regexp.MustCompile(`(?i)^ {0,3}</?(details|summary)\b`)
+	tagPattern = regexp.MustCompile(`(?i)<!--|<(/?)(details|summary)\b[^<>]*>`)
 )
 
-// after returns what is open after one more line.
-func (n nesting) after(line string) nesting {
+// afterLine returns what is open after one more line.
+func (n nesting) afterLine(line string) nesting {
 	line = strings.TrimRight(line, "\r\n")
 	indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 	switch {
@@ -66,7 +66,7 @@ func (n nesting) after(line string) nesting {
 		}
 		return n
 	case n.hidden:
-		return n.inline(line)
+		return n.afterInline(line)
 	case strings.TrimSpace(line) == "":
 		n.raw = false
 		return n
@@ -77,15 +77,15 @@ func (n nesting) after(line string) nesting {
 		n.fence = m[1] + m[2]
 		return n
 	}
-	n.raw = n.raw || tagLine.MatchString(line)
+	n.raw = n.raw || blockLine.MatchString(line)
 	if !n.raw {
 		line = withoutCode(line)
 	}
-	return n.inline(line)
+	return n.afterInline(line)
 }
 
-// inline follows the tags and hidden comments of a line.
-func (n nesting) inline(line string) nesting {
+// afterInline follows the tags and hidden comments of a line.
+func (n nesting) afterInline(line string) nesting {
 	for {
 		if n.hidden {
 			_, rest, ended := strings.Cut(line, "--"+">")
@@ -94,7 +94,7 @@ func (n nesting) inline(line string) nesting {
 			}
 			n.hidden, line = false, rest
 		}
-		m := tag.FindStringSubmatchIndex(line)
+		m := tagPattern.FindStringSubmatchIndex(line)
 		if m == nil {
 			return n
 		}
@@ -134,15 +134,15 @@ func withoutCode(line string) string {
 		}
 		code := strings.TrimLeft(rest, "`")
 		ticks := strings.Repeat("`", len(rest)-len(code)+1)
-		if i := closing(code, ticks); i >= 0 {
+		if i := closingTicks(code, ticks); i >= 0 {
 			code = code[i:]
 		}
 		line = code
 	}
 }
 
-// closing returns where code ends that began with so many backticks; -1 if it does not.
-func closing(code, ticks string) int {
+// closingTicks returns where code ends that began with so many backticks; -1 if it does not.
+func closingTicks(code, ticks string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], ticks)
 		if i < 0 {
@@ -157,8 +157,8 @@ func closing(code, ticks string) int {
 	}
 }
 
-// end returns the text that closes what is open and notes that the rest is missing.
-func (n nesting) end() string {
+// closingText returns the text that closes what is open and notes that the rest is missing.
+func (n nesting) closingText() string {
 	var b strings.Builder
 	if n.hidden {
 		b.WriteString("\n--" + ">")
@@ -175,9 +175,9 @@ func (n nesting) end() string {
 	return b.String() + "\n\n" + cutNote
 }
 
-// part returns a part of a long line, up to where something could begin that has to
+// cutLine returns a part of a long line, up to where something could begin that has to
 // be closed; "" if that is not worth it.
-func (n nesting) part(line string, most int) string {
+func (n nesting) cutLine(line string, most int) string {
 	text := []rune(line)
 	if len(text) < longLine || most < longLine/2 {
 		return ""

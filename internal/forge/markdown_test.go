@@ -89,7 +89,7 @@ func TestFitAlways(t *testing.T) {
 		}
 		var open nesting
 		for line := range strings.Lines(got) {
-			open = open.after(line)
+			open = open.afterLine(line)
 		}
 		if limit > 100 && (open.fence != "" || open.hidden || len(open.tags) > 0) {
 			t.Errorf("limit %d: %+v is open after\n%s", limit, open, got)

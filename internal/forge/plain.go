@@ -28,12 +28,12 @@ const (
 // statuses are documents in references of the repository itself. It reads the
 // remote's mirror as it is, and writes to the remote.
 type Plain struct {
-	records
+	recordStore
 }
 
 // NewPlain makes a Plain. The author is whose name the documents' commits have.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
-	return &Plain{records{remote: remote, author: author, now: now}}
+	return &Plain{recordStore{remote: remote, author: author, now: now}}
 }
 
 // Name is "git".
@@ -52,7 +52,7 @@ type pullHead struct {
 	By     string   `yaml:"by,omitempty"` // who merged or closed it
 }
 
-func (r record) pullHead() (pullHead, error) {
+func (r record) parsePullHead() (pullHead, error) {
 	var h pullHead
 	if err := yaml.Unmarshal([]byte(r.files[headFile]), &h); err != nil {
 		return h, fmt.Errorf("%s in %s: %w", headFile, r.ref, err)
@@ -74,16 +74,16 @@ func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
 
 // AllPulls returns all pull requests, newest first.
 func (p *Plain) AllPulls() ([]Pull, error) {
-	refs, err := p.refs(pullPrefix)
+	refs, err := p.listRefs(pullPrefix)
 	if err != nil {
 		return nil, err
 	}
 	var all []Pull
 	for ref, commit := range refs {
-		if number(ref, pullPrefix) == 0 {
+		if documentNumber(ref, pullPrefix) == 0 {
 			continue
 		}
-		_, pull, err := p.pull(ref, commit)
+		_, pull, err := p.readPull(ref, commit)
 		if err != nil {
 			return nil, err
 		}
@@ -93,31 +93,31 @@ func (p *Plain) AllPulls() ([]Pull, error) {
 	return all, nil
 }
 
-// pull reads a pull request. One whose commit is in the branch that it is for was
+// readPull reads a pull request. One whose commit is in the branch that it is for was
 // merged, by whatever means.
-func (p *Plain) pull(ref, commit string) (record, Pull, error) {
-	r, err := p.read(ref, commit)
+func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
+	r, err := p.readRecord(ref, commit)
 	if err != nil {
 		return r, Pull{}, err
 	}
-	h, err := r.pullHead()
+	h, err := r.parsePullHead()
 	if err != nil {
 		return r, Pull{}, err
 	}
 	pull := Pull{
 		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, r.files[bodyFile], h.Labels},
-		Number:   number(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason,
+		Number:   documentNumber(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason,
 	}
 	if pull.State != Open {
 		return r, pull, nil
 	}
-	return r, pull, p.notice(&pull)
+	return r, pull, p.updateState(&pull)
 }
 
-// notice sets the state of a pull request whose document is open: people merge, and
+// updateState sets the state of a pull request whose document is open: people merge, and
 // remove branches, without us.
-func (p *Plain) notice(pull *Pull) error {
-	if merged, err := p.merged(pull.Commit, pull.Base); err != nil || merged {
+func (p *Plain) updateState(pull *Pull) error {
+	if merged, err := p.isMerged(pull.Commit, pull.Base); err != nil || merged {
 		pull.State = Merged
 		return err
 	}
@@ -130,15 +130,15 @@ func (p *Plain) notice(pull *Pull) error {
 		return err
 	}
 	pull.Commit = head
-	merged, err := p.merged(head, pull.Base)
+	merged, err := p.isMerged(head, pull.Base)
 	if merged {
 		pull.State = Merged
 	}
 	return err
 }
 
-// merged reports whether a commit has got into the branch that it was made for.
-func (p *Plain) merged(commit, branch string) (bool, error) {
+// isMerged reports whether a commit has got into the branch that it was made for.
+func (p *Plain) isMerged(commit, branch string) (bool, error) {
 	if commit == "" {
 		return false, nil
 	}
@@ -161,13 +161,13 @@ func (p *Plain) merged(commit, branch string) (bool, error) {
 
 // PullByNumber returns the pull request of a number.
 func (p *Plain) PullByNumber(number int) (Pull, error) {
-	_, pull, err := p.find(number)
+	_, pull, err := p.loadPull(number)
 	return pull, err
 }
 
-func (p *Plain) find(number int) (record, Pull, error) {
+func (p *Plain) loadPull(number int) (record, Pull, error) {
 	ref := fmt.Sprintf("%s%d", pullPrefix, number)
-	refs, err := p.refs(ref)
+	refs, err := p.listRefs(ref)
 	if err != nil {
 		return record{}, Pull{}, err
 	}
@@ -175,12 +175,12 @@ func (p *Plain) find(number int) (record, Pull, error) {
 	if !ok {
 		return record{}, Pull{}, fmt.Errorf("pull request %d: %w", number, ErrNotFound)
 	}
-	return p.pull(ref, commit)
+	return p.readPull(ref, commit)
 }
 
 // OpenPull opens a pull request.
 func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err error) {
-	err = p.again(ctx, func() error {
+	err = p.retryStale(ctx, func() error {
 		existing, err := p.Pulls(ctx, o.Head, o.Base)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 		if slices.ContainsFunc(existing, func(pull Pull) bool { return pull.State == Open }) {
 			return ErrExists
 		}
-		ref, n, err := p.next(pullPrefix)
+		ref, n, err := p.nextRef(pullPrefix)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 		if err != nil {
 			return err
 		}
-		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old, stays(o.Head, head)); err != nil {
+		if err := p.writeAndRemove(ctx, record{ref: ref, files: files}, "Open: "+o.Title, old, unmovedBranch(o.Head, head)); err != nil {
 			return err
 		}
 		opened, err = p.PullByNumber(n)
@@ -219,22 +219,22 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 	return opened, err
 }
 
-// stays is the update of a branch that is where it was: one that has moved or is gone
+// unmovedBranch is the update of a branch that is where it was: one that has moved or is gone
 // keeps what comes with it from being written.
-func stays(branch, commit string) git.RefUpdate {
+func unmovedBranch(branch, commit string) git.RefUpdate {
 	return git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit, New: commit}
 }
 
 func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
 	h.Title, h.Mark, h.Head, h.Base, h.Labels = FitTitle(o.Title), o.Mark, o.Head, o.Base, slices.Sorted(slices.Values(o.Labels))
-	text, err := encode(h)
+	text, err := encodeYAML(h)
 	return map[string]string{headFile: text, bodyFile: o.Body}, err
 }
 
 // EditPull sets title, body and labels of an open pull request.
 func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
-	err = p.again(ctx, func() error {
-		r, pull, err := p.find(number)
+	err = p.retryStale(ctx, func() error {
+		r, pull, err := p.loadPull(number)
 		if err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 			return err
 		}
 		o.Mark = pull.Mark
-		h, err := r.pullHead()
+		h, err := r.parsePullHead()
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 		}
 		if files[headFile] != r.files[headFile] || files[bodyFile] != r.files[bodyFile] {
 			r.files = files
-			if err := p.write(ctx, r, "Edit: "+o.Title, stays(pull.Head, pull.Commit)); err != nil {
+			if err := p.writeRecord(ctx, r, "Edit: "+o.Title, unmovedBranch(pull.Head, pull.Commit)); err != nil {
 				return err
 			}
 		}
@@ -265,19 +265,19 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 
 // ClosePull closes a pull request. Its branch stays.
 func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error {
-	return p.again(ctx, func() error {
-		r, pull, err := p.find(number)
+	return p.retryStale(ctx, func() error {
+		r, pull, err := p.loadPull(number)
 		if err != nil {
 			return err
 		}
-		return p.end(ctx, r, pull, reason)
+		return p.endPull(ctx, r, pull, reason)
 	})
 }
 
-// end writes that a pull request is no longer open. It does nothing to one that has
+// endPull writes that a pull request is no longer open. It does nothing to one that has
 // ended before.
-func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
-	if h, err := r.pullHead(); err != nil || h.State != Open {
+func (p *Plain) endPull(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
+	if h, err := r.parsePullHead(); err != nil || h.State != Open {
 		return err
 	}
 	if pull.State == Open {
@@ -288,14 +288,14 @@ func (p *Plain) end(ctx context.Context, r record, pull Pull, reason string, oth
 		return err
 	}
 	r.files = files
-	return p.write(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
+	return p.writeRecord(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
 }
 
 // MergePull moves the branch that a pull request is for to the commit of the pull
 // request, and removes the pull request's branch. commit is what was reviewed; the
 // error is ErrMoved if that is no longer what would be merged.
 func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
-	r, pull, err := p.find(number)
+	r, pull, err := p.loadPull(number)
 	if err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (p *Plain) MergePull(ctx context.Context, number int, commit string) error 
 		return fmt.Errorf("pull request %d was made for an older %s: %w", number, pull.Base, ErrMoved)
 	}
 	pull.State = Merged
-	err = p.end(ctx, r, pull, "",
+	err = p.endPull(ctx, r, pull, "",
 		git.RefUpdate{Ref: "refs/heads/" + pull.Base, Old: base, New: pull.Commit},
 		git.RefUpdate{Ref: "refs/heads/" + pull.Head, Old: pull.Commit})
 	if errors.Is(err, git.ErrStale) {
@@ -335,19 +335,19 @@ type issueHead struct {
 
 // Issues returns the issues with a mark, newest first.
 func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
-	all, err := p.issues()
+	all, err := p.allIssues()
 	return slices.DeleteFunc(all, func(i Issue) bool { return i.Mark != mark }), err
 }
 
-// issues returns all issues, newest first.
-func (p *Plain) issues() ([]Issue, error) {
-	refs, err := p.refs(issuePrefix)
+// allIssues returns all issues, newest first.
+func (p *Plain) allIssues() ([]Issue, error) {
+	refs, err := p.listRefs(issuePrefix)
 	if err != nil {
 		return nil, err
 	}
 	var all []Issue
 	for ref, commit := range refs {
-		r, err := p.read(ref, commit)
+		r, err := p.readRecord(ref, commit)
 		if err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func (p *Plain) issues() ([]Issue, error) {
 		if err := yaml.Unmarshal([]byte(r.files[issueFile]), &h); err != nil {
 			return nil, fmt.Errorf("%s in %s: %w", issueFile, ref, err)
 		}
-		all = append(all, Issue{number(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
+		all = append(all, Issue{documentNumber(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
 	}
 	slices.SortFunc(all, func(a, b Issue) int { return cmp.Compare(b.Number, a.Number) })
 	return all, nil
@@ -363,23 +363,23 @@ func (p *Plain) issues() ([]Issue, error) {
 
 // PutIssue opens an issue, or updates one.
 func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
-	err := p.again(ctx, func() error {
+	err := p.retryStale(ctx, func() error {
 		h := issueHead{FitTitle(i.Title), i.Mark, Closed}
 		if i.Open {
 			h.State = Open
 		}
-		text, err := encode(h)
+		text, err := encodeYAML(h)
 		if err != nil {
 			return err
 		}
 		files := map[string]string{issueFile: text, bodyFile: i.Body}
 		if i.Number != 0 {
 			ref := fmt.Sprintf("%s%d", issuePrefix, i.Number)
-			refs, err := p.refs(ref)
+			refs, err := p.listRefs(ref)
 			if err != nil {
 				return err
 			}
-			return p.write(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
+			return p.writeRecord(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
 		}
 		existing, err := p.Issues(ctx, i.Mark)
 		if err != nil {
@@ -389,7 +389,7 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 			i = existing[0]
 			return nil
 		}
-		ref, n, err := p.next(issuePrefix)
+		ref, n, err := p.nextRef(issuePrefix)
 		if err != nil {
 			return err
 		}

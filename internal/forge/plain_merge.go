@@ -22,8 +22,8 @@ func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
 // ReopenPull opens a pull request again that was closed and not merged, if its branch is
 // still there.
 func (p *Plain) ReopenPull(ctx context.Context, number int) error {
-	return p.again(ctx, func() error {
-		r, pull, err := p.find(number)
+	return p.retryStale(ctx, func() error {
+		r, pull, err := p.loadPull(number)
 		if err != nil || pull.State == Open {
 			return err
 		}
@@ -41,6 +41,6 @@ func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		return p.write(ctx, r, "Reopen: "+pull.Title)
+		return p.writeRecord(ctx, r, "Reopen: "+pull.Title)
 	})
 }

@@ -22,9 +22,9 @@ type statusText struct {
 	By          string    `yaml:"by,omitempty"`
 }
 
-func (t statusText) status() Status { return Status{t.Context, t.Outcome, t.Description, t.URL} }
+func (t statusText) toStatus() Status { return Status{t.Context, t.Outcome, t.Description, t.URL} }
 
-func (r record) status(file string) (statusText, error) {
+func (r record) parseStatus(file string) (statusText, error) {
 	var t statusText
 	if err := yaml.Unmarshal([]byte(r.files[file]), &t); err != nil {
 		return t, fmt.Errorf("%s in %s: %w", file, r.ref, err)
@@ -37,15 +37,15 @@ func (r record) status(file string) (statusText, error) {
 func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 	sum := sha256.Sum256([]byte(s.Context))
 	file := hex.EncodeToString(sum[:8]) + ".yaml"
-	return p.again(ctx, func() error {
-		r, err := p.statuses(commit)
+	return p.retryStale(ctx, func() error {
+		r, err := p.readStatuses(commit)
 		if err != nil {
 			return err
 		}
-		if before, err := r.status(file); r.files[file] != "" && err == nil && before.status() == s {
+		if before, err := r.parseStatus(file); r.files[file] != "" && err == nil && before.toStatus() == s {
 			return nil
 		}
-		r.files[file], err = encode(statusText{s.Context, s.Outcome, s.Description, s.URL, p.now().UTC(), p.author.Name})
+		r.files[file], err = encodeYAML(statusText{s.Context, s.Outcome, s.Description, s.URL, p.now().UTC(), p.author.Name})
 		if err != nil {
 			return err
 		}
@@ -57,19 +57,19 @@ func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 	})
 }
 
-func (p *Plain) statuses(commit string) (record, error) {
+func (p *Plain) readStatuses(commit string) (record, error) {
 	ref := statusPrefix + commit
-	refs, err := p.refs(ref)
+	refs, err := p.listRefs(ref)
 	if err != nil || refs[ref] == "" {
 		return record{ref: ref, files: map[string]string{}}, err
 	}
-	return p.read(ref, refs[ref])
+	return p.readRecord(ref, refs[ref])
 }
 
 // Statuses returns the statuses of a commit, sorted by context. Who set one that does
 // not say it is the author of the commit that wrote the document last.
 func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, error) {
-	r, err := p.statuses(commit)
+	r, err := p.readStatuses(commit)
 	if err != nil || len(r.files) == 0 {
 		return nil, err
 	}
@@ -79,14 +79,14 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, erro
 	}
 	var all []CommitStatus
 	for file := range r.files {
-		t, err := r.status(file)
+		t, err := r.parseStatus(file)
 		if err != nil {
 			return nil, err
 		}
 		if t.When.IsZero() {
 			t.When = wrote.When
 		}
-		all = append(all, CommitStatus{Status: t.status(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
+		all = append(all, CommitStatus{Status: t.toStatus(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
 	}
 	slices.SortFunc(all, func(a, b CommitStatus) int { return cmp.Compare(a.Context, b.Context) })
 	return all, nil

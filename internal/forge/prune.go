@@ -23,9 +23,9 @@ const (
 // writeAndRemove stores a document with other updates, and removes others if the server
 // lets us.
 func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate, others ...git.RefUpdate) error {
-	err := p.write(ctx, r, message, append(old, others...)...)
+	err := p.writeRecord(ctx, r, message, append(old, others...)...)
 	if len(old) > 0 && errors.Is(err, git.ErrRefused) {
-		return p.write(ctx, r, message, others...)
+		return p.writeRecord(ctx, r, message, others...)
 	}
 	return err
 }
@@ -46,12 +46,12 @@ func (p *Plain) oldPulls() ([]git.RefUpdate, error) {
 		}
 		last[branches] = true
 	}
-	return p.removal(pullPrefix, old, keptPulls)
+	return p.removalsBeyond(pullPrefix, old, keptPulls)
 }
 
 // oldIssues returns the updates that remove issues which were closed long ago.
 func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
-	all, err := p.issues()
+	all, err := p.allIssues()
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +63,15 @@ func (p *Plain) oldIssues() ([]git.RefUpdate, error) {
 		}
 		last[i.Mark] = true
 	}
-	return p.removal(issuePrefix, old, keptIssues)
+	return p.removalsBeyond(issuePrefix, old, keptIssues)
 }
 
-// removal returns the updates that remove numbered documents but for the first ones.
-func (p *Plain) removal(prefix string, numbers []int, kept int) ([]git.RefUpdate, error) {
+// removalsBeyond returns the updates that remove numbered documents but for the first ones.
+func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.RefUpdate, error) {
 	if len(numbers) <= kept {
 		return nil, nil
 	}
-	refs, err := p.refs(prefix)
+	refs, err := p.listRefs(prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,11 @@ func (p *Plain) removal(prefix string, numbers []int, kept int) ([]git.RefUpdate
 // oldStatuses returns the updates that remove statuses which were set long ago, of
 // commits that no branch is at; what is about to be written stays.
 func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
-	refs, err := p.refs(statusPrefix)
+	refs, err := p.listRefs(statusPrefix)
 	if err != nil || len(refs) <= keptStatuses {
 		return nil, err
 	}
-	heads, err := p.refs("refs/heads/")
+	heads, err := p.listRefs("refs/heads/")
 	if err != nil {
 		return nil, err
 	}

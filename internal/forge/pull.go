@@ -20,19 +20,19 @@ func (p Pull) CheckOpen(what string, o Proposal) error {
 	default:
 		return nil
 	}
-	return changed(what, said)
+	return changedError(what, said)
 }
 
 // CheckEnded returns an error that is [ErrChanged] if a pull request is open though it
 // was closed a moment ago. what is what was to be done.
 func (p Pull) CheckEnded(what string) error {
 	if p.State == Open {
-		return changed(what, "it is open again")
+		return changedError(what, "it is open again")
 	}
 	return nil
 }
 
-func changed(what, said string) error {
+func changedError(what, said string) error {
 	return &Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// records are documents in references of a repository: each is a commit whose tree
+// recordStore are documents in references of a repository: each is a commit whose tree
 // has the files of the document, on top of the one before it, so that who changed
 // what and when is in Git too.
-type records struct {
+type recordStore struct {
 	mu     sync.Mutex // one is written at a time: those that we write are in no race
 	remote *git.Remote
 	author git.Signature
@@ -34,16 +34,16 @@ type record struct {
 // maxAttempts bounds how often a write is tried again after another writer was faster.
 const maxAttempts = 5
 
-// refs returns the references below a prefix and the commits that they are at.
-func (s *records) refs(prefix string) (map[string]string, error) {
+// listRefs returns the references below a prefix and the commits that they are at.
+func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 	if s.remote.Mirror() == nil {
 		return nil, fmt.Errorf("%s was not read yet", s.remote.URL())
 	}
 	return s.remote.Mirror().Refs(prefix)
 }
 
-// read reads the document at a commit.
-func (s *records) read(ref, commit string) (record, error) {
+// readRecord reads the document at a commit.
+func (s *recordStore) readRecord(ref, commit string) (record, error) {
 	view, err := s.remote.Mirror().View(commit)
 	if err != nil {
 		return record{}, err
@@ -55,9 +55,9 @@ func (s *records) read(ref, commit string) (record, error) {
 	return r, view.Err()
 }
 
-// write stores a document, and moves other references with it: all, or nothing
+// writeRecord stores a document, and moves other references with it: all, or nothing
 // where the server can do that. The error is git.ErrStale if another writer was faster.
-func (s *records) write(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
+func (s *recordStore) writeRecord(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
 	contents := make(map[string][]byte, len(r.files))
 	for path, text := range r.files {
 		contents[path] = []byte(text)
@@ -77,22 +77,22 @@ func (s *records) write(ctx context.Context, r record, message string, others ..
 	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
 }
 
-// next returns the reference of the next numbered document: one more than the highest
+// nextRef returns the reference of the next numbered document: one more than the highest
 // number. A slower writer finds it taken, reads again, and sees what the other wrote.
-func (s *records) next(prefix string) (string, int, error) {
-	refs, err := s.refs(prefix)
+func (s *recordStore) nextRef(prefix string) (string, int, error) {
+	refs, err := s.listRefs(prefix)
 	if err != nil {
 		return "", 0, err
 	}
 	highest := 0
 	for ref := range refs {
-		highest = max(highest, number(ref, prefix))
+		highest = max(highest, documentNumber(ref, prefix))
 	}
 	return prefix + strconv.Itoa(highest+1), highest + 1, nil
 }
 
-// number returns the number of a document; 0 if its reference has none.
-func number(ref, prefix string) int {
+// documentNumber returns the number of a document; 0 if its reference has none.
+func documentNumber(ref, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(ref, prefix))
 	if err != nil || n < 0 || strconv.Itoa(n) != strings.TrimPrefix(ref, prefix) {
 		return 0
@@ -100,8 +100,8 @@ func number(ref, prefix string) int {
 	return n
 }
 
-// again calls do until no other writer is faster. do must not call it.
-func (s *records) again(ctx context.Context, do func() error) error {
+// retryStale calls do until no other writer is faster. do must not call it.
+func (s *recordStore) retryStale(ctx context.Context, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
@@ -117,8 +117,8 @@ func (s *records) again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// encode returns the YAML of a document's head.
-func encode(v any) (string, error) {
+// encodeYAML returns the YAML of a document's head.
+func encodeYAML(v any) (string, error) {
 	text, err := manifest.Encode(v)
 	return string(text), err
 }

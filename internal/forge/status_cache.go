@@ -6,8 +6,8 @@ import "sync"
 // keep every one that they are sent. The zero StatusCache is ready to use, also
 // concurrently.
 type StatusCache struct {
-	mu sync.Mutex
-	of map[statusKey]Status
+	mu       sync.Mutex
+	statuses map[statusKey]Status
 }
 
 type statusKey struct{ commit, context string }
@@ -19,7 +19,7 @@ const maxCachedStatuses = 1024
 func (s *StatusCache) Has(commit string, status Status) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, ok := s.of[statusKey{commit, status.Context}]
+	last, ok := s.statuses[statusKey{commit, status.Context}]
 	return ok && last == status
 }
 
@@ -27,8 +27,8 @@ func (s *StatusCache) Has(commit string, status Status) bool {
 func (s *StatusCache) Put(commit string, status Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of == nil || len(s.of) >= maxCachedStatuses {
-		s.of = map[statusKey]Status{}
+	if s.statuses == nil || len(s.statuses) >= maxCachedStatuses {
+		s.statuses = map[statusKey]Status{}
 	}
-	s.of[statusKey{commit, status.Context}] = status
+	s.statuses[statusKey{commit, status.Context}] = status
 }

@@ -74,7 +74,7 @@ type apiTransport struct {
 	api     *url.URL
 	token   func(context.Context) (string, error)
 	limiter *Limiter
-	known   answers
+	answers answerCache
 	now     func() time.Time
 }
 
@@ -86,7 +86,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != t.api.Host || req.URL.Scheme != t.api.Scheme {
 		return nil, fmt.Errorf("it was redirected to %s://%s, which is not given the token", req.URL.Scheme, req.URL.Host)
 	}
-	if err := t.limiter.check(t.now()); err != nil {
+	if err := t.limiter.checkLimit(t.now()); err != nil {
 		return nil, err
 	}
 	token, err := t.token(req.Context())
@@ -97,7 +97,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := req.Clone(req.Context())
 	sent.Header.Set("Authorization", "Bearer "+token)
 	sent.Header.Del("If-None-Match")
-	stored, ok := t.known.find(req)
+	stored, ok := t.answers.get(req)
 	if ok {
 		sent.Header.Set("If-None-Match", stored.header.Get("ETag"))
 	}
@@ -109,26 +109,26 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.limiter.note(answer, body, t.now()); err != nil {
+	if err := t.limiter.recordAnswer(answer, body, t.now()); err != nil {
 		return nil, err
 	}
-	return t.finish(req, answer, body, stored, token)
+	return t.finishAnswer(req, answer, body, stored, token)
 }
 
-// finish makes the answer that the library reads.
-func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []byte, stored storedAnswer, token string) (*http.Response, error) {
+// finishAnswer makes the answer that the library reads.
+func (t *apiTransport) finishAnswer(req *http.Request, answer *http.Response, body []byte, stored storedAnswer, token string) (*http.Response, error) {
 	switch {
 	case answer.StatusCode == http.StatusNotModified && stored.header != nil:
 		answer.StatusCode, answer.Status, answer.Header, body = http.StatusOK, "200 OK", stored.header.Clone(), stored.body
 	case answer.StatusCode >= 300:
 		// A server can repeat what it was sent, and its text is shown.
-		body = redact(body, token)
+		body = redactToken(body, token)
 	case answer.StatusCode != http.StatusNoContent && len(bytes.TrimSpace(body)) == 0:
 		return nil, ErrEmptyAnswer
 	case strings.HasSuffix(req.URL.Path, "/graphql"):
-		body = redact(body, token) // what GraphQL refuses is 200 too
+		body = redactToken(body, token) // what GraphQL refuses is 200 too
 	default:
-		t.known.keep(req, answer, body)
+		t.answers.put(req, answer, body)
 	}
 	for _, name := range limitHeaders {
 		answer.Header.Del(name) // libraries would wait by their own clocks
@@ -137,7 +137,7 @@ func (t *apiTransport) finish(req *http.Request, answer *http.Response, body []b
 	return answer, nil
 }
 
-func redact(body []byte, token string) []byte {
+func redactToken(body []byte, token string) []byte {
 	return bytes.ReplaceAll(body, []byte(token), []byte("[redacted]"))
 }
 

@@ -52,7 +52,7 @@ func (d *doctor) forge(r *repository) {
 		return
 	}
 	what, level := r.shown()+": forge", d.needed(r)
-	at, err := access.ForgeOf(d.Settings, r.place)
+	at, err := access.LocateForge(d.Settings, r.place)
 	if err != nil {
 		d.failed(level, what, err)
 		return
@@ -64,7 +64,7 @@ func (d *doctor) forge(r *repository) {
 		return
 	}
 	r.path = at.Repo
-	token, err := d.keys.API(r.place)
+	token, err := d.keys.APIToken(r.place)
 	switch {
 	case errors.Is(err, access.ErrNoToken):
 		d.add(Finding{level, what, "it is " + known.name + ", and there is no token for its API",

@@ -93,7 +93,7 @@ func each(tasks []func()) {
 // doctor is one examination.
 type doctor struct {
 	Options
-	keys         *access.Keys
+	keys         *access.Keyring
 	dir          string                 // for temporary files
 	repositories map[string]*repository // by normalized URL
 	forges       map[string]*api        // by the URL of the remote whose credential is used
@@ -142,13 +142,13 @@ func (d *doctor) sorted() []*repository {
 
 // remote makes a remote of a place, with a mirror that goes when the doctor does.
 func (d *doctor) remote(place string) (*git.Remote, error) {
-	guard, err := access.Guard(d.Settings, place)
+	guard, err := access.GuardLocation(d.Settings, place)
 	if err != nil {
 		return nil, err
 	}
 	return git.NewRemote(git.RemoteOptions{
 		Guard: guard, Named: d.Settings.Names,
-		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.Git(place),
+		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.GitCredentials(place),
 	})
 }
 

@@ -23,14 +23,14 @@ func giteaCredential(ctx context.Context, d *doctor, a *api) bool {
 		}
 		return false
 	}
-	name, tried := "Gitea", strings.HasPrefix(server.Version+".", gitea.Tried+".")
+	name, tried := "Gitea", strings.HasPrefix(server.Version+".", gitea.TestedVersion+".")
 	if strings.Contains(server.Version, "+gitea-") {
 		name, tried = "Forgejo", false
 	}
 	if tried {
 		d.ok(a.shown()+": API", "%s %s", name, server.Version)
 	} else {
-		d.ok(a.shown()+": API", "%s %s; what we have tried is Gitea %s", name, server.Version, gitea.Tried)
+		d.ok(a.shown()+": API", "%s %s; what we have tried is Gitea %s", name, server.Version, gitea.TestedVersion)
 	}
 	said, err = a.get(ctx, nil, "", "user")
 	if !d.begun(a, said, err) {

@@ -34,7 +34,7 @@ func TestGitea(t *testing.T) {
 	s.Join("acme/cp", userOf(s, "robot"))
 	s.Join("acme/out", userOf(s, "robot"))
 	good := []string{
-		"ok SERVER/: API: Gitea " + gitea.Tried, "ok SERVER/: token: Gitea takes it", "ok SERVER/: clock: ", "ok SERVER/acme/out.git: push: ",
+		"ok SERVER/: API: Gitea " + gitea.TestedVersion, "ok SERVER/: token: Gitea takes it", "ok SERVER/: clock: ", "ok SERVER/acme/out.git: push: ",
 		"ok SERVER/acme/cp.git: API: Gitea shows it, and we may write to it", "ok SERVER/acme/out.git: issues: ",
 		"ok SERVER/acme/out.git: protection of fairlead/dev: ",
 	}

@@ -17,7 +17,7 @@ import (
 
 // machine checks what this machine has to have.
 func (d *doctor) machine(ctx context.Context) {
-	if !access.Local(d.Settings) {
+	if !access.HasLocalRepository(d.Settings) {
 		return
 	}
 	const what = "git"
@@ -58,7 +58,7 @@ func (d *doctor) settings() {
 
 // controlPlane reads the control plane, and notes which repositories it names.
 func (d *doctor) controlPlane(ctx context.Context) {
-	place := access.Place(d.Settings, d.Settings.ControlPlane.Repo)
+	place := access.ReadLocation(d.Settings, d.Settings.ControlPlane.Repo)
 	d.at(place).controlPlane = true
 	whole := map[string]bool{giturl.Normalize(place): true} // those of which more than the references is read
 	parser := model.NewParser()
@@ -90,7 +90,7 @@ func (d *doctor) controlPlane(ctx context.Context) {
 	names := d.names(found)
 	for _, e := range found {
 		if slices.Contains(names, e.Name) {
-			whole[giturl.Normalize(access.Place(d.Settings, e.ControlPlane.Repo))] = true
+			whole[giturl.Normalize(access.ReadLocation(d.Settings, e.ControlPlane.Repo))] = true
 		}
 	}
 	for _, name := range names {
@@ -132,7 +132,7 @@ func (d *doctor) environment(ctx context.Context, s *source.Source, parser *mode
 		return
 	}
 	to := m.GitOpsRepos[0]
-	r := d.at(access.Place(d.Settings, to.Repo))
+	r := d.at(access.ReadLocation(d.Settings, to.Repo))
 	r.outputs = append(r.outputs, output{name, to.Branch})
 	d.statuses(input, name)
 	byURL, _, _ := d.Settings.AllowsOutput(to.Repo, to.Branch)
@@ -152,7 +152,7 @@ func (d *doctor) statuses(input source.Input, name string) {
 		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
 			continue
 		}
-		if r := d.repositories[giturl.Normalize(access.Place(d.Settings, c.Repo))]; r != nil {
+		if r := d.repositories[giturl.Normalize(access.ReadLocation(d.Settings, c.Repo))]; r != nil {
 			r.controlPlane = true
 		}
 	}

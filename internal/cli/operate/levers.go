@@ -149,7 +149,7 @@ func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, e
 		}
 	} else {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = s.settings.ControlPlane.Branch, s.settings.Map, s.settings.NextEnvironment, s.settings.Output.BranchPrefix
-		o.Credentials = access.New(s.settings, s.now).Git
+		o.Credentials = access.New(s.settings, s.now).GitCredentials
 		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
 	}
 	if s.propose {

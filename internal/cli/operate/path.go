@@ -100,7 +100,7 @@ func (p *pathCopy) run(ctx context.Context, args []string) error {
 		return p.Print(report(c, folders.Result{State: state}), func() string { return display.Lines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.Remote, Prefix: p.prefix, Author: who, Write: true}
-	if o.Forge, err = keys.Open(to.at, access.Watch{}, plainForge(to.Remote, who, p.now)); err != nil {
+	if o.Forge, err = keys.OpenForge(to.at, access.Observer{}, plainForge(to.Remote, who, p.now)); err != nil {
 		return err
 	}
 	done, err := c.Propose(ctx, o, p.reason)
@@ -139,7 +139,7 @@ type placed struct {
 }
 
 // places finds the two repositories, and reads them; one that is both is read once.
-func (p *pathCopy) places(ctx context.Context) (*access.Keys, placed, placed, error) {
+func (p *pathCopy) places(ctx context.Context) (*access.Keyring, placed, placed, error) {
 	var from, to placed
 	here := jobHere()
 	if err := p.source(here); err != nil {
@@ -196,9 +196,9 @@ func (p *pathCopy) source(here job) (err error) {
 }
 
 // open reads a repository; without a branch it is the repository's own that is meant.
-func (p *pathCopy) open(ctx context.Context, keys *access.Keys, settings *config.Settings, repo, branch string) (placed, error) {
-	at := access.Place(settings, repo)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", giturl.FolderName(at)), Credentials: keys.Git(at)})
+func (p *pathCopy) open(ctx context.Context, keys *access.Keyring, settings *config.Settings, repo, branch string) (placed, error) {
+	at := access.ReadLocation(settings, repo)
+	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", giturl.FolderName(at)), Credentials: keys.GitCredentials(at)})
 	if err != nil {
 		return placed{}, err
 	}

@@ -60,7 +60,7 @@ func (s *station) forge(remote *git.Remote, place string, who git.Signature) (fo
 	if settings == nil {
 		settings = jobHere().settings(place)
 	}
-	return access.New(settings, s.now).Open(place, access.Watch{}, plainForge(remote, who, s.now))
+	return access.New(settings, s.now).OpenForge(place, access.Observer{}, plainForge(remote, who, s.now))
 }
 
 // plainForge gives what makes the forge of a repository that has no API.

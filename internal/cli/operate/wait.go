@@ -199,12 +199,12 @@ func (w *wait) looker(environment, commit string) (look, error) {
 		return nil, err
 	}
 	w.inJob()
-	keys, place := access.New(w.settings, w.now), access.Place(w.settings, w.place)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", giturl.FolderName(place)), Credentials: keys.Git(place)})
+	keys, place := access.New(w.settings, w.now), access.ReadLocation(w.settings, w.place)
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", giturl.FolderName(place)), Credentials: keys.GitCredentials(place)})
 	if err != nil {
 		return nil, err
 	}
-	f, err := keys.Open(place, access.Watch{}, plainForge(remote, git.Signature{}, w.now))
+	f, err := keys.OpenForge(place, access.Observer{}, plainForge(remote, git.Signature{}, w.now))
 	if errors.Is(err, access.ErrNoToken) {
 		err = command.Hint(err, "GITHUB_TOKEN or "+ownToken+" is shown to the server; or say --config FILE")
 	}

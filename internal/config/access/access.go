@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Keys are the credentials of the settings. They may be used concurrently.
-type Keys struct {
+// Keyring are the credentials of the settings. They may be used concurrently.
+type Keyring struct {
 	settings *config.Settings
 	now      func() time.Time
 
@@ -31,16 +31,16 @@ type Keys struct {
 }
 
 // New makes Keys; nothing is read yet.
-func New(settings *config.Settings, now func() time.Time) *Keys {
-	return &Keys{settings: settings, now: now, apps: map[string]*github.App{}, limiters: map[string]*forge.Limiter{}}
+func New(settings *config.Settings, now func() time.Time) *Keyring {
+	return &Keyring{settings: settings, now: now, apps: map[string]*github.App{}, limiters: map[string]*forge.Limiter{}}
 }
 
 // appUsername goes with a token of a GitHub App.
 const appUsername = "x-access-token"
 
-// Git returns the source of the credentials for the Git server at a location; nil if
+// GitCredentials returns the source of the credentials for the Git server at a location; nil if
 // there are none.
-func (k *Keys) Git(place string) func(context.Context) (git.Credentials, error) {
+func (k *Keyring) GitCredentials(place string) func(context.Context) (git.Credentials, error) {
 	remote, ok := k.settings.Remote(place)
 	if !ok {
 		return nil
@@ -51,9 +51,9 @@ func (k *Keys) Git(place string) func(context.Context) (git.Credentials, error) 
 			secret, err := remote.Token.Read()
 			return git.Credentials{Username: remote.Username, Secret: secret.Reveal()}, err
 		case remote.SSH != nil:
-			return ssh(remote.SSH)
+			return readSSH(remote.SSH)
 		}
-		app, err := k.app(remote)
+		app, err := k.openApp(remote)
 		if err != nil {
 			return git.Credentials{}, err
 		}
@@ -62,7 +62,7 @@ func (k *Keys) Git(place string) func(context.Context) (git.Credentials, error) 
 	}
 }
 
-func ssh(s *config.SSH) (git.Credentials, error) {
+func readSSH(s *config.SSH) (git.Credentials, error) {
 	key, err := s.Key.Read()
 	if err != nil {
 		return git.Credentials{}, err
@@ -81,9 +81,9 @@ func ssh(s *config.SSH) (git.Credentials, error) {
 // ErrNoToken means that the settings have no token for a forge's API.
 var ErrNoToken = errors.New("its API needs a token: write one into remotes in the settings")
 
-// API returns the source of the token for the API of the forge at a location. The error
+// APIToken returns the source of the token for the API of the forge at a location. The error
 // is ErrNoToken if the settings have none, or what is wrong with the key of an App.
-func (k *Keys) API(place string) (func(context.Context) (string, error), error) {
+func (k *Keyring) APIToken(place string) (func(context.Context) (string, error), error) {
 	remote, _ := k.settings.Remote(place)
 	switch {
 	case remote.Token != nil:
@@ -92,7 +92,7 @@ func (k *Keys) API(place string) (func(context.Context) (string, error), error) 
 			return secret.Reveal(), err
 		}, nil
 	case remote.GitHubApp != nil:
-		app, err := k.app(remote)
+		app, err := k.openApp(remote)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +101,8 @@ func (k *Keys) API(place string) (func(context.Context) (string, error), error) 
 	return nil, ErrNoToken
 }
 
-// app returns the GitHub App of a remote; all that use it share its token.
-func (k *Keys) app(remote config.Remote) (*github.App, error) {
+// openApp returns the GitHub App of a remote; all that use it share its token.
+func (k *Keyring) openApp(remote config.Remote) (*github.App, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if known := k.apps[remote.URL]; known != nil {
@@ -124,7 +124,7 @@ func (k *Keys) app(remote config.Remote) (*github.App, error) {
 
 // Limiter returns the limits of the credential of a place, which are the same for all
 // that use it.
-func (k *Keys) Limiter(place string) *forge.Limiter {
+func (k *Keyring) Limiter(place string) *forge.Limiter {
 	remote, _ := k.settings.Remote(place)
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -49,7 +49,7 @@ func settings(t *testing.T) (*config.Settings, string) {
 
 func TestForgeOf(t *testing.T) {
 	s, _ := settings(t)
-	for place, want := range map[string]access.Forge{
+	for place, want := range map[string]access.ForgeLocation{
 		"https://github.com/acme/out.git":           {Kind: "github", API: "https://api.github.com", Repo: "acme/out"},
 		"git@github.com:acme/out.git":               {Kind: "github", API: "https://api.github.com", Repo: "acme/out"},
 		"https://gitlab.com/acme/team/out":          {Kind: "gitlab", API: "https://gitlab.com/api/v4", Repo: "acme/team/out"},
@@ -61,7 +61,7 @@ func TestForgeOf(t *testing.T) {
 		"ssh://git@git.example.com/acme/out":        {Kind: "git", Repo: "acme/out"},
 		"/srv/git/out.git":                          {Kind: "git", Repo: "srv/git/out"},
 	} {
-		got, err := access.ForgeOf(s, place)
+		got, err := access.LocateForge(s, place)
 		if err != nil {
 			t.Errorf("%s: %v", place, err)
 		}
@@ -69,7 +69,7 @@ func TestForgeOf(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", place, diff)
 		}
 	}
-	_, err := access.ForgeOf(s, "https://git.example.com/acme/out") // another port than the settings have
+	_, err := access.LocateForge(s, "https://git.example.com/acme/out") // another port than the settings have
 	var unknown *access.UnknownForge
 	if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), "host: git.example.com, kind: ") {
 		t.Errorf("a host that nobody knows: %v", err)
@@ -84,15 +84,15 @@ func TestPlace(t *testing.T) {
 		"https://elsewhere.example.com/b":      "https://elsewhere.example.com/b",
 		"https://elsewhere.example.com/a/more": "https://elsewhere.example.com/a/more",
 	} {
-		if got := access.Place(s, repo); got != want {
+		if got := access.ReadLocation(s, repo); got != want {
 			t.Errorf("%s is read at %s, want %s", repo, got, want)
 		}
 	}
-	if access.Local(s) {
+	if access.HasLocalRepository(s) {
 		t.Error("it has only repositories on servers, and is local")
 	}
 	s.Map["https://elsewhere.example.com/b"] = "/srv/b"
-	if !access.Local(s) {
+	if !access.HasLocalRepository(s) {
 		t.Error("one of its repositories is on this machine, and it is not local")
 	}
 }
@@ -105,18 +105,18 @@ func TestGit(t *testing.T) {
 		"https://git.example.com/acme/private": {Username: "x-access-token", Secret: "other-token"},
 		"ssh://git@git.example.com/acme/out":   {Key: []byte("some key\n"), Passphrase: "open it"},
 	} {
-		got, err := keys.Git(place)(context.Background())
+		got, err := keys.GitCredentials(place)(context.Background())
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", place, err, diff)
 		}
 	}
 	for _, place := range []string{"https://git.example.com/acmeother/out", "http://git.example.com/acme/out", "/srv/git"} {
-		if keys.Git(place) != nil {
+		if keys.GitCredentials(place) != nil {
 			t.Errorf("%s is given a credential", place)
 		}
 	}
 	// A token that was changed is used.
-	who := keys.Git("https://git.example.com/acme/out")
+	who := keys.GitCredentials("https://git.example.com/acme/out")
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte("second\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestGit(t *testing.T) {
 func TestAPI(t *testing.T) {
 	s, _ := settings(t)
 	keys := access.New(s, time.Now)
-	token, err := keys.API("https://git.example.com/acme/private")
+	token, err := keys.APIToken("https://git.example.com/acme/private")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func TestAPI(t *testing.T) {
 		t.Errorf("the token is %q (%v)", got, err)
 	}
 	for _, place := range []string{"https://lab.example.com/a/b", "ssh://git@git.example.com/acme/out"} {
-		if _, err := keys.API(place); !errors.Is(err, access.ErrNoToken) {
+		if _, err := keys.APIToken(place); !errors.Is(err, access.ErrNoToken) {
 			t.Errorf("%s: %v, want ErrNoToken", place, err)
 		}
 	}
-	_, err = keys.API("https://github.com/acme/out")
+	_, err = keys.APIToken("https://github.com/acme/out")
 	if err == nil || !strings.Contains(err.Error(), "not a key in PEM") || strings.Contains(err.Error(), "some key") {
 		t.Errorf("an App whose key is none: %v", err)
 	}

@@ -23,8 +23,8 @@ func (u *UnknownForge) Hint() string {
 	return fmt.Sprintf("write forges: [{host: %s, kind: …}] into the settings; kind git proposes by branches alone, on any host", u.Host)
 }
 
-// Forge is what answers at a place.
-type Forge struct {
+// ForgeLocation is what answers at a place.
+type ForgeLocation struct {
 	Kind string // "git", "github", "gitlab" or "gitea"
 	// API is where its API is: of GitHub and GitLab the URL of the API, of Gitea that
 	// of the server; "" for Git.
@@ -32,29 +32,29 @@ type Forge struct {
 	Repo string // the path of the repository on the server: "owner/name"
 }
 
-// ForgeOf returns the forge at a place: what the settings say, or what everybody knows.
+// LocateForge returns the forge at a place: what the settings say, or what everybody knows.
 // The error is an UnknownForge if neither does.
-func ForgeOf(settings *config.Settings, place string) (Forge, error) {
+func LocateForge(settings *config.Settings, place string) (ForgeLocation, error) {
 	host := hostOf(place)
 	for _, f := range settings.Forges {
 		if strings.EqualFold(f.Host, host) {
-			return newForge(f.Kind, f.API, place), nil
+			return newForgeLocation(f.Kind, f.API, place), nil
 		}
 	}
 	switch {
 	case host == "": // a path, or SSH without a setting: Git alone
-		return newForge("git", "", place), nil
+		return newForgeLocation("git", "", place), nil
 	case host == "github.com":
-		return newForge("github", "", place), nil
+		return newForgeLocation("github", "", place), nil
 	case host == "gitlab.com":
-		return newForge("gitlab", "", place), nil
+		return newForgeLocation("gitlab", "", place), nil
 	}
-	return Forge{}, &UnknownForge{host}
+	return ForgeLocation{}, &UnknownForge{host}
 }
 
-// newForge fills in where the API is if the settings do not say it.
-func newForge(kind, api, place string) Forge {
-	f := Forge{Kind: kind, Repo: pathOf(place)}
+// newForgeLocation fills in where the API is if the settings do not say it.
+func newForgeLocation(kind, api, place string) ForgeLocation {
+	f := ForgeLocation{Kind: kind, Repo: pathOf(place)}
 	switch kind {
 	case "github":
 		f.API = cmp.Or(api, "https://api.github.com")

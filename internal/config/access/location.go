@@ -5,8 +5,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Place returns where a repository is read: elsewhere if the settings say so.
-func Place(settings *config.Settings, repo string) string {
+// ReadLocation returns where a repository is read: elsewhere if the settings say so.
+func ReadLocation(settings *config.Settings, repo string) string {
 	for url, place := range settings.Map {
 		if giturl.Normalize(url) == giturl.Normalize(repo) {
 			return place
@@ -15,9 +15,9 @@ func Place(settings *config.Settings, repo string) string {
 	return repo
 }
 
-// Local reports whether the settings name a repository of this machine, which is
+// HasLocalRepository reports whether the settings name a repository of this machine, which is
 // reached through the git command.
-func Local(settings *config.Settings) bool {
+func HasLocalRepository(settings *config.Settings) bool {
 	local := !giturl.IsRemote(settings.ControlPlane.Repo)
 	for _, place := range settings.Map {
 		local = local || !giturl.IsRemote(place)

@@ -21,15 +21,15 @@ const maxNew = 50
 // of date is removed; if people have answered it, it is marked as resolved. Lines
 // that the diff does not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	self, err := g.self(ctx)
+	self, err := g.tokenUser(ctx)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := spell(mark, notes)
+	wanted, err := formatNotes(mark, notes)
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := g.reviews(ctx, c.Number)
+	reviews, err := g.listReviews(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		if r.Reviewer == nil || r.Reviewer.ID != self || r.State != sdk.ReviewStateComment || r.CodeCommentsCount == 0 {
 			continue
 		}
-		wanted, err = g.tidy(ctx, c, r, mark, self, wanted)
+		wanted, err = g.tidyReview(ctx, c, r, mark, self, wanted)
 		if err != nil {
 			return nil, err
 		}
@@ -45,34 +45,34 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	return g.annotate(ctx, c, wanted)
+	return g.createReview(ctx, c, wanted)
 }
 
-// spelled is an annotation and the text of its comment.
-type spelled struct {
+// noteText is an annotation and the text of its comment.
+type noteText struct {
 	forge.Annotation
 	text string
 }
 
-// spell returns annotations as they are written; what is said twice is said once.
-func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
-	var all []spelled
+// formatNotes returns annotations as they are written; what is said twice is said once.
+func formatNotes(mark string, notes []forge.Annotation) ([]noteText, error) {
+	var all []noteText
 	for _, n := range notes {
 		text, err := forge.FormatComment(mark, n.Markdown(), forge.MaxComment)
 		if err != nil {
 			return nil, err
 		}
-		if s := (spelled{n, text}); !slices.Contains(all, s) {
+		if s := (noteText{n, text}); !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
 	return all, nil
 }
 
-// tidy removes what is out of date from a review of ours, and returns the wanted notes
+// tidyReview removes what is out of date from a review of ours, and returns the wanted notes
 // that are not in it. A review that is left with nothing goes as a whole.
-func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mark string, self int64, wanted []spelled) ([]spelled, error) {
-	all, _, err := call(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
+func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark string, self int64, wanted []noteText) ([]noteText, error) {
+	all, _, err := callAPI(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
 		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mar
 		if n.Reviewer == nil || n.Reviewer.ID != self || !forge.IsComment(n.Body, mark) {
 			continue
 		}
-		i := slices.IndexFunc(wanted, func(w spelled) bool {
+		i := slices.IndexFunc(wanted, func(w noteText) bool {
 			return r.CommitID == c.Commit && n.Path == w.File && n.LineNum == uint64(w.Line) && forge.SameComment(n.Body, w.text)
 		})
 		if i < 0 {
@@ -96,7 +96,7 @@ func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mar
 		return wanted, g.removeReview(ctx, c.Number, r.ID)
 	}
 	for _, n := range old {
-		if err := g.retire(ctx, n, all); err != nil {
+		if err := g.retireComment(ctx, n, all); err != nil {
 			return nil, err
 		}
 	}
@@ -104,20 +104,20 @@ func (g *Forge) tidy(ctx context.Context, c forge.Change, r *sdk.PullReview, mar
 }
 
 func (g *Forge) removeReview(ctx context.Context, number int, review int64) error {
-	_, _, err := call(ctx, g, "remove a review", func(c *sdk.Client) (any, *sdk.Response, error) {
+	_, _, err := callAPI(ctx, g, "remove a review", func(c *sdk.Client) (any, *sdk.Response, error) {
 		answer, err := c.DeletePullReview(g.owner, g.name, int64(number), review)
 		return nil, answer, err
 	})
 	return unlessGone(err)
 }
 
-// retire removes a comment, or, if people have answered it, marks it as resolved.
-func (g *Forge) retire(ctx context.Context, n *sdk.PullReviewComment, all []*sdk.PullReviewComment) error {
+// retireComment removes a comment, or, if people have answered it, marks it as resolved.
+func (g *Forge) retireComment(ctx context.Context, n *sdk.PullReviewComment, all []*sdk.PullReviewComment) error {
 	answered := slices.ContainsFunc(all, func(o *sdk.PullReviewComment) bool {
 		return o.Path == n.Path && o.LineNum == n.LineNum && (o.Reviewer == nil || o.Reviewer.ID != n.Reviewer.ID)
 	})
 	if !answered {
-		_, _, err := call(ctx, g, "remove a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
+		_, _, err := callAPI(ctx, g, "remove a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
 			answer, err := c.DeleteIssueComment(g.owner, g.name, n.ID)
 			return nil, answer, err
 		})
@@ -126,7 +126,7 @@ func (g *Forge) retire(ctx context.Context, n *sdk.PullReviewComment, all []*sdk
 	if n.Resolver != nil {
 		return nil
 	}
-	_, _, err := call(ctx, g, "resolve a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
+	_, _, err := callAPI(ctx, g, "resolve a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
 		answer, err := c.ResolvePullReviewComment(g.owner, g.name, n.ID)
 		return nil, answer, err
 	})
@@ -140,19 +140,19 @@ func unlessGone(err error) error {
 	return err
 }
 
-// annotate makes a review with comments at lines, and returns what has no line in
+// createReview makes a review with comments at lines, and returns what has no line in
 // the diff.
-func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) (left []forge.Annotation, err error) {
-	p, err := g.any(ctx, c.Number)
+func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []noteText) (left []forge.Annotation, err error) {
+	p, err := g.getPull(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
 	if p.Head.Sha != c.Commit {
 		return nil, &forge.Refusal{
-			Operation: "annotate a pull request of " + g.repo(), Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
+			Operation: "annotate a pull request of " + g.fullName(), Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
-	shown, err := g.diff(ctx, c.Number)
+	shown, err := g.readDiff(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -167,19 +167,19 @@ func (g *Forge) annotate(ctx context.Context, c forge.Change, wanted []spelled) 
 	if len(review.Comments) == 0 {
 		return left, nil
 	}
-	_, _, err = call(ctx, g, "make a review", func(api *sdk.Client) (*sdk.PullReview, *sdk.Response, error) {
+	_, _, err = callAPI(ctx, g, "make a review", func(api *sdk.Client) (*sdk.PullReview, *sdk.Response, error) {
 		return api.CreatePullReview(g.owner, g.name, int64(c.Number), review)
 	})
 	return left, err
 }
 
-// diff returns the lines of each file that a pull request's diff shows, by the name of
+// readDiff returns the lines of each file that a pull request's diff shows, by the name of
 // the file. Files whose names Git quotes are not among them.
-func (g *Forge) diff(ctx context.Context, number int) (map[string]map[int]int, error) {
-	text, _, err := call(ctx, g, "read the diff", func(c *sdk.Client) ([]byte, *sdk.Response, error) {
+func (g *Forge) readDiff(ctx context.Context, number int) (map[string]map[int]int, error) {
+	text, _, err := callAPI(ctx, g, "read the diff", func(c *sdk.Client) ([]byte, *sdk.Response, error) {
 		text, answer, err := c.GetPullRequestDiff(g.owner, g.name, int64(number), sdk.PullRequestDiffOptions{})
 		if answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
-			return nil, answer, errors.New(message(text))
+			return nil, answer, errors.New(answerMessage(text))
 		}
 		return text, answer, err
 	})

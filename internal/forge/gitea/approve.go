@@ -18,26 +18,26 @@ import (
 // Approvals returns who approves a pull request, sorted by login: people whose reviews
 // count, which are those who may write, or whom the branch's protection names.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
-	p, err := g.any(ctx, number)
+	p, err := g.getPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	return g.approvals(ctx, p)
+	return g.listApprovals(ctx, p)
 }
 
-// any reads a pull request, be it ours or not. Its branches are known.
-func (g *Forge) any(ctx context.Context, number int) (*sdk.PullRequest, error) {
-	p, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+// getPull reads a pull request, be it ours or not. Its branches are known.
+func (g *Forge) getPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
+	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
 	})
 	if err == nil && (p.Base == nil || p.Head == nil) {
-		err = &forge.Refusal{Operation: "read a pull request of " + g.repo(), Reason: "the server did not say of which branches", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "read a pull request of " + g.fullName(), Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}
 	return p, err
 }
 
-func (g *Forge) approvals(ctx context.Context, p *sdk.PullRequest) ([]forge.Approval, error) {
-	all, err := g.reviews(ctx, int(p.Index))
+func (g *Forge) listApprovals(ctx context.Context, p *sdk.PullRequest) ([]forge.Approval, error) {
+	all, err := g.listReviews(ctx, int(p.Index))
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +68,9 @@ func (g *Forge) approvals(ctx context.Context, p *sdk.PullRequest) ([]forge.Appr
 	return yes, nil
 }
 
-// reviews returns the reviews of a pull request, oldest first.
-func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, error) {
-	all, err := pages(ctx, g, "list reviews", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.PullReview, *sdk.Response, error) {
+// listReviews returns the reviews of a pull request, oldest first.
+func (g *Forge) listReviews(ctx context.Context, number int) ([]*sdk.PullReview, error) {
+	all, err := listAll(ctx, g, "list reviews", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.PullReview, *sdk.Response, error) {
 		return c.ListPullReviews(g.owner, g.name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
 	})
 	slices.SortFunc(all, func(a, b *sdk.PullReview) int { return cmp.Compare(a.ID, b.ID) })
@@ -81,23 +81,23 @@ func (g *Forge) reviews(ctx context.Context, number int) ([]*sdk.PullReview, err
 // shows them to the owners of the organisation, and to who is in the team.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, name, _ := strings.Cut(team, "/")
-	teams, err := pages(ctx, g, "list teams", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Team, *sdk.Response, error) {
+	teams, err := listAll(ctx, g, "list teams", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Team, *sdk.Response, error) {
 		return c.ListOrgTeams(org, sdk.ListTeamsOptions{ListOptions: o})
 	})
 	if err != nil {
-		return nil, unseen(team, err)
+		return nil, unseenTeam(team, err)
 	}
 	i := slices.IndexFunc(teams, func(t *sdk.Team) bool { return strings.EqualFold(t.Name, name) })
 	if i < 0 {
 		return nil, &forge.Refusal{
-			Operation: "find the team " + forge.OneLine(team, maxSaying), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
+			Operation: "find the team " + forge.OneLine(team, maxQuote), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
 		}
 	}
-	users, err := pages(ctx, g, "list a team's members", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.User, *sdk.Response, error) {
+	users, err := listAll(ctx, g, "list a team's members", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.User, *sdk.Response, error) {
 		return c.ListTeamMembers(teams[i].ID, sdk.ListTeamMembersOptions{ListOptions: o})
 	})
 	if err != nil {
-		return nil, unseen(team, err)
+		return nil, unseenTeam(team, err)
 	}
 	var names []string
 	for _, u := range users {
@@ -110,19 +110,19 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 
 const seeTeam = "write it as organisation/team; the token's user has to be in the team, or an owner of the organisation, and the token needs the scope read:organization"
 
-// unseen adds to an error that we cannot see a team.
-func unseen(team string, err error) error {
+// unseenTeam adds to an error that we cannot see a team.
+func unseenTeam(team string, err error) error {
 	var r *forge.Refusal
 	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
 		r.Kind, r.Advice = forge.ErrNotFound, seeTeam
 	}
-	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxSaying), err)
+	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxQuote), err)
 }
 
 // CommitAuthor returns the login of whose address a commit's author has; "" if no user has
 // it.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
-	found, _, err := call(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
+	found, _, err := callAPI(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
 		return c.GetSingleCommit(g.owner, g.name, commit)
 	})
 	if err != nil || found.Author == nil {
@@ -134,7 +134,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 // MergeBlockers returns what a pull request lacks to be merged, as far as who may write sees
 // the rules; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	p, err := g.any(ctx, number)
+	p, err := g.getPull(ctx, number)
 	switch {
 	case err != nil || p.HasMerged:
 		return nil, err
@@ -148,13 +148,13 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	if !p.Mergeable && !p.Draft {
 		all = append(all, "it conflicts with the branch that it is for, or the server is still looking whether it does")
 	}
-	more, err := g.lacks(ctx, p)
+	more, err := g.branchBlockers(ctx, p)
 	return append(all, more...), err
 }
 
-// lacks returns what the rules of its branch ask for and a pull request lacks.
-func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, err error) {
-	branch, _, err := call(ctx, g, "read a branch", func(c *sdk.Client) (*sdk.Branch, *sdk.Response, error) {
+// branchBlockers returns what the rules of its branch ask for and a pull request lacks.
+func (g *Forge) branchBlockers(ctx context.Context, p *sdk.PullRequest) (all []string, err error) {
+	branch, _, err := callAPI(ctx, g, "read a branch", func(c *sdk.Client) (*sdk.Branch, *sdk.Response, error) {
 		return c.GetRepoBranch(g.owner, g.name, p.Base.Ref)
 	})
 	if err != nil || !branch.Protected {
@@ -166,13 +166,13 @@ func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, er
 			return nil, err
 		}
 		for _, pattern := range branch.StatusCheckContexts {
-			if why := lacksStatus(pattern, said); why != "" {
+			if why := statusBlocker(pattern, said); why != "" {
 				all = append(all, why)
 			}
 		}
 	}
 	if branch.RequiredApprovals > 0 {
-		yes, err := g.approvals(ctx, p)
+		yes, err := g.listApprovals(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -183,9 +183,9 @@ func (g *Forge) lacks(ctx context.Context, p *sdk.PullRequest) (all []string, er
 	return all, nil
 }
 
-// lacksStatus returns why the statuses are not what a pattern asks for: one that matches
+// statusBlocker returns why the statuses are not what a pattern asks for: one that matches
 // it has to be there, and none of those may not be a success.
-func lacksStatus(pattern string, said []forge.CommitStatus) string {
+func statusBlocker(pattern string, said []forge.CommitStatus) string {
 	wild := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
 	matches, err := regexp.Compile("^" + wild + "$")
 	found := false
@@ -195,11 +195,11 @@ func lacksStatus(pattern string, said []forge.CommitStatus) string {
 		}
 		found = true
 		if s.Outcome != forge.Success {
-			return fmt.Sprintf("the status %s is %s", forge.OneLine(s.Context, maxSaying), s.Outcome)
+			return fmt.Sprintf("the status %s is %s", forge.OneLine(s.Context, maxQuote), s.Outcome)
 		}
 	}
 	if !found {
-		return fmt.Sprintf("the status %s is not there yet", forge.OneLine(pattern, maxSaying))
+		return fmt.Sprintf("the status %s is not there yet", forge.OneLine(pattern, maxQuote))
 	}
 	return ""
 }

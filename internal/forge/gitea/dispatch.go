@@ -17,21 +17,21 @@ import (
 // DispatchWorkflow starts a workflow, which is at the ref. Servers without Actions, and
 // Forgejo where it differs, say that there is no such.
 func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
-	_, _, err := call(ctx, g, "dispatch a workflow", func(c *sdk.Client) (*sdk.RunDetails, *sdk.Response, error) {
+	_, _, err := callAPI(ctx, g, "dispatch a workflow", func(c *sdk.Client) (*sdk.RunDetails, *sdk.Response, error) {
 		return c.DispatchRepoActionWorkflow(g.owner, g.name, w.Name, sdk.CreateActionWorkflowDispatchOption{Ref: w.Ref, Inputs: w.Inputs}, false)
 	})
 	return err
 }
 
-// maxLooks bounds how many runs we look at.
-const maxLooks = 20
+// maxRuns bounds how many runs we look at.
+const maxRuns = 20
 
 // WorkflowRuns returns the runs of a workflow at its ref that were dispatched at a time or
 // later, newest first. It looks at the newest ones only. When a run was made only its
 // jobs say.
 func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.Time) ([]forge.Run, error) {
 	since = since.Truncate(time.Second) // as Gitea's times are
-	found, _, err := call(ctx, g, "list runs", func(c *sdk.Client) (*sdk.ActionWorkflowRunsResponse, *sdk.Response, error) {
+	found, _, err := callAPI(ctx, g, "list runs", func(c *sdk.Client) (*sdk.ActionWorkflowRunsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRuns(g.owner, g.name, sdk.ListRepoActionRunsOptions{
 			ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}, Event: "workflow_dispatch", Branch: strings.TrimPrefix(w.Ref, "refs/heads/"),
 		})
@@ -39,10 +39,10 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(found.WorkflowRuns, func(r *sdk.ActionWorkflowRun) bool { return r == nil || !isOf(r, w) || ended(r, since) })
+	all := slices.DeleteFunc(found.WorkflowRuns, func(r *sdk.ActionWorkflowRun) bool { return r == nil || !isOf(r, w) || endedBefore(r, since) })
 	slices.SortFunc(all, func(a, b *sdk.ActionWorkflowRun) int { return cmp.Compare(b.ID, a.ID) })
 	var runs []forge.Run
-	for _, r := range all[:min(maxLooks, len(all))] {
+	for _, r := range all[:min(maxRuns, len(all))] {
 		made, err := g.madeAt(ctx, r.ID)
 		if err != nil {
 			return nil, err
@@ -60,15 +60,15 @@ func isOf(r *sdk.ActionWorkflowRun, w forge.Workflow) bool {
 	return name == w.Name && r.Event == "workflow_dispatch"
 }
 
-// ended reports whether a run had ended before a time, so that it cannot have been
+// endedBefore reports whether a run had ended before a time, so that it cannot have been
 // made later.
-func ended(r *sdk.ActionWorkflowRun, before time.Time) bool {
+func endedBefore(r *sdk.ActionWorkflowRun, before time.Time) bool {
 	return r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(before.Add(-time.Second))
 }
 
 // madeAt returns when a run's first job was made.
 func (g *Forge) madeAt(ctx context.Context, run int64) (time.Time, error) {
-	jobs, _, err := call(ctx, g, "list a run's jobs", func(c *sdk.Client) (*sdk.ActionWorkflowJobsResponse, *sdk.Response, error) {
+	jobs, _, err := callAPI(ctx, g, "list a run's jobs", func(c *sdk.Client) (*sdk.ActionWorkflowJobsResponse, *sdk.Response, error) {
 		return c.ListRepoActionRunJobs(g.owner, g.name, run, sdk.ListRepoActionJobsOptions{ListOptions: sdk.ListOptions{Page: 1, PageSize: pageSize}})
 	})
 	if err != nil {

@@ -24,12 +24,12 @@ const (
 	notAllowed = "not allowed"
 	// scheduled is what it says of what it will merge already.
 	scheduled = "already scheduled"
-	// maxSaying bounds what is shown of a server's answer, in characters.
-	maxSaying = 300
+	// maxQuote bounds what is shown of a server's answer, in characters.
+	maxQuote = 300
 )
 
-// explain turns an error of a request into one of package forge.
-func explain(what string, answer *sdk.Response, err error) error {
+// explainError turns an error of a request into one of package forge.
+func explainError(what string, answer *sdk.Response, err error) error {
 	var failed *url.Error
 	switch {
 	case err == nil:
@@ -46,7 +46,7 @@ func explainAnswer(what string, status int, said string) error {
 	if strings.HasPrefix(said, noMessage) {
 		said = http.StatusText(status)
 	}
-	r := &forge.Refusal{Operation: what, Reason: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxSaying)}
+	r := &forge.Refusal{Operation: what, Reason: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxQuote)}
 	switch {
 	case status == http.StatusNotFound:
 		r.Kind = forge.ErrNotFound
@@ -80,8 +80,8 @@ func neededScope(said string) string {
 	return "let the token's user write to the repository; the token needs the scopes write:repository, write:issue and read:user"
 }
 
-// is makes an error of this status one of a kind.
-func is(kind error, status int, answer *sdk.Response, err error) error {
+// setKind makes an error of this status one of a kind.
+func setKind(kind error, status int, answer *sdk.Response, err error) error {
 	var r *forge.Refusal
 	if answer != nil && answer.StatusCode == status && errors.As(err, &r) {
 		r.Kind = kind

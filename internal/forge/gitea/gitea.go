@@ -50,7 +50,7 @@ type Forge struct {
 	now         func() time.Time
 
 	mu         sync.Mutex
-	said       forge.StatusCache // that we set last
+	statuses   forge.StatusCache // that we set last
 	labelled   bool              // the label of our issues is there
 	unlabelled error             // why no issue is opened any more
 	user       int64             // whom the token is of, once that was asked
@@ -78,24 +78,24 @@ func New(o Options) (*Forge, error) {
 // Name is "gitea".
 func (g *Forge) Name() string { return "gitea" }
 
-func (g *Forge) repo() string { return g.owner + "/" + g.name }
+func (g *Forge) fullName() string { return g.owner + "/" + g.name }
 
-// api makes a client for one call: the SDK's clients are for one context. It is not
+// newSDK makes a client for one call: the SDK's clients are for one context. It is not
 // to ask for the server's version before each.
-func (g *Forge) api(ctx context.Context) (*sdk.Client, error) {
+func (g *Forge) newSDK(ctx context.Context) (*sdk.Client, error) {
 	return sdk.NewClient(g.url.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.client), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
 }
 
-// call does one request, names the operation in its error, and calls the observer.
-func call[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
-	client, err := g.api(ctx)
+// callAPI does one request, names the operation in its error, and calls the observer.
+func callAPI[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
+	client, err := g.newSDK(ctx)
 	if err != nil {
 		var none T
 		return none, nil, err
 	}
 	start := g.now()
 	v, answer, err := do(client)
-	err = explain(op+" of "+g.repo(), answer, err)
+	err = explainError(op+" of "+g.fullName(), answer, err)
 	if g.observe != nil {
 		g.observe(op, g.now().Sub(start), err)
 	}
@@ -107,12 +107,12 @@ const (
 	maxPages = 2000
 )
 
-// pages reads all pages of a list. How many a page has is up to the server. Nothing
+// listAll reads all pages of a list. How many a page has is up to the server. Nothing
 // in the result is nil.
-func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Client, sdk.ListOptions) ([]*T, *sdk.Response, error)) ([]*T, error) {
+func listAll[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Client, sdk.ListOptions) ([]*T, *sdk.Response, error)) ([]*T, error) {
 	var all []*T
 	for n := 1; n <= maxPages; n++ {
-		some, answer, err := call(ctx, g, op, func(c *sdk.Client) ([]*T, *sdk.Response, error) {
+		some, answer, err := callAPI(ctx, g, op, func(c *sdk.Client) ([]*T, *sdk.Response, error) {
 			return page(c, sdk.ListOptions{Page: n, PageSize: pageSize})
 		})
 		if err != nil {
@@ -124,18 +124,18 @@ func pages[T any](ctx context.Context, g *Forge, op string, page func(*sdk.Clien
 			return slices.DeleteFunc(all, func(v *T) bool { return v == nil }), nil
 		}
 	}
-	return nil, fmt.Errorf("%s of %s: the list does not end", op, g.repo())
+	return nil, fmt.Errorf("%s of %s: the list does not end", op, g.fullName())
 }
 
 // Pulls returns our pull requests from a branch to another, newest first.
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
-	all, err := g.list(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+	all, err := g.listPulls(ctx, base, sdk.StateAll, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
 	for i := range all {
 		if all[i].State != forge.Open {
 			continue
 		}
 		// In lists, one that was opened again is still at the commit that it was closed at.
-		if _, all[i], _, err = g.find(ctx, all[i].Number); err != nil {
+		if _, all[i], _, err = g.findPull(ctx, all[i].Number); err != nil {
 			return nil, err
 		}
 	}
@@ -144,12 +144,12 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 
 // OpenPulls returns our open pull requests, newest first.
 func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
-	return g.list(ctx, "", sdk.StateOpen, func(p forge.Pull) bool { return p.State == forge.Open })
+	return g.listPulls(ctx, "", sdk.StateOpen, func(p forge.Pull) bool { return p.State == forge.Open })
 }
 
-// list returns those of our pull requests that are wanted, newest first.
-func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
-	found, err := pages(ctx, g, "list pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+// listPulls returns those of our pull requests that are wanted, newest first.
+func (g *Forge) listPulls(ctx context.Context, base string, state sdk.StateType, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
+	found, err := listAll(ctx, g, "list pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		return g.listPage(ctx, base, state, o)
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, want
 	}
 	var all []forge.Pull
 	for _, p := range found {
-		pull, _, err := g.read(p)
+		pull, _, err := g.readPull(p)
 		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
@@ -172,19 +172,19 @@ func (g *Forge) list(ctx context.Context, base string, state sdk.StateType, want
 // listPage reads a page of the pull requests to a branch, or to any if it is "". Servers
 // cannot choose by the other branch, and the SDK by neither.
 func (g *Forge) listPage(ctx context.Context, base string, state sdk.StateType, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
-	at := g.path("pulls")
+	at := g.repoURL("pulls")
 	query := url.Values{"state": {string(state)}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)}}
 	if base != "" {
 		query.Set("base_branch", base)
 	}
 	at.RawQuery = query.Encode()
 	var found []*sdk.PullRequest
-	answer, err := g.ask(ctx, http.MethodGet, at, nil, &found)
+	answer, err := g.sendRequest(ctx, http.MethodGet, at, nil, &found)
 	return found, answer, err
 }
 
-// read understands a pull request. The error is ErrNotFound if it is not ours.
-func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
+// readPull understands a pull request. The error is ErrNotFound if it is not ours.
+func (g *Forge) readPull(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 	d, ok := forge.ParseDocument(p.Body)
 	if !ok || p.Index == 0 || p.Head == nil || p.Base == nil || p.Base.Repository == nil || p.Head.RepoID != p.Base.RepoID {
 		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.Index, forge.ErrNotFound)
@@ -194,8 +194,8 @@ func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 		Proposal: forge.Proposal{Mark: d.Mark, Head: p.Head.Name, Base: p.Base.Name, Title: p.Title, Body: d.Text},
 		Number:   int(p.Index), State: forge.Open, Commit: p.Head.Sha, URL: p.HTMLURL,
 	}
-	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.repo()) {
-		return pull, d, g.renamed(now)
+	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.fullName()) {
+		return pull, d, g.renamedError(now)
 	}
 	for _, name := range d.Labels {
 		if hasLabel(p.Labels, name) {
@@ -211,9 +211,9 @@ func (g *Forge) read(p *sdk.PullRequest) (forge.Pull, forge.Document, error) {
 	return pull, d, nil
 }
 
-func (g *Forge) renamed(now string) error {
+func (g *Forge) renamedError(now string) error {
 	return &forge.Refusal{
-		Operation: "read " + g.repo(), Reason: "the repository is now called " + forge.OneLine(now, maxSaying), Advice: "write its new name into the settings",
+		Operation: "read " + g.fullName(), Reason: "the repository is now called " + forge.OneLine(now, maxQuote), Advice: "write its new name into the settings",
 	}
 }
 
@@ -229,39 +229,39 @@ func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, err
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	p, answer, err := call(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+	p, answer, err := callAPI(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.CreatePullRequest(g.owner, g.name, sdk.CreatePullRequestOption{
 			Title: forge.FitTitle(o.Title), Head: o.Head, Base: o.Base, Body: body, Labels: labels,
 		})
 	})
 	if err != nil {
-		err = is(forge.ErrExists, http.StatusConflict, answer, err)
-		return forge.Pull{}, is(forge.ErrChanged, http.StatusInternalServerError, answer, err) // it may be there all the same
+		err = setKind(forge.ErrExists, http.StatusConflict, answer, err)
+		return forge.Pull{}, setKind(forge.ErrChanged, http.StatusInternalServerError, answer, err) // it may be there all the same
 	}
-	pull, _, err := g.read(p)
+	pull, _, err := g.readPull(p)
 	if err == nil {
-		err = pull.CheckOpen("open a pull request of "+g.repo(), o)
+		err = pull.CheckOpen("open a pull request of "+g.fullName(), o)
 	}
 	return pull, err
 }
 
-// find reads one of our pull requests by its number.
-func (g *Forge) find(ctx context.Context, number int) (*sdk.PullRequest, forge.Pull, forge.Document, error) {
-	p, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+// findPull reads one of our pull requests by its number.
+func (g *Forge) findPull(ctx context.Context, number int) (*sdk.PullRequest, forge.Pull, forge.Document, error) {
+	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
 	})
 	if err != nil {
 		return nil, forge.Pull{}, forge.Document{}, err
 	}
-	pull, d, err := g.read(p)
+	pull, d, err := g.readPull(p)
 	return p, pull, d, err
 }
 
 // EditPull sets title, body and labels of an open pull request. Of the
 // labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
-	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
-	p, pull, old, err := g.find(ctx, number)
+	what := fmt.Sprintf("edit pull request %d of %s", number, g.fullName())
+	p, pull, old, err := g.findPull(ctx, number)
 	if err == nil {
 		err = pull.CheckOpen(what, o)
 	}
@@ -274,30 +274,30 @@ func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (for
 		return forge.Pull{}, err
 	}
 	// The labels come first: the body says which are ours until they are gone.
-	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
+	if err := g.labelPull(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
 	title, before := forge.FitTitle(o.Title), sdk.EditPullRequestOption{Title: p.Title, Body: new(p.Body)}
 	if title == p.Title && body == p.Body {
-		pull, _, err = g.read(p)
+		pull, _, err = g.readPull(p)
 		return pull, err
 	}
-	if p, err = g.update(ctx, "edit a pull request", number, sdk.EditPullRequestOption{Title: title, Body: &body}); err != nil {
+	if p, err = g.updatePull(ctx, "edit a pull request", number, sdk.EditPullRequestOption{Title: title, Body: &body}); err != nil {
 		return forge.Pull{}, err
 	}
-	if pull, _, err = g.read(p); err != nil {
+	if pull, _, err = g.readPull(p); err != nil {
 		return forge.Pull{}, err
 	}
 	err = pull.CheckOpen(what, o)
 	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
-		_, failed := g.update(ctx, "put the text of a pull request back", number, before)
+		_, failed := g.updatePull(ctx, "put the text of a pull request back", number, before)
 		err = forge.JoinErrors(err, failed)
 	}
 	return pull, err
 }
 
-func (g *Forge) update(ctx context.Context, op string, number int, to sdk.EditPullRequestOption) (*sdk.PullRequest, error) {
-	p, _, err := insist(ctx, g, op, func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+func (g *Forge) updatePull(ctx context.Context, op string, number int, to sdk.EditPullRequestOption) (*sdk.PullRequest, error) {
+	p, _, err := retryCall(ctx, g, op, func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.EditPullRequest(g.owner, g.name, int64(number), to)
 	})
 	return p, err
@@ -306,7 +306,7 @@ func (g *Forge) update(ctx context.Context, op string, number int, to sdk.EditPu
 // ClosePull closes a pull request that is open, and says why at the end of its body: it
 // is written in the same request, before the state.
 func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
-	_, pull, d, err := g.find(ctx, number)
+	_, pull, d, err := g.findPull(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err
 	}
@@ -316,12 +316,12 @@ func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error 
 		return err
 	}
 	closed := sdk.StateClosed
-	p, err := g.update(ctx, "close a pull request", number, sdk.EditPullRequestOption{Body: &body, State: &closed})
+	p, err := g.updatePull(ctx, "close a pull request", number, sdk.EditPullRequestOption{Body: &body, State: &closed})
 	if err != nil {
-		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.findPull(ctx, number); return pull, err })
 	}
-	if pull, _, err = g.read(p); err == nil {
-		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.repo()))
+	if pull, _, err = g.readPull(p); err == nil {
+		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.fullName()))
 	}
 	return err
 }

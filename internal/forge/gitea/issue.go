@@ -20,7 +20,7 @@ func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) 
 	if err != nil || !there { // without the label Gitea would list everything
 		return nil, err
 	}
-	found, err := pages(ctx, g, "list issues", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Issue, *sdk.Response, error) {
+	found, err := listAll(ctx, g, "list issues", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Issue, *sdk.Response, error) {
 		return c.ListRepoIssues(g.owner, g.name, sdk.ListIssueOption{
 			State: sdk.StateAll, Type: sdk.IssueTypeIssue, Labels: []string{issueLabel}, ListOptions: o,
 		})
@@ -98,7 +98,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if err != nil {
 		return i, err
 	}
-	made, _, err := call(ctx, g, "open an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
+	made, _, err := callAPI(ctx, g, "open an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
 		return c.CreateIssue(g.owner, g.name, sdk.CreateIssueOption{
 			Title: forge.FitTitle(i.Title), Body: body, Labels: ids, Closed: !i.Open,
 		})
@@ -119,7 +119,7 @@ func (g *Forge) cannotLabel(number int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unlabelled = &forge.Refusal{
-		Operation: "open an issue of " + g.repo(),
+		Operation: "open an issue of " + g.fullName(),
 		Reason:    fmt.Sprintf("Gitea took issue %d without its label %q", number, issueLabel),
 		Advice:    "let the token's user write to the repository and its issues, then start again",
 	}
@@ -127,7 +127,7 @@ func (g *Forge) cannotLabel(number int64) error {
 }
 
 func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
-	now, _, err := call(ctx, g, "read an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
+	now, _, err := callAPI(ctx, g, "read an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
 		return c.GetIssue(g.owner, g.name, int64(i.Number))
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if i.Open {
 		state = sdk.StateOpen
 	}
-	after, _, err := insist(ctx, g, "edit an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
+	after, _, err := retryCall(ctx, g, "edit an issue", func(c *sdk.Client) (*sdk.Issue, *sdk.Response, error) {
 		return c.EditIssue(g.owner, g.name, int64(i.Number), sdk.EditIssueOption{Title: i.Title, Body: &body, State: &state})
 	})
 	if err != nil {

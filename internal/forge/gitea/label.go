@@ -52,28 +52,28 @@ func (g *Forge) labelIDs(ctx context.Context, names []string) ([]int64, error) {
 }
 
 func (g *Forge) repoLabels(ctx context.Context) ([]*sdk.Label, error) {
-	return pages(ctx, g, "list labels", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Label, *sdk.Response, error) {
+	return listAll(ctx, g, "list labels", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Label, *sdk.Response, error) {
 		return c.ListRepoLabels(g.owner, g.name, sdk.ListLabelsOptions{ListOptions: o})
 	})
 }
 
 func (g *Forge) makeLabel(ctx context.Context, name string) (*sdk.Label, error) {
-	l, _, err := call(ctx, g, "make a label", func(c *sdk.Client) (*sdk.Label, *sdk.Response, error) {
+	l, _, err := callAPI(ctx, g, "make a label", func(c *sdk.Client) (*sdk.Label, *sdk.Response, error) {
 		return c.CreateLabel(g.owner, g.name, sdk.CreateLabelOption{Name: name, Color: labelColor})
 	})
 	return l, err
 }
 
-// label returns a pull request the labels that are wanted, and takes those from it
+// labelPull returns a pull request the labels that are wanted, and takes those from it
 // that were ours. It notes in p what it did.
-func (g *Forge) label(ctx context.Context, p *sdk.PullRequest, ours, wanted []string) error {
+func (g *Forge) labelPull(ctx context.Context, p *sdk.PullRequest, ours, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p.Labels, name) })
 	if len(missing) > 0 {
 		ids, err := g.labelIDs(ctx, missing)
 		if err != nil {
 			return err
 		}
-		p.Labels, _, err = insist(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
+		p.Labels, _, err = retryCall(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
 			return c.AddIssueLabels(g.owner, g.name, p.Index, sdk.IssueLabelsOption{Labels: ids})
 		})
 		if err != nil {
@@ -85,7 +85,7 @@ func (g *Forge) label(ctx context.Context, p *sdk.PullRequest, ours, wanted []st
 		if l == nil || slices.Contains(wanted, name) {
 			continue
 		}
-		_, _, err := insist(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
+		_, _, err := retryCall(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
 			answer, err := c.DeleteIssueLabel(g.owner, g.name, p.Index, l.ID)
 			return nil, answer, err
 		})

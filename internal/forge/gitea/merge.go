@@ -23,12 +23,12 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 	if p == nil || err != nil {
 		return err
 	}
-	if err := g.merge(ctx, "merge a pull request", p, commit, false); err != nil {
+	if err := g.requestMerge(ctx, "merge a pull request", p, commit, false); err != nil {
 		return err
 	}
-	_, pull, _, err := g.find(ctx, number)
+	_, pull, _, err := g.findPull(ctx, number)
 	if err == nil && pull.State != forge.Merged {
-		err = &forge.Refusal{Operation: "merge a pull request of " + g.repo(), Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "merge a pull request of " + g.fullName(), Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 	if p == nil || err != nil {
 		return err
 	}
-	err = g.merge(ctx, "auto-merge a pull request", p, commit, true)
+	err = g.requestMerge(ctx, "auto-merge a pull request", p, commit, true)
 	var r *forge.Refusal
 	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), scheduled) {
 		return nil
@@ -52,12 +52,12 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 // CancelAutoMerge has the server not merge one of our pull requests any more on its
 // own. The server does not show whether it would, so that it is always asked.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	p, _, _, err := g.find(ctx, number)
+	p, _, _, err := g.findPull(ctx, number)
 	if err != nil {
 		return err
 	}
-	_, _, err = call(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.ask(ctx, http.MethodDelete, g.path("pulls", strconv.FormatInt(p.Index, 10), "merge"), nil, nil)
+	_, _, err = callAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
+		answer, err := g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), nil, nil)
 		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
 			err = nil
 		}
@@ -72,26 +72,26 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 // toMerge reads a pull request of ours that is to be merged at a commit; nil if it
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*sdk.PullRequest, error) {
-	p, pull, _, err := g.find(ctx, number)
+	p, pull, _, err := g.findPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
+	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.fullName()), commit)
 	if merged || err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// merge asks for a merge, now or later.
-func (g *Forge) merge(ctx context.Context, op string, p *sdk.PullRequest, commit string, later bool) error {
+// requestMerge asks for a merge, now or later.
+func (g *Forge) requestMerge(ctx context.Context, op string, p *sdk.PullRequest, commit string, later bool) error {
 	want := struct {
 		Do    string
 		Head  string `json:"head_commit_id"`
 		Later bool   `json:"merge_when_checks_succeed,omitempty"`
 	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit, later}
-	_, _, err := call(ctx, g, op, func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.ask(ctx, http.MethodPost, g.path("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
+	_, _, err := callAPI(ctx, g, op, func(*sdk.Client) (any, *sdk.Response, error) {
+		answer, err := g.sendRequest(ctx, http.MethodPost, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
 		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
 			err = nil
 		}

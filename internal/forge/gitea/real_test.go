@@ -38,7 +38,7 @@ func TestReal(t *testing.T) {
 	}
 	is, err := connect(t, server.URL, "a/b", token, gitea.Options{}).Server(t.Context())
 	check(t, err)
-	equal(t, "server", is, gitea.Server{Version: giteatest.Version, Tried: true})
+	equal(t, "server", is, gitea.Server{Version: giteatest.Version, Tested: true})
 }
 
 func proposal(head string) forge.Proposal {

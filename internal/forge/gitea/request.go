@@ -13,15 +13,15 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 )
 
-// path returns the URL of something of the repository.
-func (g *Forge) path(parts ...string) *url.URL {
+// repoURL returns the URL of something of the repository.
+func (g *Forge) repoURL(parts ...string) *url.URL {
 	return g.url.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
 }
 
-// ask does a request that the SDK cannot do. What is sent, if it is not nil, and the
+// sendRequest does a request that the SDK cannot do. What is sent, if it is not nil, and the
 // answer, if into is not nil, are JSON. An error is as the SDK's: only what the server
 // said.
-func (g *Forge) ask(ctx context.Context, method string, at *url.URL, send, into any) (*sdk.Response, error) {
+func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, send, into any) (*sdk.Response, error) {
 	var body io.Reader
 	if send != nil {
 		text, err := json.Marshal(send)
@@ -47,15 +47,15 @@ func (g *Forge) ask(ctx context.Context, method string, at *url.URL, send, into 
 	case err != nil:
 		return answer, err
 	case got.StatusCode >= http.StatusMultipleChoices:
-		return answer, errors.New(message(all))
+		return answer, errors.New(answerMessage(all))
 	case into == nil:
 		return answer, nil
 	}
 	return answer, json.Unmarshal(all, into)
 }
 
-// message returns what an answer says went wrong; noMessage if it says nothing.
-func message(answer []byte) string {
+// answerMessage returns what an answer says went wrong; noMessage if it says nothing.
+func answerMessage(answer []byte) string {
 	var found struct{ Message string }
 	if err := json.Unmarshal(answer, &found); err != nil || strings.TrimSpace(found.Message) == "" {
 		return noMessage

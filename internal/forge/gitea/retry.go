@@ -19,13 +19,13 @@ const (
 	alreadyChanged = "already changed"
 )
 
-// insist does one request as call does, and does it again when Gitea says that another
+// retryCall does one request as call does, and does it again when Gitea says that another
 // client is changing the same at this moment, or fails over that. It must be a request that
 // may be done twice.
-func insist[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
+func retryCall[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (T, *sdk.Response, error) {
 	wait := firstWait
 	for tries := 1; ; tries++ {
-		v, answer, err := call(ctx, g, op, do)
+		v, answer, err := callAPI(ctx, g, op, do)
 		if tries == maxTries || !isContended(answer, err) {
 			return v, answer, err
 		}

@@ -15,7 +15,7 @@ import (
 // Changes returns the open pull requests for a branch, newest first, without our
 // own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
-	found, err := pages(ctx, g, "list open pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+	found, err := listAll(ctx, g, "list open pull requests", func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		return g.listPage(ctx, base, sdk.StateOpen, o)
 	})
 	if err != nil {
@@ -26,10 +26,10 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 		if p.Index == 0 || p.State != sdk.StateOpen || p.Head == nil || p.Head.Sha == "" || p.Base == nil || base != "" && p.Base.Name != base || p.Base.Repository == nil {
 			continue
 		}
-		if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.repo()) {
-			return nil, g.renamed(now)
+		if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.fullName()) {
+			return nil, g.renamedError(now)
 		}
-		if _, _, err := g.read(p); errors.Is(err, forge.ErrNotFound) {
+		if _, _, err := g.readPull(p); errors.Is(err, forge.ErrNotFound) {
 			all = append(all, readChange(p))
 		}
 	}
@@ -54,36 +54,36 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	if err != nil {
 		return err
 	}
-	self, err := g.self(ctx)
+	self, err := g.tokenUser(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := pages(ctx, g, "list comments", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Comment, *sdk.Response, error) {
+	all, err := listAll(ctx, g, "list comments", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Comment, *sdk.Response, error) {
 		return c.ListIssueComments(g.owner, g.name, int64(number), sdk.ListIssueCommentOptions{ListOptions: o})
 	})
 	if err != nil {
-		return g.missing(ctx, number, err)
+		return g.explainMissing(ctx, number, err)
 	}
 	i := slices.IndexFunc(all, func(c *sdk.Comment) bool {
 		return c.Poster != nil && c.Poster.ID == self && forge.IsComment(c.Body, mark)
 	})
 	switch {
 	case i < 0:
-		_, _, err = call(ctx, g, "comment", func(c *sdk.Client) (*sdk.Comment, *sdk.Response, error) {
+		_, _, err = callAPI(ctx, g, "comment", func(c *sdk.Client) (*sdk.Comment, *sdk.Response, error) {
 			return c.CreateIssueComment(g.owner, g.name, int64(number), sdk.CreateIssueCommentOption{Body: text})
 		})
 	case !forge.SameComment(all[i].Body, text):
-		_, _, err = call(ctx, g, "edit a comment", func(c *sdk.Client) (*sdk.Comment, *sdk.Response, error) {
+		_, _, err = callAPI(ctx, g, "edit a comment", func(c *sdk.Client) (*sdk.Comment, *sdk.Response, error) {
 			return c.EditIssueComment(g.owner, g.name, all[i].ID, sdk.EditIssueCommentOption{Body: text})
 		})
 	}
 	return err
 }
 
-// missing returns the error that there is no such pull request if that is why something
+// explainMissing returns the error that there is no such pull request if that is why something
 // failed: Gitea says of its comments that something went wrong inside.
-func (g *Forge) missing(ctx context.Context, number int, failed error) error {
-	_, _, err := call(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+func (g *Forge) explainMissing(ctx context.Context, number int, failed error) error {
+	_, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
 	})
 	if errors.Is(err, forge.ErrNotFound) {
@@ -92,9 +92,9 @@ func (g *Forge) missing(ctx context.Context, number int, failed error) error {
 	return failed
 }
 
-// self returns who the token is of, which is asked once. The token needs the scope
+// tokenUser returns who the token is of, which is asked once. The token needs the scope
 // read:user for that.
-func (g *Forge) self(ctx context.Context) (int64, error) {
+func (g *Forge) tokenUser(ctx context.Context) (int64, error) {
 	g.mu.Lock()
 	known := g.user
 	g.mu.Unlock()
@@ -102,7 +102,7 @@ func (g *Forge) self(ctx context.Context) (int64, error) {
 		return known, nil
 	}
 	const op = "read the token's user"
-	found, _, err := call(ctx, g, op, func(c *sdk.Client) (*sdk.User, *sdk.Response, error) { return c.GetMyUserInfo() })
+	found, _, err := callAPI(ctx, g, op, func(c *sdk.Client) (*sdk.User, *sdk.Response, error) { return c.GetMyUserInfo() })
 	if err != nil {
 		return 0, err
 	}

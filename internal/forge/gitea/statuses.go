@@ -13,7 +13,7 @@ import (
 // Statuses returns the latest status of a commit in each context, sorted by context.
 // Those of Gitea's own workflows are among them.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
-	found, err := pages(ctx, g, "list statuses", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Status, *sdk.Response, error) {
+	found, err := listAll(ctx, g, "list statuses", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Status, *sdk.Response, error) {
 		return c.ListStatuses(g.owner, g.name, commit, sdk.ListStatusesOption{ListOptions: o})
 	})
 	if err != nil {

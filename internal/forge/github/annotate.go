@@ -23,7 +23,7 @@ const maxNotes = 50
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
 		return notes, &forge.Refusal{
-			Operation: "annotate " + g.repo(), Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
+			Operation: "annotate " + g.fullName(), Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
 		}
 	}
 	var shown []forge.Annotation
@@ -34,11 +34,11 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 			shown = append(shown, a)
 		}
 	}
-	login, err := g.self(ctx)
+	login, err := g.tokenLogin(ctx)
 	if err != nil {
 		return left, err
 	}
-	runs, err := g.checks(ctx, c.Commit, mark)
+	runs, err := g.listChecks(ctx, c.Commit, mark)
 	if err != nil {
 		return left, err
 	}
@@ -73,12 +73,12 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 		sent += len(some)
 		change := gh.UpdateCheckRunOptions{
 			Name: name, Status: gh.String("in_progress"),
-			Output: &gh.CheckRunOutput{Title: gh.String(count(notes)), Summary: &summary, Annotations: writeAnnotations(some)},
+			Output: &gh.CheckRunOutput{Title: gh.String(countProblems(notes)), Summary: &summary, Annotations: writeAnnotations(some)},
 		}
 		if sent == len(notes) {
 			change.Status, change.Conclusion, change.ExternalID = gh.String("completed"), &conclusion, &digest
 		}
-		run, _, err := call(g, "write a check run", func() (*gh.CheckRun, *gh.Response, error) {
+		run, _, err := callAPI(g, "write a check run", func() (*gh.CheckRun, *gh.Response, error) {
 			if id != 0 {
 				return g.client.Checks.UpdateCheckRun(ctx, g.owner, g.name, id, change)
 			}
@@ -93,8 +93,8 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 	}
 }
 
-// count returns the number of annotations as text.
-func count(notes []forge.Annotation) string {
+// countProblems returns the number of annotations as text.
+func countProblems(notes []forge.Annotation) string {
 	if len(notes) == 1 {
 		return "1 problem"
 	}

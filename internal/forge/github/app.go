@@ -44,7 +44,7 @@ type App struct {
 	client       *gh.Client
 	now          func() time.Time
 
-	turn    chan struct{} // holds one value while what is below is in use
+	lock    chan struct{} // holds one value while what is below is in use
 	token   string
 	expires time.Time
 }
@@ -65,8 +65,8 @@ func NewApp(o AppOptions) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key of GitHub App %s: %w", o.ID, err)
 	}
-	a := &App{id: o.ID, installation: o.Installation, key: key, now: o.Now, turn: make(chan struct{}, 1)}
-	a.client, err = newClient(forge.ClientOptions{API: o.API, Base: o.Client, Token: a.proof, Now: o.Now})
+	a := &App{id: o.ID, installation: o.Installation, key: key, now: o.Now, lock: make(chan struct{}, 1)}
+	a.client, err = newClient(forge.ClientOptions{API: o.API, Base: o.Client, Token: a.signAppToken, Now: o.Now})
 	return a, err
 }
 
@@ -98,8 +98,8 @@ func (a *App) GoString() string { return a.String() }
 // Token returns a token that can be used for some minutes still.
 func (a *App) Token(ctx context.Context) (string, error) {
 	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
+	case a.lock <- struct{}{}:
+		defer func() { <-a.lock }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -108,7 +108,7 @@ func (a *App) Token(ctx context.Context) (string, error) {
 	}
 	made, _, err := a.client.Apps.CreateInstallationToken(ctx, a.installation, &gh.InstallationTokenOptions{})
 	if err != nil {
-		return "", explain("get a token for "+a.String(), err)
+		return "", explainError("get a token for "+a.String(), err)
 	}
 	if made.GetToken() == "" {
 		return "", fmt.Errorf("get a token for %s: the answer has none", a)
@@ -117,8 +117,8 @@ func (a *App) Token(ctx context.Context) (string, error) {
 	return a.token, nil
 }
 
-// proof makes the JSON Web Token by which the App shows who it is.
-func (a *App) proof(context.Context) (string, error) {
+// signAppToken makes the JSON Web Token by which the App shows who it is.
+func (a *App) signAppToken(context.Context) (string, error) {
 	now := a.now()
 	claims, err := json.Marshal(struct {
 		Issued  int64  `json:"iat"`

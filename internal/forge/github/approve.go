@@ -15,18 +15,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// strangers are the associations of users without access, and of members who hide their
+// outsiders are the associations of users without access, and of members who hide their
 // membership: in a public repository everyone can approve.
-var strangers = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "MANNEQUIN"}
+var outsiders = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "MANNEQUIN"}
 
 // Approvals returns who approves a pull request at the commit that it is at. Of each
 // reviewer the latest word counts; a comment is none.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
-	p, err := g.look(ctx, number)
+	p, err := g.getPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := g.reviews(ctx, number)
+	latest, err := g.latestReviews(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 			continue
 		case older:
 			a.Refused = forge.RefusedOlder
-		case slices.Contains(strangers, r.GetAuthorAssociation()):
+		case slices.Contains(outsiders, r.GetAuthorAssociation()):
 			may, err := g.mayWrite(ctx, login)
 			if err != nil {
 				return nil, err
@@ -57,7 +57,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 
 // mayWrite reports whether a user may write to the repository.
 func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
-	level, _, err := call(g, "read a permission", func() (*gh.RepositoryPermissionLevel, *gh.Response, error) {
+	level, _, err := callAPI(g, "read a permission", func() (*gh.RepositoryPermissionLevel, *gh.Response, error) {
 		return g.client.Repositories.GetPermissionLevel(ctx, g.owner, g.name, url.PathEscape(login))
 	})
 	if errors.Is(err, forge.ErrNotFound) {
@@ -66,17 +66,17 @@ func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	return slices.Contains([]string{"admin", "write"}, level.GetPermission()), err
 }
 
-// look reads a pull request, ours or not.
-func (g *Forge) look(ctx context.Context, number int) (*gh.PullRequest, error) {
-	p, _, err := call(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+// getPull reads a pull request, ours or not.
+func (g *Forge) getPull(ctx context.Context, number int) (*gh.PullRequest, error) {
+	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
 	})
 	return p, err
 }
 
-// reviews returns the latest review of each reviewer that is more than a comment.
-func (g *Forge) reviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
-	all, err := pages(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {
+// latestReviews returns the latest review of each reviewer that is more than a comment.
+func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
+	all, err := listAll(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {
 		return g.client.PullRequests.ListReviews(ctx, g.owner, g.name, number, &o)
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 			Operation: "list the members of " + oneLine(team), Reason: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
 		}
 	}
-	found, err := pages(g, "list members of a team", func(o gh.ListOptions) ([]*gh.User, *gh.Response, error) {
+	found, err := listAll(g, "list members of a team", func(o gh.ListOptions) ([]*gh.User, *gh.Response, error) {
 		return g.client.Teams.ListTeamMembersBySlug(ctx, org, slug, &gh.TeamListTeamMembersOptions{ListOptions: o})
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func isSegment(name string) bool {
 // CommitAuthor returns the login of who wrote a commit; "" if GitHub knows of no account
 // with that address.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
-	c, answer, err := call(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
+	c, answer, err := callAPI(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
 		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1}) // of its files
 	})
 	var r *forge.Refusal

@@ -15,7 +15,7 @@ import (
 
 // MergeBlockers returns what a pull request lacks to be merged, as far as GitHub tells.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	p, err := g.look(ctx, number)
+	p, err := g.getPull(ctx, number)
 	if err != nil || p.GetMerged() {
 		return nil, err
 	}
@@ -30,16 +30,16 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	case state == "behind":
 		return []string{"It has not all that " + base + " has, and the branch asks for that"}, nil
 	case state == "blocked":
-		return g.blocking(ctx, p)
+		return g.listBlockers(ctx, p)
 	case state == "unknown":
 		return []string{"GitHub has not found out yet whether it can be merged"}, nil
 	}
 	return nil, nil // clean, has_hooks; unstable, of which what fails is not required
 }
 
-// blocking returns which statuses and reviews are missing.
-func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, error) {
-	wants, err := g.needs(ctx, p.GetBase().GetRef())
+// listBlockers returns which statuses and reviews are missing.
+func (g *Forge) listBlockers(ctx context.Context, p *gh.PullRequest) ([]string, error) {
+	wants, err := g.readBranchRules(ctx, p.GetBase().GetRef())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (g *Forge) blocking(ctx context.Context, p *gh.PullRequest) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := g.reviews(ctx, p.GetNumber())
+	reviews, err := g.latestReviews(ctx, p.GetNumber())
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +94,17 @@ func (g *Forge) lackingStatuses(ctx context.Context, commit string, contexts []s
 	return lacks, nil
 }
 
-// needs is what a branch asks for before something is merged into it.
-type needs struct {
+// branchRules is what a branch asks for before something is merged into it.
+type branchRules struct {
 	contexts  []string
 	approvals int
 }
 
-// needs returns what we may read of that: rulesets, and protected branches.
-func (g *Forge) needs(ctx context.Context, branch string) (needs, error) {
-	var n needs
-	rules, err := pages(g, "read the rules of a branch", func(o gh.ListOptions) ([]branchRule, *gh.Response, error) {
-		return fetch[[]branchRule](ctx, g, "rules/branches/"+url.PathEscape(branch), o)
+// readBranchRules returns what we may read of that: rulesets, and protected branches.
+func (g *Forge) readBranchRules(ctx context.Context, branch string) (branchRules, error) {
+	var n branchRules
+	rules, err := listAll(g, "read the rules of a branch", func(o gh.ListOptions) ([]branchRule, *gh.Response, error) {
+		return fetchPath[[]branchRule](ctx, g, "rules/branches/"+url.PathEscape(branch), o)
 	})
 	if err != nil {
 		return n, err
@@ -120,8 +120,8 @@ func (g *Forge) needs(ctx context.Context, branch string) (needs, error) {
 			Checks struct{ Contexts []string } `json:"required_status_checks"`
 		}
 	}
-	b, _, err := call(g, "read a branch", func() (protected, *gh.Response, error) {
-		return fetch[protected](ctx, g, "branches/"+url.PathEscape(branch), gh.ListOptions{})
+	b, _, err := callAPI(g, "read a branch", func() (protected, *gh.Response, error) {
+		return fetchPath[protected](ctx, g, "branches/"+url.PathEscape(branch), gh.ListOptions{})
 	})
 	n.contexts = append(n.contexts, b.Protection.Checks.Contexts...)
 	slices.Sort(n.contexts)
@@ -138,14 +138,14 @@ type branchRule struct {
 	}
 }
 
-// fetch reads what is at a path of the repository; the zero value if we may not, or a
+// fetchPath reads what is at a path of the repository; the zero value if we may not, or a
 // server, or what was paid for, has no such thing.
-func fetch[T any](ctx context.Context, g *Forge, path string, o gh.ListOptions) (T, *gh.Response, error) {
+func fetchPath[T any](ctx context.Context, g *Forge, path string, o gh.ListOptions) (T, *gh.Response, error) {
 	var v T
 	if o.PerPage > 0 {
 		path += fmt.Sprintf("?per_page=%d&page=%d", o.PerPage, max(o.Page, 1))
 	}
-	req, err := g.client.NewRequest(http.MethodGet, "repos/"+g.repo()+"/"+path, nil)
+	req, err := g.client.NewRequest(http.MethodGet, "repos/"+g.fullName()+"/"+path, nil)
 	if err != nil {
 		return v, nil, err
 	}

@@ -26,7 +26,7 @@ const (
 func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error) {
 	if !g.app {
 		return "", &forge.Refusal{
-			Operation: "make a commit in " + g.repo(), Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
+			Operation: "make a commit in " + g.fullName(), Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
 			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
 		}
 	}
@@ -40,7 +40,7 @@ func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error
 	if c.Parent != "" {
 		commit.Parents = []*gh.Commit{{SHA: &c.Parent}}
 	}
-	made, _, err := call(g, "make a commit", func() (*gh.Commit, *gh.Response, error) {
+	made, _, err := callAPI(g, "make a commit", func() (*gh.Commit, *gh.Response, error) {
 		return g.client.Git.CreateCommit(ctx, g.owner, g.name, commit, nil)
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error
 
 // checkBranch checks that the branch is where it is thought to be.
 func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
-	ref, _, err := call(g, "read a branch", func() (*gh.Reference, *gh.Response, error) {
+	ref, _, err := callAPI(g, "read a branch", func() (*gh.Reference, *gh.Response, error) {
 		return g.client.Git.GetRef(ctx, g.owner, g.name, "heads/"+c.Branch)
 	})
 	if errors.Is(err, forge.ErrNotFound) && c.Old == "" {
@@ -60,11 +60,11 @@ func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
 	if err == nil && ref.GetObject().GetSHA() == c.Old || err != nil && !errors.Is(err, forge.ErrNotFound) {
 		return err
 	}
-	return g.moved(c, "it is not at "+c.Old)
+	return g.movedError(c, "it is not at "+c.Old)
 }
 
-func (g *Forge) moved(c forge.Commit, said string) error {
-	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.repo(), Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+func (g *Forge) movedError(c forge.Commit, said string) error {
+	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.fullName(), Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
 }
 
 // moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
@@ -72,29 +72,29 @@ func (g *Forge) moved(c forge.Commit, said string) error {
 func (g *Forge) moveBranch(ctx context.Context, c forge.Commit, to string) error {
 	ref := &gh.Reference{Ref: gh.String("refs/heads/" + c.Branch), Object: &gh.GitObject{SHA: &to}}
 	if c.Old == "" {
-		_, _, err := call(g, "make a branch", func() (*gh.Reference, *gh.Response, error) {
+		_, _, err := callAPI(g, "make a branch", func() (*gh.Reference, *gh.Response, error) {
 			return g.client.Git.CreateRef(ctx, g.owner, g.name, ref)
 		})
 		if errors.Is(err, forge.ErrExists) {
-			err = g.moved(c, "it is there by now")
+			err = g.movedError(c, "it is there by now")
 		}
 		return err
 	}
 	if err := g.checkBranch(ctx, c); err != nil {
 		return err
 	}
-	_, answer, err := call(g, "move a branch", func() (*gh.Reference, *gh.Response, error) {
+	_, answer, err := callAPI(g, "move a branch", func() (*gh.Reference, *gh.Response, error) {
 		return g.client.Git.UpdateRef(ctx, g.owner, g.name, ref, c.Old != c.Parent)
 	})
-	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && (refused(err, "not a fast forward") || refused(err, "does not exist")) {
-		err = g.moved(c, "it is not at "+c.Old)
+	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && (isRefused(err, "not a fast forward") || isRefused(err, "does not exist")) {
+		err = g.movedError(c, "it is not at "+c.Old)
 	}
 	return err
 }
 
 // makeTree makes the tree of a commit from that of its parent.
 func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
-	entries, err := g.entries(ctx, c)
+	entries, err := g.treeEntries(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	if !c.Before.IsEmpty() {
 		base = c.Before.ID().String()
 	}
-	for _, chunk := range chunks(entries) {
-		made, _, err := call(g, "make a tree", func() (*gh.Tree, *gh.Response, error) {
+	for _, chunk := range splitEntries(entries) {
+		made, _, err := callAPI(g, "make a tree", func() (*gh.Tree, *gh.Response, error) {
 			return g.client.Git.CreateTree(ctx, g.owner, g.name, base, chunk)
 		})
 		if err != nil {
@@ -113,22 +113,22 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	}
 	if want := c.Tree.ID().String(); base != want {
 		return &forge.Refusal{
-			Operation: "make a tree of " + g.repo(), Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
+			Operation: "make a tree of " + g.fullName(), Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
 			Advice: "set output.verifiedCommits to false, and report this",
 		}
 	}
 	return nil
 }
 
-// entries returns what differs, what goes first: a folder may take the place of a file.
-func (g *Forge) entries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntry, err error) {
+// treeEntries returns what differs, what goes first: a folder may take the place of a file.
+func (g *Forge) treeEntries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntry, err error) {
 	var added []*gh.TreeEntry
 	for change := range tree.Diff(c.Before, c.Tree) {
 		if change.Removed() {
-			all = append(all, entry(change.Path, change.Old))
+			all = append(all, newTreeEntry(change.Path, change.Old))
 			continue
 		}
-		e := entry(change.Path, change.New)
+		e := newTreeEntry(change.Path, change.New)
 		switch {
 		case change.New.Mode == tree.ModeSubmodule:
 			e.SHA = gh.String(change.New.ID.String())
@@ -146,7 +146,7 @@ func (g *Forge) entries(ctx context.Context, c forge.Commit) (all []*gh.TreeEntr
 	return append(all, added...), nil
 }
 
-func entry(path string, e tree.Entry) *gh.TreeEntry {
+func newTreeEntry(path string, e tree.Entry) *gh.TreeEntry {
 	kind := "blob"
 	if e.Mode == tree.ModeSubmodule {
 		kind = "commit"
@@ -158,7 +158,7 @@ func entry(path string, e tree.Entry) *gh.TreeEntry {
 func isText(data []byte) bool { return utf8.Valid(data) && !slices.Contains(data, 0) }
 
 func (g *Forge) addBlob(ctx context.Context, data []byte) error {
-	_, _, err := call(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {
+	_, _, err := callAPI(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {
 		return g.client.Git.CreateBlob(ctx, g.owner, g.name, &gh.Blob{
 			Content: gh.String(base64.StdEncoding.EncodeToString(data)), Encoding: gh.String("base64"),
 		})
@@ -166,8 +166,8 @@ func (g *Forge) addBlob(ctx context.Context, data []byte) error {
 	return err
 }
 
-// chunks returns entries as they are sent.
-func chunks(entries []*gh.TreeEntry) (all [][]*gh.TreeEntry) {
+// splitEntries returns entries as they are sent.
+func splitEntries(entries []*gh.TreeEntry) (all [][]*gh.TreeEntry) {
 	var chunk []*gh.TreeEntry
 	size := 0
 	for _, e := range entries {

@@ -27,7 +27,7 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 		}
 		event.Inputs[name] = value
 	}
-	_, answer, err := call(g, "dispatch a workflow", func() (any, *gh.Response, error) {
+	_, answer, err := callAPI(g, "dispatch a workflow", func() (any, *gh.Response, error) {
 		answer, err := g.client.Actions.CreateWorkflowDispatchEventByFileName(ctx, g.owner, g.name, w.Name, event)
 		return nil, answer, err
 	})
@@ -35,10 +35,10 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) {
 		r.Advice = "have the workflow on the default branch and at " + oneLine(w.Ref) + ", with the trigger workflow_dispatch and these inputs"
 	}
-	return aboutWorkflow(w, err)
+	return workflowError(w, err)
 }
 
-func aboutWorkflow(w forge.Workflow, err error) error {
+func workflowError(w forge.Workflow, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 		return nil
 	}
 	return &forge.Refusal{
-		Operation: "run a workflow of " + g.repo(), Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
+		Operation: "run a workflow of " + g.fullName(), Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
 		Advice: "name the file in .github/workflows, as in smoke.yaml, and a branch or tag",
 	}
 }
@@ -69,7 +69,7 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		filter.Created = ">=" + since.UTC().Format(time.RFC3339)
 	}
 	read := 0
-	found, err := pages(g, "list runs of a workflow", func(o gh.ListOptions) ([]*gh.WorkflowRun, *gh.Response, error) {
+	found, err := listAll(g, "list runs of a workflow", func(o gh.ListOptions) ([]*gh.WorkflowRun, *gh.Response, error) {
 		filter.ListOptions = o
 		some, answer, err := g.client.Actions.ListWorkflowRunsByFileName(ctx, g.owner, g.name, w.Name, filter)
 		if err != nil {
@@ -82,7 +82,7 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		return some.WorkflowRuns, answer, nil
 	})
 	if err != nil {
-		return nil, aboutWorkflow(w, err)
+		return nil, workflowError(w, err)
 	}
 	var all []forge.Run
 	for _, r := range found {

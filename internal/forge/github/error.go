@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explain turns an error of a request into one of package forge.
-func explain(what string, err error) error {
+// explainError turns an error of a request into one of package forge.
+func explainError(what string, err error) error {
 	var answer *gh.ErrorResponse
 	var refusals graphqlErrors
 	var failed *url.Error
@@ -32,7 +32,7 @@ func explain(what string, err error) error {
 }
 
 func explainAnswer(what string, e *gh.ErrorResponse) error {
-	r := &forge.Refusal{Operation: what, Reason: said(e)}
+	r := &forge.Refusal{Operation: what, Reason: answerText(e)}
 	switch status := e.Response.StatusCode; {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		r.Kind = forge.ErrNotFound
@@ -42,9 +42,9 @@ func explainAnswer(what string, e *gh.ErrorResponse) error {
 		r.Advice = "see whether the token has expired or was revoked"
 	case status == http.StatusForbidden:
 		r.Reason, r.Advice = "the token may not do that: "+r.Reason, neededScope(e.Response.Header)
-	case status == http.StatusUnprocessableEntity && mentions(e, "already exists"):
+	case status == http.StatusUnprocessableEntity && hasPhrase(e, "already exists"):
 		r.Kind = forge.ErrExists
-	case status == http.StatusUnprocessableEntity && mentions(e, "no commits between"):
+	case status == http.StatusUnprocessableEntity && hasPhrase(e, "no commits between"):
 		r.Kind = forge.ErrChanged
 	case status == http.StatusUnprocessableEntity && isMissingBranch(e):
 		r.Kind, r.Advice = forge.ErrNotFound, "it will be looked at again"
@@ -75,14 +75,14 @@ func isMissingBranch(e *gh.ErrorResponse) bool {
 	})
 }
 
-// mentions reports whether an error has a phrase in one of its messages, which is
+// hasPhrase reports whether an error has a phrase in one of its messages, which is
 // all that GitHub tells these apart by.
-func mentions(e *gh.ErrorResponse, phrase string) bool {
-	return strings.Contains(strings.ToLower(said(e)), phrase)
+func hasPhrase(e *gh.ErrorResponse, phrase string) bool {
+	return strings.Contains(strings.ToLower(answerText(e)), phrase)
 }
 
-// said returns the text of GitHub's error, in one line.
-func said(e *gh.ErrorResponse) string {
+// answerText returns the text of GitHub's error, in one line.
+func answerText(e *gh.ErrorResponse) string {
 	parts := []string{fmt.Sprintf("%d", e.Response.StatusCode)}
 	if e.Message != "" {
 		parts = append(parts, e.Message)
@@ -98,7 +98,7 @@ func said(e *gh.ErrorResponse) string {
 	return oneLine(strings.Join(parts, ": "))
 }
 
-// maxSaying bounds what is shown of a server's answer, in characters.
-const maxSaying = 300
+// maxQuote bounds what is shown of a server's answer, in characters.
+const maxQuote = 300
 
-func oneLine(text string) string { return forge.OneLine(text, maxSaying) }
+func oneLine(text string) string { return forge.OneLine(text, maxQuote) }

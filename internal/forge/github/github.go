@@ -50,7 +50,7 @@ type Forge struct {
 	now         func() time.Time
 
 	mu        sync.Mutex
-	said      forge.StatusCache // that we set last
+	statuses  forge.StatusCache // that we set last
 	unlabeled error             // why no issue is opened any more
 	login     string            // whom the token is of, once that was asked
 }
@@ -88,25 +88,25 @@ func newClient(o forge.ClientOptions) (*gh.Client, error) {
 
 const publicAPI = "https://api.github.com"
 
-func (g *Forge) repo() string { return g.owner + "/" + g.name }
+func (g *Forge) fullName() string { return g.owner + "/" + g.name }
 
-// call does one request, names the operation in its error, and calls the observer.
-func call[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (T, *gh.Response, error) {
+// callAPI does one request, names the operation in its error, and calls the observer.
+func callAPI[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (T, *gh.Response, error) {
 	start := g.now()
 	v, answer, err := do()
-	err = explain(op+" of "+g.repo(), err)
+	err = explainError(op+" of "+g.fullName(), err)
 	if g.observe != nil {
 		g.observe(op, g.now().Sub(start), err)
 	}
 	return v, answer, err
 }
 
-// pages reads all pages of a list.
-func pages[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
+// listAll reads all pages of a list.
+func listAll[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
 	var all []T
 	o := gh.ListOptions{PerPage: 100}
 	for {
-		some, answer, err := call(g, op, func() ([]T, *gh.Response, error) { return page(o) })
+		some, answer, err := callAPI(g, op, func() ([]T, *gh.Response, error) { return page(o) })
 		if err != nil {
 			return nil, err
 		}
@@ -122,17 +122,17 @@ func pages[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Respo
 func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	// Without the owner, GitHub ignores the branch.
 	o := gh.PullRequestListOptions{State: "all", Head: g.owner + ":" + head, Base: base, Sort: "created", Direction: "desc"}
-	return g.list(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+	return g.listPulls(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
 }
 
 // OpenPulls returns our open pull requests, newest first.
 func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
-	return g.list(ctx, gh.PullRequestListOptions{State: "open"}, func(p forge.Pull) bool { return p.State == forge.Open })
+	return g.listPulls(ctx, gh.PullRequestListOptions{State: "open"}, func(p forge.Pull) bool { return p.State == forge.Open })
 }
 
-// list returns those of our pull requests that are wanted, newest first.
-func (g *Forge) list(ctx context.Context, options gh.PullRequestListOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
-	found, err := pages(g, "list pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+// listPulls returns those of our pull requests that are wanted, newest first.
+func (g *Forge) listPulls(ctx context.Context, options gh.PullRequestListOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
+	found, err := listAll(g, "list pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		options.ListOptions = o
 		return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
 	})
@@ -141,7 +141,7 @@ func (g *Forge) list(ctx context.Context, options gh.PullRequestListOptions, wan
 	}
 	var all []forge.Pull
 	for _, p := range found {
-		pull, _, err := g.read(p)
+		pull, _, err := g.readPull(p)
 		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
@@ -153,8 +153,8 @@ func (g *Forge) list(ctx context.Context, options gh.PullRequestListOptions, wan
 	return forge.SortNewest(all), nil
 }
 
-// read understands a pull request. The error is ErrNotFound if it is not ours.
-func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
+// readPull understands a pull request. The error is ErrNotFound if it is not ours.
+func (g *Forge) readPull(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 	d, ok := forge.ParseDocument(p.GetBody())
 	if !ok || p.GetNumber() == 0 || !strings.EqualFold(p.GetHead().GetRepo().GetFullName(), p.GetBase().GetRepo().GetFullName()) {
 		return forge.Pull{}, d, fmt.Errorf("pull request %d is not one of Fairlead's: %w", p.GetNumber(), forge.ErrNotFound)
@@ -163,8 +163,8 @@ func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 		Proposal: forge.Proposal{Mark: d.Mark, Head: p.GetHead().GetRef(), Base: p.GetBase().GetRef(), Title: p.GetTitle(), Body: d.Text},
 		Number:   p.GetNumber(), State: forge.Open, Commit: p.GetHead().GetSHA(), URL: p.GetHTMLURL(),
 	}
-	if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.repo()) {
-		return pull, d, g.renamed(now)
+	if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.fullName()) {
+		return pull, d, g.renamedError(now)
 	}
 	for _, name := range d.Labels {
 		if hasLabel(p, name) {
@@ -180,8 +180,8 @@ func (g *Forge) read(p *gh.PullRequest) (forge.Pull, forge.Document, error) {
 	return pull, d, nil
 }
 
-func (g *Forge) renamed(now string) error {
-	return &forge.Refusal{Operation: "read " + g.repo(), Reason: "the repository is now called " + oneLine(now), Advice: "write its new name into the settings"}
+func (g *Forge) renamedError(now string) error {
+	return &forge.Refusal{Operation: "read " + g.fullName(), Reason: "the repository is now called " + oneLine(now), Advice: "write its new name into the settings"}
 }
 
 func hasLabel(p *gh.PullRequest, name string) bool {
@@ -196,7 +196,7 @@ func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, err
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	p, _, err := call(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+	p, _, err := callAPI(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Create(ctx, g.owner, g.name, &gh.NewPullRequest{
 			Title: gh.String(forge.FitTitle(o.Title)), Head: &o.Head, Base: &o.Base, Body: &body,
 		})
@@ -204,12 +204,12 @@ func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, err
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	if err := g.label(ctx, p, nil, d.Labels); err != nil {
+	if err := g.labelPull(ctx, p, nil, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
-	pull, _, err := g.read(p)
+	pull, _, err := g.readPull(p)
 	if err == nil {
-		err = pull.CheckOpen("open a pull request of "+g.repo(), o)
+		err = pull.CheckOpen("open a pull request of "+g.fullName(), o)
 	}
 	return pull, err
 }
@@ -218,9 +218,9 @@ func sortedLabels(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// label returns a pull request the labels that are wanted, and takes those from it
+// labelPull returns a pull request the labels that are wanted, and takes those from it
 // that were ours. It notes in p what it did.
-func (g *Forge) label(ctx context.Context, p *gh.PullRequest, ours, wanted []string) error {
+func (g *Forge) labelPull(ctx context.Context, p *gh.PullRequest, ours, wanted []string) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p, name) })
 	if len(missing) > 0 {
 		now, err := g.addLabels(ctx, p.GetNumber(), missing)
@@ -234,7 +234,7 @@ func (g *Forge) label(ctx context.Context, p *gh.PullRequest, ours, wanted []str
 		if !hasLabel(p, name) || slices.ContainsFunc(wanted, same) {
 			continue
 		}
-		_, _, err := call(g, "remove a label", func() (any, *gh.Response, error) {
+		_, _, err := callAPI(g, "remove a label", func() (any, *gh.Response, error) {
 			answer, err := g.client.Issues.RemoveLabelForIssue(ctx, g.owner, g.name, p.GetNumber(), url.PathEscape(name))
 			return nil, answer, err
 		})
@@ -252,11 +252,11 @@ func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*g
 	body := struct {
 		Labels []string `json:"labels"`
 	}{names}
-	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.repo(), number), body)
+	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.fullName(), number), body)
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := call(g, "label", func() ([]*gh.Label, *gh.Response, error) {
+	all, _, err := callAPI(g, "label", func() ([]*gh.Label, *gh.Response, error) {
 		var all []*gh.Label
 		answer, err := g.client.Do(ctx, req, &all)
 		return all, answer, err
@@ -264,23 +264,23 @@ func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*g
 	return all, err
 }
 
-// find reads one of our pull requests by its number.
-func (g *Forge) find(ctx context.Context, number int) (*gh.PullRequest, forge.Pull, forge.Document, error) {
-	p, _, err := call(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+// findPull reads one of our pull requests by its number.
+func (g *Forge) findPull(ctx context.Context, number int) (*gh.PullRequest, forge.Pull, forge.Document, error) {
+	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
 	})
 	if err != nil {
 		return nil, forge.Pull{}, forge.Document{}, err
 	}
-	pull, d, err := g.read(p)
+	pull, d, err := g.readPull(p)
 	return p, pull, d, err
 }
 
 // EditPull sets title, body and labels of an open pull request. Of the
 // labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
-	what := fmt.Sprintf("edit pull request %d of %s", number, g.repo())
-	p, pull, old, err := g.find(ctx, number)
+	what := fmt.Sprintf("edit pull request %d of %s", number, g.fullName())
+	p, pull, old, err := g.findPull(ctx, number)
 	if err == nil {
 		err = pull.CheckOpen(what, o)
 	}
@@ -293,30 +293,30 @@ func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (for
 		return forge.Pull{}, err
 	}
 	// The labels come first: the body says which are ours until they are gone.
-	if err := g.label(ctx, p, old.Labels, d.Labels); err != nil {
+	if err := g.labelPull(ctx, p, old.Labels, d.Labels); err != nil {
 		return forge.Pull{}, err
 	}
 	title, before := forge.FitTitle(o.Title), &gh.PullRequest{Title: new(p.GetTitle()), Body: new(p.GetBody())}
 	if title == before.GetTitle() && body == before.GetBody() {
-		pull, _, err = g.read(p)
+		pull, _, err = g.readPull(p)
 		return pull, err
 	}
-	if p, err = g.update(ctx, "edit a pull request", number, &gh.PullRequest{Title: &title, Body: &body}); err != nil {
+	if p, err = g.updatePull(ctx, "edit a pull request", number, &gh.PullRequest{Title: &title, Body: &body}); err != nil {
 		return forge.Pull{}, err
 	}
-	if pull, _, err = g.read(p); err != nil {
+	if pull, _, err = g.readPull(p); err != nil {
 		return forge.Pull{}, err
 	}
 	err = pull.CheckOpen(what, o)
 	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
-		_, failed := g.update(ctx, "put the text of a pull request back", number, before)
+		_, failed := g.updatePull(ctx, "put the text of a pull request back", number, before)
 		err = forge.JoinErrors(err, failed)
 	}
 	return pull, err
 }
 
-func (g *Forge) update(ctx context.Context, op string, number int, to *gh.PullRequest) (*gh.PullRequest, error) {
-	p, _, err := call(g, op, func() (*gh.PullRequest, *gh.Response, error) {
+func (g *Forge) updatePull(ctx context.Context, op string, number int, to *gh.PullRequest) (*gh.PullRequest, error) {
+	p, _, err := callAPI(g, op, func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Edit(ctx, g.owner, g.name, number, to)
 	})
 	return p, err
@@ -325,7 +325,7 @@ func (g *Forge) update(ctx context.Context, op string, number int, to *gh.PullRe
 // ClosePull closes a pull request that is open, and says why at the end of its body: it
 // is written in the same request, so that one is not without the other.
 func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
-	_, pull, d, err := g.find(ctx, number)
+	_, pull, d, err := g.findPull(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err
 	}
@@ -334,12 +334,12 @@ func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error 
 	if err != nil {
 		return err
 	}
-	p, err := g.update(ctx, "close a pull request", number, &gh.PullRequest{Body: &body, State: gh.String("closed")})
+	p, err := g.updatePull(ctx, "close a pull request", number, &gh.PullRequest{Body: &body, State: gh.String("closed")})
 	if err != nil {
-		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.findPull(ctx, number); return pull, err })
 	}
-	if pull, _, err = g.read(p); err == nil {
-		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.repo()))
+	if pull, _, err = g.readPull(p); err == nil {
+		err = pull.CheckEnded(fmt.Sprintf("close pull request %d of %s", number, g.fullName()))
 	}
 	return err
 }
@@ -350,7 +350,7 @@ const maxDescription = 140
 // SetStatus sets a status of a commit. One that we have set already is not sent again:
 // GitHub keeps every status, and takes no more than a thousand.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.said.Has(commit, s) {
+	if g.statuses.Has(commit, s) {
 		return nil
 	}
 	status := &gh.RepoStatus{
@@ -359,12 +359,12 @@ func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	if s.URL != "" {
 		status.TargetURL = &s.URL
 	}
-	_, _, err := call(g, "set a status", func() (*gh.RepoStatus, *gh.Response, error) {
+	_, _, err := callAPI(g, "set a status", func() (*gh.RepoStatus, *gh.Response, error) {
 		return g.client.Repositories.CreateStatus(ctx, g.owner, g.name, commit, status)
 	})
 	if err != nil {
 		return err
 	}
-	g.said.Put(commit, s)
+	g.statuses.Put(commit, s)
 	return nil
 }

@@ -21,9 +21,9 @@ func (g *Forge) graphqlPath() string {
 	return "graphql"
 }
 
-// ask does what only GraphQL can.
-func ask[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
-	found, _, err := call(g, op, func() (T, *gh.Response, error) {
+// queryGraphQL does what only GraphQL can.
+func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
+	found, _, err := callAPI(g, op, func() (T, *gh.Response, error) {
 		var answer struct {
 			Data   T
 			Errors graphqlErrors
@@ -57,7 +57,7 @@ func (e graphqlErrors) Error() string {
 	return oneLine(strings.Join(all, ": "))
 }
 
-func (e graphqlErrors) has(kinds ...string) bool {
+func (e graphqlErrors) hasType(kinds ...string) bool {
 	for _, one := range e {
 		if slices.Contains(kinds, one.Type) {
 			return true
@@ -69,10 +69,10 @@ func (e graphqlErrors) has(kinds ...string) bool {
 func explainGraphQL(what string, e graphqlErrors) error {
 	r := &forge.Refusal{Operation: what, Reason: e.Error()}
 	switch {
-	case e.has("NOT_FOUND"):
+	case e.hasType("NOT_FOUND"):
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the token may see it: GitHub says the same of what is not there and of what is private"
-	case e.has("FORBIDDEN", "INSUFFICIENT_SCOPES"):
+	case e.hasType("FORBIDDEN", "INSUFFICIENT_SCOPES"):
 		r.Reason = "the token may not do that: " + r.Reason
 		r.Advice = "let the token write pull requests and contents (fine-grained and App: Pull requests and Contents read and write; classic: repo)"
 	}
@@ -81,16 +81,16 @@ func explainGraphQL(what string, e graphqlErrors) error {
 
 const viewerQuery = `query { viewer { login } }`
 
-// self returns who the token is of, which is asked once. That of an App ends with
+// tokenLogin returns who the token is of, which is asked once. That of an App ends with
 // [bot].
-func (g *Forge) self(ctx context.Context) (string, error) {
+func (g *Forge) tokenLogin(ctx context.Context) (string, error) {
 	g.mu.Lock()
 	login := g.login
 	g.mu.Unlock()
 	if login != "" {
 		return login, nil
 	}
-	found, err := ask[struct{ Viewer struct{ Login string } }](ctx, g, "read the token's user", viewerQuery, nil)
+	found, err := queryGraphQL[struct{ Viewer struct{ Login string } }](ctx, g, "read the token's user", viewerQuery, nil)
 	if err != nil {
 		return "", err
 	}
@@ -110,13 +110,13 @@ const autoMergeQuery = `mutation($input: EnablePullRequestAutoMergeInput!) { ena
 // enableAutoMerge has GitHub merge a pull request later, in one of its ways.
 func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, method string) error {
 	const op = "auto-merge a pull request"
-	done, err := ask[struct {
+	done, err := queryGraphQL[struct {
 		EnablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
 	}](ctx, g, op, autoMergeQuery, map[string]any{
 		"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": commit, "mergeMethod": strings.ToUpper(method)},
 	})
 	if err == nil && done.EnablePullRequestAutoMerge.PullRequest.Number != p.GetNumber() {
-		err = &forge.Refusal{Operation: op + " of " + g.repo(), Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: op + " of " + g.fullName(), Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
 	}
 	return err
 }
@@ -125,7 +125,7 @@ const cancelAutoMergeQuery = `mutation($input: DisablePullRequestAutoMergeInput!
 
 // disableAutoMerge has GitHub forget that it was to merge a pull request later.
 func (g *Forge) disableAutoMerge(ctx context.Context, p *gh.PullRequest) error {
-	_, err := ask[struct {
+	_, err := queryGraphQL[struct {
 		DisablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
 	}](ctx, g, "cancel the auto-merge of a pull request", cancelAutoMergeQuery, map[string]any{
 		"input": map[string]any{"pullRequestId": p.GetNodeID()},

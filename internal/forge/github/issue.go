@@ -16,7 +16,7 @@ const issueLabel = "fairlead"
 
 // Issues returns our issues with a mark, open or closed, newest first.
 func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) {
-	found, err := pages(g, "list issues", func(o gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
+	found, err := listAll(g, "list issues", func(o gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.ListByRepo(ctx, g.owner, g.name, &gh.IssueListByRepoOptions{
 			State: "all", Labels: []string{issueLabel}, Sort: "created", Direction: "desc", ListOptions: o,
 		})
@@ -78,7 +78,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if err != nil {
 		return i, err
 	}
-	made, _, err := call(g, "open an issue", func() (*gh.Issue, *gh.Response, error) {
+	made, _, err := callAPI(g, "open an issue", func() (*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.Create(ctx, g.owner, g.name, &gh.IssueRequest{
 			Title: gh.String(forge.FitTitle(i.Title)), Body: &body, Labels: &[]string{issueLabel},
 		})
@@ -99,7 +99,7 @@ func (g *Forge) cannotLabel(number int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unlabeled = &forge.Refusal{
-		Operation: "open an issue of " + g.repo(),
+		Operation: "open an issue of " + g.fullName(),
 		Reason:    fmt.Sprintf("GitHub took issue %d without its label %q", number, issueLabel),
 		Advice:    "let the token write issues and labels (fine-grained: Issues read and write; classic: repo), then start again",
 	}
@@ -107,7 +107,7 @@ func (g *Forge) cannotLabel(number int) error {
 }
 
 func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
-	now, _, err := call(g, "read an issue", func() (*gh.Issue, *gh.Response, error) {
+	now, _, err := callAPI(g, "read an issue", func() (*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.Get(ctx, g.owner, g.name, i.Number)
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if i.Open {
 		state = "open"
 	}
-	after, _, err := call(g, "edit an issue", func() (*gh.Issue, *gh.Response, error) {
+	after, _, err := callAPI(g, "edit an issue", func() (*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.Edit(ctx, g.owner, g.name, i.Number, &gh.IssueRequest{Title: &i.Title, Body: &body, State: &state})
 	})
 	if err != nil {

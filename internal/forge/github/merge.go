@@ -38,11 +38,11 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 // toMerge reads a pull request of ours that is to be merged at a commit; nil if it
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.PullRequest, error) {
-	p, pull, _, err := g.find(ctx, number)
+	p, pull, _, err := g.findPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.repo()), commit)
+	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.fullName()), commit)
 	if merged || err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.Pul
 }
 
 func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
-	return anyMethod(func(method string) error {
-		_, answer, err := call(g, "merge a pull request", func() (*gh.PullRequestMergeResult, *gh.Response, error) {
+	return tryMethods(func(method string) error {
+		_, answer, err := callAPI(g, "merge a pull request", func() (*gh.PullRequestMergeResult, *gh.Response, error) {
 			return g.client.PullRequests.Merge(ctx, g.owner, g.name, number, "", &gh.PullRequestOptions{SHA: commit, MergeMethod: method})
 		})
 		var r *forge.Refusal
@@ -68,27 +68,27 @@ func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
 	})
 }
 
-// anyMethod merges in the first way that the repository allows.
-func anyMethod(merge func(method string) error) (err error) {
+// tryMethods merges in the first way that the repository allows.
+func tryMethods(merge func(method string) error) (err error) {
 	for _, method := range methods {
 		err = merge(method)
-		if !refused(err, methodRefused) {
+		if !isRefused(err, methodRefused) {
 			return err
 		}
 	}
 	return err
 }
 
-// refused reports whether GitHub refused something with such a phrase, which is all
+// isRefused reports whether GitHub refused something with such a phrase, which is all
 // that it tells these apart by.
-func refused(err error, phrase string) bool {
+func isRefused(err error, phrase string) bool {
 	var r *forge.Refusal
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
 // CancelAutoMerge has GitHub not merge one of our pull requests any more on its own.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	p, _, _, err := g.find(ctx, number)
+	p, _, _, err := g.findPull(ctx, number)
 	if err != nil || p.AutoMerge == nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	if p, _, _, again := g.find(ctx, number); again == nil && p.AutoMerge == nil { // it was over meanwhile
+	if p, _, _, again := g.findPull(ctx, number); again == nil && p.AutoMerge == nil { // it was over meanwhile
 		return nil
 	}
 	return err
@@ -110,17 +110,17 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 	if p == nil || err != nil || p.AutoMerge != nil {
 		return err
 	}
-	err = anyMethod(func(method string) error { return g.enableAutoMerge(ctx, p, commit, method) })
+	err = tryMethods(func(method string) error { return g.enableAutoMerge(ctx, p, commit, method) })
 	var r *forge.Refusal
 	switch {
-	case refused(err, isClean) || refused(err, isCleanHooked):
+	case isRefused(err, isClean) || isRefused(err, isCleanHooked):
 		return g.mergeNow(ctx, number, commit)
 	case !errors.As(err, &r) || r.Kind != nil:
-	case refused(err, autoRefused):
+	case isRefused(err, autoRefused):
 		r.Kind, r.Advice = forge.ErrUnsupported, "allow auto-merge in the repository's settings, General, Pull Requests"
-	case refused(err, noRules):
+	case isRefused(err, noRules):
 		r.Kind, r.Advice = forge.ErrUnsupported, "have the branch require a status check or a review, so that GitHub knows what to wait for"
-	case refused(err, isInState): // as unstable: something that is not required has failed, or is not over
+	case isRefused(err, isInState): // as unstable: something that is not required has failed, or is not over
 		r.Kind, r.Advice = forge.ErrNotReady, "see on the pull request what has failed; GitHub waits only for checks that the branch requires"
 	}
 	return err

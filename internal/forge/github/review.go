@@ -15,7 +15,7 @@ import (
 // Changes returns the open pull requests for a branch, newest first, without our
 // own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
-	found, err := pages(g, "list open pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+	found, err := listAll(g, "list open pull requests", func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.List(ctx, g.owner, g.name, &gh.PullRequestListOptions{
 			State: "open", Base: base, Sort: "created", Direction: "desc", ListOptions: o,
 		})
@@ -28,10 +28,10 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 		if p.GetNumber() == 0 || p.GetState() != "open" || base != "" && p.GetBase().GetRef() != base || p.GetHead().GetSHA() == "" {
 			continue
 		}
-		if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.repo()) {
-			return nil, g.renamed(now)
+		if now := p.GetBase().GetRepo().GetFullName(); !strings.EqualFold(now, g.fullName()) {
+			return nil, g.renamedError(now)
 		}
-		if _, _, err := g.read(p); errors.Is(err, forge.ErrNotFound) {
+		if _, _, err := g.readPull(p); errors.Is(err, forge.ErrNotFound) {
 			all = append(all, readChange(p))
 		}
 	}
@@ -56,11 +56,11 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	if err != nil {
 		return err
 	}
-	login, err := g.self(ctx)
+	login, err := g.tokenLogin(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := pages(g, "list comments", func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
+	all, err := listAll(g, "list comments", func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
 		return g.client.Issues.ListComments(ctx, g.owner, g.name, number, &gh.IssueListCommentsOptions{ListOptions: o})
 	})
 	if err != nil {
@@ -69,11 +69,11 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	i := slices.IndexFunc(all, func(c *gh.IssueComment) bool { return isBy(c.GetUser(), login) && forge.IsComment(c.GetBody(), mark) })
 	switch {
 	case i < 0:
-		_, _, err = call(g, "comment", func() (*gh.IssueComment, *gh.Response, error) {
+		_, _, err = callAPI(g, "comment", func() (*gh.IssueComment, *gh.Response, error) {
 			return g.client.Issues.CreateComment(ctx, g.owner, g.name, number, &gh.IssueComment{Body: &text})
 		})
 	case !forge.SameComment(all[i].GetBody(), text):
-		_, _, err = call(g, "edit a comment", func() (*gh.IssueComment, *gh.Response, error) {
+		_, _, err = callAPI(g, "edit a comment", func() (*gh.IssueComment, *gh.Response, error) {
 			return g.client.Issues.EditComment(ctx, g.owner, g.name, all[i].GetID(), &gh.IssueComment{Body: &text})
 		})
 	}

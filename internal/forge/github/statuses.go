@@ -15,13 +15,13 @@ import (
 // whose names are their contexts. Where both are, the later one counts.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	// The combined status does not say who has set one.
-	said, err := pages(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
+	said, err := listAll(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
 		return g.client.Repositories.ListStatuses(ctx, g.owner, g.name, commit, &o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	runs, err := g.checks(ctx, commit, "")
+	runs, err := g.listChecks(ctx, commit, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +39,9 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	return slices.SortedFunc(maps.Values(latest), func(a, b forge.CommitStatus) int { return cmp.Compare(a.Context, b.Context) }), nil
 }
 
-// checks returns the latest check runs of a commit, by each App; all if name is "".
-func (g *Forge) checks(ctx context.Context, commit, name string) ([]*gh.CheckRun, error) {
-	return pages(g, "list check runs", func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
+// listChecks returns the latest check runs of a commit, by each App; all if name is "".
+func (g *Forge) listChecks(ctx context.Context, commit, name string) ([]*gh.CheckRun, error) {
+	return listAll(g, "list check runs", func(o gh.ListOptions) ([]*gh.CheckRun, *gh.Response, error) {
 		filter := &gh.ListCheckRunsOptions{Filter: gh.String("latest"), ListOptions: o}
 		if name != "" {
 			filter.CheckName = &name
@@ -56,7 +56,7 @@ func (g *Forge) checks(ctx context.Context, commit, name string) ([]*gh.CheckRun
 
 func readStatus(s *gh.RepoStatus) forge.CommitStatus {
 	return forge.CommitStatus{
-		Status: forge.Status{Context: s.GetContext(), Outcome: outcome(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL()},
+		Status: forge.Status{Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL()},
 		When:   s.GetCreatedAt().Time, By: s.GetCreator().GetLogin(),
 	}
 }
@@ -67,13 +67,13 @@ func readCheck(run *gh.CheckRun) forge.CommitStatus {
 		When:   run.GetStartedAt().Time, By: run.GetApp().GetSlug(),
 	}
 	if run.GetStatus() == "completed" {
-		s.Outcome, s.When = outcome(run.GetConclusion()), run.GetCompletedAt().Time
+		s.Outcome, s.When = outcomeOf(run.GetConclusion()), run.GetCompletedAt().Time
 	}
 	return s
 }
 
-// outcome understands a state of a status, or how a check has ended.
-func outcome(word string) forge.Outcome {
+// outcomeOf understands a state of a status, or how a check has ended.
+func outcomeOf(word string) forge.Outcome {
 	switch word {
 	case "success", "neutral", "skipped":
 		return forge.Success

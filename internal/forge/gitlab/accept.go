@@ -19,13 +19,13 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 	if m == nil || err != nil {
 		return err
 	}
-	return g.accept(ctx, "merge a merge request", number, gl.AcceptMergeRequestOptions{SHA: &commit})
+	return g.acceptMerge(ctx, "merge a merge request", number, gl.AcceptMergeRequestOptions{SHA: &commit})
 }
 
 // toMerge reads a merge request of ours that is to be merged at a commit; nil if it
 // is merged.
 func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeRequest, error) {
-	m, pull, _, err := g.find(ctx, number)
+	m, pull, _, err := g.findPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +36,12 @@ func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*mergeR
 	return &m, nil
 }
 
-// notYet are the codes by which GitLab, in all its versions, answers that something is
+// notReadyCodes are the codes by which GitLab, in all its versions, answers that something is
 // missing.
-var notYet = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity}
+var notReadyCodes = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity}
 
-func (g *Forge) accept(ctx context.Context, op string, number int, o gl.AcceptMergeRequestOptions) error {
-	_, answer, err := ask[struct{}](ctx, g, op, http.MethodPut, mergeRequestPath(number)+"/merge", &o)
+func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.AcceptMergeRequestOptions) error {
+	_, answer, err := callAPI[struct{}](ctx, g, op, http.MethodPut, mergeRequestPath(number)+"/merge", &o)
 	var r *forge.Refusal
 	if answer == nil || !errors.As(err, &r) {
 		return err
@@ -49,7 +49,7 @@ func (g *Forge) accept(ctx context.Context, op string, number int, o gl.AcceptMe
 	switch status := answer.StatusCode; {
 	case status == http.StatusConflict:
 		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
-	case slices.Contains(notYet, status):
+	case slices.Contains(notReadyCodes, status):
 		r.Kind, r.Advice = forge.ErrNotReady, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
 	case status == http.StatusUnauthorized: // the token was good for reading it
 		r.Reason = "the token's user may not merge this: 401"
@@ -71,22 +71,22 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 		//lint:ignore SA1019 GitLab before 17.11 knows only this one, which is to go one day
 		o.MergeWhenPipelineSucceeds = new(true)
 	}
-	return g.accept(ctx, "auto-merge a merge request", number, o)
+	return g.acceptMerge(ctx, "auto-merge a merge request", number, o)
 }
 
 // CancelAutoMerge has GitLab not merge one of our merge requests any more on its own.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	const op = "cancel the auto-merge of a merge request"
-	m, _, _, err := g.find(ctx, number)
+	m, _, _, err := g.findPull(ctx, number)
 	if err != nil || !m.AutoMerge {
 		return err
 	}
 	// GitLab answers 201 to a refusal as well, and says so in the body only.
-	done, _, err := ask[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
+	done, _, err := callAPI[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
 	if err != nil || done.Status == "success" {
 		return err
 	}
-	m, _, _, err = g.find(ctx, number)
+	m, _, _, err = g.findPull(ctx, number)
 	if err != nil || !m.AutoMerge { // it was over meanwhile
 		return err
 	}

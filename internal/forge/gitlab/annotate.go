@@ -45,16 +45,16 @@ const maxNew = 50
 // removed; if people have answered in it, it is resolved. Lines that the diff does
 // not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	self, err := g.self(ctx)
+	self, err := g.tokenUser(ctx)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := spell(mark, notes)
+	wanted, err := formatNotes(mark, notes)
 	if err != nil {
 		return nil, err
 	}
 	at := mergeRequestPath(c.Number) + "/discussions"
-	all, err := pages[discussion](ctx, g, "list discussions", at, func(o gl.ListOptions) any { return &o })
+	all, err := listAll[discussion](ctx, g, "list discussions", at, func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, err
 	}
@@ -62,54 +62,54 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		if len(d.Notes) == 0 || d.Notes[0].Author.ID != self || d.Notes[0].System || !forge.IsComment(d.Notes[0].Body, mark) {
 			continue
 		}
-		if i := slices.IndexFunc(wanted, func(w spelled) bool { return w.stands(c.Commit, d.Notes[0]) }); i >= 0 {
+		if i := slices.IndexFunc(wanted, func(w noteText) bool { return w.isAt(c.Commit, d.Notes[0]) }); i >= 0 {
 			wanted = slices.Delete(wanted, i, i+1)
 			continue
 		}
-		if err := g.retire(ctx, at, d); err != nil {
+		if err := g.retireThread(ctx, at, d); err != nil {
 			return nil, err
 		}
 	}
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	return g.annotate(ctx, c, at, wanted)
+	return g.openThreads(ctx, c, at, wanted)
 }
 
-// spelled is an annotation and the text of its comment.
-type spelled struct {
+// noteText is an annotation and the text of its comment.
+type noteText struct {
 	forge.Annotation
 	text string
 }
 
-// spell returns annotations as they are written; what is said twice is said once.
-func spell(mark string, notes []forge.Annotation) ([]spelled, error) {
-	var all []spelled
+// formatNotes returns annotations as they are written; what is said twice is said once.
+func formatNotes(mark string, notes []forge.Annotation) ([]noteText, error) {
+	var all []noteText
 	for _, n := range notes {
-		text, err := forge.FormatComment(mark, tame(n.Markdown()), maxNote)
+		text, err := forge.FormatComment(mark, escapeActions(n.Markdown()), maxNote)
 		if err != nil {
 			return nil, err
 		}
-		if s := (spelled{n, text}); !slices.Contains(all, s) {
+		if s := (noteText{n, text}); !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
 	return all, nil
 }
 
-// stands reports whether a comment says this at the line as it is now. GitLab moves
+// isAt reports whether a comment says this at the line as it is now. GitLab moves
 // comments along to newer commits as long as their lines stay as they were.
-func (s spelled) stands(commit string, n lineNote) bool {
+func (s noteText) isAt(commit string, n lineNote) bool {
 	p := n.Position
 	return p.Head == commit && p.NewPath == s.File && p.NewLine != nil && *p.NewLine == s.Line && forge.SameComment(n.Body, s.text)
 }
 
-// retire ends a thread of ours.
-func (g *Forge) retire(ctx context.Context, at string, d discussion) error {
+// retireThread ends a thread of ours.
+func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error {
 	at += "/" + gl.PathEscape(d.ID)
 	answered := slices.ContainsFunc(d.Notes[1:], func(n lineNote) bool { return !n.System })
 	if !answered {
-		_, _, err := ask[struct{}](ctx, g, "remove a comment", http.MethodDelete, fmt.Sprintf("%s/notes/%d", at, d.Notes[0].ID), nil)
+		_, _, err := callAPI[struct{}](ctx, g, "remove a comment", http.MethodDelete, fmt.Sprintf("%s/notes/%d", at, d.Notes[0].ID), nil)
 		if errors.Is(err, forge.ErrNotFound) { // it is gone
 			err = nil
 		}
@@ -118,17 +118,17 @@ func (g *Forge) retire(ctx context.Context, at string, d discussion) error {
 	if d.Notes[0].Resolved {
 		return nil
 	}
-	_, _, err := ask[discussion](ctx, g, "resolve a discussion", http.MethodPut, at, &gl.ResolveMergeRequestDiscussionOptions{Resolved: new(true)})
+	_, _, err := callAPI[discussion](ctx, g, "resolve a discussion", http.MethodPut, at, &gl.ResolveMergeRequestDiscussionOptions{Resolved: new(true)})
 	return err
 }
 
-// annotate opens threads at lines, and returns what has no line in the diff.
-func (g *Forge) annotate(ctx context.Context, c forge.Change, at string, wanted []spelled) (left []forge.Annotation, err error) {
-	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(c.Number), nil)
+// openThreads opens threads at lines, and returns what has no line in the diff.
+func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []noteText) (left []forge.Annotation, err error) {
+	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(c.Number), nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(m.item); err != nil {
+	if err := g.checkProject(m.item); err != nil {
 		return nil, err
 	}
 	if m.DiffRefs.Head != c.Commit {
@@ -137,13 +137,13 @@ func (g *Forge) annotate(ctx context.Context, c forge.Change, at string, wanted 
 			Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
-	shown, err := g.diff(ctx, c.Number)
+	shown, err := g.readDiff(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
 	opened := 0
 	for _, w := range wanted {
-		p, ok := shown.at(w.File, w.Line)
+		p, ok := shown.positionOf(w.File, w.Line)
 		if ok && opened < maxNew {
 			p.diffRefs = m.DiffRefs
 			ok, err = g.openThread(ctx, at, w.text, p)
@@ -166,7 +166,7 @@ func (g *Forge) openThread(ctx context.Context, at, text string, p position) (bo
 		Body     string   `json:"body"`
 		Position position `json:"position"`
 	}{text, p}
-	_, answer, err := ask[discussion](ctx, g, "open a discussion", http.MethodPost, at, said)
+	_, answer, err := callAPI[discussion](ctx, g, "open a discussion", http.MethodPost, at, said)
 	var r *forge.Refusal
 	if answer != nil && answer.StatusCode == http.StatusBadRequest && errors.As(err, &r) && strings.Contains(r.Reason, "line_code") {
 		return false, nil
@@ -187,9 +187,9 @@ type diffLines map[string]struct {
 	lines   map[int]int
 }
 
-// diff reads what a merge request changes.
-func (g *Forge) diff(ctx context.Context, number int) (diffLines, error) {
-	files, err := pages[fileDiff](ctx, g, "read the diff", mergeRequestPath(number)+"/diffs", func(o gl.ListOptions) any { return &o })
+// readDiff reads what a merge request changes.
+func (g *Forge) readDiff(ctx context.Context, number int) (diffLines, error) {
+	files, err := listAll[fileDiff](ctx, g, "read the diff", mergeRequestPath(number)+"/diffs", func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func (g *Forge) diff(ctx context.Context, number int) (diffLines, error) {
 	return shown, nil
 }
 
-// at returns the position of a line; no if the diff does not show it.
-func (d diffLines) at(file string, line int) (position, bool) {
+// positionOf returns the position of a line; no if the diff does not show it.
+func (d diffLines) positionOf(file string, line int) (position, bool) {
 	of := d[file]
 	old, ok := of.lines[line]
 	p := position{Type: "text", OldPath: of.oldPath, NewPath: file, NewLine: &line}

@@ -33,11 +33,11 @@ type version struct {
 // after its head was pushed. Where GitLab does not say when, it counts whom GitLab
 // counts, which forgets approvals at a push if the project's settings say so.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
-	found, _, err := ask[approvals](ctx, g, "read approvals", http.MethodGet, mergeRequestPath(number)+"/approvals", nil)
+	found, _, err := callAPI[approvals](ctx, g, "read approvals", http.MethodGet, mergeRequestPath(number)+"/approvals", nil)
 	if err != nil || len(found.By) == 0 {
 		return nil, err
 	}
-	pushed, err := g.pushed(ctx, number)
+	pushed, err := g.lastPush(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	return all, nil
 }
 
-// pushed returns when a merge request got the head that it has.
-func (g *Forge) pushed(ctx context.Context, number int) (time.Time, error) {
-	all, err := pages[version](ctx, g, "list versions", mergeRequestPath(number)+"/versions", func(o gl.ListOptions) any { return &o })
+// lastPush returns when a merge request got the head that it has.
+func (g *Forge) lastPush(ctx context.Context, number int) (time.Time, error) {
+	all, err := listAll[version](ctx, g, "list versions", mergeRequestPath(number)+"/versions", func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -86,7 +86,7 @@ type member struct {
 // TeamMembers returns the logins of a group ("group/sub"), sorted: also those who are in
 // it because they are in a group above, but for people who are blocked.
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
-	found, err := pages[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
+	found, err := listAll[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, fmt.Errorf("the group %s: %w", oneLine(team), err)
 	}
@@ -105,7 +105,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	type author struct {
 		Email string `json:"author_email"`
 	}
-	wrote, _, err := ask[author](ctx, g, "read a commit", http.MethodGet, "repository/commits/"+gl.PathEscape(commit), nil)
+	wrote, _, err := callAPI[author](ctx, g, "read a commit", http.MethodGet, "repository/commits/"+gl.PathEscape(commit), nil)
 	if err != nil || wrote.Email == "" {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 		Email  string `json:"email"`
 		Public string `json:"public_email"`
 	}
-	found, _, err := ask[[]person](ctx, g, "find a user", http.MethodGet, "/users", &gl.ListUsersOptions{Search: &wrote.Email})
+	found, _, err := callAPI[[]person](ctx, g, "find a user", http.MethodGet, "/users", &gl.ListUsersOptions{Search: &wrote.Email})
 	if err != nil {
 		return "", err
 	}
@@ -126,13 +126,13 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	return "", nil
 }
 
-// lacks are GitLab's words for why it does not merge, as sentences. It names one
+// blockerTexts are GitLab's words for why it does not merge, as sentences. It names one
 // reason at a time.
-var lacks = map[string]string{
+var blockerTexts = map[string]string{
 	"approvals_syncing":              "GitLab is counting the approvals",
-	"checking":                       lookingAt,
-	"unchecked":                      lookingAt,
-	"preparing":                      lookingAt,
+	"checking":                       stillChecking,
+	"unchecked":                      stillChecking,
+	"preparing":                      stillChecking,
 	"ci_must_pass":                   "its pipeline has to succeed",
 	"ci_still_running":               "its pipeline has not ended yet",
 	"commits_status":                 "its branch is gone, or has no commits",
@@ -156,15 +156,15 @@ var lacks = map[string]string{
 	"title_regex":                    "its title is not as the project asks for",
 }
 
-const lookingAt = "GitLab is still looking whether it can be merged"
+const stillChecking = "GitLab is still looking whether it can be merged"
 
 // MergeBlockers returns what a merge request lacks to be merged; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(m.item); err != nil {
+	if err := g.checkProject(m.item); err != nil {
 		return nil, err
 	}
 	status := m.MergeStatus
@@ -175,11 +175,11 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	case m.State == "merged" || status == "mergeable" || status == "" && m.OldStatus == "can_be_merged":
 		return nil, nil
 	case m.State == "closed":
-		return []string{lacks["not_open"]}, nil
-	case lacks[status] != "":
-		return []string{lacks[status]}, nil
+		return []string{blockerTexts["not_open"]}, nil
+	case blockerTexts[status] != "":
+		return []string{blockerTexts[status]}, nil
 	case status == "":
-		return []string{lookingAt}, nil
+		return []string{stillChecking}, nil
 	}
 	return []string{fmt.Sprintf("GitLab says %q", oneLine(status))}, nil
 }

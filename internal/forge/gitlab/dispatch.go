@@ -27,7 +27,7 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {
 		variables = append(variables, &gl.PipelineVariableOptions{Key: &name, Value: new(w.Inputs[name])})
 	}
-	_, _, err := ask[pipeline](ctx, g, "start a pipeline", http.MethodPost, "pipeline", &gl.CreatePipelineOptions{Ref: &w.Ref, Variables: &variables})
+	_, _, err := callAPI[pipeline](ctx, g, "start a pipeline", http.MethodPost, "pipeline", &gl.CreatePipelineOptions{Ref: &w.Ref, Variables: &variables})
 	return err
 }
 
@@ -42,8 +42,8 @@ type pipeline struct {
 	WebURL  string    `json:"web_url"`
 }
 
-// maxLooks bounds of how many pipelines we ask which workflow they are.
-const maxLooks = 20
+// maxPipelines bounds of how many pipelines we ask which workflow they are.
+const maxPipelines = 20
 
 // WorkflowRuns returns the pipelines of the ref that were started as a workflow, by us or with a
 // trigger's token, at a time or later, newest first. It looks at the newest ones only.
@@ -53,7 +53,7 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	if !since.IsZero() {                      // what was made since then was changed since then
 		o.UpdatedAfter = new(since.Add(-time.Second))
 	}
-	found, _, err := ask[[]pipeline](ctx, g, "list pipelines", http.MethodGet, "pipelines", &o)
+	found, _, err := callAPI[[]pipeline](ctx, g, "list pipelines", http.MethodGet, "pipelines", &o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +62,13 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		return p.ID == 0 || p.Ref != w.Ref || p.Source != "api" && p.Source != "trigger" || p.Created.Before(since)
 	})
 	var runs []forge.Run
-	for _, p := range found[:min(maxLooks, len(found))] {
+	for _, p := range found[:min(maxPipelines, len(found))] {
 		is, err := g.isOf(ctx, p, w.Name)
 		if err != nil {
 			return nil, err
 		}
 		if is {
-			runs = append(runs, p.run())
+			runs = append(runs, p.toRun())
 		}
 	}
 	return runs, nil
@@ -81,14 +81,14 @@ func (g *Forge) isOf(ctx context.Context, p pipeline, workflow string) (bool, er
 		Key   string `json:"key"`
 		Value string `json:"value"`
 	}
-	all, answer, err := ask[[]variable](ctx, g, "read a pipeline's variables", http.MethodGet, fmt.Sprintf("pipelines/%d/variables", p.ID), nil)
+	all, answer, err := callAPI[[]variable](ctx, g, "read a pipeline's variables", http.MethodGet, fmt.Sprintf("pipelines/%d/variables", p.ID), nil)
 	if answer != nil && answer.StatusCode == http.StatusForbidden {
 		return false, nil
 	}
 	return slices.Contains(all, variable{workflowVariable, workflow}), err
 }
 
-func (p pipeline) run() forge.Run {
+func (p pipeline) toRun() forge.Run {
 	id := strconv.FormatInt(p.ID, 10)
 	r := forge.Run{ID: id, Title: cmp.Or(p.Name, "Pipeline #"+id), Outcome: outcomeOf(p.Status), Started: p.Created, URL: p.WebURL}
 	if p.Status == "skipped" { // nothing of it ran

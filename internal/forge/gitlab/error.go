@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// explain turns an error of a request into one of package forge.
-func explain(what string, err error) error {
+// explainError turns an error of a request into one of package forge.
+func explainError(what string, err error) error {
 	var answer *gl.ErrorResponse
 	var failed *url.Error
 	switch {
@@ -38,13 +38,13 @@ func explain(what string, err error) error {
 
 func explainAnswer(what string, e *gl.ErrorResponse) error {
 	message := readMessage(e.Body)
-	r := &forge.Refusal{Operation: what, Reason: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.text()), ": "))}
+	r := &forge.Refusal{Operation: what, Reason: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.joinText()), ": "))}
 	switch status := e.Response.StatusCode; {
 	case status == http.StatusUnauthorized:
 		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was revoked"
 	case status == http.StatusForbidden:
-		r.Reason, r.Advice = "the token may not do that: "+r.Reason, message.needed()
+		r.Reason, r.Advice = "the token may not do that: "+r.Reason, message.neededScope()
 	case status == http.StatusConflict && strings.Contains(r.Reason, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusBadRequest && missingBranch.MatchString(r.Reason):
@@ -80,30 +80,30 @@ func readMessage(body []byte) message {
 	return m
 }
 
-func (m message) text() string {
-	return strings.Join(slices.DeleteFunc([]string{flat(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" }), ": ")
+func (m message) joinText() string {
+	return strings.Join(slices.DeleteFunc([]string{flattenJSON(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" }), ": ")
 }
 
-// flat makes one text of all that is in a JSON value.
-func flat(v any) string {
+// flattenJSON makes one text of all that is in a JSON value.
+func flattenJSON(v any) string {
 	var parts []string
 	switch v := v.(type) {
 	case string:
 		return v
 	case []any:
 		for _, part := range v {
-			parts = append(parts, flat(part))
+			parts = append(parts, flattenJSON(part))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, name+" "+flat(v[name]))
+			parts = append(parts, name+" "+flattenJSON(v[name]))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// needed names what a token lacks.
-func (m message) needed() string {
+// neededScope names what a token lacks.
+func (m message) neededScope() string {
 	if m.Error == "insufficient_scope" {
 		scope := m.Scope
 		if scope == "" {
@@ -114,7 +114,7 @@ func (m message) needed() string {
 	return "see whether the token has the scope api, and at least the role Developer in the project; protected branches may ask for more"
 }
 
-// maxSaying bounds what is shown of a server's answer, in characters.
-const maxSaying = 300
+// maxQuote bounds what is shown of a server's answer, in characters.
+const maxQuote = 300
 
-func oneLine(text string) string { return forge.OneLine(text, maxSaying) }
+func oneLine(text string) string { return forge.OneLine(text, maxQuote) }

@@ -50,7 +50,7 @@ type Forge struct {
 	now     func() time.Time
 
 	mu        sync.Mutex
-	said      forge.StatusCache // that we set last
+	statuses  forge.StatusCache // that we set last
 	unlabeled error             // why no issue is opened any more
 	user      int64             // whom the token is of, once that was asked
 }
@@ -85,22 +85,22 @@ func New(o Options) (*Forge, error) {
 // Name is "gitlab".
 func (g *Forge) Name() string { return "gitlab" }
 
-// ask does one request for something in the project, or of the whole server if its
+// callAPI does one request for something in the project, or of the whole server if its
 // path begins with a slash. It says in an error what it was for, and tells the
 // observer. Answers are read into types of ours: those of client-go panic when an
 // answer is not as GitLab's are.
-func ask[T any](ctx context.Context, g *Forge, op, method, path string, o any) (T, *gl.Response, error) {
+func callAPI[T any](ctx context.Context, g *Forge, op, method, path string, o any) (T, *gl.Response, error) {
 	start := g.now()
 	var v T
-	answer, err := g.do(ctx, method, path, o, &v)
-	err = explain(op+" of "+g.project, err)
+	answer, err := g.sendRequest(ctx, method, path, o, &v)
+	err = explainError(op+" of "+g.project, err)
 	if g.observe != nil {
 		g.observe(op, g.now().Sub(start), err)
 	}
 	return v, answer, err
 }
 
-func (g *Forge) do(ctx context.Context, method, path string, o, v any) (*gl.Response, error) {
+func (g *Forge) sendRequest(ctx context.Context, method, path string, o, v any) (*gl.Response, error) {
 	at, ofServer := strings.CutPrefix(path, "/")
 	if !ofServer {
 		at = "projects/" + gl.PathEscape(g.project) + "/" + path
@@ -116,13 +116,13 @@ func (g *Forge) do(ctx context.Context, method, path string, o, v any) (*gl.Resp
 	return answer, err
 }
 
-// pages reads all pages of a list. How many there are is not asked: GitLab does not
+// listAll reads all pages of a list. How many there are is not asked: GitLab does not
 // say for long lists.
-func pages[T any](ctx context.Context, g *Forge, op, path string, page func(gl.ListOptions) any) ([]T, error) {
+func listAll[T any](ctx context.Context, g *Forge, op, path string, page func(gl.ListOptions) any) ([]T, error) {
 	var all []T
 	o := gl.ListOptions{PerPage: 100, Page: 1}
 	for {
-		some, answer, err := ask[[]T](ctx, g, op, http.MethodGet, path, page(o))
+		some, answer, err := callAPI[[]T](ctx, g, op, http.MethodGet, path, page(o))
 		if err != nil {
 			return nil, err
 		}
@@ -148,9 +148,9 @@ type item struct {
 	} `json:"references"`
 }
 
-// check returns an error if an answer is of another project, as it is when ours was
+// checkProject returns an error if an answer is of another project, as it is when ours was
 // renamed and GitLab redirects.
-func (g *Forge) check(i item) error {
+func (g *Forge) checkProject(i item) error {
 	project := i.References.Full
 	if end := strings.LastIndexAny(project, "!#"); end >= 0 {
 		project = project[:end]
@@ -175,17 +175,17 @@ var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, f
 // have set already is not sent again. GitLab refuses to make a pending status
 // pending; it is that then, even if its description stays as it was.
 func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.said.Has(commit, s) {
+	if g.statuses.Has(commit, s) {
 		return nil
 	}
 	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
 	if s.URL != "" {
 		o.TargetURL = &s.URL
 	}
-	_, _, err := ask[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
+	_, _, err := callAPI[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
 	if err != nil && !isAlready(err, o.State) {
 		return err
 	}
-	g.said.Put(commit, s)
+	g.statuses.Put(commit, s)
 	return nil
 }

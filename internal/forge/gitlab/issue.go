@@ -15,11 +15,11 @@ import (
 // issueLabel is what our issues are found by; search would find them late.
 const issueLabel = "fairlead"
 
-const issues = "issues"
+const issuesPath = "issues"
 
 // Issues returns our issues with a mark, open or closed, newest first.
 func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) {
-	found, err := pages[item](ctx, g, "list issues", issues, func(o gl.ListOptions) any {
+	found, err := listAll[item](ctx, g, "list issues", issuesPath, func(o gl.ListOptions) any {
 		return &gl.ListProjectIssuesOptions{
 			State: new("all"), Scope: new("all"), Labels: &gl.LabelOptions{issueLabel}, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
 		}
@@ -33,7 +33,7 @@ func (g *Forge) Issues(ctx context.Context, mark string) ([]forge.Issue, error) 
 		if !ok || issue.Mark != mark {
 			continue
 		}
-		if err := g.check(i); err != nil {
+		if err := g.checkProject(i); err != nil {
 			return nil, err
 		}
 		all = append(all, issue)
@@ -83,7 +83,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if err != nil {
 		return i, err
 	}
-	made, _, err := ask[item](ctx, g, "open an issue", http.MethodPost, issues, &gl.CreateIssueOptions{
+	made, _, err := callAPI[item](ctx, g, "open an issue", http.MethodPost, issuesPath, &gl.CreateIssueOptions{
 		Title: new(forge.FitTitle(i.Title)), Description: &body, Labels: &gl.LabelOptions{issueLabel},
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (g *Forge) openIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 		return i, g.cannotLabel(made.IID)
 	}
 	opened, _ := readIssue(made)
-	return opened, g.check(made)
+	return opened, g.checkProject(made)
 }
 
 // cannotLabel notes that GitLab dropped the label, as it does for somebody who may not
@@ -110,8 +110,8 @@ func (g *Forge) cannotLabel(number int) error {
 }
 
 func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, error) {
-	at := fmt.Sprintf("%s/%d", issues, i.Number)
-	now, _, err := ask[item](ctx, g, "read an issue", http.MethodGet, at, nil)
+	at := fmt.Sprintf("%s/%d", issuesPath, i.Number)
+	now, _, err := callAPI[item](ctx, g, "read an issue", http.MethodGet, at, nil)
 	if err != nil {
 		return i, err
 	}
@@ -119,7 +119,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if !ok {
 		return i, fmt.Errorf("issue %d is not one of Fairlead's: %w", i.Number, forge.ErrNotFound)
 	}
-	if err := g.check(now); err != nil {
+	if err := g.checkProject(now); err != nil {
 		return i, err
 	}
 	i.Title, i.URL = forge.FitTitle(i.Title), before.URL
@@ -131,7 +131,7 @@ func (g *Forge) editIssue(ctx context.Context, i forge.Issue) (forge.Issue, erro
 	if i.Open != before.Open {
 		to.StateEvent = new(stateEvent(i.Open))
 	}
-	after, _, err := ask[item](ctx, g, "edit an issue", http.MethodPut, at, &to)
+	after, _, err := callAPI[item](ctx, g, "edit an issue", http.MethodPut, at, &to)
 	if err != nil {
 		return i, err
 	}

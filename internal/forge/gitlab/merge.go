@@ -52,18 +52,18 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 	o := gl.ListProjectMergeRequestsOptions{
 		State: new("all"), Scope: new("all"), SourceBranch: &head, TargetBranch: &base, OrderBy: new("created_at"), Sort: new("desc"),
 	}
-	return g.list(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
+	return g.listPulls(ctx, o, func(p forge.Pull) bool { return p.Head == head && p.Base == base })
 }
 
 // OpenPulls returns our open merge requests, newest first.
 func (g *Forge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
 	o := gl.ListProjectMergeRequestsOptions{State: new("opened"), Scope: new("all")}
-	return g.list(ctx, o, func(p forge.Pull) bool { return p.State == forge.Open })
+	return g.listPulls(ctx, o, func(p forge.Pull) bool { return p.State == forge.Open })
 }
 
-// list returns those of our merge requests that are wanted, newest first.
-func (g *Forge) list(ctx context.Context, options gl.ListProjectMergeRequestsOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
-	found, err := pages[mergeRequest](ctx, g, "list merge requests", mergeRequests, func(o gl.ListOptions) any {
+// listPulls returns those of our merge requests that are wanted, newest first.
+func (g *Forge) listPulls(ctx context.Context, options gl.ListProjectMergeRequestsOptions, wanted func(forge.Pull) bool) ([]forge.Pull, error) {
+	found, err := listAll[mergeRequest](ctx, g, "list merge requests", mergeRequests, func(o gl.ListOptions) any {
 		options.ListOptions = o
 		return &options
 	})
@@ -72,7 +72,7 @@ func (g *Forge) list(ctx context.Context, options gl.ListProjectMergeRequestsOpt
 	}
 	var all []forge.Pull
 	for _, m := range found {
-		pull, _, err := g.read(m)
+		pull, _, err := g.readPull(m)
 		if errors.Is(err, forge.ErrNotFound) || !wanted(pull) {
 			continue
 		}
@@ -84,8 +84,8 @@ func (g *Forge) list(ctx context.Context, options gl.ListProjectMergeRequestsOpt
 	return forge.SortNewest(all), nil
 }
 
-// read understands a merge request. The error is ErrNotFound if it is not ours.
-func (g *Forge) read(m mergeRequest) (forge.Pull, forge.Document, error) {
+// readPull understands a merge request. The error is ErrNotFound if it is not ours.
+func (g *Forge) readPull(m mergeRequest) (forge.Pull, forge.Document, error) {
 	d, ok := readBody(m.Description)
 	if !ok || m.IID == 0 || m.ProjectID == 0 || m.SourceProjectID != m.ProjectID || m.TargetProjectID != m.ProjectID {
 		return forge.Pull{}, d, fmt.Errorf("merge request %d is not one of Fairlead's: %w", m.IID, forge.ErrNotFound)
@@ -94,10 +94,10 @@ func (g *Forge) read(m mergeRequest) (forge.Pull, forge.Document, error) {
 		Proposal: forge.Proposal{Mark: d.Mark, Head: m.SourceBranch, Base: m.TargetBranch, Title: m.Title, Body: d.Text},
 		Number:   m.IID, State: forge.Open, Commit: m.SHA, URL: m.WebURL,
 	}
-	if err := g.check(m.item); err != nil {
+	if err := g.checkProject(m.item); err != nil {
 		return pull, d, err
 	}
-	pull.Labels = common(d.Labels, m.Labels)
+	pull.Labels = commonLabels(d.Labels, m.Labels)
 	switch m.State {
 	case "merged":
 		pull.State = forge.Merged
@@ -107,8 +107,8 @@ func (g *Forge) read(m mergeRequest) (forge.Pull, forge.Document, error) {
 	return pull, d, nil
 }
 
-// common returns the names of a list that another has too.
-func common(names, others []string) (both []string) {
+// commonLabels returns the names of a list that another has too.
+func commonLabels(names, others []string) (both []string) {
 	for _, name := range names {
 		if slices.Contains(others, name) {
 			both = append(both, name)
@@ -117,9 +117,9 @@ func common(names, others []string) (both []string) {
 	return both
 }
 
-// missing returns the names of a list that another lacks, as GitLab is given them; nil
+// missingLabels returns the names of a list that another lacks, as GitLab is given them; nil
 // for none.
-func missing(names, others []string) *gl.LabelOptions {
+func missingLabels(names, others []string) *gl.LabelOptions {
 	var lacks gl.LabelOptions
 	for _, name := range names {
 		if !slices.Contains(others, name) {
@@ -132,8 +132,8 @@ func missing(names, others []string) *gl.LabelOptions {
 	return &lacks
 }
 
-// labels checks and sorts names, which GitLab is given with commas between them.
-func labels(names []string) ([]string, error) {
+// checkLabels checks and sorts names, which GitLab is given with commas between them.
+func checkLabels(names []string) ([]string, error) {
 	for _, name := range names {
 		if name == "" || name != strings.TrimSpace(name) || strings.Contains(name, ",") {
 			return nil, &forge.Refusal{
@@ -147,34 +147,34 @@ func labels(names []string) ([]string, error) {
 // What GitLab would take for a quick action, like /merge: it does it when it is given
 // a text with such a line, and takes the line away.
 var (
-	action  = regexp.MustCompile(`(?m)^( {0,3})(\\*/)`)
-	escaped = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
+	quickAction   = regexp.MustCompile(`(?m)^( {0,3})(\\*/)`)
+	escapedAction = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
 )
 
 // writeBody writes a document so that GitLab takes nothing in it for a command, and
 // that readBody gives it back.
 func writeBody(d forge.Document) (string, error) {
-	d.Text = tame(d.Text)
+	d.Text = escapeActions(d.Text)
 	return d.Format()
 }
 
-// tame makes a text one in which GitLab sees no command. It drops carriage returns
+// escapeActions makes a text one in which GitLab sees no command. It drops carriage returns
 // before it looks for them.
-func tame(text string) string {
+func escapeActions(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-	return action.ReplaceAllString(text, `$1\$2`)
+	return quickAction.ReplaceAllString(text, `$1\$2`)
 }
 
 func readBody(body string) (forge.Document, bool) {
 	d, ok := forge.ParseDocument(body)
-	d.Text = escaped.ReplaceAllString(d.Text, "$1$2")
+	d.Text = escapedAction.ReplaceAllString(d.Text, "$1$2")
 	return d, ok
 }
 
 // OpenPull opens a merge request. The error is ErrExists if there is an open one, also
 // another user's. GitLab also opens one that has nothing to merge.
 func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, error) {
-	wanted, err := labels(o.Labels)
+	wanted, err := checkLabels(o.Labels)
 	if err != nil {
 		return forge.Pull{}, err
 	}
@@ -182,38 +182,38 @@ func (g *Forge) OpenPull(ctx context.Context, o forge.Proposal) (forge.Pull, err
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	m, _, err := ask[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
-		Title: new(forge.FitTitle(o.Title)), Description: &body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: missing(wanted, nil),
+	m, _, err := callAPI[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
+		Title: new(forge.FitTitle(o.Title)), Description: &body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: missingLabels(wanted, nil),
 	})
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	pull, _, err := g.read(m)
+	pull, _, err := g.readPull(m)
 	if err == nil {
 		err = pull.CheckOpen("open a merge request of "+g.project, o)
 	}
 	return pull, err
 }
 
-// find reads one of our merge requests by its number.
-func (g *Forge) find(ctx context.Context, number int) (mergeRequest, forge.Pull, forge.Document, error) {
-	m, _, err := ask[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+// findPull reads one of our merge requests by its number.
+func (g *Forge) findPull(ctx context.Context, number int) (mergeRequest, forge.Pull, forge.Document, error) {
+	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	if err != nil {
 		return m, forge.Pull{}, forge.Document{}, err
 	}
-	pull, d, err := g.read(m)
+	pull, d, err := g.readPull(m)
 	return m, pull, d, err
 }
 
 // EditPull sets title, body and labels of an open merge request, in one
 // request. Of the labels it removes only those that we gave.
 func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (forge.Pull, error) {
-	wanted, err := labels(o.Labels)
+	wanted, err := checkLabels(o.Labels)
 	if err != nil {
 		return forge.Pull{}, err
 	}
 	what := fmt.Sprintf("edit merge request %d of %s", number, g.project)
-	m, pull, old, err := g.find(ctx, number)
+	m, pull, old, err := g.findPull(ctx, number)
 	if err == nil {
 		err = pull.CheckOpen(what, o)
 	}
@@ -224,7 +224,7 @@ func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (for
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	to := gl.UpdateMergeRequestOptions{AddLabels: missing(wanted, m.Labels), RemoveLabels: missing(pull.Labels, wanted)}
+	to := gl.UpdateMergeRequestOptions{AddLabels: missingLabels(wanted, m.Labels), RemoveLabels: missingLabels(pull.Labels, wanted)}
 	if title := forge.FitTitle(o.Title); title != m.Title {
 		to.Title = &title
 	}
@@ -235,22 +235,22 @@ func (g *Forge) EditPull(ctx context.Context, number int, o forge.Proposal) (for
 		return pull, nil
 	}
 	before := gl.UpdateMergeRequestOptions{Title: new(m.Title), Description: new(m.Description)}
-	if m, err = g.update(ctx, "edit a merge request", number, to); err != nil {
+	if m, err = g.updatePull(ctx, "edit a merge request", number, to); err != nil {
 		return forge.Pull{}, err
 	}
-	if pull, _, err = g.read(m); err != nil {
+	if pull, _, err = g.readPull(m); err != nil {
 		return forge.Pull{}, err
 	}
 	err = pull.CheckOpen(what, o)
 	if err != nil && pull.State != forge.Open { // its text stays that of what was merged or closed
-		_, failed := g.update(ctx, "put the text of a merge request back", number, before)
+		_, failed := g.updatePull(ctx, "put the text of a merge request back", number, before)
 		err = forge.JoinErrors(err, failed)
 	}
 	return pull, err
 }
 
-func (g *Forge) update(ctx context.Context, op string, number int, to gl.UpdateMergeRequestOptions) (mergeRequest, error) {
-	m, _, err := ask[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(number), &to)
+func (g *Forge) updatePull(ctx context.Context, op string, number int, to gl.UpdateMergeRequestOptions) (mergeRequest, error) {
+	m, _, err := callAPI[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(number), &to)
 	return m, err
 }
 
@@ -258,7 +258,7 @@ func (g *Forge) update(ctx context.Context, op string, number int, to gl.UpdateM
 // description: it is written in the same request, so that one is not without the
 // other.
 func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error {
-	_, pull, d, err := g.find(ctx, number)
+	_, pull, d, err := g.findPull(ctx, number)
 	if err != nil || pull.State != forge.Open {
 		return err
 	}
@@ -267,11 +267,11 @@ func (g *Forge) ClosePull(ctx context.Context, number int, reason string) error 
 	if err != nil {
 		return err
 	}
-	m, err := g.update(ctx, "close a merge request", number, gl.UpdateMergeRequestOptions{Description: &body, StateEvent: new("close")})
+	m, err := g.updatePull(ctx, "close a merge request", number, gl.UpdateMergeRequestOptions{Description: &body, StateEvent: new("close")})
 	if err != nil {
-		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.find(ctx, number); return pull, err })
+		return forge.IgnoreEnded(err, func() (forge.Pull, error) { _, pull, _, err := g.findPull(ctx, number); return pull, err })
 	}
-	if pull, _, err = g.read(m); err == nil {
+	if pull, _, err = g.readPull(m); err == nil {
 		err = pull.CheckEnded(fmt.Sprintf("close merge request %d of %s", number, g.project))
 	}
 	return err

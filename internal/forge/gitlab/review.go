@@ -16,7 +16,7 @@ import (
 // Changes returns the open merge requests for a branch, newest first, without our
 // own. A mark in one of a fork does not make it ours.
 func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error) {
-	found, err := pages[mergeRequest](ctx, g, "list open merge requests", mergeRequests, func(o gl.ListOptions) any {
+	found, err := listAll[mergeRequest](ctx, g, "list open merge requests", mergeRequests, func(o gl.ListOptions) any {
 		options := &gl.ListProjectMergeRequestsOptions{
 			State: new("opened"), Scope: new("all"), OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
 		}
@@ -33,10 +33,10 @@ func (g *Forge) Changes(ctx context.Context, base string) ([]forge.Change, error
 		if m.IID == 0 || m.State != "opened" || base != "" && m.TargetBranch != base || m.SHA == "" {
 			continue
 		}
-		if err := g.check(m.item); err != nil {
+		if err := g.checkProject(m.item); err != nil {
 			return nil, err
 		}
-		if _, _, err := g.read(m); errors.Is(err, forge.ErrNotFound) {
+		if _, _, err := g.readPull(m); errors.Is(err, forge.ErrNotFound) {
 			all = append(all, forge.Change{
 				Number: m.IID, Head: m.SourceBranch, Commit: m.SHA, Base: m.TargetBranch, Title: m.Title, URL: m.WebURL,
 				Fork: m.SourceProjectID == 0 || m.SourceProjectID != m.TargetProjectID, // it is 0 when the fork is gone
@@ -68,16 +68,16 @@ const maxNote = 1_000_000
 // PutComment sets the text of our one comment with this mark. The mark is not enough: its
 // author has to be the user of the token, as every user can write a mark.
 func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) error {
-	text, err := forge.FormatComment(mark, tame(body), maxNote)
+	text, err := forge.FormatComment(mark, escapeActions(body), maxNote)
 	if err != nil {
 		return err
 	}
-	self, err := g.self(ctx)
+	self, err := g.tokenUser(ctx)
 	if err != nil {
 		return err
 	}
 	notes := mergeRequestPath(number) + "/notes"
-	all, err := pages[note](ctx, g, "list comments", notes, func(o gl.ListOptions) any {
+	all, err := listAll[note](ctx, g, "list comments", notes, func(o gl.ListOptions) any {
 		return &gl.ListMergeRequestNotesOptions{OrderBy: new("created_at"), Sort: new("asc"), ListOptions: o}
 	})
 	if err != nil {
@@ -89,15 +89,15 @@ func (g *Forge) PutComment(ctx context.Context, number int, mark, body string) e
 	}{text}
 	switch {
 	case i < 0:
-		_, _, err = ask[note](ctx, g, "comment", http.MethodPost, notes, said)
+		_, _, err = callAPI[note](ctx, g, "comment", http.MethodPost, notes, said)
 	case !forge.SameComment(all[i].Body, text):
-		_, _, err = ask[note](ctx, g, "edit a comment", http.MethodPut, fmt.Sprintf("%s/%d", notes, all[i].ID), said)
+		_, _, err = callAPI[note](ctx, g, "edit a comment", http.MethodPut, fmt.Sprintf("%s/%d", notes, all[i].ID), said)
 	}
 	return err
 }
 
-// self returns who the token is of, which is asked once.
-func (g *Forge) self(ctx context.Context) (int64, error) {
+// tokenUser returns who the token is of, which is asked once.
+func (g *Forge) tokenUser(ctx context.Context) (int64, error) {
 	g.mu.Lock()
 	known := g.user
 	g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *Forge) self(ctx context.Context) (int64, error) {
 		return known, nil
 	}
 	const op = "read the token's user"
-	found, _, err := ask[user](ctx, g, op, http.MethodGet, "/user", nil)
+	found, _, err := callAPI[user](ctx, g, op, http.MethodGet, "/user", nil)
 	if err != nil {
 		return 0, err
 	}

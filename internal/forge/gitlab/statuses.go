@@ -28,7 +28,7 @@ type commitStatus struct {
 // Statuses returns the latest status of a commit in each context, sorted by context:
 // those that were set, and the jobs of its pipelines.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
-	found, err := pages[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
+	found, err := listAll[commitStatus](ctx, g, "list statuses", "repository/commits/"+gl.PathEscape(commit)+"/statuses", func(o gl.ListOptions) any {
 		return &gl.GetCommitStatusesOptions{ListOptions: o}
 	})
 	if err != nil {
@@ -39,13 +39,13 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	var all []forge.CommitStatus
 	for i, s := range found {
 		if s.ID != 0 && (i == 0 || s.Name != found[i-1].Name) {
-			all = append(all, s.statement())
+			all = append(all, s.toCommitStatus())
 		}
 	}
 	return all, nil
 }
 
-func (s commitStatus) statement() forge.CommitStatus {
+func (s commitStatus) toCommitStatus() forge.CommitStatus {
 	when := s.Created
 	for _, later := range []time.Time{s.Started, s.Finished} {
 		if later.After(when) {

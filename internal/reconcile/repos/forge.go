@@ -20,7 +20,7 @@ type Scope map[string]bool
 func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
 
 // Place gives where a repository is read that the control plane names by a URL.
-func (r *Set) Place(url string) string { return access.Place(r.Settings, url) }
+func (r *Set) Place(url string) string { return access.ReadLocation(r.Settings, url) }
 
 // Of gives the remote of a repository that the control plane names by a URL: also of
 // the control plane under another of its URLs; nil if it is not known.
@@ -60,11 +60,11 @@ func (m *Remote) Forge() (forge.Forge, error) {
 	if m.forge != nil {
 		return m.forge, nil
 	}
-	made, err := m.set.keys.Open(m.place, access.Watch{
-		Call: func(kind, op string, took time.Duration, err error) {
+	made, err := m.set.keys.OpenForge(m.place, access.Observer{
+		OnCall: func(kind, op string, took time.Duration, err error) {
 			m.set.Metrics.ForgeCall(kind, op, took, err != nil)
 		},
-		Left: m.set.Metrics.RateLimitLeft,
+		OnRemaining: m.set.Metrics.RateLimitLeft,
 	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.Author, m.set.Now) })
 	if err == nil {
 		m.forge = made

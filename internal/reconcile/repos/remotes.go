@@ -48,7 +48,7 @@ type Options struct {
 // other.
 type Set struct {
 	Options
-	keys *access.Keys
+	keys *access.Keyring
 	// within makes the context of what is fetched while something is read.
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
@@ -196,14 +196,14 @@ func (r *Set) At(place string) (*Remote, error) {
 		m.used = r.reads
 		return m, nil
 	}
-	guard, err := access.Guard(r.Settings, place)
+	guard, err := access.GuardLocation(r.Settings, place)
 	if err != nil {
 		return nil, err
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
 		Guard: guard, Named: r.Settings.Names,
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.keys.Git(place), Brief: true, Partial: true, Within: r.within,
+		Credentials: r.keys.GitCredentials(place), Brief: true, Partial: true, Within: r.within,
 		Filtered: func(filter string) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},

@@ -169,7 +169,7 @@ func together(ctx context.Context, loop *loop.Loop, o Options, listener net.List
 
 // checkGit sees that Git is there where it is needed.
 func checkGit(ctx context.Context, s *config.Settings) error {
-	if !access.Local(s) {
+	if !access.HasLocalRepository(s) {
 		return nil
 	}
 	if _, err := program.Version(ctx); err != nil {

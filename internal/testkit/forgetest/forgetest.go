@@ -120,29 +120,29 @@ type run struct {
 	*testing.T
 }
 
-func (r *run) ctx() context.Context { return r.Context() }
+func (r *run) context() context.Context { return r.Context() }
 
-func (r *run) check(err error) {
+func (r *run) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *run) equal(what string, got, want any) {
+func (r *run) wantEqual(what string, got, want any) {
 	r.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// none wants that nothing is found.
-func (r *run) none(what string, found int) {
+// wantNone wants that nothing is found.
+func (r *run) wantNone(what string, found int) {
 	r.Helper()
-	r.equal(what, found, 0)
+	r.wantEqual(what, found, 0)
 }
 
-func (r *run) is(err, want error) {
+func (r *run) wantError(err, want error) {
 	r.Helper()
 	if !errors.Is(err, want) {
 		r.Errorf("got the error %v, want %v", err, want)
@@ -154,13 +154,13 @@ func proposal(head string) forge.Proposal {
 	return forge.Proposal{Mark: "dev", Head: head, Base: "main", Title: "Update dev", Body: "Two files change.\n\n- a\n- b", Labels: []string{"promoted"}}
 }
 
-// open opens a pull request from a branch that it adds a commit to.
-func (r *run) open(head string) (forge.Pull, string) {
+// openPull opens a pull request from a branch that it adds a commit to.
+func (r *run) openPull(head string) (forge.Pull, string) {
 	r.Helper()
 	commit := r.Branch(head)
 	r.Sync()
-	pull, err := r.Forge.OpenPull(r.ctx(), proposal(head))
-	r.check(err)
+	pull, err := r.Forge.OpenPull(r.context(), proposal(head))
+	r.must(err)
 	return pull, commit
 }
 
@@ -168,13 +168,13 @@ func (r *run) open(head string) (forge.Pull, string) {
 func (r *run) pulls(head string) []forge.Pull {
 	r.Helper()
 	r.Sync()
-	all, err := r.Forge.Pulls(r.ctx(), head, "main")
-	r.check(err)
+	all, err := r.Forge.Pulls(r.context(), head, "main")
+	r.must(err)
 	return all
 }
 
-// last returns the newest of them, and fails without one.
-func (r *run) last(head string) forge.Pull {
+// lastPull returns the newest of them, and fails without one.
+func (r *run) lastPull(head string) forge.Pull {
 	r.Helper()
 	all := r.pulls(head)
 	if len(all) == 0 {
@@ -183,32 +183,32 @@ func (r *run) last(head string) forge.Pull {
 	return all[0]
 }
 
-// quietly does something that must not change anything at the forge.
-func (r *run) quietly(what string, do func()) {
+// wantNoRequests does something that must not change anything at the forge.
+func (r *run) wantNoRequests(what string, do func()) {
 	r.Helper()
 	before := r.Writes()
 	do()
-	r.equal("writes of "+what, r.Writes()-before, 0)
+	r.wantEqual("writes of "+what, r.Writes()-before, 0)
 }
 
 func opens(r *run) {
-	pull, commit := r.open("out/dev")
-	r.equal("pull request", pull, forge.Pull{Proposal: proposal("out/dev"), Number: pull.Number, State: forge.Open, Commit: commit, URL: pull.URL})
-	r.quietly("looking", func() { r.equal("found", r.pulls("out/dev"), []forge.Pull{pull}) })
-	r.none("from another branch", len(r.pulls("out")))
+	pull, commit := r.openPull("out/dev")
+	r.wantEqual("pull request", pull, forge.Pull{Proposal: proposal("out/dev"), Number: pull.Number, State: forge.Open, Commit: commit, URL: pull.URL})
+	r.wantNoRequests("looking", func() { r.wantEqual("found", r.pulls("out/dev"), []forge.Pull{pull}) })
+	r.wantNone("from another branch", len(r.pulls("out")))
 	commit = r.Branch("out/dev")
-	r.equal("commit after a push", r.last("out/dev").Commit, commit)
+	r.wantEqual("commit after a push", r.lastPull("out/dev").Commit, commit)
 }
 
 func exists(r *run) {
-	r.open("out/dev")
-	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
-	r.is(err, forge.ErrExists)
-	r.equal("pull requests", len(r.pulls("out/dev")), 1)
+	r.openPull("out/dev")
+	_, err := r.Forge.OpenPull(r.context(), proposal("out/dev"))
+	r.wantError(err, forge.ErrExists)
+	r.wantEqual("pull requests", len(r.pulls("out/dev")), 1)
 	r.Branch("out/prod")
 	r.Sync()
-	_, err = r.Forge.OpenPull(r.ctx(), proposal("out/prod"))
-	r.check(err)
+	_, err = r.Forge.OpenPull(r.context(), proposal("out/prod"))
+	r.must(err)
 }
 
 func findsOnlyOurs(r *run) {
@@ -222,115 +222,115 @@ func findsOnlyOurs(r *run) {
 	r.Propose(false, "mine", "main", "<!-- fairlead: dev -->")
 	r.Propose(false, "out/dev", "other", "<!-- fairlead: dev -->")
 	r.Propose(false, "out/dev", "mine", "no mark")
-	r.none("of a fork, of another branch, to another base", len(r.pulls("out/dev")))
+	r.wantNone("of a fork, of another branch, to another base", len(r.pulls("out/dev")))
 	r.Propose(false, "out/dev", "main", "no mark")
-	r.none("of a person", len(r.pulls("out/dev")))
-	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
-	r.is(err, forge.ErrExists)
+	r.wantNone("of a person", len(r.pulls("out/dev")))
+	_, err := r.Forge.OpenPull(r.context(), proposal("out/dev"))
+	r.wantError(err, forge.ErrExists)
 }
 
 func edits(r *run) {
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	want := proposal("out/dev")
 	want.Title, want.Body, want.Labels = "Update dev again", "One file changes.", []string{"b", "a"}
-	edited, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
-	r.check(err)
+	edited, err := r.Forge.EditPull(r.context(), pull.Number, want)
+	r.must(err)
 	want.Labels = []string{"a", "b"}
 	pull.Proposal = want
-	r.equal("edited", edited, pull)
-	r.equal("found", r.last("out/dev"), pull)
-	r.quietly("editing again", func() {
-		edited, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
-		r.check(err)
-		r.equal("edited again", edited, pull)
+	r.wantEqual("edited", edited, pull)
+	r.wantEqual("found", r.lastPull("out/dev"), pull)
+	r.wantNoRequests("editing again", func() {
+		edited, err = r.Forge.EditPull(r.context(), pull.Number, want)
+		r.must(err)
+		r.wantEqual("edited again", edited, pull)
 	})
 	want.Labels = nil
 	pull.Proposal = want
-	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
-	r.check(err)
-	r.equal("without labels", r.last("out/dev"), pull)
+	_, err = r.Forge.EditPull(r.context(), pull.Number, want)
+	r.must(err)
+	r.wantEqual("without labels", r.lastPull("out/dev"), pull)
 	want.Body = ""
 	pull.Proposal = want
-	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
-	r.check(err)
-	r.equal("without body", r.last("out/dev"), pull)
+	_, err = r.Forge.EditPull(r.context(), pull.Number, want)
+	r.must(err)
+	r.wantEqual("without body", r.lastPull("out/dev"), pull)
 }
 
 func keepsLabels(r *run) {
 	if r.Label == nil {
 		r.Skip("people give no labels here")
 	}
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	r.Label(pull.Number, "urgent: a/b")
-	r.equal("given", r.last("out/dev").Labels, []string{"promoted"})
+	r.wantEqual("given", r.lastPull("out/dev").Labels, []string{"promoted"})
 	want := proposal("out/dev")
 	want.Labels = []string{"group: c/d"}
-	_, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
-	r.check(err)
-	r.equal("labels", r.Labels(pull.Number), []string{"group: c/d", "urgent: a/b"})
+	_, err := r.Forge.EditPull(r.context(), pull.Number, want)
+	r.must(err)
+	r.wantEqual("labels", r.Labels(pull.Number), []string{"group: c/d", "urgent: a/b"})
 	want.Labels = nil
-	_, err = r.Forge.EditPull(r.ctx(), pull.Number, want)
-	r.check(err)
-	r.equal("labels", r.Labels(pull.Number), []string{"urgent: a/b"})
+	_, err = r.Forge.EditPull(r.context(), pull.Number, want)
+	r.must(err)
+	r.wantEqual("labels", r.Labels(pull.Number), []string{"urgent: a/b"})
 }
 
 func closes(r *run) {
-	pull, commit := r.open("out/dev")
-	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more"))
+	pull, commit := r.openPull("out/dev")
+	r.must(r.Forge.ClosePull(r.context(), pull.Number, "nothing differs any more"))
 	pull.State, pull.Reason, pull.Commit = forge.Closed, "nothing differs any more", commit
-	r.equal("closed", r.last("out/dev"), pull)
-	r.quietly("closing again", func() { r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more")) })
-	next, _ := r.open("out/dev")
+	r.wantEqual("closed", r.lastPull("out/dev"), pull)
+	r.wantNoRequests("closing again", func() { r.must(r.Forge.ClosePull(r.context(), pull.Number, "nothing differs any more")) })
+	next, _ := r.openPull("out/dev")
 	if next.Number == pull.Number {
 		r.Errorf("pull request %d was opened again", pull.Number)
 	}
-	r.equal("reason of the next", next.Reason, "")
+	r.wantEqual("reason of the next", next.Reason, "")
 }
 
 func closedByPerson(r *run) {
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	r.Close(pull.Number)
-	last := r.last("out/dev")
-	r.equal("state", last.State, forge.Closed)
-	r.equal("body", last.Body, pull.Body)
-	_, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
-	r.check(err)
+	last := r.lastPull("out/dev")
+	r.wantEqual("state", last.State, forge.Closed)
+	r.wantEqual("body", last.Body, pull.Body)
+	_, err := r.Forge.OpenPull(r.context(), proposal("out/dev"))
+	r.must(err)
 }
 
 func merges(r *run) {
-	pull, commit := r.open("out/dev")
+	pull, commit := r.openPull("out/dev")
 	r.Merge(pull.Number)
-	last := r.last("out/dev")
-	r.equal("state", last.State, forge.Merged)
-	r.equal("commit", last.Commit, commit)
-	r.equal("labels", last.Labels, []string{"promoted"})
-	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "nothing differs any more"))
-	r.equal("state after closing", r.last("out/dev").State, forge.Merged)
+	last := r.lastPull("out/dev")
+	r.wantEqual("state", last.State, forge.Merged)
+	r.wantEqual("commit", last.Commit, commit)
+	r.wantEqual("labels", last.Labels, []string{"promoted"})
+	r.must(r.Forge.ClosePull(r.context(), pull.Number, "nothing differs any more"))
+	r.wantEqual("state after closing", r.lastPull("out/dev").State, forge.Merged)
 }
 
 func newestFirst(r *run) {
 	var want []int
 	for range 3 {
-		pull, _ := r.open("out/dev")
+		pull, _ := r.openPull("out/dev")
 		want = append([]int{pull.Number}, want...)
-		r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "for the next"))
+		r.must(r.Forge.ClosePull(r.context(), pull.Number, "for the next"))
 	}
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	want = append([]int{pull.Number}, want...)
 	var got []int
 	var states []forge.State
 	for _, p := range r.pulls("out/dev") {
 		got, states = append(got, p.Number), append(states, p.State)
 	}
-	r.equal("numbers", got, want)
-	r.equal("states", states, []forge.State{forge.Open, forge.Closed, forge.Closed, forge.Closed})
+	r.wantEqual("numbers", got, want)
+	r.wantEqual("states", states, []forge.State{forge.Open, forge.Closed, forge.Closed, forge.Closed})
 }
 
 // many is more than a page has at some forges.
 const many = 60
 
-// some is more than a page has at this one.
-func (r *run) some() int {
+// wantSome is more than a page has at this one.
+func (r *run) wantSome() int {
 	if r.Many != 0 {
 		return r.Many
 	}
@@ -340,19 +340,19 @@ func (r *run) some() int {
 func findsMany(r *run) {
 	r.Branch("out/dev")
 	r.Sync()
-	for i := range r.some() {
-		pull, err := r.Forge.OpenPull(r.ctx(), proposal("out/dev"))
-		r.check(err)
-		if i < r.some()-1 {
-			r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "for the next"))
+	for i := range r.wantSome() {
+		pull, err := r.Forge.OpenPull(r.context(), proposal("out/dev"))
+		r.must(err)
+		if i < r.wantSome()-1 {
+			r.must(r.Forge.ClosePull(r.context(), pull.Number, "for the next"))
 		}
 	}
 	seen := map[int]bool{}
 	for _, p := range r.pulls("out/dev") {
 		seen[p.Number] = true
 	}
-	r.equal("pull requests", len(seen), r.some())
-	r.equal("state of the newest", r.last("out/dev").State, forge.Open)
+	r.wantEqual("pull requests", len(seen), r.wantSome())
+	r.wantEqual("state of the newest", r.lastPull("out/dev").State, forge.Open)
 }
 
 func longTitle(r *run) {
@@ -360,12 +360,12 @@ func longTitle(r *run) {
 	r.Sync()
 	want := proposal("out/dev")
 	want.Title = strings.Repeat("größer ", 60)
-	pull, err := r.Forge.OpenPull(r.ctx(), want)
-	r.check(err)
-	r.equal("title", r.last("out/dev").Title, forge.FitTitle(want.Title))
-	r.quietly("editing it again", func() {
-		_, err := r.Forge.EditPull(r.ctx(), pull.Number, want)
-		r.check(err)
+	pull, err := r.Forge.OpenPull(r.context(), want)
+	r.must(err)
+	r.wantEqual("title", r.lastPull("out/dev").Title, forge.FitTitle(want.Title))
+	r.wantNoRequests("editing it again", func() {
+		_, err := r.Forge.EditPull(r.context(), pull.Number, want)
+		r.must(err)
 	})
 }
 
@@ -376,16 +376,16 @@ func keepsMarkdown(r *run) {
 	want.Title = "*a* _b_ `c` <d> & \"e\" #1 @f | \\ 😀"
 	want.Body = "```diff\n- a: \"<b>\"\n+ b: 'ü' \\\n```\n\n| a | b |\n|---|---|\n| " + forge.EscapeMarkdown("@x [y](z) <!-- w -->") + " | 😀 |\n\n" +
 		"<!-- fairlead: other -->\n\n    trailing  \n<details>&amp;</details>"
-	_, err := r.Forge.OpenPull(r.ctx(), want)
-	r.check(err)
-	r.equal("found", r.last("out/dev").Proposal, want)
+	_, err := r.Forge.OpenPull(r.context(), want)
+	r.must(err)
+	r.wantEqual("found", r.lastPull("out/dev").Proposal, want)
 }
 
 func noSuchPull(r *run) {
 	r.Sync()
-	_, err := r.Forge.EditPull(r.ctx(), 4711, proposal("out/dev"))
-	r.is(err, forge.ErrNotFound)
-	r.is(r.Forge.ClosePull(r.ctx(), 4711, ""), forge.ErrNotFound)
+	_, err := r.Forge.EditPull(r.context(), 4711, proposal("out/dev"))
+	r.wantError(err, forge.ErrNotFound)
+	r.wantError(r.Forge.ClosePull(r.context(), 4711, ""), forge.ErrNotFound)
 }
 
 func statuses(r *run) {
@@ -393,12 +393,12 @@ func statuses(r *run) {
 	r.Sync()
 	dev := forge.Status{Context: "dev environment", Outcome: forge.Pending, Description: "Promoted", URL: "https://fairlead.example/dev"}
 	prod := forge.Status{Context: "prod environment", Outcome: forge.Failure, Description: "Failed to deploy"}
-	r.check(r.Forge.SetStatus(r.ctx(), commit, dev))
-	r.check(r.Forge.SetStatus(r.ctx(), commit, prod))
+	r.must(r.Forge.SetStatus(r.context(), commit, dev))
+	r.must(r.Forge.SetStatus(r.context(), commit, prod))
 	dev.Outcome, dev.Description = forge.Success, "Deployed"
-	r.check(r.Forge.SetStatus(r.ctx(), commit, dev))
-	r.equal("statuses", r.Statuses(commit), []forge.Status{dev, prod})
-	r.quietly("the same again", func() { r.check(r.Forge.SetStatus(r.ctx(), commit, dev)) })
+	r.must(r.Forge.SetStatus(r.context(), commit, dev))
+	r.wantEqual("statuses", r.Statuses(commit), []forge.Status{dev, prod})
+	r.wantNoRequests("the same again", func() { r.must(r.Forge.SetStatus(r.context(), commit, dev)) })
 }
 
 func issue(mark string) forge.Issue {
@@ -408,15 +408,15 @@ func issue(mark string) forge.Issue {
 func (r *run) issues(mark string) []forge.Issue {
 	r.Helper()
 	r.Sync()
-	all, err := r.Forge.Issues(r.ctx(), mark)
-	r.check(err)
+	all, err := r.Forge.Issues(r.context(), mark)
+	r.must(err)
 	return all
 }
 
 func (r *run) put(i forge.Issue) forge.Issue {
 	r.Helper()
-	put, err := r.Forge.PutIssue(r.ctx(), i)
-	r.check(err)
+	put, err := r.Forge.PutIssue(r.context(), i)
+	r.must(err)
 	if put.Number == 0 {
 		r.Fatal("an issue was put and has no number")
 	}
@@ -426,8 +426,8 @@ func (r *run) put(i forge.Issue) forge.Issue {
 func issues(r *run) {
 	r.Sync()
 	want := r.put(issue("dev"))
-	r.equal("opened", want, forge.Issue{Number: want.Number, Mark: "dev", Title: "Cannot make dev", Body: "`a.yaml:3`: it is *wrong*", Open: true, URL: want.URL})
-	r.equal("found", r.issues("dev"), []forge.Issue{want})
+	r.wantEqual("opened", want, forge.Issue{Number: want.Number, Mark: "dev", Title: "Cannot make dev", Body: "`a.yaml:3`: it is *wrong*", Open: true, URL: want.URL})
+	r.wantEqual("found", r.issues("dev"), []forge.Issue{want})
 	for _, change := range []func(){
 		func() { want.Title, want.Body = "Cannot make dev still", "other" },
 		func() { want.Open = false },
@@ -435,8 +435,8 @@ func issues(r *run) {
 		func() { want.Body = "" },
 	} {
 		change()
-		r.equal("put", r.put(want), want)
-		r.equal("found", r.issues("dev"), []forge.Issue{want})
+		r.wantEqual("put", r.put(want), want)
+		r.wantEqual("found", r.issues("dev"), []forge.Issue{want})
 	}
 }
 
@@ -444,12 +444,12 @@ func issueExists(r *run) {
 	r.Sync()
 	first := r.put(issue("dev"))
 	r.Sync()
-	r.equal("opened twice", r.put(issue("dev")), first)
+	r.wantEqual("opened twice", r.put(issue("dev")), first)
 	first.Open = false
 	r.put(first)
 	r.Sync()
 	second := r.put(issue("dev"))
-	r.equal("found", r.issues("dev"), []forge.Issue{second, first})
+	r.wantEqual("found", r.issues("dev"), []forge.Issue{second, first})
 }
 
 func issueMarks(r *run) {
@@ -457,20 +457,20 @@ func issueMarks(r *run) {
 	r.Sync()
 	noIssue := proposal("out/dev")
 	noIssue.Labels = []string{"fairlead"}
-	_, err := r.Forge.OpenPull(r.ctx(), noIssue)
-	r.check(err)
+	_, err := r.Forge.OpenPull(r.context(), noIssue)
+	r.must(err)
 	dev, prod := r.put(issue("dev")), r.put(issue("prod"))
-	r.equal("title", dev.Title, issue("dev").Title)
-	r.equal("of dev", r.issues("dev"), []forge.Issue{dev})
-	r.equal("of prod", r.issues("prod"), []forge.Issue{prod})
-	r.none("of de", len(r.issues("de")))
+	r.wantEqual("title", dev.Title, issue("dev").Title)
+	r.wantEqual("of dev", r.issues("dev"), []forge.Issue{dev})
+	r.wantEqual("of prod", r.issues("prod"), []forge.Issue{prod})
+	r.wantNone("of de", len(r.issues("de")))
 }
 
 func findsManyIssues(r *run) {
 	r.Sync()
 	first := r.put(issue("first"))
-	for i := range r.some() {
+	for i := range r.wantSome() {
 		r.put(issue(fmt.Sprintf("env%d", i)))
 	}
-	r.equal("the first", r.issues("first"), []forge.Issue{first})
+	r.wantEqual("the first", r.issues("first"), []forge.Issue{first})
 }

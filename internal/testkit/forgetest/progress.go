@@ -57,8 +57,8 @@ func (r *run) annotator() forge.Annotator     { return as[forge.Annotator](r, "f
 func (r *run) said(commit string) (all []forge.Status, by []string) {
 	r.Helper()
 	r.Sync()
-	told, err := r.witness().Statuses(r.ctx(), commit)
-	r.check(err)
+	told, err := r.witness().Statuses(r.context(), commit)
+	r.must(err)
 	for _, s := range told {
 		if s.When.IsZero() {
 			r.Errorf("the status %s has no time", s.Context)
@@ -72,19 +72,19 @@ func tellsOurs(r *run) {
 	r.witness()
 	commit := r.Branch("out/dev")
 	r.Sync()
-	r.none("statuses at first", len(first(r.said(commit))))
+	r.wantNone("statuses at first", len(first(r.said(commit))))
 	dev := forge.Status{Context: "dev", Outcome: forge.Success, Description: "Deployed", URL: "https://fairlead.example/dev"}
 	ci := forge.Status{Context: "ci", Outcome: forge.Pending, Description: "Waiting"}
 	for _, s := range []forge.Status{dev, ci} {
-		r.check(r.Forge.SetStatus(r.ctx(), commit, s))
+		r.must(r.Forge.SetStatus(r.context(), commit, s))
 	}
-	r.quietly("looking", func() { r.equal("statuses", first(r.said(commit)), []forge.Status{ci, dev}) })
+	r.wantNoRequests("looking", func() { r.wantEqual("statuses", first(r.said(commit)), []forge.Status{ci, dev}) })
 	ci.Outcome, ci.Description = forge.Failure, "Broken"
-	r.check(r.Forge.SetStatus(r.ctx(), commit, ci))
-	r.equal("the latest count", first(r.said(commit)), []forge.Status{ci, dev})
+	r.must(r.Forge.SetStatus(r.context(), commit, ci))
+	r.wantEqual("the latest count", first(r.said(commit)), []forge.Status{ci, dev})
 	other := r.Branch("out/dev")
 	r.Sync()
-	r.none("of another commit", len(first(r.said(other))))
+	r.wantNone("of another commit", len(first(r.said(other))))
 }
 
 func first[A, B any](a A, _ B) A { return a }
@@ -103,10 +103,10 @@ func tellsOthers(r *run) {
 	ci.Outcome, ci.Description = forge.Success, "Passed"
 	r.SayStatus("alice", commit, ci)
 	all, by := r.said(commit)
-	r.equal("statuses", all, []forge.Status{ci, flux})
+	r.wantEqual("statuses", all, []forge.Status{ci, flux})
 	for i, login := range []string{"alice", "bob"} {
 		if by[i] != "" {
-			r.equal("by", by[i], login)
+			r.wantEqual("by", by[i], login)
 		}
 	}
 }
@@ -115,12 +115,12 @@ func tellsMany(r *run) {
 	r.witness()
 	commit := r.Branch("out/dev")
 	r.Sync()
-	for i := range r.some() {
-		r.check(r.Forge.SetStatus(r.ctx(), commit, forge.Status{Context: fmt.Sprintf("c%02d", i), Outcome: forge.Success, Description: "x"}))
+	for i := range r.wantSome() {
+		r.must(r.Forge.SetStatus(r.context(), commit, forge.Status{Context: fmt.Sprintf("c%02d", i), Outcome: forge.Success, Description: "x"}))
 	}
 	all, _ := r.said(commit)
-	r.equal("statuses", len(all), r.some())
-	r.equal("sorted", slices.IsSortedFunc(all, func(a, b forge.Status) int { return cmp.Compare(a.Context, b.Context) }), true)
+	r.wantEqual("statuses", len(all), r.wantSome())
+	r.wantEqual("sorted", slices.IsSortedFunc(all, func(a, b forge.Status) int { return cmp.Compare(a.Context, b.Context) }), true)
 }
 
 // reviewed opens a pull request of ours that people review, and returns its number.
@@ -130,7 +130,7 @@ func (r *run) reviewed() int {
 	if r.Approve == nil || r.RequestChanges == nil {
 		r.Skip("nobody approves anything here")
 	}
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	r.Sync()
 	return pull.Number
 }
@@ -139,8 +139,8 @@ func (r *run) reviewed() int {
 func (r *run) approvedBy(number int) []string {
 	r.Helper()
 	r.Sync()
-	all, err := r.approver().Approvals(r.ctx(), number)
-	r.check(err)
+	all, err := r.approver().Approvals(r.context(), number)
+	r.must(err)
 	logins := []string{}
 	for _, a := range all {
 		if a.When.IsZero() {
@@ -155,14 +155,14 @@ func (r *run) approvedBy(number int) []string {
 
 func approvals(r *run) {
 	number := r.reviewed()
-	r.equal("at first", r.approvedBy(number), []string{})
+	r.wantEqual("at first", r.approvedBy(number), []string{})
 	r.Approve("bob", number)
-	r.equal("after one", r.approvedBy(number), []string{"bob"})
+	r.wantEqual("after one", r.approvedBy(number), []string{"bob"})
 	r.Approve("alice", number)
 	if r.Remark != nil {
 		r.Remark(number, "LGTM")
 	}
-	r.quietly("looking", func() { r.equal("after both", r.approvedBy(number), []string{"alice", "bob"}) })
+	r.wantNoRequests("looking", func() { r.wantEqual("after both", r.approvedBy(number), []string{"alice", "bob"}) })
 }
 
 func approvalsCancelled(r *run) {
@@ -170,9 +170,9 @@ func approvalsCancelled(r *run) {
 	r.Approve("alice", number)
 	r.Approve("bob", number)
 	r.RequestChanges("alice", number)
-	r.equal("after a request for changes", r.approvedBy(number), []string{"bob"})
+	r.wantEqual("after a request for changes", r.approvedBy(number), []string{"bob"})
 	r.Approve("alice", number)
-	r.equal("after another approval", r.approvedBy(number), []string{"alice", "bob"})
+	r.wantEqual("after another approval", r.approvedBy(number), []string{"alice", "bob"})
 }
 
 func approvalsStale(r *run) {
@@ -180,17 +180,17 @@ func approvalsStale(r *run) {
 	r.Approve("alice", number)
 	r.Approve("bob", number)
 	r.Branch("out/dev")
-	r.equal("after a push", r.approvedBy(number), []string{})
+	r.wantEqual("after a push", r.approvedBy(number), []string{})
 	r.Approve("bob", number)
-	r.equal("after an approval of what was pushed", r.approvedBy(number), []string{"bob"})
+	r.wantEqual("after an approval of what was pushed", r.approvedBy(number), []string{"bob"})
 }
 
 func approvalsOfNothing(r *run) {
 	r.Sync()
-	_, err := r.approver().Approvals(r.ctx(), 4711)
-	r.is(err, forge.ErrNotFound)
-	_, err = r.approver().MergeBlockers(r.ctx(), 4711)
-	r.is(err, forge.ErrNotFound)
+	_, err := r.approver().Approvals(r.context(), 4711)
+	r.wantError(err, forge.ErrNotFound)
+	_, err = r.approver().MergeBlockers(r.context(), 4711)
+	r.wantError(err, forge.ErrNotFound)
 }
 
 func members(r *run) {
@@ -200,12 +200,12 @@ func members(r *run) {
 		r.Skip("there are no teams here")
 	}
 	team := r.Team("bob", "alice")
-	got, err := r.approver().TeamMembers(r.ctx(), team)
-	r.check(err)
-	r.equal("members", got, []string{"alice", "bob"})
+	got, err := r.approver().TeamMembers(r.context(), team)
+	r.must(err)
+	r.wantEqual("members", got, []string{"alice", "bob"})
 	for _, other := range []string{team + "-not", "nobody/nothing", "notateam"} {
-		_, err = r.approver().TeamMembers(r.ctx(), other)
-		r.is(err, forge.ErrNotFound)
+		_, err = r.approver().TeamMembers(r.context(), other)
+		r.wantError(err, forge.ErrNotFound)
 	}
 }
 
@@ -215,12 +215,12 @@ func authors(r *run) {
 	r.Sync()
 	if r.Author != nil {
 		r.Author("alice")
-		got, err := r.approver().CommitAuthor(r.ctx(), commit)
-		r.check(err)
-		r.equal("author", got, "alice")
+		got, err := r.approver().CommitAuthor(r.context(), commit)
+		r.must(err)
+		r.wantEqual("author", got, "alice")
 	}
-	if _, err := r.approver().CommitAuthor(r.ctx(), "4711471147114711471147114711471147114711"); err != nil {
-		r.is(err, forge.ErrNotFound)
+	if _, err := r.approver().CommitAuthor(r.context(), "4711471147114711471147114711471147114711"); err != nil {
+		r.wantError(err, forge.ErrNotFound)
 	}
 }
 
@@ -228,8 +228,8 @@ func authors(r *run) {
 func (r *run) missing(number int) []string {
 	r.Helper()
 	r.Sync()
-	all, err := r.approver().MergeBlockers(r.ctx(), number)
-	r.check(err)
+	all, err := r.approver().MergeBlockers(r.context(), number)
+	r.must(err)
 	return all
 }
 
@@ -246,25 +246,25 @@ func (r *run) lacks(number int, something bool) {
 
 func missesNothing(r *run) {
 	r.approver()
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	r.lacks(pull.Number, false)
 }
 
 func missesStatus(r *run) {
 	r.approver()
-	r.needs()
-	pull, commit := r.open("out/dev")
-	r.say(commit, forge.Pending)
+	r.requireMerger()
+	pull, commit := r.openPull("out/dev")
+	r.setStatus(commit, forge.Pending)
 	r.lacks(pull.Number, true)
-	r.say(commit, forge.Failure)
+	r.setStatus(commit, forge.Failure)
 	r.lacks(pull.Number, true)
-	r.say(commit, forge.Success)
+	r.setStatus(commit, forge.Success)
 	r.lacks(pull.Number, false)
 }
 
 func missesMerge(r *run) {
 	r.approver()
-	pull, _ := r.open("out/dev")
+	pull, _ := r.openPull("out/dev")
 	r.Branch("main")
 	r.lacks(pull.Number, true)
 }
@@ -284,15 +284,15 @@ func (r *run) workflow() forge.Workflow {
 func (r *run) runs(w forge.Workflow, since time.Time) []forge.Run {
 	r.Helper()
 	r.Sync()
-	all, err := r.dispatcher().WorkflowRuns(r.ctx(), w, since)
-	r.check(err)
+	all, err := r.dispatcher().WorkflowRuns(r.context(), w, since)
+	r.must(err)
 	return all
 }
 
 func dispatches(r *run) {
 	w := r.workflow()
-	r.none("at first", len(r.runs(w, time.Time{})))
-	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
+	r.wantNone("at first", len(r.runs(w, time.Time{})))
+	r.must(r.dispatcher().DispatchWorkflow(r.context(), w))
 	all := r.runs(w, time.Time{})
 	if len(all) != 1 {
 		r.Fatalf("there are %d runs, want one", len(all))
@@ -301,15 +301,15 @@ func dispatches(r *run) {
 	if one.ID == "" || one.Started.IsZero() {
 		r.Errorf("the run %+v has no id or no time", one)
 	}
-	r.equal("outcome", []any{one.Outcome, one.Reason}, []any{forge.Pending, ""})
-	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
-	r.quietly("looking", func() { all = r.runs(w, one.Started) })
-	r.equal("runs", len(all), 2)
-	r.equal("the oldest", all[len(all)-1], one)
-	r.none("later", len(r.runs(w, all[0].Started.Add(time.Hour))))
+	r.wantEqual("outcome", []any{one.Outcome, one.Reason}, []any{forge.Pending, ""})
+	r.must(r.dispatcher().DispatchWorkflow(r.context(), w))
+	r.wantNoRequests("looking", func() { all = r.runs(w, one.Started) })
+	r.wantEqual("runs", len(all), 2)
+	r.wantEqual("the oldest", all[len(all)-1], one)
+	r.wantNone("later", len(r.runs(w, all[0].Started.Add(time.Hour))))
 	r.Branch("other")
 	w.Ref = "other"
-	r.none("of another ref", len(r.runs(w, time.Time{})))
+	r.wantNone("of another ref", len(r.runs(w, time.Time{})))
 }
 
 func dispatchesInputs(r *run) {
@@ -318,17 +318,17 @@ func dispatchesInputs(r *run) {
 		r.Skip("nobody sees the inputs of a run here")
 	}
 	w.Inputs = map[string]string{"environment": "dev", "commit": "a b\n\"c\""}
-	r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
+	r.must(r.dispatcher().DispatchWorkflow(r.context(), w))
 	got := r.Inputs(r.runs(w, time.Time{})[0].ID)
 	for name, want := range w.Inputs {
-		r.equal(name, got[name], want)
+		r.wantEqual(name, got[name], want)
 	}
 }
 
 func dispatchesNowhere(r *run) {
 	w := r.workflow()
 	w.Ref = "nowhere"
-	if err := r.dispatcher().DispatchWorkflow(r.ctx(), w); err == nil {
+	if err := r.dispatcher().DispatchWorkflow(r.context(), w); err == nil {
 		r.Error("a workflow runs at a branch that is not there")
 	}
 }
@@ -339,11 +339,11 @@ func endsRuns(r *run) {
 		r.Skip("no run ends here")
 	}
 	for _, outcome := range []forge.Outcome{forge.Success, forge.Failure} {
-		r.check(r.dispatcher().DispatchWorkflow(r.ctx(), w))
+		r.must(r.dispatcher().DispatchWorkflow(r.context(), w))
 		id := r.runs(w, time.Time{})[0].ID
 		r.FinishRun(id, outcome)
 		last := r.runs(w, time.Time{})[0]
-		r.equal("run", []any{last.ID, last.Outcome, last.Reason != ""}, []any{id, outcome, true})
+		r.wantEqual("run", []any{last.ID, last.Outcome, last.Reason != ""}, []any{id, outcome, true})
 	}
 }
 
@@ -354,29 +354,29 @@ func (r *run) annotated() forge.Change {
 	if r.Annotations == nil {
 		r.Skip("nothing is shown at lines here")
 	}
-	return r.propose("mine")
+	return r.proposeChange("mine")
 }
 
 // annotate makes these the annotations of a change, and wants them to be shown, or
 // given back. mark "other" stands there as well.
 func (r *run) annotate(c forge.Change, mark string, notes []forge.Annotation, others ...forge.Annotation) {
 	r.Helper()
-	left, err := r.annotator().AnnotateChange(r.ctx(), c, mark, notes)
+	left, err := r.annotator().AnnotateChange(r.context(), c, mark, notes)
 	if errors.Is(err, forge.ErrUnsupported) {
 		r.Skipf("this forge shows nothing at lines: %v", err)
 	}
-	r.check(err)
+	r.must(err)
 	r.Sync()
 	got := slices.Concat(r.Annotations(c.Number), left)
 	want := slices.Concat(notes, others)
 	byText := func(a, b forge.Annotation) int { return cmp.Compare(a.Text, b.Text) }
 	slices.SortFunc(got, byText)
 	slices.SortFunc(want, byText)
-	r.equal("annotations", append([]forge.Annotation{}, got...), append([]forge.Annotation{}, want...))
-	r.quietly("annotating again", func() {
-		again, err := r.annotator().AnnotateChange(r.ctx(), c, mark, notes)
-		r.check(err)
-		r.equal("given back again", again, left)
+	r.wantEqual("annotations", append([]forge.Annotation{}, got...), append([]forge.Annotation{}, want...))
+	r.wantNoRequests("annotating again", func() {
+		again, err := r.annotator().AnnotateChange(r.context(), c, mark, notes)
+		r.must(err)
+		r.wantEqual("given back again", again, left)
 	})
 }
 
@@ -396,7 +396,7 @@ func annotates(r *run) {
 func annotatesAgain(r *run) {
 	r.annotate(r.annotated(), "preview", []forge.Annotation{wrong, odd})
 	r.Branch("mine")
-	r.annotate(r.change("mine"), "preview", []forge.Annotation{odd})
+	r.annotate(r.findChange("mine"), "preview", []forge.Annotation{odd})
 }
 
 func annotatesByMark(r *run) {

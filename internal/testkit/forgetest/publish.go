@@ -145,8 +145,8 @@ func (r *race) toClosed(do func(number int)) { r.to(forge.Closed, do) }
 
 func (r *race) to(state forge.State, do func(number int)) {
 	r.Helper()
-	all, err := r.crowd.People().Pulls(r.ctx(), ourBranch, "main")
-	r.check(err)
+	all, err := r.crowd.People().Pulls(r.context(), ourBranch, "main")
+	r.must(err)
 	if i := slices.IndexFunc(all, func(p forge.Pull) bool { return p.State == state }); i >= 0 {
 		r.saw = all[i]
 		do(all[i].Number)
@@ -158,14 +158,14 @@ func (r *race) happens(s situation) bool {
 	r.Branch("other") // makes main too
 	if s.before != "" {
 		_, err := r.publish(s.before, publish.Manual, nil)
-		r.check(err)
+		r.must(err)
 	}
 	main := r.mainHead()
 	if r.crowd.Hook != nil {
 		r.crowd.Hook.before = r.call
 	}
 	_, err := r.publish(s.after, s.merge, r.call)
-	r.check(err)
+	r.must(err)
 	if r.crowd.Hook != nil {
 		r.crowd.Hook.before = nil
 	}
@@ -176,15 +176,15 @@ func (r *race) happens(s situation) bool {
 // publish has the output branch hold a content, or proposes it.
 func (r *race) publish(content string, merge publish.Merge, call func()) (publish.Result, error) {
 	r.Helper()
-	_, err := r.crowd.Remote.Sync(r.ctx())
-	r.check(err)
+	_, err := r.crowd.Remote.Sync(r.context())
+	r.must(err)
 	files := map[string][]byte{}
 	if content != "" {
 		files["pier/gull/reconciler.yaml"] = []byte("kind: Puller\nfrom: " + content + "\n")
 	}
 	rendered, err := tree.FromFiles(files)
-	r.check(err)
-	return publish.Publish(r.ctx(), publish.Options{
+	r.must(err)
+	return publish.Publish(r.context(), publish.Options{
 		Remote: r.crowd.Remote, Forge: r.Forge, Prefix: "out/", Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}, Write: true,
 		Step: func(what string) {
 			if call != nil && (r.crowd.Hook == nil || strings.HasSuffix(what, "our branch")) {
@@ -199,10 +199,10 @@ func (r *race) publish(content string, merge publish.Merge, call func()) (publis
 
 func (r *race) mainHead() string {
 	r.Helper()
-	_, err := r.crowd.Remote.Sync(r.ctx())
-	r.check(err)
+	_, err := r.crowd.Remote.Sync(r.context())
+	r.must(err)
 	head, err := r.crowd.Remote.Mirror().Branch("main")
-	r.check(err)
+	r.must(err)
 	return head
 }
 
@@ -214,7 +214,7 @@ func (r *race) settles(s situation, before string) {
 	again := func() bool {
 		var err error
 		result, err = r.publish(s.after, s.merge, nil)
-		r.check(err)
+		r.must(err)
 		return !result.Again
 	}
 	if s.merge == publish.Direct && r.Until != nil {
@@ -222,29 +222,29 @@ func (r *race) settles(s situation, before string) {
 	} else {
 		again()
 	}
-	ours, err := r.crowd.People().OpenPulls(r.ctx())
-	r.check(err)
+	ours, err := r.crowd.People().OpenPulls(r.context())
+	r.must(err)
 	ours = slices.DeleteFunc(ours, func(p forge.Pull) bool { return p.Head != ourBranch })
 	kept, err := r.crowd.Remote.Mirror().Contains(r.mainHead(), before)
-	r.check(err)
+	r.must(err)
 	if !kept {
 		r.Error("main has lost a commit")
 	}
 	switch result.State {
 	case publish.InSync:
-		r.none("open pull requests", len(ours))
+		r.wantNone("open pull requests", len(ours))
 		next, err := r.publish(s.after, s.merge, nil)
-		r.check(err)
-		r.equal("state after another cycle", next.State, publish.InSync)
+		r.must(err)
+		r.wantEqual("state after another cycle", next.State, publish.InSync)
 	case publish.Proposed:
 		if len(ours) != 1 || ours[0].Base != "main" || ours[0].Number != result.Pull.Number {
 			r.Errorf("the open pull requests are %+v, want only %d, for main", ours, result.Pull.Number)
 		}
 		head, err := r.crowd.Remote.Mirror().Branch(ourBranch)
-		r.check(err)
-		r.equal("head of our branch", head, result.Commit)
+		r.must(err)
+		r.wantEqual("head of our branch", head, result.Commit)
 	case publish.Declined:
-		r.none("open pull requests", len(ours))
+		r.wantNone("open pull requests", len(ours))
 		if r.saw.Body != result.Pull.Body {
 			r.Errorf("it counts as declined, and nobody has seen it:\n%s\nwas seen:\n%s", result.Pull.Body, r.saw.Body)
 		}

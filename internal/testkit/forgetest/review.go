@@ -75,7 +75,7 @@ func (r *run) reviewer() forge.Reviewer {
 
 func (r *run) state() forge.State {
 	r.Helper()
-	return r.last("out/dev").State
+	return r.lastPull("out/dev").State
 }
 
 // becomes waits until the pull request is in a state, if the forge takes its time.
@@ -84,11 +84,11 @@ func (r *run) becomes(want forge.State) {
 	if r.Until != nil {
 		r.Until(func() bool { return r.state() == want })
 	}
-	r.equal("state", r.state(), want)
+	r.wantEqual("state", r.state(), want)
 }
 
-// needs lets nothing be merged into main without a status, if the forge can do that.
-func (r *run) needs() {
+// requireMerger lets nothing be merged into main without a status, if the forge can do that.
+func (r *run) requireMerger() {
 	r.Helper()
 	if r.Require == nil {
 		r.Skip("nothing is required here")
@@ -96,53 +96,53 @@ func (r *run) needs() {
 	r.Require("ci")
 }
 
-func (r *run) say(commit string, outcome forge.Outcome) {
+func (r *run) setStatus(commit string, outcome forge.Outcome) {
 	r.Helper()
-	r.check(r.Forge.SetStatus(r.ctx(), commit, forge.Status{Context: "ci", Outcome: outcome, Description: "x"}))
+	r.must(r.Forge.SetStatus(r.context(), commit, forge.Status{Context: "ci", Outcome: outcome, Description: "x"}))
 	r.Sync()
 }
 
 func mergesNow(r *run) {
-	pull, commit := r.open("out/dev")
+	pull, commit := r.openPull("out/dev")
 	r.Sync()
-	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
-	r.equal("state", r.state(), forge.Merged)
-	r.quietly("merging again", func() { _ = r.merger().MergePull(r.ctx(), pull.Number, commit) }) // it may be an error
-	r.equal("state", r.state(), forge.Merged)
+	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
+	r.wantEqual("state", r.state(), forge.Merged)
+	r.wantNoRequests("merging again", func() { _ = r.merger().MergePull(r.context(), pull.Number, commit) }) // it may be an error
+	r.wantEqual("state", r.state(), forge.Merged)
 }
 
 func mergesOnlyTheCommit(r *run) {
-	pull, old := r.open("out/dev")
+	pull, old := r.openPull("out/dev")
 	commit := r.Branch("out/dev")
 	r.Sync()
-	r.is(r.merger().MergePull(r.ctx(), pull.Number, old), forge.ErrMoved)
-	r.is(r.merger().MergePull(r.ctx(), pull.Number, strings.Repeat("a", 40)), forge.ErrMoved)
-	r.equal("state", r.state(), forge.Open)
-	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
-	r.equal("state", r.state(), forge.Merged)
+	r.wantError(r.merger().MergePull(r.context(), pull.Number, old), forge.ErrMoved)
+	r.wantError(r.merger().MergePull(r.context(), pull.Number, strings.Repeat("a", 40)), forge.ErrMoved)
+	r.wantEqual("state", r.state(), forge.Open)
+	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
+	r.wantEqual("state", r.state(), forge.Merged)
 }
 
 func mergesNotYet(r *run) {
-	r.needs()
-	pull, commit := r.open("out/dev")
-	r.say(commit, forge.Pending)
-	r.is(r.merger().MergePull(r.ctx(), pull.Number, commit), forge.ErrNotReady)
-	r.equal("state", r.state(), forge.Open)
-	r.say(commit, forge.Success)
-	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
-	r.equal("state", r.state(), forge.Merged)
+	r.requireMerger()
+	pull, commit := r.openPull("out/dev")
+	r.setStatus(commit, forge.Pending)
+	r.wantError(r.merger().MergePull(r.context(), pull.Number, commit), forge.ErrNotReady)
+	r.wantEqual("state", r.state(), forge.Open)
+	r.setStatus(commit, forge.Success)
+	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
+	r.wantEqual("state", r.state(), forge.Merged)
 }
 
 func mergesNothingClosed(r *run) {
-	pull, commit := r.open("out/dev")
-	r.check(r.Forge.ClosePull(r.ctx(), pull.Number, "x"))
+	pull, commit := r.openPull("out/dev")
+	r.must(r.Forge.ClosePull(r.context(), pull.Number, "x"))
 	r.Sync()
-	r.quietly("merging", func() {
-		if r.merger().MergePull(r.ctx(), pull.Number, commit) == nil || r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit) == nil {
+	r.wantNoRequests("merging", func() {
+		if r.merger().MergePull(r.context(), pull.Number, commit) == nil || r.merger().EnableAutoMerge(r.context(), pull.Number, commit) == nil {
 			r.Error("a closed pull request is merged without an error")
 		}
 	})
-	r.equal("state", r.state(), forge.Closed)
+	r.wantEqual("state", r.state(), forge.Closed)
 }
 
 func mergesOnlyOurs(r *run) {
@@ -152,13 +152,13 @@ func mergesOnlyOurs(r *run) {
 	if r.Propose != nil {
 		r.Propose(false, "mine", "main", "no mark")
 		r.Sync()
-		numbers = append(numbers, r.change("mine").Number)
+		numbers = append(numbers, r.findChange("mine").Number)
 	}
-	r.quietly("merging", func() {
+	r.wantNoRequests("merging", func() {
 		for _, number := range numbers {
-			r.is(r.merger().MergePull(r.ctx(), number, commit), forge.ErrNotFound)
+			r.wantError(r.merger().MergePull(r.context(), number, commit), forge.ErrNotFound)
 			if !r.NoAutoMerge {
-				r.is(r.merger().EnableAutoMerge(r.ctx(), number, commit), forge.ErrNotFound)
+				r.wantError(r.merger().EnableAutoMerge(r.context(), number, commit), forge.ErrNotFound)
 			}
 		}
 	})
@@ -168,25 +168,25 @@ func mergesLater(r *run) {
 	if r.NoAutoMerge {
 		r.Skip("nothing is merged later here")
 	}
-	r.needs()
-	pull, commit := r.open("out/dev")
-	r.say(commit, forge.Pending)
+	r.requireMerger()
+	pull, commit := r.openPull("out/dev")
+	r.setStatus(commit, forge.Pending)
 	for range 2 {
-		r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
-		r.equal("state", r.state(), forge.Open)
+		r.must(r.merger().EnableAutoMerge(r.context(), pull.Number, commit))
+		r.wantEqual("state", r.state(), forge.Open)
 	}
-	r.say(commit, forge.Success)
+	r.setStatus(commit, forge.Success)
 	r.becomes(forge.Merged)
-	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
+	r.must(r.merger().EnableAutoMerge(r.context(), pull.Number, commit))
 }
 
 func mergesAtOnce(r *run) {
 	if r.NoAutoMerge {
 		r.Skip("nothing is merged later here")
 	}
-	pull, commit := r.open("out/dev")
+	pull, commit := r.openPull("out/dev")
 	r.Sync()
-	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
+	r.must(r.merger().EnableAutoMerge(r.context(), pull.Number, commit))
 	r.becomes(forge.Merged)
 }
 
@@ -194,20 +194,22 @@ func mergesLaterOnlyTheCommit(r *run) {
 	if r.NoAutoMerge {
 		r.Skip("nothing is merged later here")
 	}
-	pull, old := r.open("out/dev")
+	pull, old := r.openPull("out/dev")
 	r.Branch("out/dev")
 	r.Sync()
-	r.quietly("merging", func() { r.is(r.merger().EnableAutoMerge(r.ctx(), pull.Number, old), forge.ErrMoved) })
-	r.equal("state", r.state(), forge.Open)
+	r.wantNoRequests("merging", func() { r.wantError(r.merger().EnableAutoMerge(r.context(), pull.Number, old), forge.ErrMoved) })
+	r.wantEqual("state", r.state(), forge.Open)
 }
 
 func mergesNeverLater(r *run) {
 	if !r.NoAutoMerge {
 		r.Skip("pull requests are merged later here")
 	}
-	pull, commit := r.open("out/dev")
-	r.quietly("merging", func() { r.is(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit), forge.ErrUnsupported) })
-	r.equal("state", r.state(), forge.Open)
+	pull, commit := r.openPull("out/dev")
+	r.wantNoRequests("merging", func() {
+		r.wantError(r.merger().EnableAutoMerge(r.context(), pull.Number, commit), forge.ErrUnsupported)
+	})
+	r.wantEqual("state", r.state(), forge.Open)
 }
 
 // cancelsAutoMerge: what was to be merged later is not merged, neither as it was nor with
@@ -216,37 +218,37 @@ func cancelsAutoMerge(r *run) {
 	if r.NoAutoMerge {
 		r.Skip("nothing is merged later here")
 	}
-	r.needs()
-	pull, commit := r.open("out/dev")
-	r.say(commit, forge.Pending)
-	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
-	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
-	r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
-	r.say(commit, forge.Success)
-	r.equal("state", r.state(), forge.Open)
+	r.requireMerger()
+	pull, commit := r.openPull("out/dev")
+	r.setStatus(commit, forge.Pending)
+	r.must(r.merger().EnableAutoMerge(r.context(), pull.Number, commit))
+	r.must(r.merger().CancelAutoMerge(r.context(), pull.Number))
+	r.must(r.merger().CancelAutoMerge(r.context(), pull.Number))
+	r.setStatus(commit, forge.Success)
+	r.wantEqual("state", r.state(), forge.Open)
 	commit = r.Branch("out/dev")
 	r.Sync()
-	r.say(commit, forge.Pending)
-	r.say(commit, forge.Success)
-	r.equal("state after a push", r.state(), forge.Open)
-	r.check(r.merger().EnableAutoMerge(r.ctx(), pull.Number, commit))
+	r.setStatus(commit, forge.Pending)
+	r.setStatus(commit, forge.Success)
+	r.wantEqual("state after a push", r.state(), forge.Open)
+	r.must(r.merger().EnableAutoMerge(r.context(), pull.Number, commit))
 	r.becomes(forge.Merged)
 }
 
 // cancelsNothing: to cancel what is not set, or is over, is no error and does nothing.
 func cancelsNothing(r *run) {
-	pull, commit := r.open("out/dev")
+	pull, commit := r.openPull("out/dev")
 	r.Sync()
 	cancel := func() {
 		r.Helper()
-		r.check(r.merger().CancelAutoMerge(r.ctx(), pull.Number))
+		r.must(r.merger().CancelAutoMerge(r.context(), pull.Number))
 	}
 	cancel()
-	r.equal("state", r.state(), forge.Open)
-	r.check(r.merger().MergePull(r.ctx(), pull.Number, commit))
+	r.wantEqual("state", r.state(), forge.Open)
+	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
 	r.Sync()
 	cancel()
-	r.equal("state", r.state(), forge.Merged)
+	r.wantEqual("state", r.state(), forge.Merged)
 }
 
 func cancelsOnlyOurs(r *run) {
@@ -255,19 +257,19 @@ func cancelsOnlyOurs(r *run) {
 	}
 	r.Branch("mine")
 	r.Sync()
-	r.quietly("cancelling", func() { r.is(r.merger().CancelAutoMerge(r.ctx(), 4711), forge.ErrNotFound) })
+	r.wantNoRequests("cancelling", func() { r.wantError(r.merger().CancelAutoMerge(r.context(), 4711), forge.ErrNotFound) })
 }
 
 func (r *run) changes(base string) []forge.Change {
 	r.Helper()
 	r.Sync()
-	all, err := r.reviewer().Changes(r.ctx(), base)
-	r.check(err)
+	all, err := r.reviewer().Changes(r.context(), base)
+	r.must(err)
 	return all
 }
 
-// change returns the newest change from a branch to main.
-func (r *run) change(head string) forge.Change {
+// findChange returns the newest change from a branch to main.
+func (r *run) findChange(head string) forge.Change {
 	r.Helper()
 	all := r.changes("main")
 	i := slices.IndexFunc(all, func(c forge.Change) bool { return c.Head == head })
@@ -277,72 +279,72 @@ func (r *run) change(head string) forge.Change {
 	return all[i]
 }
 
-// propose opens a pull request to main as a person.
-func (r *run) propose(head string) forge.Change {
+// proposeChange opens a pull request to main as a person.
+func (r *run) proposeChange(head string) forge.Change {
 	r.Helper()
 	r.Branch(head)
 	r.Propose(false, head, "main", "no mark")
-	return r.change(head)
+	return r.findChange(head)
 }
 
 func findsChanges(r *run) {
-	r.none("at first", len(r.changes("main")))
-	r.open("out/dev")
-	r.none("of our own", len(r.changes("main")))
+	r.wantNone("at first", len(r.changes("main")))
+	r.openPull("out/dev")
+	r.wantNone("of our own", len(r.changes("main")))
 	commit := r.Branch("mine")
 	r.Propose(false, "mine", "main", "no mark")
-	first := r.change("mine")
-	r.equal("change", first, forge.Change{Number: first.Number, Head: "mine", Commit: commit, Base: "main", Title: "mine", URL: first.URL})
-	second := r.propose("yours")
+	first := r.findChange("mine")
+	r.wantEqual("change", first, forge.Change{Number: first.Number, Head: "mine", Commit: commit, Base: "main", Title: "mine", URL: first.URL})
+	second := r.proposeChange("yours")
 	r.Propose(false, "mine", "yours", "no mark")
-	r.equal("newest first", r.changes("main"), []forge.Change{second, first})
+	r.wantEqual("newest first", r.changes("main"), []forge.Change{second, first})
 	var bases []string
 	for _, c := range r.changes("") {
 		bases = append(bases, c.Base)
 	}
-	r.equal("bases of all", bases, []string{"yours", "main", "main"})
+	r.wantEqual("bases of all", bases, []string{"yours", "main", "main"})
 	first.Commit = r.Branch("mine")
-	r.equal("after a push", r.changes("main"), []forge.Change{second, first})
+	r.wantEqual("after a push", r.changes("main"), []forge.Change{second, first})
 	r.Close(second.Number)
-	r.quietly("looking", func() { r.equal("without what is closed", r.changes("main"), []forge.Change{first}) })
-	r.none("for another branch", len(r.changes("mine")))
+	r.wantNoRequests("looking", func() { r.wantEqual("without what is closed", r.changes("main"), []forge.Change{first}) })
+	r.wantNone("for another branch", len(r.changes("mine")))
 }
 
 func findsForks(r *run) {
 	commit := r.Branch("mine")
 	r.Branch("out/dev")
 	r.Propose(true, "mine", "main", "no mark")
-	first := r.change("mine")
-	r.equal("change", first, forge.Change{Number: first.Number, Head: "mine", Commit: commit, Base: "main", Fork: true, Title: "mine", URL: first.URL})
+	first := r.findChange("mine")
+	r.wantEqual("change", first, forge.Change{Number: first.Number, Head: "mine", Commit: commit, Base: "main", Fork: true, Title: "mine", URL: first.URL})
 	r.Propose(true, "out/dev", "main", "x\n\n<!-- fairlead: dev -->")
-	r.equal("a mark in a fork", []any{len(r.changes("main")), r.change("out/dev").Fork}, []any{2, true})
+	r.wantEqual("a mark in a fork", []any{len(r.changes("main")), r.findChange("out/dev").Fork}, []any{2, true})
 }
 
 func findsManyChanges(r *run) {
-	for i := range r.some() {
+	for i := range r.wantSome() {
 		head := "head" + strings.Repeat("x", i)
 		r.Branch(head)
 		r.Propose(false, head, "main", "no mark")
 	}
-	r.equal("changes", len(r.changes("main")), r.some())
+	r.wantEqual("changes", len(r.changes("main")), r.wantSome())
 }
 
 func comments(r *run) {
-	number := r.propose("mine").Number
+	number := r.proposeChange("mine").Number
 	comment := func(mark, body string) {
 		r.Helper()
-		r.check(r.reviewer().PutComment(r.ctx(), number, mark, body))
+		r.must(r.reviewer().PutComment(r.context(), number, mark, body))
 	}
 	const odd = "# Preview\n\n/close\n```diff\n- a\n+ <b> & \"c\" \\ 😀\n```\n<details><summary>x</summary>\n\n| a | b |\n|---|---|\n\n</details>"
 	for _, body := range []string{"first", odd, "third"} {
 		comment("preview", body)
-		r.equal("comments", r.visible(number), []string{body})
-		r.quietly("saying it again", func() { comment("preview", body) })
+		r.wantEqual("comments", r.visible(number), []string{body})
+		r.wantNoRequests("saying it again", func() { comment("preview", body) })
 	}
 	comment("other", "with another mark")
 	comment("preview", "fourth")
-	r.equal("comments", r.visible(number), []string{"fourth", "with another mark"})
-	r.equal("state", r.change("mine").Number, number)
+	r.wantEqual("comments", r.visible(number), []string{"fourth", "with another mark"})
+	r.wantEqual("state", r.findChange("mine").Number, number)
 }
 
 // visible returns what is seen of the comments.
@@ -356,51 +358,51 @@ func (r *run) visible(number int) (all []string) {
 }
 
 func commentsBesideOthers(r *run) {
-	number := r.propose("mine").Number
+	number := r.proposeChange("mine").Number
 	theirs := "spoofed\n\n<!-- fairlead-comment: preview -->"
 	r.Remark(number, theirs)
 	for _, body := range []string{"first", "second"} {
-		r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body))
-		r.equal("comments", r.visible(number), []string{"spoofed", body})
+		r.must(r.reviewer().PutComment(r.context(), number, "preview", body))
+		r.wantEqual("comments", r.visible(number), []string{"spoofed", body})
 	}
-	r.equal("theirs", r.Comments(number)[0], theirs)
+	r.wantEqual("theirs", r.Comments(number)[0], theirs)
 }
 
 func commentsAmongMany(r *run) {
-	number := r.propose("mine").Number
-	for range r.some() {
+	number := r.proposeChange("mine").Number
+	for range r.wantSome() {
 		r.Remark(number, "LGTM")
 	}
-	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", "first"))
-	for range r.some() {
+	r.must(r.reviewer().PutComment(r.context(), number, "preview", "first"))
+	for range r.wantSome() {
 		r.Remark(number, "> first\n\nLGTM")
 	}
-	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", "second"))
+	r.must(r.reviewer().PutComment(r.context(), number, "preview", "second"))
 	all := r.visible(number)
-	r.equal("comments", len(all), 2*r.some()+1)
-	r.equal("ours", all[r.some()], "second")
+	r.wantEqual("comments", len(all), 2*r.wantSome()+1)
+	r.wantEqual("ours", all[r.wantSome()], "second")
 }
 
 func commentsAtLength(r *run) {
-	number := r.propose("mine").Number
+	number := r.proposeChange("mine").Number
 	body := "<details>\n\n```\n" + strings.Repeat("ü /x\n", 300_000) + "```\n\n</details>"
-	r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body))
+	r.must(r.reviewer().PutComment(r.context(), number, "preview", body))
 	all := r.Comments(number)
-	r.equal("comments", len(all), 1)
+	r.wantEqual("comments", len(all), 1)
 	if n := len([]rune(all[0])); n < 60_000 || n > 1_000_000 || !strings.Contains(all[0], "\n```\n\n</details>\n\n*The rest is cut off") {
 		r.Errorf("the comment has %d characters and ends with %q", n, all[0][len(all[0])-100:])
 	}
-	r.quietly("saying it again", func() { r.check(r.reviewer().PutComment(r.ctx(), number, "preview", body)) })
+	r.wantNoRequests("saying it again", func() { r.must(r.reviewer().PutComment(r.context(), number, "preview", body)) })
 }
 
 func commentsOnNothing(r *run) {
 	r.Sync()
-	r.is(r.reviewer().PutComment(r.ctx(), 4711, "preview", "x"), forge.ErrNotFound)
-	number := r.propose("mine").Number
+	r.wantError(r.reviewer().PutComment(r.context(), 4711, "preview", "x"), forge.ErrNotFound)
+	number := r.proposeChange("mine").Number
 	for _, mark := range []string{"", "a --> b"} {
-		if err := r.reviewer().PutComment(r.ctx(), number, mark, "x"); err == nil {
+		if err := r.reviewer().PutComment(r.context(), number, mark, "x"); err == nil {
 			r.Errorf("%q is a mark", mark)
 		}
 	}
-	r.none("comments", len(r.Comments(number)))
+	r.wantNone("comments", len(r.Comments(number)))
 }

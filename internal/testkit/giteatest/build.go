@@ -26,9 +26,9 @@ var recipe = []string{
 	"build", "-trimpath", "-tags", "sqlite sqlite_unlock_notify", "-ldflags", "-s -w -X main.Version=" + Version, "-o", "../out/gitea", ".",
 }
 
-// program returns the folder with the program and, in static, the files that it
+// buildProgram returns the folder with the program and, in static, the files that it
 // reads. It builds it if need be, which takes minutes.
-func program(t testing.TB) (string, error) {
+func buildProgram(t testing.TB) (string, error) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -44,7 +44,7 @@ func program(t testing.TB) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(ctx, dir+".lock")
+	unlock, err := lockFile(ctx, dir+".lock")
 	if err != nil {
 		return "", fmt.Errorf("wait for the build of another test: %w", err)
 	}

@@ -17,7 +17,7 @@ func TestCannotBuild(t *testing.T) {
 			for name, value := range set {
 				t.Setenv(name, value)
 			}
-			_, err := program(t)
+			_, err := buildProgram(t)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got the error %v, want one with %q", err, want)
 			}

@@ -50,7 +50,7 @@ func Start(t testing.TB) *Server {
 	if testing.Short() {
 		t.Skip("a real Gitea takes its time, and -short asks for less")
 	}
-	bin, err := program(t)
+	bin, err := buildProgram(t)
 	if err != nil && os.Getenv("FAIRLEAD_GITEA") == "require" {
 		t.Fatal(err)
 	}
@@ -58,10 +58,10 @@ func Start(t testing.TB) *Server {
 		t.Skipf("there is no Gitea to test with: %v", err)
 	}
 	s := &Server{t: t, dir: t.TempDir(), bin: bin, making: &sync.Mutex{}}
-	if err := s.start(); err != nil {
+	if err := s.startProcess(); err != nil {
 		t.Fatal(err)
 	}
-	s.command("admin", "user", "create", "--admin", "--must-change-password=false",
+	s.newCommand("admin", "user", "create", "--admin", "--must-change-password=false",
 		"--username", admin, "--password", password, "--email", admin+"@example.com")
 	s.Token = s.newToken(admin, "all")
 	return s
@@ -82,7 +82,7 @@ func (s *Server) UserToken(name string, scopes ...string) string {
 	if len(scopes) == 0 {
 		scopes = []string{"all"}
 	}
-	s.have("/admin/users", map[string]any{
+	s.create("/admin/users", map[string]any{
 		"username": name, "email": name + "@example.com", "password": password, "must_change_password": false,
 	})
 	return s.newToken(name, scopes...)
@@ -100,13 +100,13 @@ func (s *Server) newToken(name string, scopes ...string) string {
 	return made.Token
 }
 
-// have makes something, if it is not there already. Of two that make the same at
+// create makes something, if it is not there already. Of two that make the same at
 // once, Gitea would tell one of its database.
-func (s *Server) have(path string, body any) {
+func (s *Server) create(path string, body any) {
 	s.t.Helper()
 	s.making.Lock()
 	defer s.making.Unlock()
-	status, answer, err := s.request(s.Token, http.MethodPost, path, body)
+	status, answer, err := s.newRequest(s.Token, http.MethodPost, path, body)
 	if err == nil && status >= 300 && !strings.Contains(string(answer), "already exists") {
 		err = fmt.Errorf("POST %s: %d: %s", path, status, answer)
 	}
@@ -115,16 +115,16 @@ func (s *Server) have(path string, body any) {
 	}
 }
 
-// do asks the API as the administrator. A body is sent, and an answer put into
+// sendJSON asks the API as the administrator. A body is sent, and an answer put into
 // into, as JSON, if they are not nil.
-func (s *Server) do(method, path string, body, into any) {
+func (s *Server) sendJSON(method, path string, body, into any) {
 	s.t.Helper()
 	s.doAs(s.Token, method, path, body, into)
 }
 
 func (s *Server) doAs(token, method, path string, body, into any) {
 	s.t.Helper()
-	status, answer, err := s.request(token, method, path, body)
+	status, answer, err := s.newRequest(token, method, path, body)
 	if err == nil && status >= 300 {
 		err = fmt.Errorf("%s %s: %d: %s", method, path, status, answer)
 	}
@@ -136,8 +136,8 @@ func (s *Server) doAs(token, method, path string, body, into any) {
 	}
 }
 
-// request does one request, with a token or with NAME:PASSWORD.
-func (s *Server) request(token, method, path string, body any) (int, []byte, error) {
+// newRequest does one request, with a token or with NAME:PASSWORD.
+func (s *Server) newRequest(token, method, path string, body any) (int, []byte, error) {
 	var sent bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&sent).Encode(body); err != nil {
@@ -166,9 +166,9 @@ func (s *Server) request(token, method, path string, body any) (int, []byte, err
 // errEnded reports that there is nothing to wait for any more.
 var errEnded = errors.New("the server has ended")
 
-// until asks again and again, until it is told that it is done, the server ends, or
+// waitUntil asks again and again, until it is told that it is done, the server ends, or
 // it has taken too long.
-func (s *Server) until(what string, ask func() (bool, error)) error {
+func (s *Server) waitUntil(what string, ask func() (bool, error)) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(patience)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// lock waits until no other process holds the file. It is free again when the
+// lockFile waits until no other process holds the file. It is free again when the
 // process ends, however it does.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 func (s *Server) Create(repo string) {
 	s.t.Helper()
 	owner, name, _ := strings.Cut(repo, "/")
-	s.have("/orgs", map[string]any{"username": owner})
-	s.do(http.MethodPost, "/orgs/"+owner+"/repos", map[string]any{"name": name, "auto_init": true, "default_branch": "main"}, nil)
+	s.create("/orgs", map[string]any{"username": owner})
+	s.sendJSON(http.MethodPost, "/orgs/"+owner+"/repos", map[string]any{"name": name, "auto_init": true, "default_branch": "main"}, nil)
 }
 
 // Remote returns the URL that Git reaches a repository at, with the administrator's
@@ -34,7 +34,7 @@ func (s *Server) Remote(repo string) string {
 // Join lets a user write to a repository.
 func (s *Server) Join(repo, name string) {
 	s.t.Helper()
-	s.do(http.MethodPut, "/repos/"+repo+"/collaborators/"+name, map[string]any{"permission": "write"}, nil)
+	s.sendJSON(http.MethodPut, "/repos/"+repo+"/collaborators/"+name, map[string]any{"permission": "write"}, nil)
 }
 
 // Fork makes a fork of a repository for a user, NAME/REPOSITORY, with the branches
@@ -48,7 +48,7 @@ func (s *Server) Fork(repo, name string) {
 // the status to be success.
 func (s *Server) Protect(repo, branch, status string) {
 	s.t.Helper()
-	s.do(http.MethodPost, "/repos/"+repo+"/branch_protections", map[string]any{
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/branch_protections", map[string]any{
 		"rule_name": branch, "enable_status_check": true, "status_check_contexts": []string{status},
 	}, nil)
 }
@@ -56,7 +56,7 @@ func (s *Server) Protect(repo, branch, status string) {
 // Webhook has the server tell a URL of everything that happens in a repository.
 func (s *Server) Webhook(repo, url, secret string) {
 	s.t.Helper()
-	s.do(http.MethodPost, "/repos/"+repo+"/hooks", map[string]any{
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/hooks", map[string]any{
 		"type": "gitea", "active": true, "config": map[string]string{"url": url, "content_type": "json", "secret": secret},
 		"events": []string{
 			"push", "create", "delete", "status", "pull_request_only", "pull_request_review_approved", "pull_request_review_rejected",
@@ -70,14 +70,14 @@ func (s *Server) Webhook(repo, url, secret string) {
 func (s *Server) Propose(repo, head, base, body string) int {
 	s.t.Helper()
 	var made struct{ Number int }
-	s.do(http.MethodPost, "/repos/"+repo+"/pulls", map[string]any{"head": head, "base": base, "title": "mine", "body": body}, &made)
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/pulls", map[string]any{"head": head, "base": base, "title": "mine", "body": body}, &made)
 	return made.Number
 }
 
 // Write makes the body of a pull request or issue another one, as a person does.
 func (s *Server) Write(repo string, number int, body string) {
 	s.t.Helper()
-	s.do(http.MethodPatch, issue(repo, number), map[string]any{"body": body}, nil)
+	s.sendJSON(http.MethodPatch, issue(repo, number), map[string]any{"body": body}, nil)
 }
 
 // SetOpen closes a pull request or issue, or opens it again.
@@ -87,19 +87,19 @@ func (s *Server) SetOpen(repo string, number int, open bool) {
 	if open {
 		state = "open"
 	}
-	s.do(http.MethodPatch, issue(repo, number), map[string]any{"state": state}, nil)
+	s.sendJSON(http.MethodPatch, issue(repo, number), map[string]any{"state": state}, nil)
 }
 
 // Retarget makes a pull request one for another branch.
 func (s *Server) Retarget(repo string, number int, base string) {
 	s.t.Helper()
-	s.do(http.MethodPatch, fmt.Sprintf("/repos/%s/pulls/%d", repo, number), map[string]any{"base": base}, nil)
+	s.sendJSON(http.MethodPatch, fmt.Sprintf("/repos/%s/pulls/%d", repo, number), map[string]any{"base": base}, nil)
 }
 
 // RemoveBranch removes a branch, if it is there.
 func (s *Server) RemoveBranch(repo, branch string) {
 	s.t.Helper()
-	status, said, err := s.request(s.Token, http.MethodDelete, "/repos/"+repo+"/branches/"+branch, nil)
+	status, said, err := s.newRequest(s.Token, http.MethodDelete, "/repos/"+repo+"/branches/"+branch, nil)
 	if err == nil && status >= 300 && status != http.StatusNotFound {
 		err = fmt.Errorf("remove the branch %s: %d: %s", branch, status, said)
 	}
@@ -114,8 +114,8 @@ func issue(repo string, number int) string { return fmt.Sprintf("/repos/%s/issue
 // Gitea knows whether there is a conflict.
 func (s *Server) Merge(repo string, number int) {
 	s.t.Helper()
-	err := s.until("merge", func() (bool, error) {
-		status, said, err := s.request(s.Token, http.MethodPost, fmt.Sprintf("/repos/%s/pulls/%d/merge", repo, number), map[string]any{"Do": "merge"})
+	err := s.waitUntil("merge", func() (bool, error) {
+		status, said, err := s.newRequest(s.Token, http.MethodPost, fmt.Sprintf("/repos/%s/pulls/%d/merge", repo, number), map[string]any{"Do": "merge"})
 		if err == nil && status >= 300 && !strings.Contains(string(said), "try again later") {
 			err = fmt.Errorf("merge pull request %d: %d: %s", number, status, said)
 		}
@@ -131,7 +131,7 @@ func (s *Server) Merge(repo string, number int) {
 func (s *Server) Mergeable(repo string, number int) bool {
 	s.t.Helper()
 	var found struct{ Mergeable bool }
-	s.do(http.MethodGet, fmt.Sprintf("/repos/%s/pulls/%d", repo, number), nil, &found)
+	s.sendJSON(http.MethodGet, fmt.Sprintf("/repos/%s/pulls/%d", repo, number), nil, &found)
 	return found.Mergeable
 }
 
@@ -139,9 +139,9 @@ func (s *Server) Mergeable(repo string, number int) bool {
 // repository can be merged. None of them may be in conflict.
 func (s *Server) Look(repo string) {
 	s.t.Helper()
-	err := s.until("look at the pull requests", func() (bool, error) {
+	err := s.waitUntil("look at the pull requests", func() (bool, error) {
 		var pulls []struct{ Mergeable bool }
-		s.do(http.MethodGet, "/repos/"+repo+"/pulls?state=open", nil, &pulls)
+		s.sendJSON(http.MethodGet, "/repos/"+repo+"/pulls?state=open", nil, &pulls)
 		return !slices.Contains(pulls, struct{ Mergeable bool }{false}), nil
 	})
 	if err != nil {
@@ -152,14 +152,14 @@ func (s *Server) Look(repo string) {
 // Remark comments on an issue or pull request as a person.
 func (s *Server) Remark(repo string, number int, body string) {
 	s.t.Helper()
-	s.do(http.MethodPost, issue(repo, number)+"/comments", map[string]any{"body": body}, nil)
+	s.sendJSON(http.MethodPost, issue(repo, number)+"/comments", map[string]any{"body": body}, nil)
 }
 
 // Comments returns the comments of an issue or pull request, oldest first.
 func (s *Server) Comments(repo string, number int) (all []string) {
 	s.t.Helper()
 	var found []struct{ Body string }
-	s.do(http.MethodGet, issue(repo, number)+"/comments", nil, &found)
+	s.sendJSON(http.MethodGet, issue(repo, number)+"/comments", nil, &found)
 	for _, c := range found {
 		all = append(all, c.Body)
 	}
@@ -170,15 +170,15 @@ func (s *Server) Comments(repo string, number int) (all []string) {
 func (s *Server) Label(repo string, number int, name string) {
 	s.t.Helper()
 	var made struct{ ID int }
-	s.do(http.MethodPost, "/repos/"+repo+"/labels", map[string]any{"name": name, "color": "#00aabb"}, &made)
-	s.do(http.MethodPost, issue(repo, number)+"/labels", map[string]any{"labels": []int{made.ID}}, nil)
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/labels", map[string]any{"name": name, "color": "#00aabb"}, &made)
+	s.sendJSON(http.MethodPost, issue(repo, number)+"/labels", map[string]any{"labels": []int{made.ID}}, nil)
 }
 
 // Labels returns the labels of an issue or pull request, sorted.
 func (s *Server) Labels(repo string, number int) []string {
 	s.t.Helper()
 	var all []struct{ Name string }
-	s.do(http.MethodGet, issue(repo, number)+"/labels", nil, &all)
+	s.sendJSON(http.MethodGet, issue(repo, number)+"/labels", nil, &all)
 	var names []string
 	for _, l := range all {
 		names = append(names, l.Name)
@@ -199,7 +199,7 @@ type Status struct {
 func (s *Server) Statuses(repo, commit string) []Status {
 	s.t.Helper()
 	var found struct{ Statuses []Status }
-	s.do(http.MethodGet, "/repos/"+repo+"/commits/"+commit+"/status", nil, &found)
+	s.sendJSON(http.MethodGet, "/repos/"+repo+"/commits/"+commit+"/status", nil, &found)
 	slices.SortFunc(found.Statuses, func(a, b Status) int { return cmp.Compare(a.Context, b.Context) })
 	return found.Statuses
 }
@@ -208,14 +208,14 @@ func (s *Server) Statuses(repo, commit string) []Status {
 // a queue brings them there after a push.
 func (s *Server) Settle(repo string) {
 	s.t.Helper()
-	err := s.until("bring pull requests up to their branches", func() (bool, error) {
+	err := s.waitUntil("bring pull requests up to their branches", func() (bool, error) {
 		var branches []struct {
 			Name   string
 			Commit struct{ ID string }
 		}
-		s.do(http.MethodGet, "/repos/"+repo+"/branches", nil, &branches)
+		s.sendJSON(http.MethodGet, "/repos/"+repo+"/branches", nil, &branches)
 		var pulls []struct{ Head struct{ Label, Sha string } }
-		s.do(http.MethodGet, "/repos/"+repo+"/pulls?state=open", nil, &pulls)
+		s.sendJSON(http.MethodGet, "/repos/"+repo+"/pulls?state=open", nil, &pulls)
 		at := map[string]string{}
 		for _, b := range branches {
 			at[b.Name] = b.Commit.ID
@@ -235,7 +235,7 @@ func (s *Server) Settle(repo string) {
 // Unlabel takes all labels from an issue or pull request.
 func (s *Server) Unlabel(repo string, number int) {
 	s.t.Helper()
-	s.do(http.MethodDelete, issue(repo, number)+"/labels", nil, nil)
+	s.sendJSON(http.MethodDelete, issue(repo, number)+"/labels", nil, nil)
 }
 
 // Commit writes a file on a branch, which is made from main if it is not there, and
@@ -243,11 +243,11 @@ func (s *Server) Unlabel(repo string, number int) {
 func (s *Server) Commit(repo, branch, path, text string) string {
 	s.t.Helper()
 	body := map[string]any{"content": base64.StdEncoding.EncodeToString([]byte(text)), "message": "write " + path, "branch": branch}
-	if status, _, err := s.request(s.Token, http.MethodGet, "/repos/"+repo+"/branches/"+branch, nil); err == nil && status == http.StatusNotFound {
+	if status, _, err := s.newRequest(s.Token, http.MethodGet, "/repos/"+repo+"/branches/"+branch, nil); err == nil && status == http.StatusNotFound {
 		body["branch"], body["new_branch"] = "main", branch
 	}
 	var made struct{ Commit struct{ Sha string } }
-	s.do(http.MethodPost, "/repos/"+repo+"/contents/"+path, body, &made)
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/contents/"+path, body, &made)
 	return made.Commit.Sha
 }
 
@@ -255,7 +255,7 @@ func (s *Server) Commit(repo, branch, path, text string) string {
 // fails.
 func (s *Server) Until(ask func() bool) {
 	s.t.Helper()
-	if err := s.until("what the test waits for", func() (bool, error) { return ask(), s.t.Context().Err() }); err != nil {
+	if err := s.waitUntil("what the test waits for", func() (bool, error) { return ask(), s.t.Context().Err() }); err != nil {
 		s.t.Fatal(err)
 	}
 }

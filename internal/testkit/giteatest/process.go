@@ -76,9 +76,9 @@ ENABLED = true
 ENABLED = false
 `
 
-// start starts the server on a port that was free a moment ago; if it is taken by
+// startProcess starts the server on a port that was free a moment ago; if it is taken by
 // then, on another one.
-func (s *Server) start() error {
+func (s *Server) startProcess() error {
 	for range 3 {
 		port, err := freePort()
 		if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) start() error {
 		if err := s.run(); err != nil {
 			return err
 		}
-		if err := s.until("start Gitea", s.answers); !errors.Is(err, errEnded) {
+		if err := s.waitUntil("start Gitea", s.answers); !errors.Is(err, errEnded) {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func freePort() (int, error) {
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *Server) answers() (bool, error) {
-	status, _, err := s.request("", http.MethodGet, "/version", nil)
+	status, _, err := s.newRequest("", http.MethodGet, "/version", nil)
 	return err == nil && status == http.StatusOK, s.t.Context().Err()
 }
 
@@ -170,8 +170,8 @@ func without(all []string, prefixes ...string) []string {
 	return kept
 }
 
-// command runs a command of Gitea's beside the server.
-func (s *Server) command(args ...string) {
+// newCommand runs a command of Gitea's beside the server.
+func (s *Server) newCommand(args ...string) {
 	s.t.Helper()
 	if out, err := s.prepare(args...).CombinedOutput(); err != nil {
 		s.t.Fatalf("gitea %s: %v\n%s", strings.Join(args[:min(3, len(args))], " "), err, out)

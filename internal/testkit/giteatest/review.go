@@ -46,10 +46,10 @@ type LineComment struct {
 func (s *Server) LineComments(repo string, number int) (all []LineComment) {
 	s.t.Helper()
 	var reviews []struct{ ID int64 }
-	s.do(http.MethodGet, pull(repo, number)+"/reviews?limit=100", nil, &reviews)
+	s.sendJSON(http.MethodGet, pull(repo, number)+"/reviews?limit=100", nil, &reviews)
 	for _, r := range reviews {
 		var some []LineComment
-		s.do(http.MethodGet, fmt.Sprintf("%s/reviews/%d/comments", pull(repo, number), r.ID), nil, &some)
+		s.sendJSON(http.MethodGet, fmt.Sprintf("%s/reviews/%d/comments", pull(repo, number), r.ID), nil, &some)
 		all = append(all, some...)
 	}
 	slices.SortStableFunc(all, func(a, b LineComment) int {
@@ -62,9 +62,9 @@ func (s *Server) LineComments(repo string, number int) (all []LineComment) {
 // such.
 func (s *Server) Team(org, team string, names ...string) {
 	s.t.Helper()
-	s.have("/orgs", map[string]any{"username": org})
+	s.create("/orgs", map[string]any{"username": org})
 	var made struct{ ID int64 }
-	s.do(http.MethodPost, "/orgs/"+org+"/teams", map[string]any{
+	s.sendJSON(http.MethodPost, "/orgs/"+org+"/teams", map[string]any{
 		"name": team, "permission": "read", "units": []string{"repo.code", "repo.pulls"}, "includes_all_repositories": false,
 	}, &made)
 	for _, name := range names {
@@ -75,7 +75,7 @@ func (s *Server) Team(org, team string, names ...string) {
 func (s *Server) join(team int64, name string) {
 	s.t.Helper()
 	s.UserToken(name)
-	s.do(http.MethodPut, fmt.Sprintf("/teams/%d/members/%s", team, name), nil, nil)
+	s.sendJSON(http.MethodPut, fmt.Sprintf("/teams/%d/members/%s", team, name), nil, nil)
 }
 
 // Own makes a user an owner of an organisation.
@@ -85,7 +85,7 @@ func (s *Server) Own(org, name string) {
 		ID   int64
 		Name string
 	}
-	s.do(http.MethodGet, "/orgs/"+org+"/teams", nil, &teams)
+	s.sendJSON(http.MethodGet, "/orgs/"+org+"/teams", nil, &teams)
 	for _, t := range teams {
 		if t.Name == "Owners" {
 			s.join(t.ID, name)
@@ -97,13 +97,13 @@ func (s *Server) Own(org, name string) {
 func (s *Server) SetEmail(name, email string) {
 	s.t.Helper()
 	s.UserToken(name)
-	s.do(http.MethodPatch, "/admin/users/"+name, map[string]any{"login_name": name, "source_id": 0, "email": email}, nil)
+	s.sendJSON(http.MethodPatch, "/admin/users/"+name, map[string]any{"login_name": name, "source_id": 0, "email": email}, nil)
 }
 
 // ProtectWith protects a branch, which needs so many approvals and a status.
 func (s *Server) ProtectWith(repo, branch string, approvals int, status string) {
 	s.t.Helper()
-	s.do(http.MethodPost, "/repos/"+repo+"/branch_protections", map[string]any{
+	s.sendJSON(http.MethodPost, "/repos/"+repo+"/branch_protections", map[string]any{
 		"rule_name": branch, "required_approvals": approvals, "enable_status_check": true, "status_check_contexts": []string{status},
 	}, nil)
 }

@@ -27,8 +27,8 @@ type Annotation struct {
 	Text  string
 }
 
-// state is that of a status which says the same.
-func (c *check) state() string {
+// statusState is that of a status which says the same.
+func (c *check) statusState() string {
 	switch {
 	case c.status != "completed":
 		return "pending"
@@ -41,12 +41,12 @@ func (c *check) state() string {
 func (c *check) object() object {
 	o := object{
 		"id": c.id, "name": c.name, "head_sha": c.commit, "status": c.status, "conclusion": nil, "external_id": c.external,
-		"started_at": stamp(c.when), "completed_at": nil, "app": object{"slug": c.slug, "name": c.slug},
+		"started_at": formatTime(c.when), "completed_at": nil, "app": object{"slug": c.slug, "name": c.slug},
 		"output":   object{"title": c.title, "summary": c.summary, "annotations_count": len(c.notes)},
 		"html_url": "https://github.example/checks/1", "details_url": "https://ci.example/1",
 	}
 	if c.status == "completed" {
-		o["conclusion"], o["completed_at"] = c.conclusion, stamp(c.when)
+		o["conclusion"], o["completed_at"] = c.conclusion, formatTime(c.when)
 	}
 	return o
 }
@@ -54,8 +54,8 @@ func (c *check) object() object {
 // Check makes a check run of an App, "" or a conclusion.
 func (s *Server) Check(repo, slug, commit, name, conclusion string) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) {
-		one := &check{id: s.id(), name: name, commit: commit, slug: slug, status: "in_progress", when: s.tick()}
+	s.withRepository(repo, func(r *repository) {
+		one := &check{id: s.nextID(), name: name, commit: commit, slug: slug, status: "in_progress", when: s.nextTime()}
 		if conclusion != "" {
 			one.status, one.conclusion = "completed", conclusion
 		}
@@ -67,7 +67,7 @@ func (s *Server) Check(repo, slug, commit, name, conclusion string) {
 // pull request, sorted by the names of the runs.
 func (s *Server) Annotations(repo, slug string, number int) (all []Annotation) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) {
+	s.withRepository(repo, func(r *repository) {
 		for _, one := range r.latestChecks(r.items[number].pull.commit) {
 			if one.slug == slug {
 				all = append(all, one.notes...)
@@ -96,25 +96,25 @@ func (s *Server) listChecks(c call) reply {
 			all = append(all, one.object())
 		}
 	}
-	return s.listed(c.query, "check_runs", all)
+	return s.namedPage(c.query, "check_runs", all)
 }
 
-// listed is a page of a list that has a name and a count.
-func (s *Server) listed(query map[string][]string, name string, all []any) reply {
-	r := s.page(query, all)
+// namedPage is a page of a list that has a name and a count.
+func (s *Server) namedPage(query map[string][]string, name string, all []any) reply {
+	r := s.pageOf(query, all)
 	r.value = object{"total_count": len(all), name: r.value}
 	return r
 }
 
 func (s *Server) addCheck(c call) reply {
-	commit := c.text("head_sha")
+	commit := c.textField("head_sha")
 	switch {
 	case !isApp(c.login):
-		return fail(http.StatusForbidden, "You must authenticate via a GitHub App.")
+		return newFailure(http.StatusForbidden, "You must authenticate via a GitHub App.")
 	case !s.hasCommit(c.repo, commit):
-		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+commit)
+		return newFailure(http.StatusUnprocessableEntity, "No commit found for SHA: "+commit)
 	}
-	one := &check{id: s.id(), commit: commit, slug: strings.TrimSuffix(c.login, "[bot]"), status: "queued"}
+	one := &check{id: s.nextID(), commit: commit, slug: strings.TrimSuffix(c.login, "[bot]"), status: "queued"}
 	c.repo.checks = append(c.repo.checks, one)
 	s.write(one, c.fields)
 	return reply{status: http.StatusCreated, value: one.object()}
@@ -122,12 +122,12 @@ func (s *Server) addCheck(c call) reply {
 
 func (s *Server) editCheck(c call) reply {
 	for _, one := range c.repo.checks {
-		if one.id == number(c.params["check_run_id"]) && one.slug+"[bot]" == c.login {
+		if one.id == parseNumber(c.params["check_run_id"]) && one.slug+"[bot]" == c.login {
 			s.write(one, c.fields)
 			return reply{status: http.StatusOK, value: one.object()}
 		}
 	}
-	return fail(http.StatusNotFound, "Not Found")
+	return newFailure(http.StatusNotFound, "Not Found")
 }
 
 // write makes a check run as a request says. Annotations are added to those that it
@@ -145,7 +145,7 @@ func (s *Server) write(one *check, fields object) {
 		one.status = "completed"
 	}
 	set(fields, "conclusion", &one.conclusion)
-	one.when = s.tick()
+	one.when = s.nextTime()
 	output, _ := fields["output"].(object)
 	set(output, "title", &one.title)
 	set(output, "summary", &one.summary)

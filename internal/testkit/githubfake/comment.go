@@ -25,11 +25,11 @@ func (s *Server) loginOf(token string) string {
 }
 
 func (c *comment) object() object {
-	return object{"id": c.id, "body": c.body, "user": user(c.author)}
+	return object{"id": c.id, "body": c.body, "user": userObject(c.author)}
 }
 
-// user shows an account.
-func user(login string) object {
+// userObject shows an account.
+func userObject(login string) object {
 	kind := "User"
 	if isApp(login) {
 		kind = "Bot"
@@ -44,31 +44,31 @@ func (s *Server) listComments(c call) reply {
 	for _, one := range c.item.comments {
 		all = append(all, one.object())
 	}
-	return s.page(c.query, all)
+	return s.pageOf(c.query, all)
 }
 
 func (s *Server) addComment(c call) reply {
-	if bad := badComment(c.text("body")); bad != nil {
+	if bad := badComment(c.textField("body")); bad != nil {
 		return *bad
 	}
-	return reply{status: http.StatusCreated, value: s.comment(c.item, c.login, c.text("body")).object()}
+	return reply{status: http.StatusCreated, value: s.newComment(c.item, c.login, c.textField("body")).object()}
 }
 
 func badComment(body string) *reply {
 	switch {
 	case strings.TrimSpace(body) == "":
-		bad := fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "IssueComment", "code": "missing_field", "field": "body"})
+		bad := newFailure(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "IssueComment", "code": "missing_field", "field": "body"})
 		return &bad
 	case len([]rune(body)) > 65536:
-		bad := invalid("IssueComment", "body is too long (maximum is 65536 characters)")
+		bad := newInvalid("IssueComment", "body is too long (maximum is 65536 characters)")
 		return &bad
 	}
 	return nil
 }
 
-// comment adds a comment.
-func (s *Server) comment(i *item, author, body string) *comment {
-	one := &comment{s.id(), author, body}
+// newComment adds a comment.
+func (s *Server) newComment(i *item, author, body string) *comment {
+	one := &comment{s.nextID(), author, body}
 	i.comments = append(i.comments, one)
 	return one
 }
@@ -76,15 +76,15 @@ func (s *Server) comment(i *item, author, body string) *comment {
 func (s *Server) editComment(c call) reply {
 	for _, i := range c.repo.items {
 		for _, one := range i.comments {
-			if one.id != number(c.params["comment_id"]) {
+			if one.id != parseNumber(c.params["comment_id"]) {
 				continue
 			}
-			if bad := badComment(c.text("body")); bad != nil {
+			if bad := badComment(c.textField("body")); bad != nil {
 				return *bad
 			}
-			one.body = c.text("body")
+			one.body = c.textField("body")
 			return reply{status: http.StatusOK, value: one.object()}
 		}
 	}
-	return fail(http.StatusNotFound, "Not Found")
+	return newFailure(http.StatusNotFound, "Not Found")
 }

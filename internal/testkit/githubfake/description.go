@@ -43,8 +43,8 @@ type operation struct {
 	input openapi3filter.RequestValidationInput
 }
 
-// find returns the operation of a request.
-func (d description) find(req *http.Request) (operation, error) {
+// findOperation returns the operation of a request.
+func (d description) findOperation(req *http.Request) (operation, error) {
 	route, params, err := d.router.FindRoute(req)
 	if err != nil {
 		return operation{}, err
@@ -55,20 +55,20 @@ func (d description) find(req *http.Request) (operation, error) {
 	}}, nil
 }
 
-// name is "GET /repos/{owner}/{repo}/pulls".
-func (o operation) name() string {
+// routeName is "GET /repos/{owner}/{repo}/pulls".
+func (o operation) routeName() string {
 	return o.input.Route.Method + " " + strings.ReplaceAll(o.input.Route.Path, ":.+", "")
 }
 
-// lists reports whether the description has an answer with that status. It does not
+// hasStatus reports whether the description has an answer with that status. It does not
 // list all failures.
-func (o operation) lists(status int) bool {
+func (o operation) hasStatus(status int) bool {
 	return o.input.Route.Operation.Responses.Value(strconv.Itoa(status)) != nil
 }
 
-// check reports what is wrong with a request. Other than the description, it takes
+// checkRequest reports what is wrong with a request. Other than the description, it takes
 // nothing that is not described.
-func (o operation) check(body []byte, fields map[string]any) error {
+func (o operation) checkRequest(body []byte, fields map[string]any) error {
 	o.input.Request.Body = io.NopCloser(bytes.NewReader(body))
 	if err := openapi3filter.ValidateRequest(context.Background(), &o.input); err != nil {
 		return err
@@ -113,12 +113,12 @@ func (o operation) checkAnswer(a answer) error {
 	})
 }
 
-// fill makes an answer whole: what we know, and something for all else that is
+// fillAnswer makes an answer whole: what we know, and something for all else that is
 // required.
-func (o operation) fill(status int, known any) (any, error) {
+func (o operation) fillAnswer(status int, known any) (any, error) {
 	response := o.input.Route.Operation.Responses.Value(strconv.Itoa(status))
 	if response == nil {
-		return nil, fmt.Errorf("%s has no answer %d", o.name(), status)
+		return nil, fmt.Errorf("%s has no answer %d", o.routeName(), status)
 	}
 	content := response.Value.Content.Get("application/json")
 	if content == nil {

@@ -33,10 +33,10 @@ func (s *Server) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// fault returns the fault that a request meets, or nil. The caller holds the lock.
-func (s *Server) fault(req *http.Request) *Fault {
+// findFault returns the fault that a request meets, or nil. The caller holds the lock.
+func (s *Server) findFault(req *http.Request) *Fault {
 	i := slices.IndexFunc(s.faults, func(f *Fault) bool {
-		return (f.Method == "" || f.Method == req.Method) && matches(f.Path, req.URL.Path)
+		return (f.Method == "" || f.Method == req.Method) && matchesPath(f.Path, req.URL.Path)
 	})
 	if i < 0 {
 		return nil
@@ -49,8 +49,8 @@ func (s *Server) fault(req *http.Request) *Fault {
 	return f
 }
 
-// before returns the answer to a request that is not done.
-func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool) {
+// findAnswer returns the answer to a request that is not done.
+func (f *Fault) findAnswer(req *http.Request, closing <-chan struct{}) (answer, bool) {
 	switch {
 	case f == nil:
 		return answer{}, false
@@ -66,7 +66,7 @@ func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool
 	return answer{}, false
 }
 
-func (f *Fault) send(w http.ResponseWriter, a answer) {
+func (f *Fault) sendAnswer(w http.ResponseWriter, a answer) {
 	if a.status == 0 {
 		hangUp(w)
 		return

@@ -43,8 +43,8 @@ func (s *Server) kindOf(r *repository, id string) string {
 func (s *Server) hasCommit(r *repository, id string) bool { return s.kindOf(r, id) == "commit" }
 
 func (s *Server) addBlob(c call) reply {
-	content := c.text("content")
-	if c.text("encoding") == "base64" {
+	content := c.textField("content")
+	if c.textField("encoding") == "base64" {
 		raw, err := base64.StdEncoding.DecodeString(content)
 		if err != nil {
 			s.t.Errorf("a blob: %v", err)
@@ -56,12 +56,12 @@ func (s *Server) addBlob(c call) reply {
 
 // addTree makes a tree of another one and entries that differ.
 func (s *Server) addTree(c call) reply {
-	base := c.text("base_tree")
+	base := c.textField("base_tree")
 	switch {
 	case base == "":
 		gittest.Git(s.t, c.repo.dir, "read-tree", "--empty")
 	case s.kindOf(c.repo, base) != "tree":
-		return invalid("Tree", "base_tree is not a valid tree")
+		return newInvalid("Tree", "base_tree is not a valid tree")
 	default:
 		gittest.Git(s.t, c.repo.dir, "read-tree", base)
 	}
@@ -88,12 +88,12 @@ func (s *Server) index(r *repository, entries []any) *reply {
 		case ok:
 			inline = append(inline, e)
 		case stored && mode != "160000" && s.kindOf(r, id) != "blob":
-			bad := invalid("Tree", "tree.sha "+id+" is not a valid blob")
+			bad := newInvalid("Tree", "tree.sha "+id+" is not a valid blob")
 			return &bad
 		case stored:
 			add = append(add, "--cacheinfo", mode+","+id+","+path)
 		case !slices.Contains(there, path):
-			bad := fail(http.StatusUnprocessableEntity, "GitRPC::BadObjectState")
+			bad := newFailure(http.StatusUnprocessableEntity, "GitRPC::BadObjectState")
 			return &bad
 		default:
 			remove = append(remove, path)
@@ -114,37 +114,37 @@ func (s *Server) index(r *repository, entries []any) *reply {
 // addCommit makes a commit. One without an author is GitHub's, by the App, and
 // signed, so that no two are the same.
 func (s *Server) addCommit(c call) reply {
-	tree := c.text("tree")
+	tree := c.textField("tree")
 	if s.kindOf(c.repo, tree) != "tree" {
-		return invalid("Commit", "Tree SHA does not exist")
+		return newInvalid("Commit", "Tree SHA does not exist")
 	}
 	text := "tree " + tree + "\n"
 	parents, _ := c.fields["parents"].([]any)
 	for _, id := range parents {
 		id, _ := id.(string)
 		if !s.hasCommit(c.repo, id) {
-			return invalid("Commit", "Parent SHA does not exist or is not a commit object")
+			return newInvalid("Commit", "Parent SHA does not exist or is not a commit object")
 		}
 		text += "parent " + id + "\n"
 	}
-	at := s.tick().Unix()
+	at := s.nextTime().Unix()
 	text += fmt.Sprintf("author %s <1+%[1]s@users.noreply.github.example> %d +0000\ncommitter GitHub <noreply@github.example> %[2]d +0000\n", c.login, at)
 	if isApp(c.login) && c.fields["author"] == nil && c.fields["committer"] == nil {
 		text += "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n"
 	}
-	id := s.store(c.repo, "commit", text+"\n"+strings.TrimRight(c.text("message"), "\n"))[0]
-	return reply{status: http.StatusCreated, value: object{"sha": id, "tree": object{"sha": tree}, "message": c.text("message")}}
+	id := s.store(c.repo, "commit", text+"\n"+strings.TrimRight(c.textField("message"), "\n"))[0]
+	return reply{status: http.StatusCreated, value: object{"sha": id, "tree": object{"sha": tree}, "message": c.textField("message")}}
 }
 
 // showCommit shows a commit of a branch, with the account of who wrote it.
 func (s *Server) showCommit(c call) reply {
 	id := c.params["ref"]
 	if !s.hasCommit(c.repo, id) {
-		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+id)
+		return newFailure(http.StatusUnprocessableEntity, "No commit found for SHA: "+id)
 	}
 	o := object{"sha": id, "author": nil}
 	if login := s.accounts[gittest.Git(s.t, c.repo.dir, "log", "-1", "--format=%ae", id)]; login != "" {
-		o["author"] = user(login)
+		o["author"] = userObject(login)
 	}
 	return reply{status: http.StatusOK, value: o}
 }
@@ -155,36 +155,36 @@ func refObject(ref, commit string) object {
 
 func (s *Server) showRef(c call) reply {
 	ref := "refs/" + c.params["ref"]
-	commit := s.branches(c.repo)[ref]
+	commit := s.readRefs(c.repo)[ref]
 	if commit == "" {
-		return fail(http.StatusNotFound, "Not Found")
+		return newFailure(http.StatusNotFound, "Not Found")
 	}
 	return reply{status: http.StatusOK, value: refObject(ref, commit)}
 }
 
 func (s *Server) addRef(c call) reply {
-	ref, commit := c.text("ref"), c.text("sha")
+	ref, commit := c.textField("ref"), c.textField("sha")
 	switch {
-	case s.branches(c.repo)[ref] != "":
-		return fail(http.StatusUnprocessableEntity, "Reference already exists")
+	case s.readRefs(c.repo)[ref] != "":
+		return newFailure(http.StatusUnprocessableEntity, "Reference already exists")
 	case !s.hasCommit(c.repo, commit):
-		return fail(http.StatusUnprocessableEntity, "Object does not exist")
+		return newFailure(http.StatusUnprocessableEntity, "Object does not exist")
 	}
 	gittest.Git(s.t, c.repo.dir, "update-ref", ref, commit)
 	return reply{status: http.StatusCreated, value: refObject(ref, commit)}
 }
 
 func (s *Server) editRef(c call) reply {
-	ref, commit := "refs/"+c.params["ref"], c.text("sha")
-	old := s.branches(c.repo)[ref]
+	ref, commit := "refs/"+c.params["ref"], c.textField("sha")
+	old := s.readRefs(c.repo)[ref]
 	force, _ := c.fields["force"].(bool)
 	switch {
 	case old == "":
-		return fail(http.StatusUnprocessableEntity, "Reference does not exist")
+		return newFailure(http.StatusUnprocessableEntity, "Reference does not exist")
 	case !s.hasCommit(c.repo, commit):
-		return fail(http.StatusUnprocessableEntity, "Object does not exist")
-	case !force && s.ahead(c.repo, commit, old):
-		return fail(http.StatusUnprocessableEntity, "Update is not a fast forward")
+		return newFailure(http.StatusUnprocessableEntity, "Object does not exist")
+	case !force && s.isAhead(c.repo, commit, old):
+		return newFailure(http.StatusUnprocessableEntity, "Update is not a fast forward")
 	}
 	gittest.Git(s.t, c.repo.dir, "update-ref", ref, commit)
 	return reply{status: http.StatusOK, value: refObject(ref, commit)}

@@ -33,15 +33,15 @@ func (s *Server) answerGraphQL(req *http.Request, body []byte) answer {
 	do := documents[strings.Join(strings.Fields(sent.Query), " ")]
 	if do == nil || req.Method != http.MethodPost {
 		s.t.Errorf("GraphQL: %s %q is not known", req.Method, sent.Query)
-		return fail(http.StatusNotFound, "Not Found").encoded()
+		return newFailure(http.StatusNotFound, "Not Found").encodeJSON()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	login := s.loginOf(strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 	if login == "" {
-		return fail(http.StatusUnauthorized, "Bad credentials").encoded()
+		return newFailure(http.StatusUnauthorized, "Bad credentials").encodeJSON()
 	}
-	return do(s, login, sent.Variables).encoded()
+	return do(s, login, sent.Variables).encodeJSON()
 }
 
 // refuse is how GraphQL refuses.
@@ -79,7 +79,7 @@ func (s *Server) enableAutoMerge(login string, variables object) reply {
 		return refuse("UNPROCESSABLE", path, "no such way to merge")
 	case r.settings.NoAutoMerge:
 		return refuse("UNPROCESSABLE", path, "Auto merge is not allowed for this repository")
-	case !r.allows(method):
+	case !r.allowsMethod(method):
 		return refuse("UNPROCESSABLE", path, methodNames[method]+" are not allowed on this repository")
 	case text("expectedHeadOid") != i.pull.commit:
 		return refuse("UNPROCESSABLE", path, "Head sha didn't match expected")
@@ -112,9 +112,9 @@ func (s *Server) disableAutoMerge(_ string, variables object) reply {
 // node returns the pull request with a node id, as it is now.
 func (s *Server) node(id string) (*repository, *item) {
 	for _, r := range s.repositories {
-		s.look(r)
+		s.updatePulls(r)
 		for _, i := range r.items {
-			if i.pull != nil && r.node(i) == id {
+			if i.pull != nil && r.nodeID(i) == id {
 				return r, i
 			}
 		}

@@ -22,24 +22,24 @@ type Settings struct {
 
 var methodNames = map[string]string{"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges"}
 
-func (r *repository) allows(method string) bool {
+func (r *repository) allowsMethod(method string) bool {
 	return r.settings.Methods == nil || slices.Contains(r.settings.Methods, method)
 }
 
-func (r *repository) node(i *item) string { return "PR_" + r.name + "_" + strconv.Itoa(i.number) }
+func (r *repository) nodeID(i *item) string { return "PR_" + r.name + "_" + strconv.Itoa(i.number) }
 
 // mergeState returns what GitHub calls the state of a pull request, and what is
 // missing.
 func (s *Server) mergeState(r *repository, i *item) (state, missing string) {
 	latest := r.saidOf(i.pull.commit)
-	base := s.branches(r)["refs/heads/"+i.pull.base]
+	base := s.readRefs(r)["refs/heads/"+i.pull.base]
 	if !i.open || i.pull.headRepo == r && s.conflict(r, base, i.pull.commit) {
 		return "dirty", "Pull Request is not mergeable"
 	}
 	switch {
 	case i.pull.draft:
 		return "draft", "Pull Request is still a draft"
-	case r.settings.Strict && s.ahead(r, i.pull.commit, base):
+	case r.settings.Strict && s.isAhead(r, i.pull.commit, base):
 		return "behind", "The head of the branch is not up to date with the base branch"
 	case len(i.pull.approvedBy()) < r.settings.Approvals:
 		return "blocked", "At least " + strconv.Itoa(r.settings.Approvals) + " approving review is required by reviewers with write access."
@@ -65,26 +65,26 @@ func (s *Server) conflict(r *repository, ours, theirs string) bool {
 
 // mergePull merges a pull request as a request says.
 func (s *Server) mergePull(c call) reply {
-	method := cmp.Or(c.text("merge_method"), "merge")
+	method := cmp.Or(c.textField("merge_method"), "merge")
 	_, missing := s.mergeState(c.repo, c.item)
-	switch sha := c.text("sha"); {
+	switch sha := c.textField("sha"); {
 	case c.item.pull.merged || !c.item.open:
-		return fail(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
+		return newFailure(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
 	case sha != "" && sha != c.item.pull.commit:
-		return fail(http.StatusConflict, "Head branch was modified. Review and try the merge again.")
-	case !c.repo.allows(method):
-		return fail(http.StatusMethodNotAllowed, methodNames[method]+" are not allowed on this repository.")
+		return newFailure(http.StatusConflict, "Head branch was modified. Review and try the merge again.")
+	case !c.repo.allowsMethod(method):
+		return newFailure(http.StatusMethodNotAllowed, methodNames[method]+" are not allowed on this repository.")
 	case missing != "":
-		return fail(http.StatusMethodNotAllowed, missing)
+		return newFailure(http.StatusMethodNotAllowed, missing)
 	}
-	merged := s.merge(c.repo, c.item, method != "merge")
+	merged := s.createMerge(c.repo, c.item, method != "merge")
 	return reply{status: http.StatusOK, value: object{"sha": merged, "merged": true, "message": "Pull Request successfully merged"}}
 }
 
-// merge merges a pull request with a merge commit, or its changes as one commit, and
+// createMerge merges a pull request with a merge commit, or its changes as one commit, and
 // returns the commit that the base is at then.
-func (s *Server) merge(r *repository, i *item, squash bool) string {
-	base := s.branches(r)["refs/heads/"+i.pull.base]
+func (s *Server) createMerge(r *repository, i *item, squash bool) string {
+	base := s.readRefs(r)["refs/heads/"+i.pull.base]
 	tree := gittest.Git(s.t, r.dir, "merge-tree", "--write-tree", base, i.pull.commit)
 	args := []string{"commit-tree", tree, "-m", i.title, "-p", base}
 	if !squash {
@@ -104,7 +104,7 @@ func (s *Server) mergeWaiting(r *repository) {
 			continue
 		}
 		if _, missing := s.mergeState(r, i); missing == "" {
-			s.merge(r, i, i.pull.auto != "merge")
+			s.createMerge(r, i, i.pull.auto != "merge")
 		}
 	}
 }

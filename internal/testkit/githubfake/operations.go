@@ -25,7 +25,7 @@ type call struct {
 	login  string // who asks
 }
 
-func (c call) text(field string) string {
+func (c call) textField(field string) string {
 	text, _ := c.fields[field].(string)
 	return text
 }
@@ -56,7 +56,7 @@ var operations = map[string]func(*Server, call) reply{
 	"GET /repos/{owner}/{repo}/branches/{branch}":           (*Server).showBranch,
 	"GET /repos/{owner}/{repo}/rules/branches/{branch}":     (*Server).listRules,
 
-	"POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches": (*Server).dispatch,
+	"POST /repos/{owner}/{repo}/actions/workflows/{workflow_id}/dispatches": (*Server).dispatchWorkflow,
 	"GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs":        (*Server).listRuns,
 
 	"GET /repos/{owner}/{repo}/commits/{ref}":    (*Server).showCommit,
@@ -72,8 +72,8 @@ var operations = map[string]func(*Server, call) reply{
 	"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}":  (*Server).editComment,
 }
 
-// do does what a request asks for.
-func (s *Server) do(op operation, fields object) reply {
+// runOperation does what a request asks for.
+func (s *Server) runOperation(op operation, fields object) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bearer := strings.TrimPrefix(op.input.Request.Header.Get("Authorization"), "Bearer ")
@@ -82,7 +82,7 @@ func (s *Server) do(op operation, fields object) reply {
 	}
 	login := s.loginOf(bearer)
 	if login == "" {
-		return fail(http.StatusUnauthorized, "Bad credentials")
+		return newFailure(http.StatusUnauthorized, "Bad credentials")
 	}
 	params := op.input.PathParams
 	if team, ok := params["team_slug"]; ok {
@@ -91,19 +91,19 @@ func (s *Server) do(op operation, fields object) reply {
 	c := call{params: params, query: op.input.Request.URL.Query(), fields: fields, login: login}
 	c.repo = s.repositories[strings.ToLower(params["owner"]+"/"+params["repo"])]
 	if c.repo == nil {
-		return fail(http.StatusNotFound, "Not Found")
+		return newFailure(http.StatusNotFound, "Not Found")
 	}
-	s.look(c.repo)
+	s.updatePulls(c.repo)
 	if text := params["pull_number"] + params["issue_number"]; text != "" {
-		c.item = c.repo.items[number(text)]
+		c.item = c.repo.items[parseNumber(text)]
 		if c.item == nil || params["pull_number"] != "" && c.item.pull == nil {
-			return fail(http.StatusNotFound, "Not Found")
+			return newFailure(http.StatusNotFound, "Not Found")
 		}
 	}
-	do := operations[op.name()]
+	do := operations[op.routeName()]
 	if do == nil {
-		s.t.Errorf("%s is described, but not done", op.name())
-		return fail(http.StatusNotFound, "Not Found")
+		s.t.Errorf("%s is described, but not done", op.routeName())
+		return newFailure(http.StatusNotFound, "Not Found")
 	}
 	return do(s, c)
 }
@@ -126,10 +126,10 @@ func (s *Server) editPull(c call) reply {
 // but when.
 func (r *repository) pullObject(i *item, alone bool) object {
 	o := object{
-		"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("pull", i.number),
-		"merged_at": nil, "node_id": r.node(i), "auto_merge": i.autoMerge(), "draft": i.pull.draft,
-		"head": object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.owner() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
-		"base": object{"ref": i.pull.base, "label": r.owner() + ":" + i.pull.base, "repo": repoObject(r)},
+		"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.pageURL("pull", i.number),
+		"merged_at": nil, "node_id": r.nodeID(i), "auto_merge": i.autoMerge(), "draft": i.pull.draft,
+		"head": object{"ref": i.pull.head, "sha": i.pull.commit, "label": i.pull.headRepo.ownerName() + ":" + i.pull.head, "repo": repoObject(i.pull.headRepo)},
+		"base": object{"ref": i.pull.base, "label": r.ownerName() + ":" + i.pull.base, "repo": repoObject(r)},
 	}
 	if i.pull.merged {
 		o["merged_at"] = "2026-01-01T00:00:00Z"
@@ -162,7 +162,7 @@ func labels(i *item) []any {
 
 func (s *Server) listIssues(c call) reply {
 	q := c.query
-	all := c.repo.newest(func(i *item) bool {
+	all := c.repo.newestItems(func(i *item) bool {
 		for name := range strings.SplitSeq(q.Get("labels"), ",") {
 			if name != "" && !hasLabel(i, name) {
 				return false
@@ -170,13 +170,13 @@ func (s *Server) listIssues(c call) reply {
 		}
 		return inState(i, q.Get("state"))
 	})
-	return s.page(q, shown(q, all, func(i *item) any { return c.repo.issueObject(i) }))
+	return s.pageOf(q, sortedItems(q, all, func(i *item) any { return c.repo.issueObject(i) }))
 }
 
 func (r *repository) issueObject(i *item) object {
-	o := object{"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.page("issues", i.number)}
+	o := object{"number": i.number, "title": i.title, "body": i.body, "state": state(i), "labels": labels(i), "html_url": r.pageURL("issues", i.number)}
 	if i.pull != nil {
-		url := r.page("pull", i.number)
+		url := r.pageURL("pull", i.number)
 		o["pull_request"] = object{"url": url, "html_url": url, "diff_url": url, "patch_url": url}
 	}
 	return o
@@ -190,7 +190,7 @@ func (s *Server) openIssue(c call) reply {
 	if names, ok := c.fields["labels"].([]any); ok {
 		addTo(&i, names)
 	}
-	return reply{status: http.StatusCreated, value: c.repo.issueObject(c.repo.new(i))}
+	return reply{status: http.StatusCreated, value: c.repo.issueObject(c.repo.addItem(i))}
 }
 
 func (s *Server) showIssue(c call) reply {
@@ -225,7 +225,7 @@ func hasLabel(i *item, name string) bool {
 func (s *Server) removeLabel(c call) reply {
 	name, err := url.PathUnescape(c.params["name"])
 	if err != nil || !hasLabel(c.item, name) {
-		return fail(http.StatusNotFound, "Label does not exist")
+		return newFailure(http.StatusNotFound, "Label does not exist")
 	}
 	c.item.labels = slices.DeleteFunc(c.item.labels, func(other string) bool { return strings.EqualFold(other, name) })
 	return reply{status: http.StatusOK, value: labels(c.item)}
@@ -239,11 +239,11 @@ var errUndecodable = errors.New("A JSON web token could not be decoded")
 // installationToken returns out a token of an App for an hour.
 func (s *Server) installationToken(op operation, proof string) reply {
 	if s.app == nil || op.input.PathParams["installation_id"] != s.app.installation {
-		return fail(http.StatusNotFound, "Not Found")
+		return newFailure(http.StatusNotFound, "Not Found")
 	}
 	issued, err := s.app.verify(proof)
 	if err != nil {
-		return fail(http.StatusUnauthorized, err.Error())
+		return newFailure(http.StatusUnauthorized, err.Error())
 	}
 	token := fmt.Sprintf("fake-installation-token-%d", len(s.app.tokens)+1)
 	s.app.tokens[token] = true

@@ -44,20 +44,20 @@ type pull struct {
 	reviews    []*review // oldest first
 }
 
-func (r *repository) owner() string {
+func (r *repository) ownerName() string {
 	owner, _, _ := strings.Cut(r.name, "/")
 	return owner
 }
 
-// new adds an issue or pull request.
-func (r *repository) new(i item) *item {
+// addItem adds an issue or pull request.
+func (r *repository) addItem(i item) *item {
 	i.number, i.open = len(r.items)+1, true
 	r.items[i.number] = &i
 	return &i
 }
 
-// newest returns items, newest first.
-func (r *repository) newest(want func(*item) bool) []*item {
+// newestItems returns items, newest first.
+func (r *repository) newestItems(want func(*item) bool) []*item {
 	var all []*item
 	for _, i := range r.items {
 		if want(i) {
@@ -68,24 +68,24 @@ func (r *repository) newest(want func(*item) bool) []*item {
 	return all
 }
 
-func (s *Server) branches(r *repository) map[string]string { return gittest.Refs(s.t, r.dir) }
+func (s *Server) readRefs(r *repository) map[string]string { return gittest.Refs(s.t, r.dir) }
 
-// ahead reports whether a commit has something that another has not.
-func (s *Server) ahead(r *repository, of, commit string) bool {
+// isAhead reports whether a commit has something that another has not.
+func (s *Server) isAhead(r *repository, of, commit string) bool {
 	return gittest.Git(s.t, r.dir, "rev-list", "--count", of+".."+commit) != "0"
 }
 
-// look brings open pull requests up to what Git says: their branches have moved or
+// updatePulls brings open pull requests up to what Git says: their branches have moved or
 // are gone, or what they bring is in the base, by whatever way.
-func (s *Server) look(r *repository) {
-	refs := s.branches(r)
+func (s *Server) updatePulls(r *repository) {
+	refs := s.readRefs(r)
 	for _, i := range r.items {
 		if i.pull == nil || !i.open {
 			continue
 		}
 		theirs := refs
 		if i.pull.headRepo != r {
-			theirs = s.branches(i.pull.headRepo)
+			theirs = s.readRefs(i.pull.headRepo)
 		}
 		head, base := theirs["refs/heads/"+i.pull.head], refs["refs/heads/"+i.pull.base]
 		if head == "" || base == "" {
@@ -95,7 +95,7 @@ func (s *Server) look(r *repository) {
 		i.pull.commit = head
 		if at := [2]string{head, base}; at != i.pull.looked {
 			i.pull.looked = at
-			i.pull.merged = i.pull.headRepo == r && !s.ahead(r, base, head)
+			i.pull.merged = i.pull.headRepo == r && !s.isAhead(r, base, head)
 			i.open = !i.pull.merged
 		}
 	}
@@ -104,17 +104,17 @@ func (s *Server) look(r *repository) {
 
 func (s *Server) listPulls(c call) reply {
 	q := c.query
-	all := c.repo.newest(func(i *item) bool {
+	all := c.repo.newestItems(func(i *item) bool {
 		return i.pull != nil && inState(i, q.Get("state")) && fromHead(i.pull, q.Get("head")) &&
 			(q.Get("base") == "" || q.Get("base") == i.pull.base)
 	})
-	return s.page(q, shown(q, all, func(i *item) any { return c.repo.pullObject(i, false) }))
+	return s.pageOf(q, sortedItems(q, all, func(i *item) any { return c.repo.pullObject(i, false) }))
 }
 
 // fromHead is GitHub's filter: a head that does not name an owner is ignored.
 func fromHead(p *pull, head string) bool {
 	owner, branch, ok := strings.Cut(head, ":")
-	return !ok || strings.EqualFold(owner, p.headRepo.owner()) && branch == p.head
+	return !ok || strings.EqualFold(owner, p.headRepo.ownerName()) && branch == p.head
 }
 
 func inState(i *item, state string) bool {
@@ -127,8 +127,8 @@ func inState(i *item, state string) bool {
 	return i.open
 }
 
-// shown returns the items of a list in the order that was asked for.
-func shown(q url.Values, items []*item, show func(*item) any) []any {
+// sortedItems returns the items of a list in the order that was asked for.
+func sortedItems(q url.Values, items []*item, show func(*item) any) []any {
 	if q.Get("direction") == "asc" {
 		slices.Reverse(items)
 	}
@@ -140,13 +140,13 @@ func shown(q url.Values, items []*item, show func(*item) any) []any {
 }
 
 func (s *Server) openPull(c call) reply {
-	head, base := c.text("head"), c.text("base")
+	head, base := c.textField("head"), c.textField("base")
 	from := c.repo
 	if owner, branch, ok := strings.Cut(head, ":"); ok {
 		_, name, _ := strings.Cut(c.repo.name, "/")
 		from, head = s.repositories[strings.ToLower(owner+"/"+name)], branch
 		if from == nil {
-			return fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "PullRequest", "field": "head", "code": "invalid"})
+			return newFailure(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "PullRequest", "field": "head", "code": "invalid"})
 		}
 	}
 	var said item
@@ -162,48 +162,48 @@ func (s *Server) openPull(c call) reply {
 }
 
 func (s *Server) newPull(r, from *repository, head, base string) (*item, *reply) {
-	commit, to := s.branches(from)["refs/heads/"+head], s.branches(r)["refs/heads/"+base]
+	commit, to := s.readRefs(from)["refs/heads/"+head], s.readRefs(r)["refs/heads/"+base]
 	for name, id := range map[string]string{"head": commit, "base": to} {
 		if id == "" {
-			bad := fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "PullRequest", "field": name, "code": "invalid"})
+			bad := newFailure(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": "PullRequest", "field": name, "code": "invalid"})
 			return nil, &bad
 		}
 	}
 	for _, i := range r.items {
 		if p := i.pull; p != nil && i.open && p.headRepo == from && p.head == head && p.base == base {
-			bad := invalid("PullRequest", "A pull request already exists for "+from.owner()+":"+head+".")
+			bad := newInvalid("PullRequest", "A pull request already exists for "+from.ownerName()+":"+head+".")
 			return nil, &bad
 		}
 	}
-	if from == r && !s.ahead(r, to, commit) {
-		bad := invalid("PullRequest", "No commits between "+base+" and "+head)
+	if from == r && !s.isAhead(r, to, commit) {
+		bad := newInvalid("PullRequest", "No commits between "+base+" and "+head)
 		return nil, &bad
 	}
-	return r.new(item{pull: &pull{headRepo: from, head: head, base: base, commit: commit, looked: [2]string{commit, to}}}), nil
+	return r.addItem(item{pull: &pull{headRepo: from, head: head, base: base, commit: commit, looked: [2]string{commit, to}}}), nil
 }
 
 func (s *Server) editItem(c call, i *item) reply {
 	if title, ok := c.fields["title"].(string); ok {
 		if len([]rune(title)) > 256 {
-			return invalid("Issue", "title is too long (maximum is 256 characters)")
+			return newInvalid("Issue", "title is too long (maximum is 256 characters)")
 		}
 		i.title = title
 	}
 	if body, ok := c.fields["body"].(string); ok {
 		if len([]rune(body)) > 65536 {
-			return invalid("Issue", "body is too long (maximum is 65536 characters)")
+			return newInvalid("Issue", "body is too long (maximum is 65536 characters)")
 		}
 		i.body = body
 	}
-	switch state := c.text("state"); {
+	switch state := c.textField("state"); {
 	case state == "open" && !i.open && i.pull != nil && i.pull.merged:
-		return invalid("PullRequest", "state cannot be changed. The pull request was merged.")
+		return newInvalid("PullRequest", "state cannot be changed. The pull request was merged.")
 	case state != "":
 		i.open = state == "open"
 	}
 	return reply{status: http.StatusOK}
 }
 
-func (r *repository) page(kind string, number int) string {
+func (r *repository) pageURL(kind string, number int) string {
 	return "https://github.example/" + r.name + "/" + kind + "/" + strconv.Itoa(number)
 }

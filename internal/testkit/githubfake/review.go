@@ -19,16 +19,16 @@ type review struct {
 // COMMENTED.
 func (s *Server) Review(repo, login string, number int, state string) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) {
+	s.withRepository(repo, func(r *repository) {
 		p := r.items[number].pull
-		p.reviews = append(p.reviews, &review{s.id(), login, state, p.commit, s.tick()})
+		p.reviews = append(p.reviews, &review{s.nextID(), login, state, p.commit, s.nextTime()})
 	})
 }
 
 // Dismiss dismisses all reviews of a user.
 func (s *Server) Dismiss(repo, login string, number int) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) {
+	s.withRepository(repo, func(r *repository) {
 		for _, one := range r.items[number].pull.reviews {
 			if one.by == login && one.state != "COMMENTED" {
 				one.state = "DISMISSED"
@@ -60,10 +60,10 @@ func (s *Server) listReviews(c call) reply {
 	all := []any{}
 	for _, one := range c.item.pull.reviews {
 		all = append(all, object{
-			"id": one.id, "user": user(one.by), "state": one.state, "commit_id": one.commit, "submitted_at": stamp(one.when), "body": "",
+			"id": one.id, "user": userObject(one.by), "state": one.state, "commit_id": one.commit, "submitted_at": formatTime(one.when), "body": "",
 		})
 	}
-	return s.page(c.query, all)
+	return s.pageOf(c.query, all)
 }
 
 // Team makes a team, "org/team".
@@ -83,22 +83,22 @@ func (s *Server) Account(login, address string) {
 func (s *Server) listMembers(team string, query url.Values) reply {
 	logins, ok := s.teams[strings.ToLower(team)]
 	if !ok {
-		return fail(http.StatusNotFound, "Not Found")
+		return newFailure(http.StatusNotFound, "Not Found")
 	}
 	all := []any{}
 	for _, login := range logins {
-		all = append(all, user(login))
+		all = append(all, userObject(login))
 	}
-	return s.page(query, all)
+	return s.pageOf(query, all)
 }
 
 // showBranch shows a branch, and what has to be said before something is merged into
 // it.
 func (s *Server) showBranch(c call) reply {
 	name, err := url.PathUnescape(c.params["branch"])
-	commit := s.branches(c.repo)["refs/heads/"+name]
+	commit := s.readRefs(c.repo)["refs/heads/"+name]
 	if err != nil || commit == "" {
-		return fail(http.StatusNotFound, "Branch not found")
+		return newFailure(http.StatusNotFound, "Branch not found")
 	}
 	o := object{"name": name, "commit": object{"sha": commit}, "protected": false, "protection": object{"enabled": false}}
 	if settings := c.repo.settings; !settings.Ruleset && len(settings.Required) > 0 {
@@ -125,7 +125,7 @@ type rule struct {
 func (s *Server) listRules(c call) reply {
 	all, settings := []any{rule{Type: "deletion"}}, c.repo.settings
 	if !settings.Ruleset {
-		return s.page(c.query, []any{})
+		return s.pageOf(c.query, []any{})
 	}
 	if len(settings.Required) > 0 {
 		checks := []any{}
@@ -140,5 +140,5 @@ func (s *Server) listRules(c call) reply {
 			"require_last_push_approval": false, "required_review_thread_resolution": false,
 		}})
 	}
-	return s.page(c.query, all)
+	return s.pageOf(c.query, all)
 }

@@ -113,14 +113,14 @@ func (s *Server) API() string { return s.http.URL + prefix }
 // begin is when the clock of this GitHub starts.
 var begin = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// tick returns the time, which is a second later each time.
-func (s *Server) tick() time.Time {
+// nextTime returns the time, which is a second later each time.
+func (s *Server) nextTime() time.Time {
 	s.ticks++
 	return begin.Add(time.Duration(s.ticks) * time.Second)
 }
 
-// id returns the id of something new.
-func (s *Server) id() int {
+// nextID returns the id of something new.
+func (s *Server) nextID() int {
 	s.made++
 	return s.made
 }
@@ -129,11 +129,11 @@ func (s *Server) id() int {
 func (s *Server) Create(name string) string {
 	s.t.Helper()
 	url := s.Git.Create(name)
-	s.add(name)
+	s.addRepository(name)
 	return url
 }
 
-func (s *Server) add(name string) {
+func (s *Server) addRepository(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.repositories[strings.ToLower(name)] = &repository{name: name, dir: s.Git.Dir(name), items: map[int]*item{}, statuses: map[string][]*status{}}
@@ -175,14 +175,14 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		return // the client has gone
 	}
 	noted, fault := s.arrived(req, body)
-	a, done := fault.before(req, s.closing)
+	a, done := fault.findAnswer(req, s.closing)
 	if !done {
 		a = s.answer(req, body)
 	}
 	s.mu.Lock()
 	noted.Status = a.status
 	s.mu.Unlock()
-	fault.send(w, a)
+	fault.sendAnswer(w, a)
 }
 
 // arrived notes a request down, and returns the fault that it meets.
@@ -191,7 +191,7 @@ func (s *Server) arrived(req *http.Request, body []byte) (*Request, *Fault) {
 	defer s.mu.Unlock()
 	noted := &Request{Method: req.Method, Path: req.URL.Path, Query: req.URL.Query(), Body: string(body)}
 	s.requests = append(s.requests, noted)
-	return noted, s.fault(req)
+	return noted, s.findFault(req)
 }
 
 // answer answers a request; what is wrong with it fails the test.
@@ -199,28 +199,28 @@ func (s *Server) answer(req *http.Request, body []byte) answer {
 	if req.URL.Path == graphqlPath {
 		return s.answerGraphQL(req, body)
 	}
-	op, err := s.api.find(req)
+	op, err := s.api.findOperation(req)
 	if err != nil {
 		s.t.Errorf("%s %s: %v", req.Method, req.URL, err)
-		return fail(http.StatusNotFound, "Not Found").encoded()
+		return newFailure(http.StatusNotFound, "Not Found").encodeJSON()
 	}
 	var fields object
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &fields); err != nil {
-			s.t.Errorf("%s: %v", op.name(), err)
+			s.t.Errorf("%s: %v", op.routeName(), err)
 		}
 	}
-	if err := op.check(body, fields); err != nil {
-		s.t.Errorf("%s: %v", op.name(), err)
+	if err := op.checkRequest(body, fields); err != nil {
+		s.t.Errorf("%s: %v", op.routeName(), err)
 	}
-	r := s.do(op, fields)
+	r := s.runOperation(op, fields)
 	a := s.encode(op, r)
 	s.paged(req, r, &a)
-	if a.status >= 300 && !op.lists(a.status) || a.status == http.StatusNotModified {
+	if a.status >= 300 && !op.hasStatus(a.status) || a.status == http.StatusNotModified {
 		return a
 	}
 	if err := op.checkAnswer(a); err != nil {
-		s.t.Errorf("the answer to %s: %v", op.name(), err)
+		s.t.Errorf("the answer to %s: %v", op.routeName(), err)
 	}
 	return a
 }
@@ -232,7 +232,7 @@ type reply struct {
 	pages  int // of the list
 }
 
-func fail(status int, message string, details ...any) reply {
+func newFailure(status int, message string, details ...any) reply {
 	v := object{"message": message, "documentation_url": "https://docs.github.com/rest"}
 	if len(details) > 0 {
 		v["errors"] = details
@@ -240,11 +240,11 @@ func fail(status int, message string, details ...any) reply {
 	return reply{status: status, value: v}
 }
 
-func invalid(resource, message string) reply {
-	return fail(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": resource, "code": "custom", "message": message})
+func newInvalid(resource, message string) reply {
+	return newFailure(http.StatusUnprocessableEntity, "Validation Failed", object{"resource": resource, "code": "custom", "message": message})
 }
 
-func (r reply) encoded() answer {
+func (r reply) encodeJSON() answer {
 	body, _ := json.Marshal(r.value) // of maps, lists, texts and numbers
 	return answer{r.status, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body}
 }
@@ -252,13 +252,13 @@ func (r reply) encoded() answer {
 // encode fills in what GitHub says besides, and returns the answer its ETag.
 func (s *Server) encode(op operation, r reply) answer {
 	if r.status < 300 {
-		whole, err := op.fill(r.status, r.value)
+		whole, err := op.fillAnswer(r.status, r.value)
 		if err != nil {
-			s.t.Errorf("the answer to %s: %v", op.name(), err)
+			s.t.Errorf("the answer to %s: %v", op.routeName(), err)
 		}
 		r.value = whole
 	}
-	a := r.encoded()
+	a := r.encodeJSON()
 	sum := sha256.Sum256(a.body)
 	a.header.Set("ETag", `W/"`+hex.EncodeToString(sum[:])+`"`)
 	a.header.Set("X-RateLimit-Limit", "5000")
@@ -275,7 +275,7 @@ func (s *Server) paged(req *http.Request, r reply, a *answer) {
 	if r.pages < 2 {
 		return
 	}
-	page := max(1, number(req.URL.Query().Get("page")))
+	page := max(1, parseNumber(req.URL.Query().Get("page")))
 	link := func(n int, rel string) string {
 		q := maps.Clone(req.URL.Query())
 		q["page"] = []string{strconv.Itoa(n)}
@@ -288,9 +288,9 @@ func (s *Server) paged(req *http.Request, r reply, a *answer) {
 	a.header.Set("Link", strings.Join(links, ", "))
 }
 
-// page returns one page of a list.
-func (s *Server) page(query url.Values, all []any) reply {
-	size := number(query.Get("per_page"))
+// pageOf returns one page of a list.
+func (s *Server) pageOf(query url.Values, all []any) reply {
+	size := parseNumber(query.Get("per_page"))
 	if size == 0 {
 		size = 30
 	}
@@ -299,11 +299,11 @@ func (s *Server) page(query url.Values, all []any) reply {
 		most = 100
 	}
 	size = min(size, most)
-	from := min(len(all), (max(1, number(query.Get("page")))-1)*size)
+	from := min(len(all), (max(1, parseNumber(query.Get("page")))-1)*size)
 	return reply{http.StatusOK, all[from:min(len(all), from+size)], (len(all) + size - 1) / size}
 }
 
-func number(text string) int {
+func parseNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -311,8 +311,8 @@ func number(text string) int {
 	return n
 }
 
-// matches reports whether a path matches a pattern like /repos/*/*/pulls.
-func matches(pattern, at string) bool {
+// matchesPath reports whether a path matches a pattern like /repos/*/*/pulls.
+func matchesPath(pattern, at string) bool {
 	ok, err := path.Match(pattern, at)
 	return pattern == "" || ok && err == nil
 }

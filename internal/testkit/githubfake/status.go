@@ -19,7 +19,7 @@ type status struct {
 // Statuses returns all that was said about a commit, oldest first.
 func (s *Server) Statuses(repo, commit string) (all []Status) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) {
+	s.withRepository(repo, func(r *repository) {
 		for _, one := range r.statuses[commit] {
 			all = append(all, one.Status)
 		}
@@ -30,7 +30,9 @@ func (s *Server) Statuses(repo, commit string) (all []Status) {
 // Say sets a status of a commit, as a person does.
 func (s *Server) Say(repo, login, commit string, said Status) {
 	s.t.Helper()
-	s.people(repo, func(r *repository) { r.statuses[commit] = append(r.statuses[commit], &status{said, login, s.tick()}) })
+	s.withRepository(repo, func(r *repository) {
+		r.statuses[commit] = append(r.statuses[commit], &status{said, login, s.nextTime()})
+	})
 }
 
 // saidOf returns the latest state in each context, be it a status or a check.
@@ -41,7 +43,7 @@ func (r *repository) saidOf(commit string) map[string]string {
 	}
 	for _, c := range r.checks {
 		if c.commit == commit && c.when.After(when[c.name]) {
-			latest[c.name], when[c.name] = c.state(), c.when
+			latest[c.name], when[c.name] = c.statusState(), c.when
 		}
 	}
 	return latest
@@ -50,13 +52,13 @@ func (r *repository) saidOf(commit string) map[string]string {
 func (s *Server) addStatus(c call) reply {
 	sha := c.params["sha"]
 	if !s.hasCommit(c.repo, sha) {
-		return invalid("Status", "No commit found for SHA: "+sha)
+		return newInvalid("Status", "No commit found for SHA: "+sha)
 	}
-	said := Status{c.text("context"), c.text("state"), c.text("description"), c.text("target_url")}
+	said := Status{c.textField("context"), c.textField("state"), c.textField("description"), c.textField("target_url")}
 	if len([]rune(said.Description)) > 140 {
-		return invalid("Status", "description is too long (maximum is 140 characters)")
+		return newInvalid("Status", "description is too long (maximum is 140 characters)")
 	}
-	one := &status{said, c.login, s.tick()}
+	one := &status{said, c.login, s.nextTime()}
 	c.repo.statuses[sha] = append(c.repo.statuses[sha], one)
 	return reply{status: http.StatusCreated, value: one.object()}
 }
@@ -64,11 +66,11 @@ func (s *Server) addStatus(c call) reply {
 func (one *status) object() object {
 	return object{
 		"context": one.Context, "state": one.State, "description": one.Description, "target_url": one.URL,
-		"creator": user(one.by), "created_at": stamp(one.when), "updated_at": stamp(one.when),
+		"creator": userObject(one.by), "created_at": formatTime(one.when), "updated_at": formatTime(one.when),
 	}
 }
 
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+func formatTime(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
 // listStatuses returns all statuses, newest first.
 func (s *Server) listStatuses(c call) reply {
@@ -76,5 +78,5 @@ func (s *Server) listStatuses(c call) reply {
 	for _, one := range slices.Backward(c.repo.statuses[c.params["ref"]]) {
 		all = append(all, one.object())
 	}
-	return s.page(c.query, all)
+	return s.pageOf(c.query, all)
 }

@@ -31,10 +31,10 @@ func (s *Server) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// fault returns the fault that a request meets, or nil. The caller holds the lock.
-func (s *Server) fault(r *Request) *Fault {
+// findFault returns the fault that a request meets, or nil. The caller holds the lock.
+func (s *Server) findFault(r *Request) *Fault {
 	for i, f := range s.faults {
-		if f.Method != "" && f.Method != r.Method || !matches(f.Path, r.Path) {
+		if f.Method != "" && f.Method != r.Method || !matchesPath(f.Path, r.Path) {
 			continue
 		}
 		f.Times--
@@ -46,9 +46,9 @@ func (s *Server) fault(r *Request) *Fault {
 	return nil
 }
 
-// before returns the answer to a request that is not done; its status is 0 if there is
+// findAnswer returns the answer to a request that is not done; its status is 0 if there is
 // to be none.
-func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool) {
+func (f *Fault) findAnswer(req *http.Request, closing <-chan struct{}) (answer, bool) {
 	if f == nil {
 		return answer{}, false
 	}
@@ -61,7 +61,7 @@ func (f *Fault) before(req *http.Request, closing <-chan struct{}) (answer, bool
 	return answer{f.Status, f.Header, []byte(f.Body)}, f.Stall || f.Status != 0
 }
 
-func (f *Fault) send(w http.ResponseWriter, a answer) {
+func (f *Fault) sendAnswer(w http.ResponseWriter, a answer) {
 	if a.status == 0 {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			_ = conn.Close()

@@ -6,9 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// pipeline returns how the pipeline of a commit fares, whose jobs are statuses: running,
+// pipelineStatus returns how the pipeline of a commit fares, whose jobs are statuses: running,
 // failed or success; "" if there is none.
-func (p *project) pipeline(commit string) string {
+func (p *project) pipelineStatus(commit string) string {
 	latest := map[string]string{}
 	for _, s := range p.statuses[commit] {
 		latest[s.Name] = s.State
@@ -30,7 +30,7 @@ func (p *project) pipeline(commit string) string {
 // mergeStatus returns what GitLab says of merging, in its old words and in its new
 // ones. It finds that out after it has answered that there is a merge request.
 func (p *project) mergeStatus(i *item) (string, string) {
-	pipeline := p.pipeline(i.merge.commit)
+	pipeline := p.pipelineStatus(i.merge.commit)
 	switch {
 	case i.state != "opened":
 		return "can_be_merged", "not_open"
@@ -46,26 +46,26 @@ func (p *project) mergeStatus(i *item) (string, string) {
 	return "can_be_merged", "mergeable"
 }
 
-// accept merges a merge request as a request says. What is to be merged later needs
+// acceptMerge merges a merge request as a request says. What is to be merged later needs
 // a pipeline to wait for.
-func (s *Server) accept(c call) reply {
+func (s *Server) acceptMerge(c call) reply {
 	_, status := c.project.mergeStatus(c.item)
-	pipeline := c.project.pipeline(c.item.merge.commit)
+	pipeline := c.project.pipelineStatus(c.item.merge.commit)
 	later := c.said["auto_merge"] == "true" || c.said["merge_when_pipeline_succeeds"] == "true"
 	waits := later && pipeline == "running" && (status == "mergeable" || status == "ci_still_running")
 	switch sha := c.said["sha"]; {
 	case sha != "" && sha != c.item.merge.commit:
-		return fail(http.StatusConflict, "SHA does not match HEAD of source branch: "+c.item.merge.commit)
+		return newFailure(http.StatusConflict, "SHA does not match HEAD of source branch: "+c.item.merge.commit)
 	case status == "conflict":
-		return fail(http.StatusUnprocessableEntity, "Branch cannot be merged")
+		return newFailure(http.StatusUnprocessableEntity, "Branch cannot be merged")
 	case waits:
 		c.item.merge.auto = true
 	case status != "mergeable" || later && pipeline != "success":
-		return fail(http.StatusMethodNotAllowed, "405 Method Not Allowed")
+		return newFailure(http.StatusMethodNotAllowed, "405 Method Not Allowed")
 	default:
-		s.merge(c.project, c.item, Merging{})
+		s.mergeItem(c.project, c.item, Merging{})
 	}
-	return reply{status: http.StatusOK, value: show(c.project, c.item)}
+	return reply{status: http.StatusOK, value: itemObject(c.project, c.item)}
 }
 
 // cancelAutoMerge has a merge request not be merged later. GitLab answers 201 to what it
@@ -78,10 +78,10 @@ func (s *Server) cancelAutoMerge(c call) reply {
 	return reply{status: http.StatusCreated, value: object{"status": "success"}}
 }
 
-// merge merges a merge request.
-func (s *Server) merge(p *project, i *item, how Merging) {
+// mergeItem merges a merge request.
+func (s *Server) mergeItem(p *project, i *item, how Merging) {
 	m := i.merge
-	target := s.branches(p)["refs/heads/"+m.target]
+	target := s.readRefs(p)["refs/heads/"+m.target]
 	args := []string{"commit-tree", gittest.Git(s.t, p.dir, "merge-tree", "--write-tree", target, m.commit), "-m", i.title, "-p", target}
 	if !how.Squash {
 		args = append(args, "-p", m.commit)
@@ -96,8 +96,8 @@ func (s *Server) merge(p *project, i *item, how Merging) {
 // mergeWaiting merges what was to be merged once its pipeline has succeeded.
 func (s *Server) mergeWaiting(p *project) {
 	for _, i := range p.items {
-		if i.merge != nil && i.merge.auto && i.state == "opened" && !i.merge.conflict && p.pipeline(i.merge.commit) == "success" {
-			s.merge(p, i, Merging{})
+		if i.merge != nil && i.merge.auto && i.state == "opened" && !i.merge.conflict && p.pipelineStatus(i.merge.commit) == "success" {
+			s.mergeItem(p, i, Merging{})
 		}
 	}
 }

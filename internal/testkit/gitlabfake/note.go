@@ -40,7 +40,7 @@ func (s *Server) listNotes(c call) reply {
 			all = append([]any{n.object()}, all...)
 		}
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 // maxNote is how many characters a note has at most.
@@ -48,18 +48,18 @@ const maxNote = 1_000_000
 
 func (s *Server) addNote(c call) reply {
 	if len([]rune(c.said["body"])) > maxNote {
-		return fail(http.StatusBadRequest, object{"note": []string{"is too long (maximum is 1000000 characters)"}})
+		return newFailure(http.StatusBadRequest, object{"note": []string{"is too long (maximum is 1000000 characters)"}})
 	}
-	text, event := obeyed(c.said["body"])
-	c.item.happen(event)
+	text, event := runActions(c.said["body"])
+	c.item.applyEvent(event)
 	if strings.TrimSpace(text) == "" {
-		return fail(http.StatusBadRequest, object{"note": []string{"can't be blank"}})
+		return newFailure(http.StatusBadRequest, object{"note": []string{"can't be blank"}})
 	}
-	return reply{status: http.StatusCreated, value: s.note(c.item, fairlead, text).object()}
+	return reply{status: http.StatusCreated, value: s.newNote(c.item, fairlead, text).object()}
 }
 
-// note adds a note.
-func (s *Server) note(i *item, author object, body string) *note {
+// newNote adds a note.
+func (s *Server) newNote(i *item, author object, body string) *note {
 	s.ids++
 	n := &note{id: s.ids, author: author, body: body, thread: threadID(s.ids)}
 	i.notes = append(i.notes, n)

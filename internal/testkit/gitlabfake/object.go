@@ -9,7 +9,7 @@ import (
 )
 
 // object shows an item.
-func show(p *project, i *item) object {
+func itemObject(p *project, i *item) object {
 	kind, sign := "issues", "#"
 	if i.merge != nil {
 		kind, sign = "merge_requests", "!"
@@ -39,8 +39,8 @@ func showMerge(o object, p *project, i *item) {
 	o["merge_status"], o["detailed_merge_status"] = p.mergeStatus(i)
 }
 
-// conflict reports whether two commits cannot be merged.
-func (s *Server) conflict(p *project, ours, theirs string) bool {
+// hasConflict reports whether two commits cannot be merged.
+func (s *Server) hasConflict(p *project, ours, theirs string) bool {
 	base := gittest.Git(s.t, p.dir, "merge-base", ours, theirs)
 	return strings.Contains(gittest.Git(s.t, p.dir, "merge-tree", base, ours, theirs), "\n+<<<<<<<")
 }

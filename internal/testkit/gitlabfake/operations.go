@@ -50,17 +50,17 @@ func (p params) and(others params) params {
 var operations = []operation{
 	{"GET", "merge_requests", listing, (*Server).listMerging},
 	{"POST", "merge_requests", openMerging, (*Server).openMerging},
-	{"GET", "merge_requests/*", nil, (*Server).read},
-	{"PUT", "merge_requests/*", writing.and(params{"target_branch": ""}), (*Server).edit},
-	{"PUT", "merge_requests/*/merge", accepting, (*Server).accept},
+	{"GET", "merge_requests/*", nil, (*Server).readItem},
+	{"PUT", "merge_requests/*", writing.and(params{"target_branch": ""}), (*Server).editItem},
+	{"PUT", "merge_requests/*/merge", accepting, (*Server).acceptMerge},
 	{"POST", "merge_requests/*/cancel_merge_when_pipeline_succeeds", nil, (*Server).cancelAutoMerge},
 	{"GET", "merge_requests/*/notes", listNotes, (*Server).listNotes},
 	{"POST", "merge_requests/*/notes", params{"body!": ""}, (*Server).addNote},
 	{"PUT", "merge_requests/*/notes/*", params{"body!": ""}, (*Server).editNote},
 	{"GET", "issues", listIssues, (*Server).listIssues},
 	{"POST", "issues", opening, (*Server).openIssue},
-	{"GET", "issues/*", nil, (*Server).read},
-	{"PUT", "issues/*", writing, (*Server).edit},
+	{"GET", "issues/*", nil, (*Server).readItem},
+	{"PUT", "issues/*", writing, (*Server).editItem},
 	{"POST", "statuses/*", stating, (*Server).addStatus},
 	{"GET", "repository/commits/*", nil, (*Server).readCommit},
 	{"GET", "repository/commits/*/statuses", statusList, (*Server).listStatuses},
@@ -96,12 +96,12 @@ func (c call) number(name string, otherwise int) int {
 	return n
 }
 
-// do does what a request asks for. The caller holds the lock.
-func (s *Server) do(req *http.Request, noted *Request) reply {
+// runOperation does what a request asks for. The caller holds the lock.
+func (s *Server) runOperation(req *http.Request, noted *Request) reply {
 	op, parts, ok := find(noted)
 	if !ok {
 		s.t.Errorf("%s %s is none of the operations", noted.Method, noted.Path)
-		return fail(http.StatusNotFound, "404 Not Found")
+		return newFailure(http.StatusNotFound, "404 Not Found")
 	}
 	c := call{last: parts[len(parts)-1], parts: parts}
 	var err error
@@ -119,13 +119,13 @@ func (s *Server) do(req *http.Request, noted *Request) reply {
 	if strings.HasPrefix(op.path, "/") {
 		return op.do(s, c)
 	}
-	c.project = s.find(parts[1])
+	c.project = s.findProject(parts[1])
 	if c.project == nil {
-		return fail(http.StatusNotFound, "404 Project Not Found")
+		return newFailure(http.StatusNotFound, "404 Project Not Found")
 	}
-	s.look(c.project)
+	s.updateMerges(c.project)
 	if len(parts) >= 4 && (parts[2] == "merge_requests" || parts[2] == "issues") {
-		c.item = c.project.item(parts[2] == "merge_requests", parts[3])
+		c.item = c.project.findItem(parts[2] == "merge_requests", parts[3])
 		if c.item == nil {
 			return notFound
 		}
@@ -138,7 +138,7 @@ func (s *Server) knows(req *http.Request) bool {
 	return s.Token != "" && req.Header.Get("Authorization") == "Bearer "+s.Token
 }
 
-var unauthorized = fail(http.StatusUnauthorized, "401 Unauthorized")
+var unauthorized = newFailure(http.StatusUnauthorized, "401 Unauthorized")
 
 // showUser shows whom the token is of.
 func (s *Server) showUser(call) reply {
@@ -153,7 +153,7 @@ func find(r *Request) (operation, []string, bool) {
 		at = strings.Join(parts[2:], "/")
 	}
 	i := slices.IndexFunc(operations, func(o operation) bool {
-		return o.method == r.Method && matches(o.path, at)
+		return o.method == r.Method && matchesPath(o.path, at)
 	})
 	if i < 0 {
 		return operation{}, nil, false
@@ -231,11 +231,11 @@ func (s *Server) itemsPage(c call, items []*item) reply {
 	if c.said["sort"] == "asc" {
 		slices.Reverse(items)
 	}
-	return pageOf(s, c, items, func(i *item) any { return show(c.project, i) })
+	return pageOf(s, c, items, func(i *item) any { return itemObject(c.project, i) })
 }
 
-// page returns one page of a list.
-func (s *Server) page(c call, all []any) reply {
+// allOnPage returns one page of a list.
+func (s *Server) allOnPage(c call, all []any) reply {
 	return pageOf(s, c, all, func(v any) any { return v })
 }
 
@@ -254,9 +254,9 @@ func pageOf[T any](s *Server, c call, all []T, show func(T) any) reply {
 	return reply{http.StatusOK, shown, &p}
 }
 
-// describe sets the headers that say where in the list it is; of a long list GitLab
+// setHeaders sets the headers that say where in the list it is; of a long list GitLab
 // does not say how long it is.
-func (p page) describe(h http.Header, at string, query url.Values) {
+func (p page) setHeaders(h http.Header, at string, query url.Values) {
 	pages := max(1, (p.all+p.size-1)/p.size)
 	set := func(name string, n int, ok bool) {
 		text := ""

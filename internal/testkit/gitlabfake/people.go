@@ -21,23 +21,23 @@ type Merging struct {
 	RemoveSource bool // the source branch is removed afterwards
 }
 
-// people runs do in a project, as it is now.
-func (s *Server) people(at string, do func(*project)) {
+// withProject runs do in a project, as it is now.
+func (s *Server) withProject(at string, do func(*project)) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.find(at)
+	p := s.findProject(at)
 	if p == nil {
 		s.t.Fatalf("there is no project %s", at)
 	}
-	s.look(p)
+	s.updateMerges(p)
 	do(p)
 }
 
-// merging runs do with a merge request.
-func (s *Server) merging(at string, iid int, do func(*project, *item)) {
+// withMerge runs do with a merge request.
+func (s *Server) withMerge(at string, iid int, do func(*project, *item)) {
 	s.t.Helper()
-	s.people(at, func(p *project) { do(p, s.known(p, true, iid)) })
+	s.withProject(at, func(p *project) { do(p, s.known(p, true, iid)) })
 }
 
 func (s *Server) known(p *project, merging bool, iid int) *item {
@@ -58,17 +58,17 @@ func (s *Server) Fork(at, group string) string {
 	gittest.Git(s.t, s.Git.Root, "clone", "-q", "--bare", s.Git.Dir(at), s.Git.Dir(fork))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(fork)
+	s.addProject(fork)
 	return fork
 }
 
 // Propose opens a merge request as a person does, and returns its iid.
 func (s *Server) Propose(at string, o Proposed) (iid int) {
 	s.t.Helper()
-	s.people(at, func(p *project) {
+	s.withProject(at, func(p *project) {
 		from := p
 		if o.From != "" {
-			from = s.find(o.From)
+			from = s.findProject(o.From)
 		}
 		i, bad := s.newMerging(p, from, o.Source, o.Target)
 		if bad != nil {
@@ -82,30 +82,30 @@ func (s *Server) Propose(at string, o Proposed) (iid int) {
 // Merge merges a merge request with a merge commit, or its changes as one commit.
 func (s *Server) Merge(at string, iid int, how Merging) {
 	s.t.Helper()
-	s.merging(at, iid, func(p *project, i *item) {
+	s.withMerge(at, iid, func(p *project, i *item) {
 		if i.state != "opened" || i.merge.from != p {
 			s.t.Fatalf("merge request %d of %s cannot be merged", iid, at)
 		}
-		s.merge(p, i, how)
+		s.mergeItem(p, i, how)
 	})
 }
 
 // RequirePipeline lets nothing be merged whose pipeline has not succeeded.
 func (s *Server) RequirePipeline(at string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { p.needsPipeline = true })
+	s.withProject(at, func(p *project) { p.needsPipeline = true })
 }
 
 // Remark comments on a merge request.
 func (s *Server) Remark(at string, iid int, body string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { s.note(i, person, body) })
+	s.withMerge(at, iid, func(_ *project, i *item) { s.newNote(i, person, body) })
 }
 
 // Comments returns the comments on a merge request, oldest first.
 func (s *Server) Comments(at string, iid int) (all []string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) {
+	s.withMerge(at, iid, func(_ *project, i *item) {
 		for _, n := range i.notes {
 			all = append(all, n.body)
 		}
@@ -116,43 +116,43 @@ func (s *Server) Comments(at string, iid int) (all []string) {
 // Close closes a merge request.
 func (s *Server) Close(at string, iid int) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.state = "closed" })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.state = "closed" })
 }
 
 // Reopen opens a closed merge request again.
 func (s *Server) Reopen(at string, iid int) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.happen("reopen") })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.applyEvent("reopen") })
 }
 
 // Retarget makes a merge request one for another branch.
 func (s *Server) Retarget(at string, iid int, target string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.merge.target = target })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.merge.target = target })
 }
 
 // Write writes the description of a merge request.
 func (s *Server) Write(at string, iid int, text string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.description = text })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.description = text })
 }
 
 // WriteIssue writes the description of an issue.
 func (s *Server) WriteIssue(at string, iid int, text string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { s.known(p, false, iid).description = text })
+	s.withProject(at, func(p *project) { s.known(p, false, iid).description = text })
 }
 
 // Label adds labels to a merge request.
 func (s *Server) Label(at string, iid int, names ...string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.label(strings.Join(names, ",")) })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.addLabels(strings.Join(names, ",")) })
 }
 
 // Labels returns the labels of a merge request, sorted.
 func (s *Server) Labels(at string, iid int) (names []string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { names = slices.Clone(i.labels) })
+	s.withMerge(at, iid, func(_ *project, i *item) { names = slices.Clone(i.labels) })
 	return names
 }
 
@@ -160,7 +160,7 @@ func (s *Server) Labels(at string, iid int) (names []string) {
 // oldest first.
 func (s *Server) Descriptions(at string) (all []string) {
 	s.t.Helper()
-	s.people(at, func(p *project) {
+	s.withProject(at, func(p *project) {
 		for _, i := range p.items {
 			if i.merge != nil {
 				all = append(all, i.description)
@@ -173,7 +173,7 @@ func (s *Server) Descriptions(at string) (all []string) {
 // Newest returns the iid of the newest merge request.
 func (s *Server) Newest(at string) (iid int) {
 	s.t.Helper()
-	s.people(at, func(p *project) {
+	s.withProject(at, func(p *project) {
 		for _, i := range p.items {
 			if i.merge != nil {
 				iid = max(iid, i.iid)
@@ -186,11 +186,11 @@ func (s *Server) Newest(at string) (iid int) {
 // Copies opens many merge requests that are as another one, and closed.
 func (s *Server) Copies(at string, iid, times int) {
 	s.t.Helper()
-	s.merging(at, iid, func(p *project, i *item) {
+	s.withMerge(at, iid, func(p *project, i *item) {
 		for range times {
 			of, m := *i, *i.merge
 			of.merge = &m
-			s.new(p, of).state = "closed"
+			s.addItem(p, of).state = "closed"
 		}
 	})
 }
@@ -199,22 +199,22 @@ func (s *Server) Copies(at string, iid, times int) {
 // which is left to who asks.
 func (s *Server) Rename(at, to string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { p.path = to })
+	s.withProject(at, func(p *project) { p.path = to })
 }
 
 // Statuses returns all that was said about a commit, oldest first.
 func (s *Server) Statuses(at, commit string) (all []Status) {
 	s.t.Helper()
-	s.people(at, func(p *project) { all = slices.Clone(p.statuses[commit]) })
+	s.withProject(at, func(p *project) { all = slices.Clone(p.statuses[commit]) })
 	return all
 }
 
 // SayStatus sets a status of a commit, as a job or another user does.
 func (s *Server) SayStatus(at, commit string, said Status) {
 	s.t.Helper()
-	s.people(at, func(p *project) {
+	s.withProject(at, func(p *project) {
 		s.ids++
-		said.id, said.when = s.ids, s.clock()
+		said.id, said.when = s.ids, s.nextTime()
 		p.statuses[commit] = append(p.statuses[commit], said)
 	})
 }
@@ -222,16 +222,16 @@ func (s *Server) SayStatus(at, commit string, said Status) {
 // Approve approves a merge request.
 func (s *Server) Approve(at string, iid int, login string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) {
+	s.withMerge(at, iid, func(_ *project, i *item) {
 		i.withdraw(login)
-		i.approvals = append(i.approvals, approval{login, s.clock()})
+		i.approvals = append(i.approvals, approval{login, s.nextTime()})
 	})
 }
 
 // RequestChanges asks for changes, with which an approval of that person ends.
 func (s *Server) RequestChanges(at string, iid int, login string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) { i.withdraw(login) })
+	s.withMerge(at, iid, func(_ *project, i *item) { i.withdraw(login) })
 }
 
 func (i *item) withdraw(login string) {
@@ -249,5 +249,5 @@ func (s *Server) Group(path string, logins ...string) {
 func (s *Server) Account(login, email string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.account(login).email = email
+	s.findAccount(login).email = email
 }

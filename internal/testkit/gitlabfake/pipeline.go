@@ -46,9 +46,9 @@ func (s *Server) startPipeline(c call) reply {
 		all[v["key"]] = v["value"]
 	}
 	refuse := func(why string) reply {
-		return fail(http.StatusBadRequest, object{"base": []string{why}})
+		return newFailure(http.StatusBadRequest, object{"base": []string{why}})
 	}
-	commit := s.branches(c.project)["refs/heads/"+c.said["ref"]]
+	commit := s.readRefs(c.project)["refs/heads/"+c.said["ref"]]
 	if commit == "" {
 		return refuse("Reference not found")
 	}
@@ -60,7 +60,7 @@ func (s *Server) startPipeline(c call) reply {
 
 func (s *Server) start(p *project, ref, commit, source string, variables map[string]string, ours bool) *pipeline {
 	s.ids++
-	r := &pipeline{s.ids, ref, commit, source, "created", s.clock(), variables, ours}
+	r := &pipeline{s.ids, ref, commit, source, "created", s.nextTime(), variables, ours}
 	p.runs = append(p.runs, r)
 	return r
 }
@@ -84,7 +84,7 @@ func (s *Server) listPipelines(c call) reply {
 	if c.said["sort"] != "asc" {
 		slices.Reverse(all)
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 func (p *project) run(id string) *pipeline {
@@ -103,7 +103,7 @@ func (s *Server) listVariables(c call) reply {
 	case r == nil:
 		return notFound
 	case !r.ours:
-		return fail(http.StatusForbidden, "403 Forbidden")
+		return newFailure(http.StatusForbidden, "403 Forbidden")
 	}
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(r.variables)) {
@@ -116,18 +116,18 @@ func (s *Server) listVariables(c call) reply {
 // is whether the token's user may see its variables.
 func (s *Server) StartPipeline(at, ref, source string, shown bool, variables map[string]string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { s.start(p, ref, s.branches(p)["refs/heads/"+ref], source, variables, shown) })
+	s.withProject(at, func(p *project) { s.start(p, ref, s.readRefs(p)["refs/heads/"+ref], source, variables, shown) })
 }
 
 // SetPipeline makes a pipeline be in a state.
 func (s *Server) SetPipeline(at, id, state string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { p.run(id).status = state })
+	s.withProject(at, func(p *project) { p.run(id).status = state })
 }
 
 // Variables returns those of a pipeline.
 func (s *Server) Variables(at, id string) (all map[string]string) {
 	s.t.Helper()
-	s.people(at, func(p *project) { all = maps.Clone(p.run(id).variables) })
+	s.withProject(at, func(p *project) { all = maps.Clone(p.run(id).variables) })
 	return all
 }

@@ -30,14 +30,14 @@ type version struct {
 	head, start, when string // start is where the target was
 }
 
-// clock returns another second each time.
-func (s *Server) clock() string {
+// nextTime returns another second each time.
+func (s *Server) nextTime() string {
 	s.ticks++
 	return time.Date(2026, time.January, 1, 0, 0, s.ticks, 0, time.UTC).Format("2006-01-02T15:04:05.000Z")
 }
 
-// account returns a user, who is made if there is no such.
-func (s *Server) account(login string) *account {
+// findAccount returns a user, who is made if there is no such.
+func (s *Server) findAccount(login string) *account {
 	i := slices.IndexFunc(s.accounts, func(a account) bool { return a.login == login })
 	if i < 0 {
 		s.ids++
@@ -46,10 +46,10 @@ func (s *Server) account(login string) *account {
 	return &s.accounts[i]
 }
 
-// pushed notes down what a merge request's branch is now. GitLab moves the comments
+// addVersion notes down what a merge request's branch is now. GitLab moves the comments
 // along that are at lines of files that are as they were, and notes below the others
 // that their lines have changed.
-func (s *Server) pushed(p *project, i *item) {
+func (s *Server) addVersion(p *project, i *item) {
 	m := i.merge
 	if n := len(m.versions); n > 0 && m.versions[n-1].head == m.commit {
 		return
@@ -58,25 +58,25 @@ func (s *Server) pushed(p *project, i *item) {
 		gittest.Git(s.t, p.dir, "fetch", "-q", m.from.dir, m.commit)
 	}
 	s.ids++
-	now := version{s.ids, m.commit, s.branches(p)["refs/heads/"+m.target], s.clock()}
+	now := version{s.ids, m.commit, s.readRefs(p)["refs/heads/"+m.target], s.nextTime()}
 	m.versions = append(m.versions, now)
 	for _, n := range i.notes {
 		switch {
 		case n.place == nil:
-		case s.blob(p, n.place.Head, n.place.NewPath) == s.blob(p, now.head, n.place.NewPath):
-			n.place.Head, n.place.Start, n.place.Base = now.head, now.start, s.base(p, now)
+		case s.readBlob(p, n.place.Head, n.place.NewPath) == s.readBlob(p, now.head, n.place.NewPath):
+			n.place.Head, n.place.Start, n.place.Base = now.head, now.start, s.mergeBase(p, now)
 		default:
-			change := s.note(i, n.author, "changed this line in a version of the diff")
+			change := s.newNote(i, n.author, "changed this line in a version of the diff")
 			change.thread, change.system = n.thread, true
 		}
 	}
 }
 
-func (s *Server) blob(p *project, commit, path string) string {
+func (s *Server) readBlob(p *project, commit, path string) string {
 	return gittest.Git(s.t, p.dir, "ls-tree", commit, "--", path)
 }
 
-func (s *Server) base(p *project, v version) string {
+func (s *Server) mergeBase(p *project, v version) string {
 	return gittest.Git(s.t, p.dir, "merge-base", v.start, v.head)
 }
 
@@ -84,23 +84,23 @@ func (s *Server) listVersions(c call) reply {
 	var all []any
 	for _, v := range slices.Backward(c.item.merge.versions) {
 		all = append(all, object{
-			"id": v.id, "head_commit_sha": v.head, "start_commit_sha": v.start, "base_commit_sha": s.base(c.project, v), "created_at": v.when, "state": "collected",
+			"id": v.id, "head_commit_sha": v.head, "start_commit_sha": v.start, "base_commit_sha": s.mergeBase(c.project, v), "created_at": v.when, "state": "collected",
 		})
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 func (s *Server) readApprovals(c call) reply {
 	by := []any{}
 	for _, a := range c.item.approvals {
-		by = append(by, object{"user": s.account(a.login).object(), "approved_at": a.when})
+		by = append(by, object{"user": s.findAccount(a.login).object(), "approved_at": a.when})
 	}
 	return reply{status: http.StatusOK, value: object{"iid": c.item.iid, "approved": true, "approved_by": by}}
 }
 
 func (s *Server) readCommit(c call) reply {
 	if !s.has(c.project, c.last) {
-		return fail(http.StatusNotFound, "404 Commit Not Found")
+		return newFailure(http.StatusNotFound, "404 Commit Not Found")
 	}
 	show := strings.Split(gittest.Git(s.t, c.project.dir, "show", "-s", "--format=%an%n%ae%n%s", c.last), "\n")
 	return reply{status: http.StatusOK, value: object{"id": c.last, "author_name": show[0], "author_email": show[1], "title": show[2]}}
@@ -119,14 +119,14 @@ func (s *Server) findUsers(c call) reply {
 			all = append(all, a.object())
 		}
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 // listMembers lists who is in a group, or in one that it is in.
 func (s *Server) listMembers(c call) reply {
 	name, err := url.PathUnescape(c.parts[1])
 	if _, ok := s.groups[name]; !ok || err != nil {
-		return fail(http.StatusNotFound, "404 Group Not Found")
+		return newFailure(http.StatusNotFound, "404 Group Not Found")
 	}
 	all := []any{}
 	for group, logins := range s.groups {
@@ -135,7 +135,7 @@ func (s *Server) listMembers(c call) reply {
 		}
 		for _, login := range logins {
 			login, blocked := strings.CutPrefix(login, "-")
-			member := s.account(login).object()
+			member := s.findAccount(login).object()
 			member["access_level"] = 30
 			if blocked {
 				member["state"] = "blocked"
@@ -144,14 +144,14 @@ func (s *Server) listMembers(c call) reply {
 		}
 	}
 	slices.SortFunc(all, func(a, b any) int { return cmp.Compare(a.(object)["id"].(int64), b.(object)["id"].(int64)) })
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 // listStatuses lists the latest status of each name in each pipeline.
 func (s *Server) listStatuses(c call) reply {
 	commit := c.parts[4]
 	if !s.has(c.project, commit) {
-		return fail(http.StatusNotFound, "404 Commit Not Found")
+		return newFailure(http.StatusNotFound, "404 Commit Not Found")
 	}
 	all := []any{}
 	said := c.project.statuses[commit]
@@ -161,7 +161,7 @@ func (s *Server) listStatuses(c call) reply {
 			all = append(all, st.object(commit))
 		}
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 func (st Status) object(commit string) object {

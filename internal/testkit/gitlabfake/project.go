@@ -60,16 +60,16 @@ type Status struct {
 	when         string
 }
 
-// add makes a project of a repository. The caller holds the lock, as in all below.
-func (s *Server) add(path string) *project {
+// addProject makes a project of a repository. The caller holds the lock, as in all below.
+func (s *Server) addProject(path string) *project {
 	s.ids++
 	p := &project{id: s.ids, path: path, dir: s.Git.Dir(path), statuses: map[string][]Status{}}
 	s.projects = append(s.projects, p)
 	return p
 }
 
-// find returns a project by its id or its path, in which each slash is escaped.
-func (s *Server) find(part string) *project {
+// findProject returns a project by its id or its path, in which each slash is escaped.
+func (s *Server) findProject(part string) *project {
 	name, err := url.PathUnescape(part)
 	if err != nil {
 		return nil
@@ -82,8 +82,8 @@ func (s *Server) find(part string) *project {
 	return nil
 }
 
-// item returns a merge request or an issue by its iid.
-func (p *project) item(merging bool, iid string) *item {
+// findItem returns a merge request or an issue by its iid.
+func (p *project) findItem(merging bool, iid string) *item {
 	for _, i := range p.items {
 		if (i.merge != nil) == merging && strconv.Itoa(i.iid) == iid {
 			return i
@@ -92,8 +92,8 @@ func (p *project) item(merging bool, iid string) *item {
 	return nil
 }
 
-// new adds an item.
-func (s *Server) new(p *project, i item) *item {
+// addItem adds an item.
+func (s *Server) addItem(p *project, i item) *item {
 	s.ids += 7 // others use the server too
 	i.id, i.iid, i.state = s.ids, 1, "opened"
 	for _, other := range p.items {
@@ -115,24 +115,24 @@ func (p *project) newest(merging bool, state string, want func(*item) bool) (all
 	return all
 }
 
-func (s *Server) branches(p *project) map[string]string { return gittest.Refs(s.t, p.dir) }
+func (s *Server) readRefs(p *project) map[string]string { return gittest.Refs(s.t, p.dir) }
 
 // ahead reports whether a commit has something that another has not.
 func (s *Server) ahead(p *project, of, commit string) bool {
 	return gittest.Git(s.t, p.dir, "rev-list", "--count", of+".."+commit) != "0"
 }
 
-// look brings open merge requests up to what Git says: one whose source is gone is
+// updateMerges brings open merge requests up to what Git says: one whose source is gone is
 // closed, one whose commits are in the target is merged, by whatever way.
-func (s *Server) look(p *project) {
-	refs := s.branches(p)
+func (s *Server) updateMerges(p *project) {
+	refs := s.readRefs(p)
 	for _, i := range p.items {
 		if i.merge == nil || i.state != "opened" {
 			continue
 		}
 		m, theirs := i.merge, refs
 		if m.from != p {
-			theirs = s.branches(m.from)
+			theirs = s.readRefs(m.from)
 		}
 		at := [2]string{theirs["refs/heads/"+m.source], refs["refs/heads/"+m.target]}
 		if at[0] == "" {
@@ -144,12 +144,12 @@ func (s *Server) look(p *project) {
 			continue
 		}
 		m.looked = at
-		s.pushed(p, i)
+		s.addVersion(p, i)
 		ahead := s.ahead(p, at[1], at[0])
 		if m.ahead && !ahead {
 			i.state, m.merged = "merged", at[0]
 		}
-		m.ahead, m.conflict = ahead, s.conflict(p, at[1], at[0])
+		m.ahead, m.conflict = ahead, s.hasConflict(p, at[1], at[0])
 	}
 	s.mergeWaiting(p)
 }
@@ -170,16 +170,16 @@ func (s *Server) openMerging(c call) reply {
 		c.project.items = slices.DeleteFunc(c.project.items, func(other *item) bool { return other == i })
 		return r
 	}
-	return reply{status: http.StatusCreated, value: show(c.project, i)}
+	return reply{status: http.StatusCreated, value: itemObject(c.project, i)}
 }
 
 // newMerging opens a merge request, even if there is nothing to merge.
 func (s *Server) newMerging(p, from *project, source, target string) (*item, *reply) {
 	refuse := func(status int, message any) (*item, *reply) {
-		r := fail(status, message)
+		r := newFailure(status, message)
 		return nil, &r
 	}
-	commit, to := s.branches(from)["refs/heads/"+source], s.branches(p)["refs/heads/"+target]
+	commit, to := s.readRefs(from)["refs/heads/"+source], s.readRefs(p)["refs/heads/"+target]
 	switch {
 	case p == from && source == target:
 		return refuse(http.StatusUnprocessableEntity, []string{"You can't use same project/branch for source and target"})
@@ -194,8 +194,8 @@ func (s *Server) newMerging(p, from *project, source, target string) (*item, *re
 		}
 	}
 	ahead := from != p || s.ahead(p, to, commit)
-	i := s.new(p, item{merge: &merge{from: from, source: source, target: target, commit: commit, ahead: ahead}})
-	s.pushed(p, i)
+	i := s.addItem(p, item{merge: &merge{from: from, source: source, target: target, commit: commit, ahead: ahead}})
+	s.addVersion(p, i)
 	return i, nil
 }
 
@@ -211,41 +211,41 @@ func (s *Server) listIssues(c call) reply {
 }
 
 func (s *Server) openIssue(c call) reply {
-	i := s.new(c.project, item{})
+	i := s.addItem(c.project, item{})
 	if r := s.change(c, i); r.status != http.StatusOK {
 		return r
 	}
-	return reply{status: http.StatusCreated, value: show(c.project, i)}
+	return reply{status: http.StatusCreated, value: itemObject(c.project, i)}
 }
 
-func (s *Server) read(c call) reply {
-	o := show(c.project, c.item)
+func (s *Server) readItem(c call) reply {
+	o := itemObject(c.project, c.item)
 	if c.item.merge != nil {
 		o["head_pipeline"] = nil
-		if now := c.project.pipeline(c.item.merge.commit); now != "" {
+		if now := c.project.pipelineStatus(c.item.merge.commit); now != "" {
 			o["head_pipeline"] = object{"id": 1, "sha": c.item.merge.commit, "status": now}
 		}
 		v := c.item.merge.versions[len(c.item.merge.versions)-1]
-		o["diff_refs"] = object{"base_sha": s.base(c.project, v), "start_sha": v.start, "head_sha": v.head}
+		o["diff_refs"] = object{"base_sha": s.mergeBase(c.project, v), "start_sha": v.start, "head_sha": v.head}
 	}
 	return reply{status: http.StatusOK, value: o}
 }
 
-func (s *Server) edit(c call) reply {
+func (s *Server) editItem(c call) reply {
 	if len(c.said) == 0 {
 		return reply{status: http.StatusBadRequest, value: object{"error": "at least one parameter must be provided"}}
 	}
 	if r := s.change(c, c.item); r.status != http.StatusOK {
 		return r
 	}
-	return s.read(c)
+	return s.readItem(c)
 }
 
 // action is a quick action in a description: it is done, and taken away.
 var action = regexp.MustCompile(`(?mi)^/(close|reopen|merge|approve|title|label|assign|lock|draft|done|target_branch)\b.*\n?`)
 
-// obeyed returns what is left of a text without its commands, and the first of them.
-func obeyed(text string) (left, event string) {
+// runActions returns what is left of a text without its commands, and the first of them.
+func runActions(text string) (left, event string) {
 	bare := strings.ReplaceAll(text, "\r", "")
 	if !action.MatchString(bare) {
 		return text, ""
@@ -253,8 +253,8 @@ func obeyed(text string) (left, event string) {
 	return strings.TrimRight(action.ReplaceAllString(bare, ""), " \n"), strings.ToLower(action.FindStringSubmatch(bare)[1])
 }
 
-// happen closes an item, or opens it again.
-func (i *item) happen(event string) {
+// applyEvent closes an item, or opens it again.
+func (i *item) applyEvent(event string) {
 	switch {
 	case event == "close" && i.state == "opened":
 		i.state = "closed"
@@ -267,32 +267,32 @@ func (i *item) happen(event string) {
 func (s *Server) change(c call, i *item) reply {
 	if title, ok := c.said["title"]; ok {
 		if n := len([]rune(title)); n == 0 || n > 255 {
-			return fail(http.StatusBadRequest, object{"title": []string{"is too long (maximum is 255 characters)"}})
+			return newFailure(http.StatusBadRequest, object{"title": []string{"is too long (maximum is 255 characters)"}})
 		}
 		i.title = strings.TrimSpace(title)
 	}
 	event := c.said["state_event"]
 	if text, ok := c.said["description"]; ok {
 		said := ""
-		i.description, said = obeyed(text)
+		i.description, said = runActions(text)
 		event = cmp.Or(event, said)
 	}
-	i.happen(event)
+	i.applyEvent(event)
 	if names, ok := c.said["labels"]; ok && s.Reporter {
 		i.labels = nil
-		i.label(names)
+		i.addLabels(names)
 	}
 	if s.Reporter {
-		i.label(c.said["add_labels"])
+		i.addLabels(c.said["add_labels"])
 	}
 	gone := strings.Split(c.said["remove_labels"], ",")
 	i.labels = slices.DeleteFunc(i.labels, func(name string) bool { return slices.Contains(gone, name) })
 	return reply{status: http.StatusOK}
 }
 
-// label adds labels, which have commas between them; GitLab makes those that there
+// addLabels adds labels, which have commas between them; GitLab makes those that there
 // are not yet.
-func (i *item) label(names string) {
+func (i *item) addLabels(names string) {
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)
 		if name != "" && !slices.Contains(i.labels, name) {
@@ -307,18 +307,18 @@ func (i *item) label(names string) {
 func (s *Server) addStatus(c call) reply {
 	sha := c.last
 	if !slices.Contains(strings.Fields(gittest.Git(s.t, c.project.dir, "rev-list", "--branches")), sha) {
-		return fail(http.StatusNotFound, "404 References for commit Not Found")
+		return newFailure(http.StatusNotFound, "404 References for commit Not Found")
 	}
 	now := Status{
 		Name: cmp.Or(c.said["name"], c.said["context"], "default"), State: c.said["state"], Description: c.said["description"], URL: c.said["target_url"],
 		By: "fairlead",
 	}
 	if len([]rune(now.Description)) > 255 {
-		return fail(http.StatusBadRequest, object{"description": []string{"is too long (maximum is 255 characters)"}})
+		return newFailure(http.StatusBadRequest, object{"description": []string{"is too long (maximum is 255 characters)"}})
 	}
 	all := c.project.statuses[sha]
 	s.ids++
-	now.id, now.when = s.ids, s.clock()
+	now.id, now.when = s.ids, s.nextTime()
 	last := slices.IndexFunc(all, func(old Status) bool {
 		return old.Name == now.Name && old.Pipeline == now.Pipeline && (old.State == "pending" || old.State == "running")
 	})
@@ -326,7 +326,7 @@ func (s *Server) addStatus(c call) reply {
 	case last < 0:
 		all = append(all, now)
 	case now.State == "pending":
-		return fail(http.StatusBadRequest,
+		return newFailure(http.StatusBadRequest,
 			fmt.Sprintf(`Cannot transition status via :enqueue from :%s (Reason(s): Status cannot transition via "enqueue")`, all[last].State))
 	default:
 		now.URL, now.id = cmp.Or(now.URL, all[last].URL), all[last].id

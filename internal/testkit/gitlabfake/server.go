@@ -92,7 +92,7 @@ func (s *Server) Create(path string) string {
 	at := s.Git.Create(path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(path)
+	s.addProject(path)
 	return at
 }
 
@@ -124,14 +124,14 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 		return // the client has gone
 	}
 	noted, fault := s.arrived(req, string(body))
-	a, done := fault.before(req, s.closing)
+	a, done := fault.findAnswer(req, s.closing)
 	if !done {
 		a = s.answer(req, noted)
 	}
 	s.mu.Lock()
 	noted.Status = a.status
 	s.mu.Unlock()
-	fault.send(w, a)
+	fault.sendAnswer(w, a)
 }
 
 // arrived notes a request down, and returns the fault that it meets.
@@ -140,21 +140,21 @@ func (s *Server) arrived(req *http.Request, body string) (*Request, *Fault) {
 	defer s.mu.Unlock()
 	noted := &Request{Method: req.Method, Path: strings.TrimPrefix(req.URL.EscapedPath(), prefix), Query: req.URL.Query(), Body: body}
 	s.requests = append(s.requests, noted)
-	return noted, s.fault(noted)
+	return noted, s.findFault(noted)
 }
 
 // answer answers a request; what is wrong with it fails the test.
 func (s *Server) answer(req *http.Request, noted *Request) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.do(req, noted)
+	r := s.runOperation(req, noted)
 	body, err := json.Marshal(r.value)
 	if err != nil {
 		s.t.Errorf("the answer to %s %s: %v", noted.Method, noted.Path, err)
 	}
 	a := answer{r.status, http.Header{"Content-Type": {"application/json"}}, body}
 	if r.list != nil {
-		r.list.describe(a.header, s.API()+noted.Path, noted.Query)
+		r.list.setHeaders(a.header, s.API()+noted.Path, noted.Query)
 	}
 	sum := sha256.Sum256(body)
 	a.header.Set("ETag", `W/"`+hex.EncodeToString(sum[:16])+`"`)
@@ -171,14 +171,14 @@ type reply struct {
 	list   *page
 }
 
-func fail(status int, message any) reply {
+func newFailure(status int, message any) reply {
 	return reply{status: status, value: object{"message": message}}
 }
 
-var notFound = fail(http.StatusNotFound, "404 Not found")
+var notFound = newFailure(http.StatusNotFound, "404 Not found")
 
-// matches reports whether a path matches a pattern like /projects/*/issues.
-func matches(pattern, at string) bool {
+// matchesPath reports whether a path matches a pattern like /projects/*/issues.
+func matchesPath(pattern, at string) bool {
 	ok, err := path.Match(pattern, at)
 	return pattern == "" || ok && err == nil
 }

@@ -56,12 +56,12 @@ func (s *Server) listThreads(c call) reply {
 		}
 		seen[n.thread] = true
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 // openThread opens one, at a line or at none.
 func (s *Server) openThread(c call) reply {
-	text, event := obeyed(c.said["body"])
+	text, event := runActions(c.said["body"])
 	var at *place
 	if position := c.said["position"]; position != "" {
 		decode := json.NewDecoder(bytes.NewReader([]byte(position)))
@@ -71,11 +71,11 @@ func (s *Server) openThread(c call) reply {
 			return reply{status: http.StatusBadRequest, value: object{"error": "position is invalid"}}
 		}
 		if why := s.misplaced(c, at); why != "" {
-			return fail(http.StatusBadRequest, "400 Bad request - Note "+why)
+			return newFailure(http.StatusBadRequest, "400 Bad request - Note "+why)
 		}
 	}
-	c.item.happen(event)
-	n := s.note(c.item, fairlead, text)
+	c.item.applyEvent(event)
+	n := s.newNote(c.item, fairlead, text)
 	n.place = at
 	return reply{status: http.StatusCreated, value: showThread([]*note{n})}
 }
@@ -84,7 +84,7 @@ func (s *Server) openThread(c call) reply {
 // is right on GitLab, but nothing that Fairlead should ask for.
 func (s *Server) misplaced(c call, at *place) string {
 	now := c.item.merge.versions[len(c.item.merge.versions)-1]
-	if at.Head != now.head || at.Start != now.start || at.Base != s.base(c.project, now) || at.Type != "text" || at.OldPath == "" {
+	if at.Head != now.head || at.Start != now.start || at.Base != s.mergeBase(c.project, now) || at.Type != "text" || at.OldPath == "" {
 		s.t.Errorf("the position is incomplete, or of an older version: %+v", at)
 		return `{:position=>["is incomplete"]}`
 	}
@@ -103,7 +103,7 @@ const context = 3
 // oldLine returns which line of the old file a line was; 0 if it is new, and no if the
 // diff does not show it.
 func (s *Server) oldLine(p *project, at *place) (old int, shown bool) {
-	if s.blob(p, at.Head, at.NewPath) == "" || at.NewLine > strings.Count(gittest.Git(s.t, p.dir, "show", at.Head+":"+at.NewPath), "\n")+1 {
+	if s.readBlob(p, at.Head, at.NewPath) == "" || at.NewLine > strings.Count(gittest.Git(s.t, p.dir, "show", at.Head+":"+at.NewPath), "\n")+1 {
 		return 0, false
 	}
 	old = at.NewLine
@@ -150,7 +150,7 @@ func (s *Server) removeNote(c call) reply {
 			continue
 		}
 		if n.author["username"] != fairlead["username"] {
-			return fail(http.StatusForbidden, "403 Forbidden")
+			return newFailure(http.StatusForbidden, "403 Forbidden")
 		}
 		c.item.notes = slices.Delete(c.item.notes, at, at+1)
 		return reply{status: http.StatusNoContent}
@@ -160,17 +160,17 @@ func (s *Server) removeNote(c call) reply {
 
 func (s *Server) listDiffs(c call) reply {
 	now := c.item.merge.versions[len(c.item.merge.versions)-1]
-	base := s.base(c.project, now)
+	base := s.mergeBase(c.project, now)
 	all := []any{}
 	for _, file := range strings.Split(gittest.Git(s.t, c.project.dir, "diff", "--name-only", "--no-renames", base, now.head), "\n") {
 		text := gittest.Git(s.t, c.project.dir, "diff", "--no-renames", base, now.head, "--", file)
 		_, text, _ = strings.Cut(text, "\n@@")
 		all = append(all, object{
 			"old_path": file, "new_path": file, "a_mode": "100644", "b_mode": "100644", "diff": "@@" + text + "\n", "renamed_file": false,
-			"new_file": s.blob(c.project, base, file) == "", "deleted_file": s.blob(c.project, now.head, file) == "",
+			"new_file": s.readBlob(c.project, base, file) == "", "deleted_file": s.readBlob(c.project, now.head, file) == "",
 		})
 	}
-	return s.page(c, all)
+	return s.allOnPage(c, all)
 }
 
 // Note is a comment at a line, as people see it.
@@ -185,7 +185,7 @@ type Note struct {
 // Notes returns the comments at lines of a merge request, oldest first.
 func (s *Server) Notes(at string, iid int) (all []Note) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) {
+	s.withMerge(at, iid, func(_ *project, i *item) {
 		for _, n := range i.notes {
 			if n.place != nil {
 				all = append(all, Note{n.place.NewPath, n.place.NewLine, n.body, n.place.Head, n.resolved})
@@ -198,11 +198,11 @@ func (s *Server) Notes(at string, iid int) (all []Note) {
 // Reply answers the first comment at a line.
 func (s *Server) Reply(at string, iid int, body string) {
 	s.t.Helper()
-	s.merging(at, iid, func(_ *project, i *item) {
+	s.withMerge(at, iid, func(_ *project, i *item) {
 		of := slices.IndexFunc(i.notes, func(n *note) bool { return n.place != nil })
 		if of < 0 {
 			s.t.Fatalf("merge request %d of %s has no comment at a line", iid, at)
 		}
-		s.note(i, person, body).thread = i.notes[of].thread
+		s.newNote(i, person, body).thread = i.notes[of].thread
 	})
 }

@@ -49,7 +49,7 @@ func (s *Server) Inject(name string, f Fault) (remove func()) {
 	added := &fault{Fault: f, left: f.Times, removed: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	repo := s.repository(name)
+	repo := s.repositoryOf(name)
 	repo.faults = append(repo.faults, added)
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
@@ -59,8 +59,8 @@ func (s *Server) Inject(name string, f Fault) (remove func()) {
 	})
 }
 
-// meets reports whether a request meets the fault; asks says that it is for the refs.
-func (f *fault) meets(r *Request, asks bool) bool {
+// matchesRequest reports whether a request meets the fault; asks says that it is for the refs.
+func (f *fault) matchesRequest(r *Request, asks bool) bool {
 	method := r.Method
 	if asks {
 		method = http.MethodGet
@@ -68,8 +68,8 @@ func (f *fault) meets(r *Request, asks bool) bool {
 	return (f.Service == "" || f.Service == r.Service) && (f.Method == "" || f.Method == method)
 }
 
-// answer returns the answer to a request that meets the fault; pass asks git.
-func (f *fault) answer(req *http.Request, closing <-chan struct{}, pass func() answer) answer {
+// answerRequest returns the answer to a request that meets the fault; pass asks git.
+func (f *fault) answerRequest(req *http.Request, closing <-chan struct{}, pass func() answer) answer {
 	if f.Before != nil {
 		f.Before()
 	}

@@ -33,11 +33,11 @@ var start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // the environment says otherwise (GIT_AUTHOR_…, GIT_COMMITTER_…).
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	return strings.TrimSpace(must(t, dir, nil, "", args...))
+	return strings.TrimSpace(mustRun(t, dir, nil, "", args...))
 }
 
-// must runs git with more environment and an input, and returns all that it printed.
-func must(t testing.TB, dir string, env []string, input string, args ...string) string {
+// mustRun runs git with more environment and an input, and returns all that it printed.
+func mustRun(t testing.TB, dir string, env []string, input string, args ...string) string {
 	t.Helper()
 	out, err := attempt(dir, env, input, args...)
 	if err != nil {
@@ -49,7 +49,7 @@ func must(t testing.TB, dir string, env []string, input string, args ...string) 
 func attempt(dir string, env []string, input string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(environment(), env...)
+	cmd.Env = append(testEnvironment(), env...)
 	cmd.Stdin = strings.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -60,28 +60,28 @@ func attempt(dir string, env []string, input string, args ...string) (string, er
 	return string(out), nil
 }
 
-// environment is that of the test, without what would make git do other things
+// testEnvironment is that of the test, without what would make git do other things
 // elsewhere. The later of two entries of a name counts.
-func environment() []string {
+func testEnvironment() []string {
 	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_AUTHOR_") && !strings.HasPrefix(v, "GIT_COMMITTER_")
 	})
-	return slices.Concat(identity(), inherited, isolation())
+	return slices.Concat(identityVariables(), inherited, isolationVariables())
 }
 
-func identity() []string {
-	return append(dates(start),
+func identityVariables() []string {
+	return append(dateVariables(start),
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 }
 
-func dates(at time.Time) []string {
+func dateVariables(at time.Time) []string {
 	date := at.Format(time.RFC3339)
 	return []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
 }
 
-// isolation keeps git from reading the user's settings and ignored files, asking
+// isolationVariables keeps git from reading the user's settings and ignored files, asking
 // questions, using a proxy, and tidying up in the background after the test.
-func isolation() []string {
+func isolationVariables() []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"HOME=" + os.DevNull, "XDG_CONFIG_HOME=" + os.DevNull, "LC_ALL=C", "TZ=UTC", "no_proxy=*",
@@ -96,7 +96,7 @@ func isolation() []string {
 func Refs(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	refs := map[string]string{}
-	for line := range strings.Lines(must(t, dir, nil, "", "for-each-ref", "--format=%(objectname) %(refname)")) {
+	for line := range strings.Lines(mustRun(t, dir, nil, "", "for-each-ref", "--format=%(objectname) %(refname)")) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		refs[name] = id
 	}
@@ -106,7 +106,7 @@ func Refs(t testing.TB, dir string) map[string]string {
 // Show returns the content of a file of a revision.
 func Show(t testing.TB, dir, rev, path string) string {
 	t.Helper()
-	return must(t, dir, nil, "", "cat-file", "blob", rev+":"+path)
+	return mustRun(t, dir, nil, "", "cat-file", "blob", rev+":"+path)
 }
 
 // Files returns the files of a revision: the path of each, and its content. That of
@@ -115,14 +115,14 @@ func Files(t testing.TB, dir, rev string) map[string]string {
 	t.Helper()
 	var paths []string
 	var ids strings.Builder
-	for entry := range strings.SplitSeq(must(t, dir, nil, "", "ls-tree", "-rz", rev), "\x00") {
+	for entry := range strings.SplitSeq(mustRun(t, dir, nil, "", "ls-tree", "-rz", rev), "\x00") {
 		meta, path, _ := strings.Cut(entry, "\t")
 		if fields := strings.Fields(meta); len(fields) == 3 && fields[1] == "blob" {
 			paths = append(paths, path)
 			ids.WriteString(fields[2] + "\n")
 		}
 	}
-	batch := bufio.NewReader(strings.NewReader(must(t, dir, nil, ids.String(), "cat-file", "--batch")))
+	batch := bufio.NewReader(strings.NewReader(mustRun(t, dir, nil, ids.String(), "cat-file", "--batch")))
 	files := map[string]string{}
 	for _, path := range paths {
 		text, err := blob(batch)

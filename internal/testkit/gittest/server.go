@@ -111,7 +111,7 @@ func (s *Server) Dir(name string) string { return filepath.Join(s.Root, name+".g
 func (s *Server) Work(t testing.TB, name string) *Work {
 	t.Helper()
 	s.mu.Lock()
-	clock := &s.repository(name).clock
+	clock := &s.repositoryOf(name).clock
 	s.mu.Unlock()
 	dir := filepath.Join(t.TempDir(), path.Base(name))
 	Git(t, s.Root, "clone", "-q", s.Dir(name), dir)
@@ -123,7 +123,7 @@ func (s *Server) Work(t testing.TB, name string) *Work {
 func (s *Server) RequirePassword(name, password string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.repository(name).password = password
+	s.repositoryOf(name).password = password
 }
 
 // Requests returns all requests for a repository so far, in the order in which they
@@ -132,15 +132,15 @@ func (s *Server) Requests(name string) []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Request
-	for _, r := range s.repository(name).requests {
+	for _, r := range s.repositoryOf(name).requests {
 		all = append(all, *r)
 	}
 	return all
 }
 
-// repository returns the notes on a repository, whether it exists or not. The caller
+// repositoryOf returns the notes on a repository, whether it exists or not. The caller
 // holds the lock.
-func (s *Server) repository(name string) *repository {
+func (s *Server) repositoryOf(name string) *repository {
 	r := s.repositories[name]
 	if r == nil {
 		r = &repository{}
@@ -165,7 +165,7 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	case !allowed:
 		a = unauthorized
 	case fault != nil:
-		a = fault.answer(req, s.closing, func() answer { return s.pass(req, body) })
+		a = fault.answerRequest(req, s.closing, func() answer { return s.pass(req, body) })
 	default:
 		a = s.pass(req, body)
 	}
@@ -200,12 +200,12 @@ func requested(req *http.Request, size int64) (*Request, string) {
 func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	repo := s.repository(name)
+	repo := s.repositoryOf(name)
 	repo.requests = append(repo.requests, r)
 	if repo.password != "" && r.Password != repo.password {
 		return nil, false
 	}
-	i := slices.IndexFunc(repo.faults, func(f *fault) bool { return f.meets(r, asks) })
+	i := slices.IndexFunc(repo.faults, func(f *fault) bool { return f.matchesRequest(r, asks) })
 	if i < 0 {
 		return nil, true
 	}
@@ -220,7 +220,7 @@ func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed 
 // pass returns what git answers. The body is passed on with its length, as CGI has
 // no chunks, which git sends packs of over 1 MiB in.
 func (s *Server) pass(req *http.Request, body []byte) answer {
-	env := slices.Concat(identity(), isolation(), []string{"GIT_PROJECT_ROOT=" + s.Root, "GIT_HTTP_EXPORT_ALL=1"})
+	env := slices.Concat(identityVariables(), isolationVariables(), []string{"GIT_PROJECT_ROOT=" + s.Root, "GIT_HTTP_EXPORT_ALL=1"})
 	if p := req.Header.Get("Git-Protocol"); p != "" {
 		env = append(env, "GIT_PROTOCOL="+p)
 	}

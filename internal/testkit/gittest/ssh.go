@@ -187,7 +187,7 @@ func (s *SSHServer) run(channel ssh.Channel, env []string, line string) uint32 {
 		return 128
 	}
 	cmd := exec.Command("git", program, dir)
-	cmd.Env = append(environment(), env...)
+	cmd.Env = append(testEnvironment(), env...)
 	cmd.Stdout, cmd.Stderr = channel, channel.Stderr()
 	// Not cmd.Stdin: the client may wait for the exit status before it ends its input.
 	input, err := cmd.StdinPipe()

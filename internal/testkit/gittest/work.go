@@ -48,7 +48,7 @@ func (w *Work) Commit(message string) string {
 	w.t.Helper()
 	at := start.Add(time.Duration(w.clock.Add(1)-1) * time.Second)
 	Git(w.t, w.Dir, "add", "-A")
-	must(w.t, w.Dir, dates(at), "", "commit", "-q", "--allow-empty", "-m", message)
+	mustRun(w.t, w.Dir, dateVariables(at), "", "commit", "-q", "--allow-empty", "-m", message)
 	return Git(w.t, w.Dir, "rev-parse", "HEAD")
 }
 
