@@ -2,9 +2,9 @@ package render
 
 import "fmt"
 
-// dataType is what "." is where a template uses it as a whole, as in toYaml . or
-// hash . do: a value with the name and the fields that Kalypso's has, since both
-// show in what comes out.
+// dataType is the value of "." where a template uses it as a whole, as toYaml . and
+// hash . do. It has the name and the fields of Kalypso's type, since both show in the
+// output.
 type dataType struct {
 	DeploymentTargetName string
 	Namespace            string
@@ -17,7 +17,7 @@ type dataType struct {
 	ConfigData           map[string]any
 }
 
-// dot returns what a piece of a template sees as ".". A template that names
+// dot returns the value of "." in a piece of a template. A template that names
 // .DependsOn was not written for Kalypso, and sees all fields.
 func (a *analysis) dot(d *Data) any {
 	if !a.whole || a.dependsOn {
@@ -28,7 +28,7 @@ func (a *analysis) dot(d *Data) any {
 	}
 }
 
-// typeOf is that of sprig, with Kalypso's name for ".".
+// typeOf is sprig's function, with Kalypso's name for the type of ".".
 func typeOf(v any) string {
 	if _, ok := v.(dataType); ok {
 		return "scheduler.dataType"

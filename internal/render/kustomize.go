@@ -13,22 +13,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 )
 
-// kustomizeEngine expands the manifests as text and takes them for the files of a
-// kustomization, which is built in memory. A first line "# file: NAME" names a
-// file; without it a text of kind Kustomization is kustomization.yaml, and others
-// are "0.yaml", "1.yaml" … by their place in the list. A text that comes out empty
-// is no file.
+// kustomizeEngine expands the manifests as text, and builds the kustomization whose files
+// they are, in memory. A first line "# file: NAME" names a file; without it a text of kind
+// Kustomization is kustomization.yaml, and others are "0.yaml", "1.yaml" … by their index.
+// An empty text is no file.
 type kustomizeEngine struct {
 	text *textEngine
 
 	mu    sync.Mutex
-	built map[tree.ID][]byte // by the files: a build costs more than a millisecond
+	built map[tree.ID][]byte // by the id of the files; a build costs more than a millisecond
 }
 
-// maxBuilt bounds how many builds are remembered.
+// maxBuilt bounds how many builds are cached.
 const maxBuilt = 1 << 10
 
-// stepsOfBuild is how many steps of a template take the time of a build.
+// stepsOfBuild is how many steps a build counts as.
 const stepsOfBuild = 1 << 13
 
 func newKustomizeEngine(t *model.Template, o Options) (Engine, []Mistake) {
@@ -78,7 +77,7 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 
 var fileLine = regexp.MustCompile(`^# file: *(\S+)[ \t]*\r?\n`)
 
-// kustomizeFiles names the texts; at says which manifest each file is.
+// kustomizeFiles returns the texts as files, and the index of the manifest of each name.
 func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake *Mistake) {
 	var b tree.Builder
 	at = map[string]int{}
@@ -102,13 +101,13 @@ func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake
 
 var kustomizationKind = regexp.MustCompile(`(?m)^kind: *["']?Kustomization["']?[ \t]*(#.*)?\r?$`)
 
-// isKustomization looks at the text, not at what it parses to: one that is broken
-// is to be reported as what it was meant to be. Flux has a kind of the same name.
+// isKustomization reports whether a text is a kustomization, by a line of it and without
+// parsing it: a broken one must be recognised too. Flux has a kind of the same name.
 func isKustomization(text []byte) bool {
 	return kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/"))
 }
 
-// buildMistakes says the build's problems at the manifests that the files came from.
+// buildMistakes returns the build's problems as mistakes in the manifests of the files.
 func buildMistakes(problems problem.List, at map[string]int) []Mistake {
 	var mistakes []Mistake
 	for _, p := range problems {

@@ -9,40 +9,40 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// metered are the functions of templates with the meter that counts their work.
+// metered holds the functions of templates, and the meter that counts their work.
 type metered struct {
-	templatefunc.Meter
+	meter     templatefunc.Meter
 	functions template.FuncMap
 }
 
 func newMetered() *metered {
 	m := &metered{}
-	m.functions = templatefunc.Map(&m.Meter)
+	m.functions = templatefunc.Map(&m.meter)
 	m.functions["typeOf"] = typeOf
-	m.functions[weigh] = m.Weigh
+	m.functions[weigh] = m.meter.Weigh
 	return m
 }
 
-// meters are those that nobody uses.
+// meters pools the functions that are not in use.
 var meters = sync.Pool{New: func() any { return newMetered() }}
 
-// functions are those that templates are parsed with; they are not called.
+// functions only serve to parse templates; they are never called.
 var functions = newMetered().functions
 
-// templateSet is a template with all that it defines. Each expansion has a copy of it that
-// counts its own steps; copies are used again.
+// templateSet is a template with all that it defines. Each expansion runs on a copy that
+// counts its own steps; copies are pooled.
 type templateSet struct {
 	parsed *template.Template
 	copies sync.Pool
 }
 
-// boundSet is a copy of a set.
+// boundSet is a copy of a set, with its own functions.
 type boundSet struct {
-	*metered
-	set *template.Template
+	functions *metered
+	set       *template.Template
 }
 
-// take returns a copy that nobody uses, to be put back.
+// take returns a copy that is not in use. The caller puts it back.
 func (s *templateSet) take() (*boundSet, error) {
 	if b, ok := s.copies.Get().(*boundSet); ok {
 		return b, nil
@@ -55,11 +55,11 @@ func (s *templateSet) take() (*boundSet, error) {
 	return &boundSet{m, set.Funcs(m.functions)}, nil
 }
 
-// weigh is the name of the function that counts what functions of text/template read. It gives
-// back what it is given, also to a template that names it.
+// weigh is the name of the function that counts what functions of text/template read. It
+// returns its argument, also to a template that calls it by name.
 const weigh = "fairleadWeigh"
 
-// compares are the functions of text/template that read texts as long as they are.
+// compares reports whether a function of text/template reads its arguments whole.
 func compares(name string) bool {
 	switch name {
 	case "eq", "ne", "lt", "le", "gt", "ge", "index":
@@ -68,7 +68,7 @@ func compares(name string) bool {
 	return false
 }
 
-// weighIn has the texts that a pipeline compares counted.
+// weighIn rewrites a pipeline so that the texts that it compares are counted.
 func weighIn(p *parse.PipeNode) {
 	if p == nil {
 		return
@@ -97,19 +97,19 @@ func weighIn(p *parse.PipeNode) {
 	p.Cmds = cmds
 }
 
-// unweighed finds what weighIn has put into a pipeline.
+// unweighed matches what weighIn has put into a pipeline.
 var unweighed = regexp.MustCompile(`\(` + weigh + ` ([^()]*(?:\([^()]*\)[^()]*)*)\)|` + weigh + ` \| `)
 
-// weighing returns a call of weigh, which is at the place of another command.
+// weighing returns a call of weigh, with the position of another command.
 func weighing(at *parse.CommandNode, args ...parse.Node) *parse.CommandNode {
 	name := *at.Args[0].(*parse.IdentifierNode)
 	name.Ident = weigh
-	call := *at // it knows the text that it is of
+	call := *at // with the reference to its text, which is not exported
 	call.Args = append([]parse.Node{&name}, args...)
 	return &call
 }
 
-// weighed returns an argument of a command of a pipeline, which is weighed.
+// weighed wraps an argument of a pipeline's command in a call of weigh.
 func weighed(p *parse.PipeNode, c *parse.CommandNode, arg parse.Node) parse.Node {
 	switch arg.(type) {
 	case *parse.NumberNode, *parse.BoolNode, *parse.StringNode, *parse.NilNode, *parse.DotNode:

@@ -17,7 +17,7 @@ var (
 	errTooManySteps = templatefunc.ErrSteps
 )
 
-// text/template says where a mistake is in the text of its errors only:
+// text/template reports the position of an error in its text only:
 // "template: NAME:LINE:COLUMN: executing "NAME" at <WHAT>: WHY".
 var (
 	errorPlace   = regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (.*)$`)
@@ -29,8 +29,8 @@ var (
 	errorCalling = regexp.MustCompile(`^error calling (\w+): (.*)$`)
 )
 
-// mistakeOf turns an error of text/template into words for people; line is where
-// the piece begins, for errors that do not say.
+// mistakeOf translates an error of text/template; line is where the piece begins, for
+// errors without a position.
 func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
 		return &Mistake{Line: line, Summary: tooLong(0).Summary}
@@ -53,14 +53,16 @@ func mistakeOf(err error, line int) *Mistake {
 	return m
 }
 
-// within moves a mistake that is said to be behind the end of a text, because it
-// should have gone on, to its last line.
+// within moves a mistake behind the end of a text, where more was expected, to the last
+// line.
 func (m *Mistake) within(text string) *Mistake {
 	lines := 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
 	m.Line = min(m.Line, lines)
 	return m
 }
 
+// explain rewrites the known messages of text/template as sentences with a hint. at is the
+// action that failed.
 func (m *Mistake) explain(at string) {
 	if f := noField.FindStringSubmatch(m.Summary); f != nil {
 		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
@@ -82,7 +84,7 @@ func (m *Mistake) explain(at string) {
 	}
 	if c := errorCalling.FindStringSubmatch(m.Summary); c != nil {
 		m.Summary = c[1] + ": " + c[2]
-		if c[1] == "fail" { // the template says it in words of its own
+		if c[1] == "fail" { // the message is the template's own
 			m.Summary = c[2]
 			return
 		}
@@ -93,7 +95,7 @@ func (m *Mistake) explain(at string) {
 	}
 }
 
-// helmOnly are functions that Helm adds to sprig's, and so are often expected.
+// helmOnly lists functions that Helm adds to sprig's, so that people expect them.
 var helmOnly = []string{"include", "tpl", "required", "lookup", "fromYaml", "toToml", "fromJson"}
 
 func functionHint(name string) string {

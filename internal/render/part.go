@@ -23,23 +23,23 @@ type part struct {
 type fieldPart struct {
 	text  func(*Data) (string, bool)
 	quote bool
-	alone bool // it stands alone as the value of a key; see Shape
+	alone bool // it is the whole value of a key; see Shape
 	line  int
 	name  string
 }
 
-// blockPart is everything else. Its reads say for which assignments the text is
-// the same.
+// blockPart is everything else. The fields that it reads decide which assignments share
+// its text.
 type blockPart struct {
 	index int // among all blocks of the engine, for the Pass
 	set   *templateSet
 	name  string // in the set
-	*analysis
-	line int
+	uses  *analysis
+	line  int
 }
 
-// cut takes a parsed manifest apart. A variable that is declared at the top level
-// is seen by all that follows, so that the rest stays one part.
+// cut splits a parsed manifest into parts. A variable that is declared at the top level
+// is visible to all that follows, so that the rest stays one part.
 func cut(s *templateSet, text string) []part {
 	parts := cutNodes(s, text)
 	for i, p := range parts {
@@ -83,7 +83,7 @@ func blockOf(s *templateSet, nodes []parse.Node, text string) part {
 		panic("render: a part of a parsed template cannot be added: " + err.Error())
 	}
 	return part{block: &blockPart{
-		set: s, name: name, analysis: analyse(t, list), line: lineAt(text, nodes[0].Position()),
+		set: s, name: name, uses: analyse(t, list), line: lineAt(text, nodes[0].Position()),
 	}}
 }
 
@@ -91,7 +91,7 @@ func lineAt(text string, pos parse.Pos) int {
 	return 1 + strings.Count(text[:min(int(pos), len(text))], "\n")
 }
 
-// fieldOf recognises the actions that need no text/template; nil for others.
+// fieldOf returns the part for an action that needs no text/template; nil for others.
 func fieldOf(n *parse.ActionNode, text string) *fieldPart {
 	cmds := n.Pipe.Cmds
 	if len(cmds) == 0 || len(cmds) > 2 || len(cmds[0].Args) != 1 {
@@ -116,9 +116,9 @@ func fieldOf(n *parse.ActionNode, text string) *fieldPart {
 	return f
 }
 
-// accessor gives the function that reads a text field of Data, or a key of its
-// text maps. A key that may be missing is left to text/template where it is piped
-// on: quote makes nothing of it.
+// accessor returns the function that reads a text field of Data, or a key of its text
+// maps; nil for anything else. Where the value is piped on, a key that may be missing is
+// left to text/template: quote turns a missing value into an empty text.
 func accessor(ident []string, piped bool) func(*Data) (string, bool) {
 	if len(ident) == 2 && !piped {
 		key := ident[1]
@@ -168,33 +168,33 @@ var noValue = []byte("<no value>")
 
 const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; docs/kalypso.md says how to publish it as Kalypso does meanwhile"
 
-// boundedBuffer stops a template that would fill the memory, or never end.
+// boundedBuffer fails the writes of a template that writes too much, or never ends.
 type boundedBuffer struct {
-	bytes.Buffer
+	text  bytes.Buffer
 	meter *templatefunc.Meter
 }
 
-// maxSteps bounds an expansion. To write is a step, and one more for every so many bytes. A
-// loop, and a template that is called, writes at least once each time: see countSteps. What
-// functions do is counted by the same meter.
+// maxSteps bounds an expansion. A write is a step, and one more for every bytesPerStep bytes.
+// Each round of a loop and each call of a template writes at least once: see countSteps. The
+// work of functions counts on the same meter.
 const maxSteps = 1 << 20
 
-// bytesPerStep is how much text is written in the time of a step.
+// bytesPerStep is how much text can be written in the time of a step.
 const bytesPerStep = 256
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if err := b.meter.Spend(1 + len(p)/bytesPerStep); err != nil {
 		return 0, err
 	}
-	if b.Len()+len(p) > maxOutput {
+	if b.text.Len()+len(p) > maxOutput {
 		return 0, errTooLong
 	}
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
-// countSteps makes every round of a loop and every call of a template write, if
-// only nothing: text/template has no other way to be stopped. What its own functions
-// compare is weighed.
+// countSteps makes every round of a loop and every call of a template write, if only an
+// empty text: text/template can be stopped by a failed write only. The texts that its own
+// functions compare are weighed.
 func countSteps(t *template.Template) {
 	for _, named := range t.Templates() {
 		if named.Tree == nil || named.Root == nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
-// Pass is one run over the assignments of a model. It remembers the texts that
-// assignments share, and is forgotten with the run. It may be used concurrently;
+// Pass is one run over the assignments of a model. It caches the texts that
+// assignments share for as long as the run takes. It may be used concurrently;
 // the zero value is ready to use.
 type Pass struct {
 	// Canceled reports whether the texts are no longer wanted; nil if they always are.
+	// It must be safe for concurrent use.
 	Canceled func() bool
-	// MaxSteps bounds the work of the pass; 0 for the usual bound.
+	// MaxSteps bounds the work of the pass, in steps of templates; 0 for the default.
 	MaxSteps int64
 
 	texts   texts
@@ -29,19 +30,19 @@ type Pass struct {
 // is about a minute.
 const maxPassSteps = 1 << 29
 
-// Exhausted reports whether the pass was stopped for the work that it is.
+// Exhausted reports whether the pass has used up its steps.
 func (p *Pass) Exhausted() bool {
 	return !p.settled.Load() && p.spent.Load() > cmp.Or(p.MaxSteps, maxPassSteps)
 }
 
-// Settle ends the pass. Texts that were made in it may be made again, without bounds but their
-// own, whether they are wanted or not: who asks for them knows.
+// Settle ends the pass. Its texts may still be rendered again: neither MaxSteps nor Canceled
+// applies to that any more.
 func (p *Pass) Settle() { p.settled.Store(true) }
 
 // IsSettled reports whether the pass has ended.
 func (p *Pass) IsSettled() bool { return p.settled.Load() }
 
-// charge counts the steps of an engine.
+// charge adds steps to the work of the pass and to that of an engine.
 func (p *Pass) charge(engine Engine, steps int) {
 	p.spent.Add(int64(steps))
 	of, ok := p.engines.Load(engine)
@@ -51,10 +52,10 @@ func (p *Pass) charge(engine Engine, steps int) {
 	of.(*atomic.Int64).Add(int64(steps))
 }
 
-// Charge counts steps of other work that is done for the assignments.
+// Charge adds steps of work that no template did, such as the validation of values.
 func (p *Pass) Charge(steps int) { p.spent.Add(int64(steps)) }
 
-// Steps returns how much of the pass's work was that of a template.
+// Steps returns the steps of the pass that a template took.
 func (p *Pass) Steps(t *Template) int64 {
 	engine := t.engine
 	if k, ok := engine.(*kustomizeEngine); ok {
@@ -66,18 +67,19 @@ func (p *Pass) Steps(t *Template) int64 {
 	return 0
 }
 
-// execute runs a template to the end, and finds out what a missing value was.
+// execute expands a template. If the text shows a missing value where that is a mistake, the
+// template is expanded once more, strictly: text/template then says which value it is.
 func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any, line int) ([]byte, *Mistake) {
 	canceled := p.Canceled
 	if p.settled.Load() {
 		canceled = nil
 	}
 	run := func(t *template.Template) ([]byte, error) {
-		m.Reset(maxSteps, canceled)
-		out := boundedBuffer{meter: &m.Meter}
+		m.meter.Reset(maxSteps, canceled)
+		out := boundedBuffer{meter: &m.meter}
 		err := panics.Library("the template engine", func() error { return t.Execute(&out, dot) })
-		p.charge(e, maxSteps-m.Left())
-		return out.Bytes(), err
+		p.charge(e, maxSteps-m.meter.Left())
+		return out.text.Bytes(), err
 	}
 	if p.Exhausted() {
 		return nil, &Mistake{Line: line, Summary: "the work of rendering the environment is too much"}
@@ -86,7 +88,7 @@ func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any,
 	if err != nil {
 		return nil, mistakeOf(err, line)
 	}
-	if e.PublishMissing || !bytes.Contains(text, noValue) {
+	if e.options.PublishMissing || !bytes.Contains(text, noValue) {
 		return text, nil
 	}
 	strict, err := t.Clone()
@@ -99,17 +101,17 @@ func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any,
 	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
 }
 
-// expand runs a block. The text is new; it may be kept.
+// expand expands a block. The caller owns the text.
 func (p *Pass) expand(e *textEngine, b *blockPart, d *Data) ([]byte, *Mistake) {
 	bound, err := b.set.take()
 	if err != nil {
 		return nil, mistakeOf(err, b.line)
 	}
 	defer b.set.copies.Put(bound)
-	return p.execute(e, bound.metered, bound.set.Lookup(b.name), b.dot(d), b.line)
+	return p.execute(e, bound.functions, bound.set.Lookup(b.name), b.uses.dot(d), b.line)
 }
 
-// memoKey is a part of a template, and the data that it reads.
+// memoKey identifies a part of a template, and the data that it reads.
 type memoKey struct {
 	engine      *textEngine
 	block       int
@@ -117,19 +119,19 @@ type memoKey struct {
 	scope       any
 }
 
-// maxTexts bounds what is remembered: where every assignment has values of its own
-// there is nothing to share, and no memory is to be spent on it.
+// maxTexts bounds a cache: where every assignment has values of its own, nothing is
+// shared, and caching would cost memory for nothing.
 const maxTexts = 1 << 13
 
-// block gives the text of a block, expanding it if nobody with the same data did.
+// block returns the text of a block, expanding it unless that was done for the same data.
 func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
 	scope, shared := b.scope(s)
-	if !shared || d.Changes() && b.reads&fieldBit["ConfigData"] != 0 {
+	if !shared || d.Changes() && b.uses.reads&fieldBit["ConfigData"] != 0 {
 		return p.expand(e, b, d)
 	}
 	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
 	if b.ofValues() {
-		texts = &e.ofValues // values are known by their digest, so that it outlives the pass
+		texts = &e.ofValues // their key has the values' digest, so that they outlive the pass
 	}
 	if text, ok := texts.find(key); ok {
 		return text, nil
@@ -141,7 +143,7 @@ func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mi
 	return text, mistake
 }
 
-// texts are expanded blocks. The zero value is ready to use.
+// texts caches expanded blocks. The zero value is ready to use.
 type texts struct {
 	mu    sync.RWMutex
 	known map[memoKey][]byte
@@ -165,20 +167,20 @@ func (t *texts) keep(key memoKey, text []byte) {
 
 // ofValues reports whether the text of a block depends on the values alone.
 func (b *blockPart) ofValues() bool {
-	return b.reads&fieldBit["ConfigData"] != 0 && b.reads&^ofValues == 0
+	return b.uses.reads&fieldBit["ConfigData"] != 0 && b.uses.reads&^ofValues == 0
 }
 
-// scope gives what identifies the data that a block reads, if assignments share
+// scope returns the key of the data that a block reads, and whether assignments share
 // them.
 func (b *blockPart) scope(s Scope) (any, bool) {
-	switch {
-	case b.reads&^fieldSet("Environment") == 0:
+	switch reads := b.uses.reads; {
+	case reads&^fieldSet("Environment") == 0:
 		return nil, true
-	case b.reads&^ofValues == 0:
+	case reads&^ofValues == 0:
 		return s.Values, true
-	case b.reads&^ofTarget == 0:
+	case reads&^ofTarget == 0:
 		return s.Target, s.Target != nil
-	case b.reads&^ofClusterType == 0:
+	case reads&^ofClusterType == 0:
 		return s.ClusterType, s.ClusterType != nil
 	}
 	return nil, false

@@ -9,8 +9,8 @@
 //     randomness or network is in reach of a template, and what one assignment does
 //     to its data is not seen by another. The templates of one assignment share their
 //     data: a change (set, unset, merge) is seen by those that are expanded later.
-//   - A mistake is a problem at the line of the template where it is; a value that
-//     is missing is a mistake, not the text "<no value>".
+//   - A mistake is reported at its line of the template; a missing value is a
+//     mistake, not the text "<no value>".
 //   - Output that contains "{{" is expanded again, as Kalypso does, but a bounded
 //     number of times.
 //
@@ -44,21 +44,21 @@ type Data struct {
 	// that this one waits for, sorted.
 	DependsOn []string
 
-	before *Data // what they were before a template changed them; nil if none did
+	before *Data // the data before a template changed them; nil if none did
 }
 
-// Scope says which data are the same for which assignments: equal keys mean equal
-// data for one Pass (those of values, for ever). They must be usable as map keys.
+// Scope identifies the data that assignments share: equal keys mean equal data
+// within one Pass (for Values: always). The keys must be comparable.
 type Scope struct {
 	ClusterType any           // .Environment, .ClusterType
 	Target      any           // .Environment, .DeploymentTargetName, .Workspace, .Workload, .Labels, .Manifests
 	Values      values.Digest // .Environment, .ConfigData
-	// Team says that the target was written in a workload's repository, so that what it
-	// says is data, and never template.
+	// Team marks a target of a workload's repository: its texts are data, and are never
+	// expanded as a template.
 	Team bool
 }
 
-// Mistake is what went wrong in a template; Line counts from 1 in the manifest.
+// Mistake is an error in a template; Line counts from 1 in the manifest.
 type Mistake struct {
 	Manifest, Line int
 	Summary, Hint  string
@@ -66,8 +66,8 @@ type Mistake struct {
 
 // Engine expands the manifests of one template.
 type Engine interface {
-	// Expand appends the text of the file to dst, or gives the mistakes that
-	// prevent it. It notes the text's shape, unless that is nil. A template may
+	// Expand appends the text of the file to dst, or returns the mistakes that
+	// prevent it. It records the text's shape, unless that is nil. A template may
 	// change the data, but not what they share with others.
 	Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake)
 	// Reads reports whether the template reads a field of Data.
@@ -80,24 +80,24 @@ type Template struct {
 	engine Engine
 }
 
-// Options say how templates are expanded.
+// Options control how templates are expanded.
 type Options struct {
-	// PublishMissing has a value that is null or missing come out as "<no value>", as
-	// in Kalypso, and not be a mistake.
+	// PublishMissing renders a value that is null or missing as "<no value>", as Kalypso
+	// does, instead of reporting a mistake.
 	PublishMissing bool
 }
 
-// engines are the ways to expand a template, by the name in its annotation.
+// engines maps the name in a template's annotation to its engine.
 var engines = map[string]func(*model.Template, Options) (Engine, []Mistake){
 	"text":      newTextEngine,
 	"kustomize": newKustomizeEngine,
 }
 
-// Compile makes a template ready. The problems are those that can be known
-// without data; what a template with problems expands to is good for finding more.
+// Compile prepares a template with the default options. The problems are those that can be
+// found without data; a template that has some can still be expanded, to find more.
 func Compile(t *model.Template) (*Template, problem.List) { return Options{}.Compile(t) }
 
-// Compile makes a template ready to be expanded in this way.
+// Compile prepares a template to be expanded with these options.
 func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 	compiled := &Template{Model: t}
 	newEngine, ok := engines[t.Engine]
@@ -113,7 +113,7 @@ func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 	return compiled, problems
 }
 
-// Expand appends what the template makes of the data to dst, and notes its shape
+// Expand appends the template's text for the data to dst, and records its shape
 // (which may be nil).
 func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	if t.engine == nil {
@@ -126,7 +126,7 @@ func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) (
 // Reads reports whether the template reads a field of Data, such as "Namespace".
 func (t *Template) Reads(field string) bool { return t.engine != nil && t.engine.Reads(field) }
 
-// Problem says a mistake with its place in the control plane.
+// Problem returns a mistake as a problem at its line in the control plane.
 func (t *Template) Problem(m *Mistake) problem.Problem {
 	pos := t.Model.Pos
 	if m.Manifest < len(t.Model.Manifests) && t.Model.Manifests[m.Manifest].Line > 0 && m.Line > 0 {
@@ -141,10 +141,9 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 
 var separator = []byte("---\n")
 
-// join makes dst[body:], the text that was appended last, a part of the file that
-// begins at start: an empty text is dropped, others are separated by "---" lines.
-// A part that does not end in a newline gets one before the separator (Kalypso
-// makes broken YAML of it, Q17).
+// join separates dst[body:], the document that was appended last, from those before it
+// in the file that begins at start: with a "---" line, unless one side is empty. A
+// document that does not end in a newline gets one (Kalypso makes broken YAML of it, Q17).
 func join(dst []byte, start, body int) []byte {
 	if body == len(dst) || body == start {
 		return dst
@@ -164,7 +163,7 @@ func tooLong(manifest int) Mistake {
 	return Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
 }
 
-// fieldNames are the fields of Data, for hints.
+// fieldNames lists the fields of Data, for hints.
 var fieldNames = []string{
 	"DeploymentTargetName", "Namespace", "Environment", "Workspace", "Workload",
 	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn",

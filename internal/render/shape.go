@@ -22,7 +22,7 @@ type Shape struct {
 // Reset makes the shape ready for another text.
 func (s *Shape) Reset() { s.key, s.unknown = s.key[:0], false }
 
-// Key gives the shape, to be looked up in a map; false if it is not known.
+// Key returns the shape, to be looked up in a map; false if it is not known.
 func (s *Shape) Key() ([]byte, bool) { return s.key, !s.unknown }
 
 // forget notes that the text is made in a way that says nothing about its shape.

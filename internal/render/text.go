@@ -11,7 +11,7 @@ import (
 
 // textEngine expands manifests with text/template.
 type textEngine struct {
-	Options
+	options    Options
 	manifests  []textManifest
 	blocks     int
 	reads      fields
@@ -22,15 +22,15 @@ type textEngine struct {
 type textManifest struct {
 	parts   []part
 	mutates bool // it may change the data
-	decodes bool // it may make braces of texts that have none
+	decodes bool // it calls one of the decoders
 }
 
-// ownName is what a manifest is parsed as. It is no name that a {{define}} has, so
-// that one in the Template "c" may be of "c".
+// ownName is the name that a manifest is parsed under. No {{define}} uses it, so that the
+// Template "c" may define "c".
 const ownName = "·manifest"
 
 func newTextEngine(t *model.Template, o Options) (Engine, []Mistake) {
-	e := &textEngine{Options: o, expansions: t.Expansions}
+	e := &textEngine{options: o, expansions: t.Expansions}
 	var mistakes []Mistake
 	for i, m := range t.Manifests {
 		parsed, err := template.New(ownName).Funcs(functions).Parse(m.Text)
@@ -38,7 +38,7 @@ func newTextEngine(t *model.Template, o Options) (Engine, []Mistake) {
 			mistake := mistakeOf(err, 1).within(m.Text)
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
-			e.manifests = append(e.manifests, textManifest{}) // the others may have mistakes too
+			e.manifests = append(e.manifests, textManifest{}) // go on: the others may have mistakes too
 			continue
 		}
 		e.manifests = append(e.manifests, e.compile(parsed, m.Text))
@@ -57,7 +57,7 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 	m := textManifest{mutates: a.mutates, decodes: a.decodes}
 	if a.mutates {
 		whole := blockOf(set, t.Root.Nodes, text)
-		whole.block.reads = everything
+		whole.block.uses.reads = everything
 		m.parts = []part{whole}
 	} else {
 		m.parts = cut(set, text)
@@ -98,7 +98,7 @@ func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape)
 	return dst, nil
 }
 
-// texts expands the manifests one by one, for engines that need them apart.
+// texts returns the text of each manifest, for engines that build on them.
 func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 	var out [][]byte
 	var mistakes []Mistake
@@ -114,8 +114,8 @@ func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 	return out, mistakes
 }
 
-// manifest appends the text of one manifest to dst. After a mistake the data are
-// what they were before anything changed them: half a change may be no data at all.
+// manifest appends the text of one manifest to dst. After a mistake it undoes all changes
+// of the data: half a change may leave them inconsistent.
 func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	var masked *twin
 	if e.manifests[i].mutates {
@@ -144,7 +144,8 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 		case part.field != nil:
 			var ok bool
 			begin := len(dst)
-			if dst, ok = part.field.expand(dst, d, e.Options); !ok {
+			dst, ok = part.field.expand(dst, d, e.options)
+			if !ok {
 				return nil, &Mistake{Line: part.field.line, Hint: missingHint, Summary: part.field.name + " has no value"}
 			}
 			shape.field(part.field, dst[begin:])
@@ -162,8 +163,8 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 
 var opening = []byte("{{")
 
-// again appends text that came out of manifest i with template actions in it, expanded
-// until there are none. masked is its twin, not expanded yet.
+// again appends text, the output of manifest i with template actions in it, expanded until
+// there are none. masked is its output for masked data, not expanded yet.
 func (e *textEngine) again(p *Pass, i int, dst, text []byte, d *Data, masked *twin) ([]byte, *Mistake) {
 	if masked != nil {
 		if mistake := e.expandTwin(p, i, masked); mistake != nil {
@@ -172,13 +173,16 @@ func (e *textEngine) again(p *Pass, i int, dst, text []byte, d *Data, masked *tw
 	}
 	for pass := 1; bytes.Contains(text, opening) && !masked.isDone() && pass < e.expansions; pass++ {
 		var mistake *Mistake
-		if text, mistake = masked.hide(text); mistake != nil {
+		text, mistake = masked.hide(text)
+		if mistake != nil {
 			return nil, mistake
 		}
-		if text, mistake = e.expandText(p, text, d); mistake != nil {
+		text, mistake = e.expandText(p, text, d)
+		if mistake != nil {
 			return nil, mistake.inOutput()
 		}
-		if mistake := masked.expand(p, e); mistake != nil {
+		mistake = masked.expand(p, e)
+		if mistake != nil {
 			return nil, mistake
 		}
 	}
@@ -191,7 +195,7 @@ func (e *textEngine) again(p *Pass, i int, dst, text []byte, d *Data, masked *tw
 	return append(dst, masked.show(text)...), nil
 }
 
-// expandText expands a text that is a template of its own.
+// expandText expands output as a template of its own.
 func (e *textEngine) expandText(p *Pass, text []byte, d *Data) ([]byte, *Mistake) {
 	m := meters.Get().(*metered)
 	defer meters.Put(m)
@@ -207,7 +211,8 @@ func (e *textEngine) expandText(p *Pass, text []byte, d *Data) ([]byte, *Mistake
 	return p.execute(e, m, parsed, a.dot(d), 0)
 }
 
-// inOutput marks a mistake that is not in the template but in what came out of it.
+// inOutput rewords a mistake that is in the output of the template, which has no line in
+// the control plane.
 func (m *Mistake) inOutput() *Mistake {
 	line := m.Line
 	m.Line = 0

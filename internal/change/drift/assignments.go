@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// numbers gives the index of each object in a list, by name.
+// numbers returns the index of each object in a list, by name.
 func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
 	at := make(map[string]int, len(list))
 	for i, o := range list {
@@ -33,7 +33,7 @@ func gridOf(s Side) grid {
 	return grid{s, schedule.Assign(s.Model, nil), numbers(s.Model.ClusterTypes, clusterTypeObject), numbers(s.Model.Targets, targetObject)}
 }
 
-// find gives the indexes of an assignment of another grid; known says whether there are
+// find returns the indexes of an assignment of another grid; known says whether there are
 // such a cluster type and such a target.
 func (g grid) find(a schedule.Assignment) (i, j int, known bool) {
 	i, one := g.clusterTypes[a.ClusterType.Name]
@@ -87,7 +87,7 @@ func whyNot(has grid, a schedule.Assignment, lacks grid, there schedule.Assignme
 	return strings.Join(reasons, "; ")
 }
 
-// each gives the assignments that both sides make, as the indexes of each.
+// each returns the assignments that both sides make, as the indexes of each.
 func (c *comparison) each(do func(a schedule.Assignment, from, to [2]int)) {
 	from, to := gridOf(c.from), gridOf(c.to)
 	for a := range from.plan.All() {

@@ -36,7 +36,7 @@ func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, 
 	}
 }
 
-// side gives the side that has something, and the other one.
+// side returns the side that has something, and the other one.
 func (c *comparison) side(isTo bool) (has, lacks Side) {
 	if isTo {
 		return c.to, c.from
@@ -68,7 +68,7 @@ func (c *comparison) origin(o *model.Object, has, lacks Side) string {
 	return "it comes with the registration " + o.Pos.Layer + ": " + folderOf(o)
 }
 
-// folderOf gives the folder that an object is written in, so that what is written beside
+// folderOf returns the folder that an object is written in, so that what is written beside
 // each other is one finding.
 func folderOf(o *model.Object) string {
 	i := strings.LastIndexByte(o.Pos.File, '/')

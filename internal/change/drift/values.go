@@ -70,7 +70,7 @@ func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
 	}}
 }
 
-// keysIn gives the keys of two mappings, in the order of their texts.
+// keysIn returns the keys of two mappings, in the order of their texts.
 func keysIn(a, b map[any]any) []any {
 	var all []any
 	for key := range a {
@@ -85,7 +85,7 @@ func keysIn(a, b map[any]any) []any {
 	return all
 }
 
-// shown gives a value in one line; "" for none.
+// shown returns a value in one line; "" for none.
 func shown(v any) string {
 	var parts []string
 	switch v := v.(type) {

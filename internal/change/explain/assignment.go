@@ -79,7 +79,7 @@ func (q *asker) verdicts(a schedule.Assignment) []Verdict {
 	return out
 }
 
-// schemas gives the schemas that check an assignment, as Validate takes them.
+// schemas returns the schemas that check an assignment, as Validate takes them.
 func (q *asker) schemas(i, j int) []Schema {
 	v, t := q.values().For(i, j), q.model.Targets[j]
 	all := slices.Clone(v.Schemas)
@@ -98,7 +98,7 @@ func (q *asker) schemas(i, j int) []Schema {
 	return out
 }
 
-// dependencies gives what a target depends on: of each name the target on the same
+// dependencies returns what a target depends on: of each name the target on the same
 // cluster type, or else all targets of the workload.
 func (q *asker) dependencies(i, j int) []Dependency {
 	var out []Dependency

@@ -82,7 +82,7 @@ type asker struct {
 	resolver *values.Resolver
 }
 
-// values gives the resolver of the model, which not every question needs. What is
+// values returns the resolver of the model, which not every question needs. What is
 // wrong with the configs is left to those who check.
 func (q *asker) values() *values.Resolver {
 	if q.resolver == nil {
@@ -91,7 +91,7 @@ func (q *asker) values() *values.Resolver {
 	return q.resolver
 }
 
-// at gives the assignment at two indexes of the model's lists, whether it exists or
+// at returns the assignment at two indexes of the model's lists, whether it exists or
 // not.
 func (q *asker) at(i, j int) schedule.Assignment {
 	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}

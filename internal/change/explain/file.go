@@ -68,7 +68,7 @@ func (q *asker) file(i, j int, u use) *File {
 	return f
 }
 
-// files gives the files of an assignment.
+// files returns the files of an assignment.
 func (q *asker) files(i, j int) []Made {
 	var out []Made
 	for _, u := range usesOf(q.model, q.model.ClusterTypes[i]) {
@@ -132,7 +132,7 @@ func (q *asker) data(i, j int) (render.Data, *values.Values) {
 	}, v
 }
 
-// waits gives the deployment targets that one waits for, sorted by name.
+// waits returns the deployment targets that one waits for, sorted by name.
 func (q *asker) waits(i, j int) []Object {
 	var out []Object
 	for _, d := range q.dependencies(i, j) {
@@ -171,7 +171,7 @@ var fields = []field{
 	{"DependsOn", ofTarget | ofDependencies},
 }
 
-// reads gives the objects that a file is made from: the cluster type, which names
+// reads returns the objects that a file is made from: the cluster type, which names
 // the template, the target, and what the template reads beside them.
 func (q *asker) reads(i, j int, u use, t *model.Template) []Read {
 	a := q.at(i, j)
@@ -217,7 +217,7 @@ func (q *asker) nests(i, j int, t *render.Template) bool {
 	})
 }
 
-// registration gives the registration that a target came through; nil if it did
+// registration returns the registration that a target came through; nil if it did
 // not come through one.
 func (q *asker) registration(t *model.Target) *model.Registration {
 	r := byName(q.model.Registrations, t.Pos.Layer, func(r *model.Registration) string { return r.Name })
@@ -227,7 +227,7 @@ func (q *asker) registration(t *model.Target) *model.Registration {
 	return r
 }
 
-// configReads gives the configs that apply to an assignment, in merge order, with
+// configReads returns the configs that apply to an assignment, in merge order, with
 // the keys that they set.
 func (q *asker) configReads(i, j int) []Read {
 	keys := map[string][]string{}

@@ -53,7 +53,7 @@ type Lack struct {
 	Has   string `json:"has" yaml:"has"`     // "the cluster type has region=east"
 }
 
-// exclusions gives the configs that do not apply to an assignment, those that lack
+// exclusions returns the configs that do not apply to an assignment, those that lack
 // the fewest labels first.
 func (q *asker) exclusions(a schedule.Assignment) []Exclusion {
 	var out []Exclusion

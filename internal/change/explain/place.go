@@ -66,7 +66,7 @@ func distance(p *model.Policy, a schedule.Assignment) int {
 	return clusterTypeDistance(p, a.ClusterType) + targetDistance(p, a.Target)
 }
 
-// opinion gives what one policy says of an assignment, of which one side may be
+// opinion returns what one policy says of an assignment, of which one side may be
 // left out.
 func opinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
 	if a.ClusterType == nil {
@@ -96,7 +96,7 @@ var (
 	}
 )
 
-// selections gives what every policy says of one side of an assignment, those that
+// selections returns what every policy says of one side of an assignment, those that
 // select it first, and the policies that do.
 func (s side) selections(policies []*model.Policy, a schedule.Assignment) (all []Selection, selecting []*model.Policy) {
 	var others []Selection
@@ -111,7 +111,7 @@ func (s side) selections(policies []*model.Policy, a schedule.Assignment) (all [
 	return append(all, others...), selecting
 }
 
-// placement gives the policies that make an assignment, of those that select its
+// placement returns the policies that make an assignment, of those that select its
 // other side.
 func (s side) placement(o *model.Object, a schedule.Assignment, policies []*model.Policy) Placement {
 	p := Placement{Object: objectOf(o)}

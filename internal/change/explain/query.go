@@ -17,7 +17,7 @@ type QueryError struct {
 	Hint    string // what to ask instead; "" if there is nothing useful to say
 }
 
-// Error gives the summary.
+// Error returns the summary.
 func (e *QueryError) Error() string { return e.Summary }
 
 // subject is what a question turned out to be about.
@@ -119,7 +119,7 @@ func kindNames() []string {
 	return names
 }
 
-// exampleOf gives a query that has an answer, if there is any.
+// exampleOf returns a query that has an answer, if there is any.
 func exampleOf(m *model.Model) string {
 	if len(m.ClusterTypes) > 0 && len(m.Targets) > 0 {
 		return m.ClusterTypes[0].Name + "/" + m.Targets[0].Name
@@ -244,7 +244,7 @@ func named(m *model.Model, name string) (subject, error) {
 	return subject{}, unknown("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
 }
 
-// kalypsoAssignments gives the assignments that Kalypso would name so. A name may
+// kalypsoAssignments returns the assignments that Kalypso would name so. A name may
 // be taken apart in more than one way.
 func kalypsoAssignments(m *model.Model, name string) []subject {
 	var found []subject

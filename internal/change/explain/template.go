@@ -89,7 +89,7 @@ type Made struct {
 	WhyNot      string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
 }
 
-// templates gives the templates of a cluster type.
+// templates returns the templates of a cluster type.
 func (q *asker) templates(c *model.ClusterType) []TemplateUse {
 	var out []TemplateUse
 	for _, u := range usesOf(q.model, c) {

@@ -29,7 +29,7 @@ const (
 	Replaced Outcome = "replaced" // nothing of it is left
 )
 
-// explained gives the values of an assignment, sorted by key.
+// explained returns the values of an assignment, sorted by key.
 func (q *asker) explained(i, j int) []Value {
 	var out []Value
 	for _, p := range q.values().Explain(i, j) {

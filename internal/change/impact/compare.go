@@ -53,7 +53,7 @@ type document struct {
 	order int // among the documents of its file
 }
 
-// compare gives what differs in the files of one unit. Objects are looked for in
+// compare returns what differs in the files of one unit. Objects are looked for in
 // all of its files: one that moves to another file is not removed.
 func compare(files []tree.Change) (changes []change, reorder bool) {
 	var old, new []document
@@ -84,7 +84,7 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 // lineNumber is left out of what is said of a file: it is that of one unit.
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
-// decode gives the documents of a file; settings are one that has no kind.
+// decode returns the documents of a file; settings are one that has no kind.
 func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
 	var objects []manifest.Object
 	switch {

@@ -56,7 +56,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// filled gives an empty mapping or list for a null that stands where the other
+// filled returns an empty mapping or list for a null that stands where the other
 // side has one.
 func filled(n, other *yaml.Node) *yaml.Node {
 	if n.ShortTag() == "!!null" && other.Kind != yaml.ScalarNode {
@@ -114,7 +114,7 @@ type field struct {
 	order int
 }
 
-// fieldsOf gives the keys of a mapping in their order, and the fields. Of a key
+// fieldsOf returns the keys of a mapping in their order, and the fields. Of a key
 // that is there twice, the last counts.
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
@@ -185,7 +185,7 @@ func (w *walk) named(old, new []*yaml.Node, was, is map[string]int) {
 	}
 }
 
-// byName gives the places of items by name; nil if one has none, or two have
+// byName returns the places of items by name; nil if one has none, or two have
 // the same.
 func byName(items []*yaml.Node) map[string]int {
 	at := make(map[string]int, len(items))
@@ -244,7 +244,7 @@ func shuffled(old, new []*yaml.Node) bool {
 	return true
 }
 
-// lookup gives the field at the end of the keys; nil if there is none.
+// lookup returns the field at the end of the keys; nil if there is none.
 func lookup(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		if n = resolve(n); n.Kind != yaml.MappingNode {

@@ -127,7 +127,7 @@ func (c change) values(plain func(string) string) string {
 	}
 }
 
-// scalar gives the text of a scalar, "" of everything else. Texts of several
+// scalar returns the text of a scalar, "" of everything else. Texts of several
 // lines are for the diff to show.
 func scalar(n *yaml.Node) string {
 	if n == nil || resolve(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolve(n).Value), "\n") {
@@ -147,7 +147,7 @@ func pathText(path []string, plain func(string) string) string {
 	return strings.ReplaceAll(printable(strings.Join(shown, ".")), ".[", "[")
 }
 
-// texts gives the details for people.
+// texts returns the details for people.
 func (f finding) texts(withValues bool) []string {
 	var texts []string
 	for _, d := range f.details[:min(len(f.details), maxDetails)] {
@@ -165,7 +165,7 @@ func (f finding) texts(withValues bool) []string {
 	return texts
 }
 
-// printable gives a text on one line that a terminal shows as it is: shortened,
+// printable returns a text on one line that a terminal shows as it is: shortened,
 // and quoted if it has anything else than visible characters.
 func printable(s string) string {
 	if utf8.RuneCountInString(s) > maxValue {

@@ -56,7 +56,7 @@ func (g *group) add(clusterType, path string) {
 	}
 }
 
-// done gives the finished Group; without values, if its units do not agree on
+// done returns the finished Group; without values, if its units do not agree on
 // them.
 func (g *group) done(withValues bool) Group {
 	classes := g.found.classes
@@ -66,7 +66,7 @@ func (g *group) done(withValues bool) Group {
 	return g.Group
 }
 
-// whole gives the group of units for which no file need be looked into.
+// whole returns the group of units for which no file need be looked into.
 func (s *survey) whole(unit Unit, what string, classes ...Class) *group {
 	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
 	if s.groups[key] == nil {
@@ -104,7 +104,7 @@ func (s *survey) change(at place, unit Unit, changes []tree.Change) {
 	}
 }
 
-// variant gives the group of the units with the same values; nil if the shape
+// variant returns the group of the units with the same values; nil if the shape
 // has too many of them.
 func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Change) *group {
 	g := sh.variants[values]
@@ -121,7 +121,7 @@ func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Chan
 	return g
 }
 
-// sorted gives all groups in their one order.
+// sorted returns all groups in their one order.
 func (s *survey) sorted() []Group {
 	groups := []Group{}
 	for _, g := range s.groups {

@@ -34,7 +34,7 @@ import (
 
 // Options says what a tree does not know itself.
 type Options struct {
-	// Workload gives the workload that a deployment target's folder belongs to;
+	// Workload returns the workload that a deployment target's folder belongs to;
 	// "" if that is not known, and then the target stands for itself. If it is
 	// nil, workloads are not counted.
 	Workload func(target string) string
@@ -64,7 +64,7 @@ type Counts struct {
 	Removed int `json:"removed"`
 }
 
-// Total gives the number of things that differ.
+// Total returns the number of things that differ.
 func (c Counts) Total() int { return c.Added + c.Changed + c.Removed }
 
 // Empty reports whether nothing changes.

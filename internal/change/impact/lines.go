@@ -30,7 +30,7 @@ func splitLines(dst [][]byte, text []byte) [][]byte {
 	return dst
 }
 
-// diffLines gives the blocks in which a and b differ, in order, as few lines as
+// diffLines returns the blocks in which a and b differ, in order, as few lines as
 // possible (Myers' algorithm), within the bounds above.
 func diffLines(a, b [][]byte) []block {
 	start := 0
@@ -74,7 +74,7 @@ type trace struct {
 // usualTrace is room for the edits of an ordinary file.
 const usualTrace = 1 << 10
 
-// row gives that of d edits.
+// row returns that of d edits.
 func (t *trace) row(d int) []int32 { return t.rows[d*d : (d+1)*(d+1)] }
 
 // search finds the smallest number of edits that turn a into b.
@@ -103,7 +103,7 @@ func search(a, b [][]byte) (t trace, ok bool) {
 	return t, false
 }
 
-// step gives how far into a the d-th edit leads on diagonal k, where last is
+// step returns how far into a the d-th edit leads on diagonal k, where last is
 // how far d-1 edits got.
 func step(last []int32, d, k int) int {
 	switch {
@@ -122,7 +122,7 @@ func goesDown(last []int32, d, k int) bool {
 	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
 }
 
-// back gives the blocks of the edits that led to x and y.
+// back returns the blocks of the edits that led to x and y.
 func (t *trace) back(x, y int) []block {
 	var reversed []block
 	for d := t.edits; d > 0; d-- {

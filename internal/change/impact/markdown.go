@@ -98,7 +98,7 @@ func unmentioned(text string) string {
 	return mention.ReplaceAllString(text, "$1@\u200b$2")
 }
 
-// longestRun gives the length of the longest run of backticks.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {

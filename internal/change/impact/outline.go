@@ -81,7 +81,7 @@ func (o *outline) open(l line, limit int) {
 	slices.Reverse(o.below[from:])
 }
 
-// next gives the keys around the first line from i on that is not blank. A change
+// next returns the keys around the first line from i on that is not blank. A change
 // above it that moves it changes more than its own lines.
 func (o *outline) next(i int) []level {
 	for i < len(o.lines) && parseLine(o.lines[i]).blank {
@@ -125,7 +125,7 @@ func itemName(rest []byte) []byte {
 	return []byte("-")
 }
 
-// identity gives the object that the document at hand is.
+// identity returns the object that the document at hand is.
 func (o *outline) identity() identity {
 	if o.known {
 		return o.ident
@@ -192,7 +192,7 @@ func parseLine(raw []byte) line {
 	return parseText(raw[from:to], from)
 }
 
-// indentOf gives how many spaces a line begins with.
+// indentOf returns how many spaces a line begins with.
 func indentOf(raw []byte) int {
 	n := 0
 	for n < len(raw) && raw[n] == ' ' {

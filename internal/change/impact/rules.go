@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rule gives a class to the changes that it matches. All that it names must
+// rule returns a class to the changes that it matches. All that it names must
 // hold; what it leaves out matches everything.
 type rule struct {
 	class Class
@@ -133,7 +133,7 @@ func prunes(c change) bool      { return c.prunes }
 func switchedOn(c change) bool  { return isTrue(c.new) }
 func besideChart(c change) bool { return c.beside != nil && lookup(c.beside, "chart") != nil }
 
-// rowOf gives the row of the table that a change belongs to; the last if there is
+// rowOf returns the row of the table that a change belongs to; the last if there is
 // no other.
 func rowOf(c change) int {
 	if i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(c) }); i >= 0 {
@@ -211,7 +211,7 @@ func groupName(classes []Class) string {
 	return strings.Join(names, ", ")
 }
 
-// riskOf gives the highest risk of the classes.
+// riskOf returns the highest risk of the classes.
 func riskOf(classes []Class) (highest Risk) {
 	for _, r := range rules {
 		if slices.Contains(classes, r.class) && r.risk.rank() > highest.rank() {

@@ -32,7 +32,7 @@ type signer struct {
 // be the same for other units.
 type replacement struct{ name, placeholder string }
 
-// namesOf gives the names of a unit, the longest first. Those with a single
+// namesOf returns the names of a unit, the longest first. Those with a single
 // character or of digits only would be found where they are not meant.
 func namesOf(dst []replacement, at place, workload string) []replacement {
 	dst = dst[:0]
@@ -45,7 +45,7 @@ func namesOf(dst []replacement, at place, workload string) []replacement {
 	return dst
 }
 
-// sign gives the digests of the changes of one unit: of which fields change, and
+// sign returns the digests of the changes of one unit: of which fields change, and
 // of the values that they change between.
 func (s *signer) sign(at place, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
@@ -227,7 +227,7 @@ func cutField(raw []byte, f format) (field, value []byte) {
 	return text[:n], text[n:]
 }
 
-// plainValue gives a value without its quotes, if it is a scalar on one line
+// plainValue returns a value without its quotes, if it is a scalar on one line
 // that needs no further reading.
 func plainValue(v []byte) ([]byte, bool) {
 	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {

@@ -124,7 +124,7 @@ func (s *survey) file(c tree.Change) {
 	s.whole(File, detail, class).add("", c.Path)
 }
 
-// commit gives what the tracking file says.
+// commit returns what the tracking file says.
 func commit(e tree.Entry) string {
 	return cmp.Or(printable(strings.TrimSpace(string(e.Data))), "none")
 }
@@ -148,7 +148,7 @@ func (p place) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")
 }
 
-// alone gives a tree with that entry only; none if it is the zero Entry.
+// alone returns a tree with that entry only; none if it is the zero Entry.
 func alone(e tree.Entry) tree.Tree {
 	if e.Name == "" {
 		return tree.Tree{}

@@ -36,7 +36,7 @@ func (r Report) scope() string {
 	return scope
 }
 
-// counts gives "name: count" of the groups by name. Files outside of cluster
+// counts returns "name: count" of the groups by name. Files outside of cluster
 // types count only if there is nothing else.
 func (r Report) counts() []string {
 	counts := map[string]int{}
@@ -65,7 +65,7 @@ func (r Report) totals() string {
 	return fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
 }
 
-// String gives "1 added, 2 changed, 3 removed".
+// String returns "1 added, 2 changed, 3 removed".
 func (c Counts) String() string {
 	return fmt.Sprintf("%d added, %d changed, %d removed", c.Added, c.Changed, c.Removed)
 }
@@ -117,7 +117,7 @@ func (g Group) headline() string {
 	return line
 }
 
-// examples gives up to n examples as show makes them, and how many more units
+// examples returns up to n examples as show makes them, and how many more units
 // there are.
 func (g Group) examples(n int, show func(string) string) []string {
 	var texts []string

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Unified gives a unified diff from old to new as Git writes it, one piece of
+// Unified returns a unified diff from old to new as Git writes it, one piece of
 // text per changed file, sorted by path, with so many unchanged lines around
 // each change. `git apply` takes it, but for files that are not text: of those it
 // says only that they differ.
@@ -73,7 +73,7 @@ func writeModes(b *strings.Builder, c tree.Change) {
 	}
 }
 
-// content gives what a diff shows of an entry; a submodule has only its commit.
+// content returns what a diff shows of an entry; a submodule has only its commit.
 func content(e tree.Entry) []byte {
 	if e.Mode == tree.ModeSubmodule {
 		return fmt.Appendf(nil, "Subproject commit %s\n", e.ID)

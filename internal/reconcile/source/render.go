@@ -53,7 +53,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 		m, more = s.narrow(m, read.Ephemeral)
 		r.Model, problems = m, append(problems, more...)
 	}
-	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Options: s.options.Rendering})
+	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering})
 	if stopped { // what is not there cannot be warned of: some of the model is missing
 		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning })
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// assignment names one by its cluster type's and target's index.
+// assignment identifies an assignment by the indexes of its cluster type and its target.
 type assignment struct{ clusterType, target int }
 
 func (a assignment) less(b assignment) bool {
 	return a.clusterType < b.clusterType || a.clusterType == b.clusterType && a.target < b.target
 }
 
-// findings collects problems from all workers. One that many assignments have is
-// said once, with the first of them and their number.
+// findings collects problems from all workers. A problem that many assignments have is
+// reported once, with the first of them and their number.
 type findings struct {
 	mu      sync.Mutex
 	list    problem.List
@@ -38,7 +38,7 @@ func (f *findings) add(problems ...problem.Problem) {
 	f.list = append(f.list, problems...)
 }
 
-// addTemplate adds the problems of a template, as warnings if nothing needs it.
+// addTemplate adds the problems of a template, as warnings if warn is set.
 func (f *findings) addTemplate(c *compiled, warn bool) {
 	for _, found := range c.problems {
 		found.Warning = found.Warning || warn
@@ -63,8 +63,8 @@ func (f *findings) at(a assignment, p problem.Problem) {
 	}
 }
 
-// inTemplate reports a mistake at the template; one that a built-in template finds
-// is in what it was given, and is reported at the target.
+// inTemplate reports a mistake at the template. If that is built in, its data are wrong: the
+// mistake is reported at the target.
 func (p *pass) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
 	found := t.Problem(m)
 	if t.Model.BuiltIn {
@@ -84,10 +84,10 @@ func (f *findings) inText(t *render.Template, file string, finding manifest.Find
 	f.at(a, p)
 }
 
-// maxProblems bounds what is said of an environment.
+// maxProblems bounds the problems of an environment.
 const maxProblems = 2000
 
-// problems gives what was found, in order.
+// problems returns all problems, sorted.
 func (p *pass) problems() problem.List {
 	p.found.mu.Lock()
 	defer p.found.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *pass) problems() problem.List {
 	return all.Sorted().Capped(maxProblems)
 }
 
-// checkUse warns of what is written and has no effect.
+// checkUse warns of objects that have no effect.
 func (p *pass) checkUse() {
 	for policy, lacks := range p.plan.Idle() {
 		p.found.add(idleProblem(policy, lacks, p.model))
@@ -126,9 +126,10 @@ func (p *pass) checkUse() {
 	}
 }
 
-// missing notes which texts show a value that is missing, where that is published.
+// missing returns a bit for each text that shows a missing value, if such texts are
+// published.
 func (p *pass) missing(f files) (bits uint8) {
-	if !p.PublishMissing {
+	if !p.options.Templates.PublishMissing {
 		return 0
 	}
 	for which, text := range [...][]byte{namespaceText: f.namespace, configText: f.config, reconcilerText: f.reconciler} {
@@ -139,9 +140,9 @@ func (p *pass) missing(f files) (bits uint8) {
 	return bits
 }
 
-// warnMissing warns of the templates that show a value that is missing.
+// warnMissing warns of the templates that show a missing value.
 func (p *pass) warnMissing(rows []*row) {
-	if !p.PublishMissing || p.isCanceled() {
+	if !p.options.Templates.PublishMissing || p.isCanceled() {
 		return
 	}
 	for i, r := range rows {
@@ -187,11 +188,11 @@ func (p *pass) validate(i, j int, v *values.Values) {
 	}
 }
 
-// stepsOfSchema is how many steps of a template take the time of one of a schema.
+// stepsOfSchema is how many steps of a template one step of a schema counts as.
 const stepsOfSchema = 16
 
-// exhausted reports that the environment is too much work, at the template that has most of
-// it.
+// exhausted returns the problem that rendering takes too much work, at the template that
+// took most of it.
 func (p *pass) exhausted() problem.Problem {
 	var most *compiled
 	for _, ts := range p.templates {
@@ -210,8 +211,7 @@ func (p *pass) exhausted() problem.Problem {
 	return found
 }
 
-// checkNamespace reports a namespace that Kubernetes would refuse, where a
-// template makes use of it.
+// checkNamespace reports a namespace that Kubernetes would refuse, if a template uses it.
 func (p *pass) checkNamespace(i, j int) {
 	t := p.model.Targets[j]
 	name := p.namespace(p.model.ClusterTypes[i], t)

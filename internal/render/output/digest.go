@@ -14,8 +14,8 @@ import (
 // digest identifies inputs: equal digests mean equal inputs.
 type digest [16]byte
 
-// hasher makes a digest of texts and numbers, each with its length, so that no two
-// sequences look alike.
+// hasher computes the digest of texts and numbers, each with its length, so that different
+// sequences have different digests.
 type hasher struct {
 	h   hash.Hash
 	buf []byte
@@ -50,7 +50,8 @@ func (h *hasher) sum() (d digest) {
 	return d
 }
 
-// targetDigest covers all that templates, selectors and schemas see of a target.
+// targetDigest returns the digest of all that templates, selectors and schemas read of a
+// target.
 func targetDigest(t *model.Target) digest {
 	h := newHasher()
 	h.text(t.Name, t.Workload, t.Workspace)
@@ -81,7 +82,7 @@ func templateDigest(t *model.Template) digest {
 	return h.sum()
 }
 
-// context gives what the folder of cluster type i is made from beside its targets.
+// context returns what the folder of cluster type i is rendered from, except its targets.
 func (p *pass) context(i int) context {
 	ts := p.templates[i]
 	c := context{labels: p.labels[i], configs: p.configs}
@@ -99,7 +100,8 @@ func labelsDigest(c *model.ClusterType) digest {
 	return h.sum()
 }
 
-// valuesDigest covers the values of an assignment and the schemas that check them.
+// valuesDigest returns the digest of an assignment's values and of the schemas that check
+// them.
 func valuesDigest(v *values.Values) digest {
 	if len(v.Schemas) == 0 {
 		return digest(v.Digest)

@@ -114,7 +114,7 @@ func (c *kalypsoCase) layers(t *testing.T) []model.Layer {
 
 func (c *kalypsoCase) run(t *testing.T) {
 	m, problems := model.Parse("alpha", c.layers(t)...)
-	made, more := output.Render(m, nil, output.Options{Options: expand.Options{PublishMissing: c.publish}})
+	made, more := output.Render(m, nil, output.Options{Templates: expand.Options{PublishMissing: c.publish}})
 	problems = append(problems, more...).Sorted()
 	if c.problem != "" {
 		if !slices.ContainsFunc(problems, func(p problem.Problem) bool {
@@ -376,7 +376,7 @@ func TestMissingValues(t *testing.T) {
 func TestMissingValuesAreRemembered(t *testing.T) {
 	c := kalypsoCase{config: `["{{ .ConfigData.NOPE }}\n"]`, contentType: "sh"}
 	parser, cache := model.NewParser(), &output.Cache{}
-	publish := output.Options{Options: expand.Options{PublishMissing: true}}
+	publish := output.Options{Templates: expand.Options{PublishMissing: true}}
 	for _, configs := range []string{"", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata: {name: quay, labels: {region: south}}\nspec: {reconciler: r, namespaceService: n, configType: r}\n"} {
 		c.configs = configs
 		m, _ := parser.Parse("alpha", c.layers(t)...)

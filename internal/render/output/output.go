@@ -1,4 +1,4 @@
-// Package output gives the whole tree of one environment: what its branch of the
+// Package output renders the whole tree of one environment: what its branch of the
 // GitOps repository should hold.
 //
 // The layout is Kalypso's: a folder for every cluster type with a README.md and a
@@ -7,14 +7,14 @@
 // .github/tracking/Promoted_Commit_Id with the promoted commit.
 //
 // What the package keeps true:
-//   - [Environment] is a function of the model. A [Cache] makes it faster and never
-//     changes what it gives.
-//   - All problems are found in one run; if one of them stops the environment
-//     there is no tree.
+//   - [Render] is a function of the model. A [Cache] makes it faster and never
+//     changes the result.
+//   - One run finds all problems; if one of them stops the environment, the tree is
+//     empty.
 //   - A change re-renders the assignments that read what changed, and no others:
 //     the cache compares what each assignment reads, by digest.
-//   - Contents are not kept: the tree renders a file again when somebody asks for
-//     it, so that a fleet of 400,000 files costs the memory of its ids.
+//   - Contents are not kept: the tree renders a file again when it is read, so that
+//     a fleet of 400,000 files costs the memory of its ids.
 package output
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// The files that Kalypso's users know.
+// The names and texts of files that Kalypso writes.
 const (
 	readmeName = "README.md"
 	// ReadmeText is the README of a cluster type's folder, as Kalypso writes it.
@@ -42,9 +42,9 @@ const (
 	TrackingFile = ".github/tracking/Promoted_Commit_Id"
 )
 
-// Cache remembers from one run to the next what each assignment read and what
-// came of it. The zero value is ready to use; one cache serves one environment,
-// and one run at a time.
+// Cache keeps from one run to the next what each assignment read, and the ids of its
+// files. The zero value is ready to use; one cache serves one environment, and one run
+// at a time.
 type Cache struct {
 	plan      *schedule.Plan
 	values    values.Cache
@@ -58,14 +58,14 @@ type Cache struct {
 	options   render.Options
 }
 
-// rendering is what came of a model.
+// rendering is the result for a model.
 type rendering struct {
 	model    *model.Model
 	tree     tree.Tree
 	problems problem.List
 }
 
-// compiled is a template that is ready, with the problems found on the way.
+// compiled is a compiled template, with its problems.
 type compiled struct {
 	template *render.Template
 	problems problem.List
@@ -73,11 +73,11 @@ type compiled struct {
 	fine     shapeSet
 }
 
-// Rendered gives the number of assignments that were rendered since the cache was
-// made: the others were known.
+// Rendered returns the number of assignments that were rendered since the cache was
+// made. The others were in it.
 func (c *Cache) Rendered() int64 { return c.rendered.Load() }
 
-// Assignments gives the number of assignments of the last run.
+// Assignments returns the number of assignments of the last run.
 func (c *Cache) Assignments() int {
 	if c.plan == nil {
 		return 0
@@ -86,8 +86,8 @@ func (c *Cache) Assignments() int {
 }
 
 // Environment renders the environment that the model describes. The tree is empty
-// if a problem stops the environment. The list of problems must not be changed: the cache
-// gives it again.
+// if a problem stops the environment. The caller must not change the list of problems: the
+// cache keeps it.
 func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 	return Render(m, c, Options{})
 }
@@ -96,13 +96,13 @@ func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
 type Options struct {
 	// Canceled reports whether the caller no longer wants the result; nil if it always
 	// does. It is called often, from several goroutines. A run that was canceled has a
-	// problem that stops the environment, and the cache forgets it.
+	// problem that stops the environment, and is not cached.
 	Canceled func() bool
-	// MaxSteps bounds the work of rendering, in steps of templates; 0 for the usual bound.
-	// It counts what is rendered in the run, and not what the cache knows.
+	// MaxSteps bounds the work of rendering, in steps of templates; 0 for the default.
+	// It counts what is rendered in the run, and not what is in the cache.
 	MaxSteps int64
-	// Options say how templates are expanded.
-	render.Options
+	// Templates controls how templates are expanded.
+	Templates render.Options
 }
 
 // Render renders the environment that the model describes, as [Environment] does.
@@ -110,8 +110,8 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
 	}
-	if c.options != o.Options {
-		*c = Cache{options: o.Options}
+	if c.options != o.Templates {
+		*c = Cache{options: o.Templates}
 	}
 	if c.last.model == m {
 		return c.last.tree, c.last.problems
@@ -124,9 +124,9 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	return t, problems
 }
 
-// isCanceled reports whether the run was canceled, from when that was first seen.
+// isCanceled reports whether the run was canceled. Once true, it stays true.
 func (p *pass) isCanceled() bool {
-	if !p.canceled.Load() && p.Canceled != nil && p.Canceled() {
+	if !p.canceled.Load() && p.options.Canceled != nil && p.options.Canceled() {
 		p.canceled.Store(true)
 	}
 	return p.canceled.Load()
@@ -159,10 +159,10 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	return tree.FromEntries(entries), problems
 }
 
-// Owned gives the part of a GitOps repository's tree that an environment's output
-// is: the folders of cluster types, and the tracking file. What people keep beside
-// them, files in the root and folders that begin with a dot, is left out. White
-// space around the promoted commit means nothing.
+// Owned returns the part of a GitOps repository's tree that is an environment's output:
+// the folders of cluster types, and the tracking file. It leaves out what people keep
+// beside them: files in the root, and folders that begin with a dot. White space around
+// the promoted commit is trimmed.
 func Owned(t tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for _, e := range t.Entries() {
@@ -186,8 +186,8 @@ func trackingEntry(commit string) tree.Entry {
 
 // pass is one run over a model.
 type pass struct {
-	Options
-	canceled atomic.Bool // once it was seen
+	options  Options
+	canceled atomic.Bool
 
 	model  *model.Model
 	cache  *Cache
@@ -197,23 +197,23 @@ type pass struct {
 
 	templates []templates  // by cluster type
 	sets      []*targetSet // by cluster type
-	targets   []digest     // by target: of all that templates see of it
+	targets   []digest     // by target: of all that templates read of it
 	labels    []digest     // by cluster type
 	configs   digest
 	found     findings
 
 	mu      sync.Mutex
 	changes map[[2]*members]memberChange
-	workers sync.Pool // that make texts again
+	workers sync.Pool // for texts that are rendered again
 }
 
-// templates are the three of a cluster type; nil where one is missing.
+// templates holds the three templates of a cluster type; nil where one is missing.
 type templates struct{ reconciler, namespace, config *compiled }
 
-// lacks reports whether one of them is missing.
+// lacks reports whether a template is missing.
 func (t templates) lacks() bool { return t.reconciler == nil || t.namespace == nil || t.config == nil }
 
-// of gives that of a text.
+// of returns the template of a text.
 func (t templates) of(which int) *compiled {
 	switch which {
 	case namespaceText:
@@ -225,7 +225,7 @@ func (t templates) of(which int) *compiled {
 }
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
-	p := &pass{Options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
+	p := &pass{options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
 	p.texts.Canceled, p.texts.MaxSteps = o.Canceled, o.MaxSteps
 	c.plan = p.plan
 	resolver, problems := values.Resolve(m, &c.values)
@@ -243,14 +243,14 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	return p
 }
 
-// digested are the objects of a model with their digests.
+// digested holds objects of a model with their digests.
 type digested[T any] struct {
 	objects []*T
 	digests []digest
 }
 
-// digests gives the digest of each object. That of one that is in its place still
-// is known from last, which is then that of these objects.
+// digests returns the digest of each object: from last if the object is still at the same
+// index, else computed. It updates last.
 func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []digest {
 	all := make([]digest, len(objects))
 	for i, o := range objects {
@@ -264,8 +264,8 @@ func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []diges
 	return all
 }
 
-// compileTemplates finds and compiles the templates of every cluster type. What
-// was compiled for an earlier model is used again.
+// compileTemplates finds and compiles the templates of every cluster type. It reuses those
+// that were compiled for an earlier model.
 func (p *pass) compileTemplates() {
 	known := p.cache.templates
 	p.cache.templates = map[*model.Template]*compiled{}
@@ -295,9 +295,8 @@ func (p *pass) compileTemplates() {
 	p.brokenTemplates()
 }
 
-// brokenTemplates reports the problems of the templates that cluster types use. They
-// are warnings where nothing is to be rendered with the template: it is not in the way
-// of anything.
+// brokenTemplates reports the problems of the templates that cluster types use, as warnings
+// if no assignment is rendered with the template.
 func (p *pass) brokenTemplates() {
 	needed := map[*compiled]bool{}
 	for i, ts := range p.templates {
@@ -326,8 +325,8 @@ func (p *pass) compiled(t *model.Template) *compiled {
 	return c
 }
 
-// missingTemplate is a problem where something is to be rendered, and a warning
-// where nothing is.
+// missingTemplate reports that a template was not found, as a warning if no assignment is
+// rendered with it.
 func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigned bool) {
 	var known []string
 	for _, t := range p.model.Templates {
@@ -343,9 +342,9 @@ func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigne
 	})
 }
 
-// rows renders all cluster types, as many at a time as there are processors. Each
-// is independent of the others, so that the order does not matter. The texts are of those
-// that are not as they were in the last run.
+// rows renders all cluster types, as many at a time as there are processors. They do not
+// depend on each other. texts has the folders of those that have changed since the last run;
+// "" for the others.
 func (p *pass) rows() (rows []*row, texts []string) {
 	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64

@@ -13,22 +13,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// row is what one cluster type came to: the assignments on it, with what each
-// read and the id of its folder.
+// row is the result for one cluster type: its assignments, with what each of them read, and
+// the id of its folder.
 type row struct {
-	context context  // all that the row was made from, but its targets
+	context context  // all inputs of the row except its targets
 	members *members // its targets; shared with other rows
 	cells   cells    // one for each of them
 	id      tree.ID
 }
 
-// knownRows are the rows of the last run, those of its cluster types, which are sorted by name.
+// knownRows holds the rows of the last run and their cluster types, sorted by name.
 type knownRows struct {
 	clusterTypes []*model.ClusterType
 	rows         []*row
 }
 
-// of gives the row of a cluster type, which is at index i now; nil if there was none.
+// of returns the row of a cluster type, whose index is i now; nil if it had none.
 func (k *knownRows) of(c *model.ClusterType, i int) *row {
 	if i < len(k.rows) && k.clusterTypes[i].Name == c.Name {
 		return k.rows[i]
@@ -40,8 +40,8 @@ func (k *knownRows) of(c *model.ClusterType, i int) *row {
 	return k.rows[i]
 }
 
-// context is what the folder of a cluster type is made from beside its targets. The
-// labels and the configs together say which values a target has there.
+// context is what the folder of a cluster type is rendered from, except its targets. The
+// labels and the configs together determine the values of each target.
 type context struct {
 	templates [3]digest
 	labels    digest
@@ -52,7 +52,7 @@ type context struct {
 type members struct {
 	digest digest // of all of them
 	names  []string
-	reads  []digest // of all that templates see of each, and what it waits for
+	reads  []digest // of all that templates read of each, and of what it waits for
 }
 
 // cell is one assignment. It holds no pointers, so that 100,000 of them cost the
@@ -61,15 +61,15 @@ type cell struct {
 	values digest  // and the schemas that check them
 	id     tree.ID // of the folder
 	texts  [3]tree.ID
-	// changes says that one of the templates changes its data, so that what the later
-	// ones make depends on it.
+	// changes is true if one of the templates changes its data, on which the texts of the
+	// later ones then depend.
 	changes bool
-	// missing says by bit which of the texts show a value that is missing.
+	// missing has a bit set for each text that shows a missing value.
 	missing uint8
 }
 
-// cells are those of a row. A row that was made is not changed any more, so that a change
-// copies the chunks that it is in.
+// cells holds the cells of a row, in chunks. A finished row never changes: with copies the
+// chunks that are to change.
 type cells []*[chunk]cell
 
 const chunk = 16
@@ -84,7 +84,8 @@ func newCells(n int) cells {
 
 func (c cells) at(k int) *cell { return &c[k/chunk][k%chunk] }
 
-// with gives the same cells, of which these can be changed; they are in order.
+// with returns a copy of the cells in which those at the given indexes, in order, may be
+// changed.
 func (c cells) with(changed []int) cells {
 	c = slices.Clone(c)
 	last := -1
@@ -97,19 +98,19 @@ func (c cells) with(changed []int) cells {
 	return c
 }
 
-// The texts of an assignment, in Git's order of their files. A cell has their ids, so
-// that the contents, when they are made again, are not hashed again.
+// The texts of an assignment, in Git's order of their files. A cell keeps their ids, so
+// that contents that are rendered again need not be hashed again.
 const (
 	namespaceText = iota
 	configText    // the zero id if there is none
 	reconcilerText
 )
 
-// expansionOrder is the order in which the texts are made, which is Kalypso's: a
-// template sees what an earlier one did to the values.
+// expansionOrder is the order in which the texts are rendered, which is Kalypso's: a
+// template sees the changes that an earlier one made to the values.
 var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
 
-// files gives how many files there are in the folder of the cell.
+// files returns the number of files in the folder of the cell.
 func (c *cell) files() int {
 	if c.texts[configText] == (tree.ID{}) {
 		return 2
@@ -125,13 +126,13 @@ type worker struct {
 	shapes  [3]render.Shape // of the texts that were rendered last
 }
 
-// row renders cluster type i, taking over what is known from the last run. The text of its
-// folder is given if it had to be made.
+// row renders cluster type i, reusing the last run's cells where nothing has changed. The
+// text is that of its folder; "" if that is the same as in the last run.
 func (w *worker) row(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
 	now, old := p.context(i), p.cache.rows.of(p.model.ClusterTypes[i], i)
-	if old != nil && old.context == now && old.members.digest == set.digest {
+	if old != nil && old.context == now && old.members.digest == set.members.digest {
 		return old, ""
 	}
 	r := &row{context: now, members: &set.members}
@@ -155,15 +156,15 @@ func (w *worker) row(i int) (*row, string) {
 	return r, w.folder(r)
 }
 
-// folder finds out the id of the folder that the cells of a row make, and gives its text.
+// folder sets the id of a row's folder, and returns the text of its tree object.
 func (w *worker) folder(r *row) string {
 	w.encoded = r.appendText(w.encoded[:0])
 	r.id = tree.HashText(w.encoded)
 	return string(w.encoded)
 }
 
-// cells makes all cells of a row. Those that depend on the same as an old one are
-// taken over.
+// cells returns the cells of cluster type i: those of the old row whose inputs are the same,
+// and the others rendered.
 func (w *worker) cells(i int, old *row) cells {
 	set := w.pass.sets[i]
 	all := newCells(len(set.order))
@@ -172,11 +173,11 @@ func (w *worker) cells(i int, old *row) cells {
 		known = nil
 	}
 	next := 0
-	for k, name := range set.names {
+	for k, name := range set.members.names {
 		for next < len(known) && compareFolders(known[next], name) < 0 {
 			next++
 		}
-		if next < len(known) && known[next] == name && old.members.reads[next] == set.reads[k] && old.cells.at(next).values == w.pass.valuesDigest(i, k) {
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.members.reads[k] && old.cells.at(next).values == w.pass.valuesDigest(i, k) {
 			*all.at(k) = *old.cells.at(next)
 			continue
 		}
@@ -189,7 +190,7 @@ func (p *pass) valuesDigest(i, k int) digest {
 	return valuesDigest(p.values.For(i, p.sets[i].order[k]))
 }
 
-// compareFolders is Git's order of folders.
+// compareFolders compares the names of two folders in Git's order.
 func compareFolders(a, b string) int {
 	if a == b {
 		return 0
@@ -204,7 +205,7 @@ func compareFolders(a, b string) int {
 	return int(a[n]) - int('/')
 }
 
-// sameFolders compares with a row of the same targets.
+// sameFolders reports whether the folders are those of a row of the same targets.
 func (r *row) sameFolders(o *row) bool {
 	for i, c := range r.cells {
 		if c == o.cells[i] {
@@ -219,8 +220,8 @@ func (r *row) sameFolders(o *row) bool {
 	return true
 }
 
-// appendText appends the text of the tree object of the cluster type's folder. Entries
-// are not made for it: a change that touches each folder of a fleet would make 100,000.
+// appendText appends the text of the tree object of the cluster type's folder. It builds no
+// entries: a change in every folder of a fleet would need 100,000 of them.
 func (r *row) appendText(text []byte) []byte {
 	written := false
 	for i, name := range r.members.names {
@@ -237,8 +238,8 @@ func (r *row) appendText(text []byte) []byte {
 
 var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 
-// clusterType gives the folder of cluster type i, whose files are rendered when
-// they are asked for. Its text is made again if it is not given.
+// clusterType returns the folder of cluster type i, whose files are rendered when they are
+// read. If text is "", it is encoded when the folder is opened.
 func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
 	if text != "" {
 		return p.opened(i, r, text)
@@ -246,7 +247,7 @@ func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
 	return tree.Lazy(r.id, 0, func() tree.Tree { return p.opened(i, r, string(r.appendText(nil))) })
 }
 
-// opened gives the folder of cluster type i by its text.
+// opened returns the folder of cluster type i with the given text of its tree object.
 func (p *pass) opened(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
@@ -261,8 +262,8 @@ func (p *pass) opened(i int, r *row, text string) tree.Tree {
 	})
 }
 
-// folder gives the folder of the cell at index k of the row of cluster type i. A file is
-// rendered when it is looked at: of an assignment that changes, mostly one is.
+// folder returns the folder of the cell at index k of the row of cluster type i. Each file
+// is rendered when it is read: a change mostly needs one of them.
 func (p *pass) folder(i, k int, c *cell) tree.Tree {
 	var room [256]byte // more than three entries take
 	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
@@ -272,7 +273,7 @@ func (p *pass) folder(i, k int, c *cell) tree.Tree {
 	})
 }
 
-// fileNames are the names of the texts of an assignment on cluster type i.
+// fileNames returns the names of the texts of an assignment on cluster type i.
 func (p *pass) fileNames(i int) [3]string {
 	return [...]string{namespaceText: "namespace.yaml", configText: p.configFile(i), reconcilerText: "reconciler.yaml"}
 }
@@ -287,9 +288,8 @@ func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
 	return text
 }
 
-// text renders one text of the cell at index k of the row of cluster type i, which was
-// rendered before and had no mistakes. Where templates change their data, those before it
-// are rendered first.
+// text renders again one text of the cell at index k of the row of cluster type i, which had
+// no mistakes. If templates change their data, the texts before it are rendered first.
 func (p *pass) text(i, k, which int, changes bool) []byte {
 	w, ok := p.workers.Get().(*worker)
 	if !ok {
@@ -311,8 +311,8 @@ func (p *pass) text(i, k, which int, changes bool) []byte {
 	return bytes.Clone(text)
 }
 
-// cell renders and checks the assignment of the target at index k of the row of
-// cluster type i. What is wrong is reported; the id does not matter then.
+// cell renders and checks the assignment of the target at index k of the row of cluster
+// type i, and reports its problems. After a problem the id has no meaning.
 func (w *worker) cell(i, k int) cell {
 	p := w.pass
 	if p.isCanceled() || p.texts.Exhausted() {
@@ -334,15 +334,15 @@ func (w *worker) cell(i, k int) cell {
 	return c
 }
 
-// files are the texts of one assignment, valid until the worker renders again.
+// files holds the texts of one assignment, valid until the worker renders again.
 type files struct {
 	reconciler, namespace, config []byte
 	configName                    string
 	changes                       bool
 }
 
-// render expands the templates of an assignment. It reports the mistakes, all
-// that there are.
+// render expands all templates of an assignment and reports all mistakes; false if there
+// are any.
 func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool) {
 	d, scope := w.pass.data(i, j, v, waits)
 	text, ok := w.buffer[:0], true
@@ -357,7 +357,7 @@ func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool
 	return files{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changes: d.Changes()}, ok
 }
 
-// data gives what templates see of an assignment, and the scope of what they remember.
+// data returns the data that templates see of an assignment, and their scope.
 func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
 	t, c := p.model.Targets[j], p.model.ClusterTypes[i]
 	return render.Data{
@@ -367,8 +367,8 @@ func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, re
 	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
-// expand appends one text of an assignment. It is not fine if there is no template, or one
-// with mistakes; those that came up are reported.
+// expand appends one text of an assignment, and reports the mistakes. fine is false if there
+// are any, or no template.
 func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
 	shape := &w.shapes[which]
 	shape.Reset()
@@ -378,7 +378,7 @@ func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Sco
 	}
 	expanded, mistakes := c.template.Expand(&w.pass.texts, text, d, scope, shape)
 	for _, m := range mistakes {
-		if w.pass.texts.Exhausted() { // it is said once
+		if w.pass.texts.Exhausted() { // reported once, at the end
 			break
 		}
 		w.pass.inTemplate(c.template, &m, at)
@@ -389,7 +389,8 @@ func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Sco
 	return expanded, len(c.problems) == 0
 }
 
-// configFile gives the name of the file with the values on cluster type i.
+// configFile returns the name of the file with the values on cluster type i; "" if its
+// template is missing.
 func (p *pass) configFile(i int) string {
 	config := p.templates[i].config
 	if config == nil {
@@ -398,7 +399,7 @@ func (p *pass) configFile(i int) string {
 	return config.template.Model.ConfigFile()
 }
 
-// ids gives the ids of the texts.
+// ids returns the ids of the texts; zero for an empty config.
 func (f *files) ids() (ids [3]tree.ID) {
 	ids[namespaceText], ids[reconcilerText] = tree.HashBlob(f.namespace), tree.HashBlob(f.reconciler)
 	if len(f.config) > 0 {
@@ -411,14 +412,14 @@ func (p *pass) namespace(c *model.ClusterType, t *model.Target) string {
 	return p.model.Environment + "-" + c.Name + "-" + t.Name
 }
 
-// isYAML reports whether the text of a config template is YAML: a template that
-// says another content type makes what it likes.
+// isYAML reports whether the text of a config template has to be YAML: with another content
+// type it may be anything.
 func isYAML(contentType string) bool {
 	return contentType == "" || contentType == "yaml" || contentType == "yml"
 }
 
-// check looks at the texts that were rendered last, and at the name of the
-// namespace if a template uses it.
+// check reports what is wrong with the texts that were rendered last, and with the name of
+// the namespace if a template uses it.
 func (w *worker) check(i, j int, f files) {
 	p, ts := w.pass, w.pass.templates[i]
 	inspect := func(c *compiled, file string, text []byte, shape *render.Shape) {
@@ -442,13 +443,13 @@ func (w *worker) check(i, j int, f files) {
 	p.checkNamespace(i, j)
 }
 
-// shapeSet has the shapes of texts that were checked and found to be fine.
+// shapeSet holds the shapes of texts that were checked and are valid.
 type shapeSet struct {
 	mu    sync.RWMutex
 	known map[string]struct{}
 }
 
-// maxShapes bounds what is remembered for a template.
+// maxShapes bounds the shapes of a template.
 const maxShapes = 1 << 10
 
 func (s *shapeSet) has(key []byte) bool {

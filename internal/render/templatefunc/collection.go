@@ -9,8 +9,8 @@ import (
 	"text/template"
 )
 
-// boundedCollections holds the functions that build a list or a dictionary out
-// of more than one. Those that only give a part of an argument need no bound.
+// boundedCollections returns the functions that build a list or a dictionary from several
+// values. Those that return a part of an argument need no bound.
 func boundedCollections(base template.FuncMap) template.FuncMap {
 	list := boundAll(base["list"].(func(...any) []any))
 	push := bound2(base["push"].(func(any, any) []any), nil)
@@ -35,7 +35,7 @@ func boundedCollections(base template.FuncMap) template.FuncMap {
 	}
 }
 
-// keys gives the keys of each dictionary, sorted, one dictionary after another.
+// keys returns the keys of each dictionary, sorted, one dictionary after another.
 func keys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
@@ -44,7 +44,7 @@ func keys(dicts ...map[string]any) []string {
 	return all
 }
 
-// values gives the values of a dictionary in the order of its sorted keys.
+// values returns the values of a dictionary in the order of its sorted keys.
 func values(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
@@ -53,9 +53,9 @@ func values(dict map[string]any) []any {
 	return all
 }
 
-// merge bounds sprig's merge and mergeOverwrite. They get copies of what they
-// read: mergo would hang parts of a source into the result, and then follow them
-// for ever where the result is part of the source.
+// merge bounds sprig's merge and mergeOverwrite, and passes them copies of the sources:
+// mergo would link parts of a source into the result, and loop for ever where the result is
+// part of the source.
 func merge(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
 	return func(dict map[string]any, sources ...map[string]any) (any, error) {
 		copies := make([]map[string]any, len(sources))
@@ -110,8 +110,8 @@ func splitnFits(separator string, n int, text string) error {
 	return splitFits(separator, text)
 }
 
-// atMost bounds a wanted number of elements to one more than may be given, at
-// which the limit is reported.
+// atMost bounds a wanted number of elements to one more than the limit, so that a larger
+// result is reported as too large.
 func atMost(n int) int {
 	if n < 0 || n > maxElements {
 		return maxElements + 1

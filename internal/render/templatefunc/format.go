@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// toTfvars gives a map as the text of a .tfvars file, without the last newline:
+// toTfvars returns a map as the text of a .tfvars file, without the last newline:
 // an attribute for each key, sorted. A scalar that is a text stays one, as
 // .ConfigData has them; Terraform converts it to the type of the variable. Texts are
 // brought to Unicode's form NFC, as Terraform does when it reads them.
@@ -39,7 +39,7 @@ func toTfvars(v any) (string, error) {
 	return limited(strings.TrimSuffix(string(file.Bytes()), "\n"))
 }
 
-// hclTokens gives a value as an HCL expression. The error continues a sentence
+// hclTokens returns a value as an HCL expression. The error continues a sentence
 // that begins with the value.
 func hclTokens(v any) (hclwrite.Tokens, error) {
 	switch v := v.(type) {
@@ -75,10 +75,11 @@ func hclTokens(v any) (hclwrite.Tokens, error) {
 func hclTuple[E any](list []E) (hclwrite.Tokens, error) {
 	elements := make([]hclwrite.Tokens, len(list))
 	for i, e := range list {
-		var err error
-		if elements[i], err = hclTokens(e); err != nil {
+		tokens, err := hclTokens(e)
+		if err != nil {
 			return nil, err
 		}
+		elements[i] = tokens
 	}
 	return hclwrite.TokensForTuple(elements), nil
 }
@@ -90,10 +91,11 @@ func hclObject(v any) (hclwrite.Tokens, error) {
 	}
 	attributes := make([]hclwrite.ObjectAttrTokens, len(entries))
 	for i, e := range entries {
-		attributes[i].Name = hclKey(e.key)
-		if attributes[i].Value, err = hclTokens(e.value); err != nil {
+		value, err := hclTokens(e.value)
+		if err != nil {
 			return nil, err
 		}
+		attributes[i] = hclwrite.ObjectAttrTokens{Name: hclKey(e.key), Value: value}
 	}
 	return hclwrite.TokensForObject(attributes), nil
 }
@@ -107,7 +109,7 @@ func hclKey(key string) hclwrite.Tokens {
 	return hclwrite.TokensForIdentifier(key)
 }
 
-// toEnv gives a map as lines KEY='value' for a POSIX shell, sorted by key and
+// toEnv returns a map as lines KEY='value' for a POSIX shell, sorted by key and
 // without the last newline. What is not a text is JSON, null is nothing.
 func toEnv(v any) (string, error) {
 	entries, err := entriesOf(v)
@@ -134,7 +136,8 @@ func envText(v any) (string, error) {
 	text, ok := v.(string)
 	if !ok && v != nil {
 		var err error
-		if text, err = jsonText(v); err != nil {
+		text, err = jsonText(v)
+		if err != nil {
 			return "", err
 		}
 	}
@@ -144,7 +147,7 @@ func envText(v any) (string, error) {
 	return text, nil
 }
 
-// jsonText gives a value as JSON in one line, parsed maps too.
+// jsonText returns a value as JSON in one line, parsed maps too.
 func jsonText(v any) (string, error) {
 	v, err := withTextKeys(v)
 	if err != nil {
@@ -164,10 +167,11 @@ func withTextKeys(v any) (any, error) {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			var err error
-			if list[i], err = withTextKeys(e); err != nil {
+			item, err := withTextKeys(e)
+			if err != nil {
 				return nil, err
 			}
+			list[i] = item
 		}
 		return list, nil
 	case map[string]any, map[any]any:
@@ -177,9 +181,11 @@ func withTextKeys(v any) (any, error) {
 		}
 		m := make(map[string]any, len(entries))
 		for _, e := range entries {
-			if m[e.key], err = withTextKeys(e.value); err != nil {
+			value, err := withTextKeys(e.value)
+			if err != nil {
 				return nil, err
 			}
+			m[e.key] = value
 		}
 		return m, nil
 	}
@@ -191,7 +197,7 @@ type entry struct {
 	value any
 }
 
-// entriesOf gives the entries of a map sorted by key, with keys of other types as
+// entriesOf returns the entries of a map sorted by key, with keys of other types as
 // text. The error continues a sentence that begins with the value.
 func entriesOf(v any) ([]entry, error) {
 	var entries []entry

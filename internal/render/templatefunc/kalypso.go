@@ -15,7 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// toYAML gives a value as YAML without the last newline, "" if it has none.
+// toYAML returns a value as YAML without the last newline, "" if it has none.
 func toYAML(v any) (string, error) {
 	text, err := marshal(v)
 	if err != nil {
@@ -24,9 +24,9 @@ func toYAML(v any) (string, error) {
 	return limited(strings.TrimSuffix(text, "\n"))
 }
 
-// stringify gives a dictionary as YAML in which every value that is a list or a
-// map is the text of its YAML, so that the result can be the data of a ConfigMap.
-// It gives the YAML of anything else. Kalypso leaves parsed maps as maps.
+// stringify returns a dictionary as YAML in which every value that is a list or a
+// map is the text of its YAML, so that the result can be the data of a ConfigMap;
+// the YAML of anything else. Kalypso leaves parsed maps as maps.
 func stringify(v any) (string, error) {
 	dict, ok := v.(map[string]any)
 	if !ok {
@@ -55,7 +55,7 @@ func isCollection(v any) bool {
 	return false
 }
 
-// hash gives a decimal number that equal values share, "" for what has none.
+// hash returns Kalypso's hash of a value as a decimal number; "" if it cannot be computed.
 func hash(v any) string {
 	sum, err := hashstructure.Hash(v, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func hash(v any) string {
 }
 
 // unquote removes white space, then double quotes, then single quotes at both
-// ends of a text. It gives "" for anything else.
+// ends of a text. It returns "" for anything else.
 func unquote(v any) string {
 	text, ok := v.(string)
 	if !ok {
@@ -74,7 +74,7 @@ func unquote(v any) string {
 	return strings.Trim(strings.Trim(strings.TrimSpace(text), `"`), `'`)
 }
 
-// marshal gives a value as YAML, "" on an error of yaml.v3.
+// marshal returns a value as YAML, "" on an error of yaml.v3.
 func marshal(v any) (string, error) {
 	var found oddities
 	found.in(v)
@@ -91,8 +91,7 @@ func marshal(v any) (string, error) {
 	return string(out), nil
 }
 
-// quoted is a text that yaml.v3 does not write so that it reads back; in double
-// quotes it does.
+// quoted is a text that reads back from YAML only if yaml.v3 writes it in double quotes.
 type quoted string
 
 func (q quoted) MarshalYAML() (any, error) {
@@ -106,15 +105,15 @@ func maybeLossy(text string) bool {
 	return text != "" && strings.Contains(" \t\n", text[:1]) && strings.Contains(text, "\n")
 }
 
-// step is what is around a value: an item of a list, or the value of a key.
+// step is what contains a value: an item of a list, or the value of a key.
 type step struct {
 	list bool
 	key  any
 }
 
-// isLossy reports whether a text does not read back, as a value or as a key. That
-// depends on what is around it: what stands in a mapping in a list is indented by less
-// than yaml.v3 says in the text.
+// isLossy reports whether a text does not read back, as a value or as a key. That depends
+// on what is around it: yaml.v3 writes a wrong indentation indicator for a text in a mapping
+// in a list.
 func isLossy(text string, around []step, asKey bool) bool {
 	if !maybeLossy(text) {
 		return false
@@ -146,8 +145,8 @@ func isLossy(text string, around []step, asKey bool) bool {
 	return back != any(text)
 }
 
-// only returns what is inside so many lists and maps of one element each; nil if it is
-// not there.
+// only returns the value inside so many nested lists and maps of one element each; nil if
+// there are fewer.
 func only(v any, depth int) any {
 	for range depth {
 		var inside any
@@ -168,20 +167,20 @@ func only(v any, depth int) any {
 	return v
 }
 
-// oddities are what yaml.v3 does not write well.
+// oddities are properties of a value that yaml.v3 does not write well.
 type oddities struct {
-	maybeLossy bool // a text is there that might not read back, maybe as a key
-	// overflow says that keys have numbers in them which yaml.v3 compares wrongly,
-	// in an order that differs from run to run.
+	maybeLossy bool // a text or a key might not read back
+	// overflow is true if a key has a number that yaml.v3 compares wrongly, in an order
+	// that differs from run to run.
 	overflow bool
-	// unsorted says that a map has keys that yaml.v3 leaves in the random order of
-	// Go's maps: it takes all bytes that are not UTF-8 for equal, and NaN for equal
-	// to every number. The key is the first of them.
+	// unsorted is true if a map has keys that yaml.v3 leaves in the random order of Go's
+	// maps: it takes all bytes that are not UTF-8 for equal, and NaN for equal to every
+	// number. key is the first of them.
 	unsorted bool
 	key      string
 }
 
-// in looks for oddities in a value.
+// in notes the oddities of a value.
 func (o *oddities) in(v any) {
 	switch v := v.(type) {
 	case string:
@@ -217,7 +216,7 @@ func (o *oddities) in(v any) {
 	}
 }
 
-// inKey looks at a key of a map of so many.
+// inKey notes the oddities of a key, in a map with so many.
 func (o *oddities) inKey(key string, of int, sortable bool) {
 	o.maybeLossy = o.maybeLossy || maybeLossy(key)
 	o.overflow = o.overflow || overflows(key)
@@ -229,8 +228,8 @@ func (o *oddities) inKey(key string, of int, sortable bool) {
 	}
 }
 
-// quoteLossy gives the value with its lossy texts as quoted, and with nothing else
-// that shows in YAML changed.
+// quoteLossy returns the value with its lossy texts as quoted; the rest of its YAML stays
+// the same.
 func quoteLossy(v any, around []step) any {
 	switch v := v.(type) {
 	case string:
@@ -306,7 +305,8 @@ func overflows(key string) bool {
 			run = 0
 			continue
 		}
-		if run++; run >= 19 || r > unicode.MaxASCII {
+		run++
+		if run >= 19 || r > unicode.MaxASCII {
 			return true
 		}
 	}

@@ -6,8 +6,8 @@ const (
 	maxText     = 1 << 20 // bytes
 	maxElements = 10_000
 	maxDepth    = 100
-	// maxEffort bounds estimates that may be far above the size of the result:
-	// what a call may use on its way, in bytes.
+	// maxEffort bounds the estimated work of a call, in bytes, which may be far more
+	// than the size of its result.
 	maxEffort = 64 << 20
 )
 
@@ -73,8 +73,8 @@ func (w *weight) grow(elements, text int) bool {
 	return w.elements <= maxElements && w.text <= maxText
 }
 
-// fits says whether a value may be what a function takes or gives. The error is
-// the same in whatever order a map is walked.
+// fits returns an error if a value is too large to be an argument or a result. The error
+// does not depend on the order in which a map is walked.
 func fits(v any) error {
 	if text, ok := v.(string); ok {
 		if len(text) > maxText {
@@ -89,7 +89,7 @@ func fits(v any) error {
 	return nil
 }
 
-// limited passes a result on if it fits.
+// limited returns the result, or an error if it is too large.
 func limited[R any](result R) (R, error) {
 	if err := fits(result); err != nil {
 		var none R
@@ -98,8 +98,8 @@ func limited[R any](result R) (R, error) {
 	return result, nil
 }
 
-// bound1 gives f with a bounded result. The check, if there is one, sees the
-// arguments first: it is for results that must not even be tried.
+// bound1 returns f with a bounded result. check, if not nil, is called before f, to refuse
+// results that would take too much to compute.
 func bound1[A, R any](f func(A) R, check func(A) error) func(A) (R, error) {
 	return func(a A) (R, error) {
 		if check != nil {
@@ -136,8 +136,8 @@ func bound3[A, B, C, R any](f func(A, B, C) R, check func(A, B, C) error) func(A
 	}
 }
 
-// boundAll is for functions of any number of values. The values are weighed
-// first: a long call may name one big value a thousand times.
+// boundAll returns a function of any number of arguments with a bounded result. It
+// measures the arguments first: a call may pass one big value a thousand times.
 func boundAll[R any](f func(...any) R) func(...any) (R, error) {
 	return func(args ...any) (R, error) {
 		if err := fits(args); err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
 
-// ErrSteps is why a function did not go on: the template has done too much work.
+// ErrSteps is returned when the template has used up its steps.
 var ErrSteps = errors.New("too many steps")
 
-// ErrCanceled is why a function did not go on: nobody wants the result any more.
+// ErrCanceled is returned when the result is no longer wanted.
 var ErrCanceled = errors.New("canceled")
 
-// Meter counts the work of one expansion in steps: a call is one, and one more for every so
-// many bytes that it reads and writes. The count depends on the template and its data and on
-// nothing else, so that what is too much is too much on every machine. A Meter serves one
-// expansion at a time.
+// Meter counts the work of one expansion in steps: one for each call, and one more for every
+// so many bytes that it reads and writes. The count depends on the template and its data
+// only, so that the limit is the same on every machine. A Meter serves one expansion at a
+// time.
 type Meter struct {
 	left     int
 	asked    uint
@@ -25,19 +25,20 @@ type Meter struct {
 	patterns pattern.Cache
 }
 
-// Reset makes the meter ready for an expansion of at most so many steps. canceled reports
+// Reset prepares the meter for an expansion of at most so many steps. canceled reports
 // whether the result is no longer wanted; nil if it always is.
 func (m *Meter) Reset(steps int, canceled func() bool) { m.left, m.canceled = steps, canceled }
 
-// Left returns how many steps are left.
+// Left returns the number of steps that are left.
 func (m *Meter) Left() int { return max(m.left, 0) }
 
-// askEvery is how many calls pass between two questions whether the result is wanted.
+// askEvery is the number of calls between two calls of canceled.
 const askEvery = 256
 
-// Spend takes steps off what is left.
+// Spend subtracts steps from those that are left, and returns an error if they are too many.
 func (m *Meter) Spend(steps int) error {
-	if m.asked++; m.asked%askEvery == 0 && m.canceled != nil && m.canceled() {
+	m.asked++
+	if m.asked%askEvery == 0 && m.canceled != nil && m.canceled() {
 		return ErrCanceled
 	}
 	if m.left < 0 || steps < 0 || steps > m.left {
@@ -53,12 +54,12 @@ const (
 	usualPrice = 64
 	// elementSize is what an element of a list or a dictionary counts beside its text.
 	elementSize = 32
-	// maxMeasured bounds measuring: more than that is more than there are steps for.
+	// maxMeasured bounds measuring. It is more than any expansion has steps for.
 	maxMeasured = 1 << 30
 )
 
-// prices are how many bytes functions read or write in a step, where that is not the usual:
-// what is slow has a low one.
+// prices maps functions to how many bytes they read or write in a step, where that is not
+// usualPrice. Slow functions have low prices.
 var prices = map[string]int{
 	"toYaml": 2, "stringify": 2, "toTfvars": 2, "toEnv": 4, "toJson": 16, "toPrettyJson": 16, "hash": 16,
 	"merge": 4, "mergeOverwrite": 4, "deepCopy": 8, "concat": 16, "pick": 16, "omit": 16, "keys": 16, "values": 16,
@@ -68,7 +69,7 @@ var prices = map[string]int{
 	"sha1sum": 32, "sha256sum": 32,
 }
 
-// surcharges are what functions cost that do more than read their arguments once.
+// surcharges maps functions that do more than read their arguments once to the extra steps.
 var surcharges = map[string]func(args []reflect.Value) int{
 	"sortAlpha": func(args []reflect.Value) int { return lengthOf(args[0]) * bits.Len(uint(lengthOf(args[0]))) },
 	"uniq":      func(args []reflect.Value) int { return square(lengthOf(args[0]), lengthOf(args[0])) },
@@ -76,7 +77,7 @@ var surcharges = map[string]func(args []reflect.Value) int{
 	"trimAll":   trimWork, "trimall": trimWork,
 }
 
-// trimWork is that of looking each character up among others.
+// trimWork returns the steps of searching each character of one text in another.
 func trimWork(args []reflect.Value) int { return square(args[0].Len(), args[1].Len()) / usualPrice }
 
 func square(a, b int) int {
@@ -97,8 +98,8 @@ func lengthOf(v reflect.Value) int {
 	return 0
 }
 
-// Weigh returns what it is given, and counts its text: it is put around what functions of
-// text/template read that cannot be replaced.
+// Weigh returns its argument, and counts its text. It is called on the arguments of those
+// functions of text/template that cannot be replaced.
 func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 	text := v
 	if text.Kind() == reflect.Interface {
@@ -159,8 +160,8 @@ func (m *Meter) measureAll(args []reflect.Value) int {
 	return n
 }
 
-// measure returns the size of a value when it is written out, in bytes, up to a little more
-// than there are steps for.
+// measure returns the size of a value when it is written out, in bytes. It stops soon after
+// the size that uses up the steps.
 func (m *Meter) measure(v reflect.Value, depth int) int {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -11,7 +11,7 @@ import (
 
 var errAddress = errors.New("the format prints an address, which is another one in each run")
 
-// printf is that of text/template, for results that fit and without addresses.
+// printf is text/template's printf with a bounded result and without addresses.
 func printf(format string, args ...any) (string, error) {
 	var w weight
 	if !w.add(args) {
@@ -34,7 +34,7 @@ func printf(format string, args ...any) (string, error) {
 	return limited(fmt.Sprintf(format, args...))
 }
 
-// directives gives the flags (width, precision and argument numbers among them)
+// directives returns the flags (width, precision and argument numbers among them)
 // and the verb of each directive of a format.
 func directives(format string) iter.Seq2[string, byte] {
 	return func(yield func(string, byte) bool) {
@@ -73,7 +73,7 @@ func numbers(flags string) int {
 	return sum + n
 }
 
-// widest gives the widest width that one of the arguments may be.
+// widest returns the widest width that one of the arguments may be.
 func widest(args []any) int {
 	width := 0
 	for _, arg := range args {
@@ -87,8 +87,8 @@ func widest(args []any) int {
 	return width
 }
 
-// holdsPointer reports whether a list or a dictionary holds a pointer, which only
-// semver gives: package fmt writes most of those as addresses.
+// holdsPointer reports whether a list or a dictionary holds a pointer, as only semver
+// returns: package fmt writes most of those as addresses.
 func holdsPointer(v any) bool {
 	switch v := v.(type) {
 	case []any:

@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
 
-// compile compiles an expression, or finds it among those that were, and takes the work of
-// looking at a text once.
+// compile returns a compiled expression, from the cache if it is there, and spends the steps
+// of searching a text once.
 func (m *Meter) compile(expression, text string) (*pattern.Pattern, error) {
 	p, err := m.patterns.Compile(expression)
 	if err != nil {
@@ -18,7 +18,7 @@ func (m *Meter) compile(expression, text string) (*pattern.Pattern, error) {
 	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.Work(len(text), 0))/usualPrice)
 }
 
-// matches finds up to n matches, all if n is negative, as far as there are steps for them.
+// matches returns up to n matches, all if n is negative, and spends the steps for them.
 func (m *Meter) matches(p *pattern.Pattern, text string, n int) ([][]int, error) {
 	each := max(1, (p.Work(len(text), 1)-p.Work(len(text), 0))/usualPrice)
 	affordable := m.Left() / each
@@ -29,8 +29,8 @@ func (m *Meter) matches(p *pattern.Pattern, text string, n int) ([][]int, error)
 	return found, m.Spend(len(found) * each)
 }
 
-// regexMatch reports whether a text has a match; one that is no expression matches nothing,
-// as in sprig.
+// regexMatch reports whether a text has a match. As in sprig, an invalid expression matches
+// nothing.
 func (m *Meter) regexMatch(expression, text string) (bool, error) {
 	p, err := m.compile(expression, text)
 	if p == nil {
@@ -53,7 +53,7 @@ func (m *Meter) regexFind(expression, text string) (string, error) {
 	return p.FindString(text), nil
 }
 
-// regexFindAll gives the first n matches, all if n is negative.
+// regexFindAll returns the first n matches, all if n is negative.
 func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
 	p, err := m.compile(expression, text)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
 	return limited(p.FindAllString(text, atMost(n)))
 }
 
-// regexSplit gives the texts between matches, the last of n with all the rest,
+// regexSplit returns the texts between matches, the last of n with all the rest,
 // and all of them if n is negative.
 func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
 	p, err := m.compile(expression, text)

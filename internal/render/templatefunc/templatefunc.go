@@ -2,23 +2,23 @@
 //
 // What the package keeps true:
 //
-//   - A function is hermetic: what it gives depends on its arguments and on
-//     nothing else (no environment, clock, time zone, network or randomness), it
-//     gives the same bytes in every run, and it never prints an address.
-//   - What Kalypso has too gives the bytes that Kalypso gives: sprig v2.22.0 with
+//   - A function is hermetic: its result depends on its arguments and on nothing
+//     else (no environment, clock, time zone, network or randomness), has the same
+//     bytes in every run, and never contains an address.
+//   - A function that Kalypso has too returns the bytes of Kalypso's: sprig v2.22.0 with
 //     the versions of xstrings and mergo that Kalypso is built with, under
 //     Kalypso's own toYaml, stringify, hash and unquote. Newer ones differ:
 //     camelcase of xstrings 1.5 begins with a small letter.
-//   - No function gives a text over 1 MiB or builds a collection of more than
+//   - No function returns a text over 1 MiB or builds a collection of more than
 //     10,000 elements, over 1 MiB of text or nested deeper than 100 levels. That
-//     holds for print, printf, println, html, js and urlquery of text/template
-//     too, which the map replaces for that reason. A range over a number and a
-//     template that calls itself are not functions: they are the engine's to bound.
+//     includes print, printf, println, html, js and urlquery of text/template,
+//     which the map replaces for that reason. Loops and templates that call
+//     themselves are not functions: the engine bounds them.
 //   - The work of a call is counted before it is done ([Meter]), in steps that are the
 //     same on every machine; regular expressions are bounded in size, and compiled once.
 //
-// A function that cannot do its work panics or gives an error; text/template
-// makes an error with the place of the call out of both.
+// A function that fails panics or returns an error; text/template turns both into
+// an error with the position of the call.
 //
 // Of the 150 functions of sprig 123 are here, by group of its source: strings
 // (all but rand* and shuffle), numbers, lists, dictionaries, defaults and JSON,
@@ -64,7 +64,7 @@ func Names() []string {
 	return slices.Sorted(maps.Keys(Map(&Meter{})))
 }
 
-// unmetered are the functions, with their results bounded.
+// unmetered holds the functions with bounded results, and without a meter.
 var unmetered = func() template.FuncMap {
 	base := sprig.TxtFuncMap()
 	maps.DeleteFunc(base, func(name string, _ any) bool { return Removed(name) != "" })
@@ -89,8 +89,8 @@ var unmetered = func() template.FuncMap {
 }()
 
 // Mutates reports whether the named function changes its arguments. A template
-// that calls one must be given data of its own: maps, and lists too, since
-// sortAlpha sorts a []string in place.
+// that calls one needs data of its own: maps, and lists too, since sortAlpha
+// sorts a []string in place.
 func Mutates(name string) bool {
 	switch name {
 	case "set", "unset", "merge", "mergeOverwrite", "sortAlpha":
@@ -99,9 +99,8 @@ func Mutates(name string) bool {
 	return false
 }
 
-// Removed says why a function that Kalypso's templates have is not offered, as
-// what the function does ("reads the environment"); "" if the name is not one of
-// those.
+// Removed returns why one of Kalypso's functions is not offered, as what the function
+// does ("reads the environment"); "" for any other name.
 func Removed(name string) string {
 	switch name {
 	case "env", "expandenv":

@@ -7,8 +7,8 @@ import (
 	"text/template"
 )
 
-// boundText bounds the functions of sprig that give a text, whatever the text;
-// what gives something else comes back as it is.
+// boundText returns a function of sprig with a bounded result, if its result is a text;
+// any other function unchanged.
 func boundText(f any) any {
 	switch f := f.(type) {
 	case func(string) string:
@@ -31,8 +31,8 @@ func boundText(f any) any {
 	return f
 }
 
-// boundedTexts holds the functions whose result may be far longer than their
-// arguments, so that it has to be foreseen, and those of text/template.
+// boundedTexts returns the functions whose result may be far longer than their arguments,
+// so that its size is checked first, and those of text/template.
 func boundedTexts(base template.FuncMap) template.FuncMap {
 	return template.FuncMap{
 		"repeat":   bound2(base["repeat"].(func(int, string) string), repeatFits),

@@ -35,14 +35,14 @@ var (
 	ofValues      = fieldSet("Environment", "ConfigData")
 )
 
-// analysis says which fields a piece of a template reads, and whether it changes
-// its data. It says too much rather than too little.
+// analysis is what a piece of a template does with its data: which fields it reads, and
+// whether it changes any. In doubt, it reports a field as read.
 type analysis struct {
 	set       *template.Template // where {{template}} finds its names
 	reads     fields
 	mutates   bool
 	decodes   bool // it calls one of the decoders
-	whole     bool // it uses "." for more than its fields
+	whole     bool // it uses "." itself, not only its fields
 	dependsOn bool // it names the field DependsOn
 	visited   map[string]bool
 }
@@ -53,7 +53,7 @@ func analyse(set *template.Template, n parse.Node) *analysis {
 	return a
 }
 
-// node walks a piece; root says that "." is still the whole Data there.
+// node visits a node; root means that "." is still the whole Data there.
 func (a *analysis) node(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -79,8 +79,8 @@ func (a *analysis) node(n parse.Node, root bool) {
 	}
 }
 
-// branch walks an if, range or with; inside says that "." is still the whole Data
-// in its list. What "." is instead was read by the pipeline.
+// branch visits an if, range or with; inside means that "." is still the whole Data
+// in its list. If it is not, the pipeline has read what "." is.
 func (a *analysis) branch(n *parse.BranchNode, root, inside bool) {
 	a.pipe(n.Pipe, root)
 	a.node(n.List, inside)
@@ -89,8 +89,8 @@ func (a *analysis) branch(n *parse.BranchNode, root, inside bool) {
 	}
 }
 
-// named walks a defined template. What "." is there was counted by the caller's
-// pipeline, but "$" is the same.
+// named visits a defined template. The caller's pipeline has read what "." is there;
+// "$" is the same as outside.
 func (a *analysis) named(name string) {
 	if a.visited[name] {
 		return
@@ -140,7 +140,7 @@ func (a *analysis) operand(n parse.Node, root bool) {
 	}
 }
 
-// variable counts what "$" reads: a field, or all of the Data.
+// variable records what "$" reads: a field, or all of the Data.
 func (a *analysis) variable(n *parse.VariableNode) {
 	if len(n.Ident) > 1 {
 		a.reads |= fieldBit[n.Ident[1]]
@@ -150,7 +150,7 @@ func (a *analysis) variable(n *parse.VariableNode) {
 	a.whole = true
 }
 
-// names notes the fields that are asked of something, which may be the Data.
+// names records the names of fields that are read from any value, which may be the Data.
 func (a *analysis) names(fields []string) {
 	a.dependsOn = a.dependsOn || slices.Contains(fields, "DependsOn")
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// What a workload's repository writes is data, never template. Output that contains "{{"
-// is expanded again, and may have such data in it: in the text, or in an action that the
-// platform team put together. So where a team wrote anything that could count as
-// template, the same output is made once more of masked data, in which those characters
-// are others. What is an action there, the platform team has written; where there is none
-// the output is done; and where the data would be part of one, it is a mistake.
+// Text from a workload's repository is data, never template. Output that contains "{{" is
+// expanded again, and may contain such data: in its text, or in an action that the platform
+// team composed. So where a team's text has characters of the template language, the
+// manifest is expanded a second time, with those characters masked in the data. An action
+// in the masked output was written by the platform team; without any, the output is
+// complete; and an action that contains masks would execute data, which is a mistake.
 //
-// Of the data a team writes, names and labels have no such characters: they are checked
-// where they are read. What is left are the keys and values of manifests, and what
-// templates put of them into .ConfigData.
+// A team's names and labels have no such characters: they are checked when they are read.
+// That leaves the keys and values of manifests, and what templates copy of them into
+// .ConfigData.
 
-// Masks have the length of what they stand for.
+// A mask is as long as the character that it replaces.
 const (
 	maskedBrace = '\x01' // for { and }
-	maskedOther = '\x02' // for what else could be part of an action, or end a text in it
+	maskedOther = '\x02' // for all else that has a meaning in an action
 
-	hiddenOpen  = '\x03' // a brace of data, in output that is expanded again
-	hiddenClose = '\x04'
+	hiddenOpen  = '\x03' // for a "{" of data, in output that is expanded again
+	hiddenClose = '\x04' // for a "}"
 )
 
-// maskInAction finds masks, as they are or as functions write them in quotes.
+// maskInAction matches masks, plain or escaped by a function that quotes.
 var maskInAction = regexp.MustCompile(`[\x01\x02]|\\x0[12]|\\u000[12]`)
 
-// mask replaces the characters of a text that could count as template.
+// mask replaces the characters of a text that have a meaning in a template.
 func mask(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -45,12 +45,12 @@ func mask(text string) string {
 	}, text)
 }
 
-// isInert reports whether a character means nothing in an action, alone or with others.
+// isInert reports whether a character has no meaning in an action, alone or with others.
 func isInert(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_./:@-+~%#,?&=;!", c) >= 0
 }
 
-// isMasked reports whether masking changes any of the texts.
+// isMasked reports whether masking would change any of the texts.
 func isMasked(texts map[string]string) bool {
 	for key, value := range texts {
 		if mask(key) != key || mask(value) != value {
@@ -60,7 +60,7 @@ func isMasked(texts map[string]string) bool {
 	return false
 }
 
-// masked returns the data with what a team wrote masked: its manifests, and all of the
+// masked returns a copy of the data with the team's texts masked: its manifests, and the
 // values that a template has changed.
 func (d *Data) masked() *Data {
 	m := *d
@@ -77,7 +77,8 @@ func (d *Data) masked() *Data {
 	return &m
 }
 
-// maskChanged copies a value, and masks the texts that are not those of the value before.
+// maskChanged returns a copy of a value, in which the texts that differ from before are
+// masked.
 func maskChanged(v, before any) any {
 	switch v := v.(type) {
 	case string:
@@ -129,10 +130,10 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 	return c
 }
 
-// decoders are the functions that can make a brace of a text that has none.
+// decoders are the functions whose result can have a brace where the text has none.
 var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
 
-// maskedDecoders are the decoders for masked data: what is decoded is masked.
+// maskedDecoders returns the decoders for masked data: they mask their results.
 func maskedDecoders(of *metered) template.FuncMap {
 	m := template.FuncMap{}
 	for _, name := range decoders {
@@ -157,15 +158,15 @@ func maskedDecoders(of *metered) template.FuncMap {
 	return m
 }
 
-// twin is the output of a manifest as it is with masked data. The nil twin is that of
-// output in which no team has a part.
+// twin is the output of a manifest for masked data. It is nil where no team's text can be
+// in the output.
 type twin struct {
 	data *Data
 	text []byte
 }
 
-// newTwin returns the twin of a manifest whose data are not changed yet; nil if there is
-// nothing to mask, or nothing is expanded again.
+// newTwin returns the masked output of a manifest that has not changed its data yet; nil if
+// nothing has to be masked, or output is not expanded again.
 func (e *textEngine) newTwin(i int, d *Data, s Scope) *twin {
 	if !s.Team || e.expansions < 2 || d.before == nil && !isMasked(d.Manifests) && !e.manifests[i].decodes {
 		return nil
@@ -173,14 +174,14 @@ func (e *textEngine) newTwin(i int, d *Data, s Scope) *twin {
 	return &twin{data: d.masked()}
 }
 
-// expandTwin makes the text of a manifest with masked data.
+// expandTwin expands a manifest for masked data.
 func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 	for _, part := range e.manifests[i].parts {
 		switch {
 		case part.literal != nil:
 			t.text = append(t.text, part.literal...)
 		case part.field != nil:
-			t.text, _ = part.field.expand(t.text, t.data, e.Options)
+			t.text, _ = part.field.expand(t.text, t.data, e.options)
 		default:
 			clone, err := part.block.set.parsed.Clone()
 			if err != nil {
@@ -188,7 +189,7 @@ func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 			}
 			m := newMetered()
 			clone.Funcs(m.functions).Funcs(maskedDecoders(m))
-			text, mistake := p.execute(e, m, clone.Lookup(part.block.name), part.block.dot(t.data), part.block.line)
+			text, mistake := p.execute(e, m, clone.Lookup(part.block.name), part.block.uses.dot(t.data), part.block.line)
 			if mistake != nil {
 				return inTwin()
 			}
@@ -198,15 +199,15 @@ func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 	return nil
 }
 
-// isDone reports whether nothing in the output is to be expanded again: what looks like an
-// action is data.
+// isDone reports whether nothing in the output has to be expanded again: all that looks
+// like an action is data.
 func (t *twin) isDone() bool { return t != nil && !bytes.Contains(t.text, opening) }
 
 var closing = []byte("}}")
 
 // hide returns the output with the braces that are data hidden from the parser, or a mistake
-// if data would be a part of an action. The masked output says which they are: it has to be
-// the same but for what is masked in it.
+// if data would be a part of an action. The masked output tells data from template: it must
+// be equal to the output, except for its masks.
 func (t *twin) hide(text []byte) ([]byte, *Mistake) {
 	if t == nil {
 		return text, nil
@@ -225,18 +226,18 @@ func (t *twin) hide(text []byte) ([]byte, *Mistake) {
 			return nil, inTwin()
 		}
 	}
-	for rest := t.text; ; {
-		_, action, found := bytes.Cut(rest, opening)
-		if !found {
-			return text, nil
-		}
-		if action, rest, _ = bytes.Cut(action, closing); maskInAction.Match(action) {
+	_, rest, found := bytes.Cut(t.text, opening)
+	for found {
+		action, after, _ := bytes.Cut(rest, closing)
+		if maskInAction.Match(action) {
 			return nil, inTwin()
 		}
+		_, rest, found = bytes.Cut(after, opening)
 	}
+	return text, nil
 }
 
-// show returns the output with what was hidden as it is.
+// show returns the output with the hidden braces restored.
 func (t *twin) show(text []byte) []byte {
 	if t == nil {
 		return text
@@ -257,13 +258,15 @@ func (t *twin) expand(p *Pass, e *textEngine) *Mistake {
 	}
 	a := analyse(parsed, parsed.Root)
 	countSteps(parsed)
-	var mistake *Mistake
-	if t.text, mistake = p.execute(e, m, parsed, a.dot(t.data), 0); mistake != nil {
+	text, mistake := p.execute(e, m, parsed, a.dot(t.data), 0)
+	if mistake != nil {
 		return inTwin()
 	}
+	t.text = text
 	return nil
 }
 
+// inTwin returns the mistake that data of a team would be executed as a template.
 func inTwin() *Mistake {
 	return &Mistake{
 		Summary: "what a workload's repository wrote would become a part of the template, because the output is expanded again",

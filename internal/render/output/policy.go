@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// idleProblem is a policy that selects nothing.
+// idleProblem returns the warning of a policy that selects nothing.
 func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Problem {
 	hint := "compare its selectors with the labels; fairlead explain shows what each object lacks"
 	if misspelt := schedule.Misspelt(policy, m); misspelt != "" {
@@ -15,9 +15,9 @@ func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Pro
 	return problem.Problem{Pos: policy.Pos, Subject: policy.Subject(), Summary: "the policy selects no " + lacks, Hint: hint, Warning: true}
 }
 
-// WithIdleSince returns the problems of now, in which a policy that selects nothing and
-// selected something before is not a warning but a problem: so it is where a change is
-// reviewed, and both sides of it are known. Neither list is changed.
+// WithIdleSince returns the problems of now. A policy that selects nothing, but selected
+// something before, is a problem that stops the environment instead of a warning. It serves
+// the review of a change, where both sides are known, and changes neither list.
 func WithIdleSince(before, now *model.Model, problems problem.List) problem.List {
 	if before == nil || now == nil {
 		return problems
@@ -38,7 +38,7 @@ func WithIdleSince(before, now *model.Model, problems problem.List) problem.List
 		}
 		all = append(all, p)
 	}
-	for _, stops := range idle { // whose warnings were left out
+	for _, stops := range idle { // those whose warnings were not in the list
 		all = append(all, stops)
 	}
 	return all.Sorted()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// detach makes the data ready to be changed by a template: they get copies of what
-// they share with other assignments.
+// detach replaces what the data share with other assignments by copies, so that a template
+// may change them.
 func (d *Data) detach() {
 	if d.before != nil {
 		return
@@ -17,23 +17,23 @@ func (d *Data) detach() {
 	d.DependsOn = slices.Clone(d.DependsOn)
 }
 
-// restore makes the data what they were before they were detached.
+// restore undoes all changes since the data were detached.
 func (d *Data) restore() {
 	if d.before != nil {
 		*d = *d.before
 	}
 }
 
-// settle attaches data again that were not changed after all: most templates that
-// call set do so to fill a dictionary of their own.
+// settle restores data that were detached but not changed: most templates that call set
+// do so to fill a dictionary of their own.
 func (d *Data) settle() {
 	if d.before != nil && slices.Equal(d.DependsOn, d.before.DependsOn) && reflect.DeepEqual(d.ConfigData, d.before.ConfigData) {
 		d.restore()
 	}
 }
 
-// Changes reports whether a template has changed the data, so that what other
-// templates make of them depends on it.
+// Changes reports whether a template has changed the data, on which the texts of later
+// templates then depend.
 func (d *Data) Changes() bool { return d.before != nil }
 
 func copyValue(v any) any {

@@ -13,28 +13,29 @@ import (
 // targetSet is a set of targets that one or more cluster types have, with what
 // each target waits for there.
 type targetSet struct {
-	members
+	members members
 	order   []int            // the targets, in the order of the members
 	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
 	missing []missing
-	circles [][]int // targets that wait for each other, in order
+	circles [][]int // targets that wait for each other in a circle, in order
 }
 
 // missing is a dependency that is not on the same cluster type.
 type missing struct {
-	target int
-	model.Dependency
+	target     int
+	dependency model.Dependency
 }
 
-// knownSets are the sets of the last run. One is the same in the next run if it has the
-// same places among as many targets, and none of those in them has changed: what a target
-// depends on is in its set, or nowhere.
+// knownSets holds the sets of the last run. A set stays valid in the next run if the model
+// has as many targets, the set has the same indexes, and the targets at these have not
+// changed: what a target depends on is in the same set, or missing.
 type knownSets struct {
 	targets []*model.Target
 	byKey   map[string]*targetSet
 }
 
-// unchanged gives a function that gives the set with a key, or nil if it may be another one now.
+// unchanged returns a lookup of the last run's set by its key; nil for a set that may have
+// changed.
 func (k *knownSets) unchanged(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
 	if len(k.targets) != len(targets) {
 		return func(schedule.Set, string) *targetSet { return nil }
@@ -47,32 +48,34 @@ func (k *knownSets) unchanged(targets []*model.Target) func(set schedule.Set, ke
 	}
 	return func(set schedule.Set, key string) *targetSet {
 		touched := slices.Clone(set)
-		if touched.Intersect(changed); !touched.Empty() {
+		touched.Intersect(changed)
+		if !touched.Empty() {
 			return nil
 		}
 		return k.byKey[key]
 	}
 }
 
-// targetSets finds the sets of all cluster types. Those that have the same targets
-// share one.
+// targetSets returns the set of each cluster type, and reports what is wrong with their
+// dependencies. Cluster types with the same targets share a set.
 func (p *pass) targetSets() []*targetSet {
 	if len(p.model.Targets) == 0 {
 		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
 	}
 	known := p.cache.sets.unchanged(p.model.Targets)
 	now := knownSets{p.model.Targets, map[string]*targetSet{}}
-	byPlace := map[*uint64]*targetSet{} // the plan shares sets, so that they are known by their place
+	byAddress := map[*uint64]*targetSet{} // the plan shares sets between cluster types
 	sets := make([]*targetSet, len(p.model.ClusterTypes))
 	for i := range sets {
 		members := p.plan.Targets(i)
-		s := byPlace[&members[0]]
+		s := byAddress[&members[0]]
 		if s == nil {
 			key := members.Key()
-			if s = known(members, key); s == nil {
+			s = known(members, key)
+			if s == nil {
 				s = p.newTargetSet(members)
 			}
-			byPlace[&members[0]], now.byKey[key] = s, s
+			byAddress[&members[0]], now.byKey[key] = s, s
 		}
 		sets[i] = s
 		p.reportDependencies(p.model.ClusterTypes[i], s)
@@ -108,15 +111,16 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	h := newHasher()
 	for _, j := range s.order {
 		reads := p.readsDigest(j, s.waits[j])
-		s.names, s.reads = append(s.names, p.model.Targets[j].Name), append(s.reads, reads)
+		s.members.names = append(s.members.names, p.model.Targets[j].Name)
+		s.members.reads = append(s.members.reads, reads)
 		h.digest(reads)
 	}
-	s.digest = h.sum()
+	s.members.digest = h.sum()
 	return s
 }
 
-// readsDigest covers what templates see of a target on a cluster type where it
-// waits for others.
+// readsDigest returns the digest of what templates see of a target that waits for these
+// others.
 func (p *pass) readsDigest(j int, waits []string) digest {
 	if len(waits) == 0 {
 		return p.targets[j]
@@ -127,18 +131,17 @@ func (p *pass) readsDigest(j int, waits []string) digest {
 	return h.sum()
 }
 
-// changed gives the indexes of the members of a set that are not as they were; ok
-// is false if the set does not have the same members. Rows share sets, so that the
-// answer is looked up.
+// changed returns the indexes of the members of a set that have changed; ok is false if the
+// set has other members. Rows share sets, so that the result is cached.
 func (p *pass) changed(old *members, set *targetSet) (changed []int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pair := [2]*members{old, &set.members}
 	known, found := p.changes[pair]
 	if !found {
-		known.same = slices.Equal(old.names, set.names)
-		for k := 0; known.same && k < len(set.reads); k++ {
-			if old.reads[k] != set.reads[k] {
+		known.same = slices.Equal(old.names, set.members.names)
+		for k := 0; known.same && k < len(set.members.reads); k++ {
+			if old.reads[k] != set.members.reads[k] {
 				known.changed = append(known.changed, k)
 			}
 		}
@@ -147,13 +150,13 @@ func (p *pass) changed(old *members, set *targetSet) (changed []int, ok bool) {
 	return known.changed, known.same
 }
 
-// memberChange is what changed from one set of members to another.
+// memberChange is the difference between two sets of members.
 type memberChange struct {
 	same    bool // they have the same names
 	changed []int
 }
 
-// resolve gives the members of a set that a dependency names: the target of that
+// resolve returns the members of a set that a dependency names: the target of that
 // name, or else all targets of the workload of that name.
 func (p *pass) resolve(name string, members schedule.Set) []int {
 	var ofWorkload []int
@@ -168,8 +171,8 @@ func (p *pass) resolve(name string, members schedule.Set) []int {
 	return ofWorkload
 }
 
-// circles finds targets that wait for each other. Each circle starts with the first
-// of its targets that is met; a target is in one of them at most.
+// circles returns the circles of targets that wait for each other. Each begins with the
+// first of its targets that the search meets; a target is in one circle at most.
 func circles(edges map[int][]int) [][]int {
 	var found [][]int
 	var path []int
@@ -204,7 +207,7 @@ func sortedKeys(m map[int][]int) []int {
 	return keys
 }
 
-// dependencyNames are all names that a dependency may have, for hints.
+// dependencyNames returns all names that a dependency may have, for hints.
 func (p *pass) dependencyNames() []string {
 	var names []string
 	for _, t := range p.model.Targets {
@@ -218,12 +221,12 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 	for _, m := range s.missing {
 		known := p.dependencyNames()
 		hint := "a policy has to put it on the same cluster type"
-		if !slices.Contains(known, m.Name) {
-			hint = problem.DidYouMean(m.Name, known)
+		if !slices.Contains(known, m.dependency.Name) {
+			hint = problem.DidYouMean(m.dependency.Name, known)
 		}
 		p.found.add(problem.Problem{
-			Pos: m.Pos, Subject: p.model.Targets[m.target].Subject(), Hint: hint,
-			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.Name, c.Name),
+			Pos: m.dependency.Pos, Subject: p.model.Targets[m.target].Subject(), Hint: hint,
+			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.dependency.Name, c.Name),
 		})
 	}
 	for _, circle := range s.circles {
@@ -249,7 +252,7 @@ func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
 	})
 }
 
-// configDigest covers all that the values of assignments are made from.
+// configDigest returns the digest of all that the values of assignments are made from.
 func configDigest(m *model.Model) digest {
 	h := newHasher()
 	for _, c := range m.Configs {
