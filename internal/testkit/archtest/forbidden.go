@@ -14,7 +14,7 @@ var panics = allowances{
 	"internal/controlplane/model/strict.go: decoder.into": "which types the specs are made of is in source",
 	"internal/render/output/output.go: trackingEntry":     "the path is a constant",
 	"internal/base/panics/panics.go: Relay.Raise":         "it has happened in another goroutine, and is carried on to its barrier",
-	"internal/render/part.go: blockOf":                    "the part was cut from a template that did parse",
+	"internal/render/part.go: newBlock":                   "the part was cut from a template that did parse",
 	"internal/base/tree/tree.go: FromEntries":             "the caller checks names that come from outside, as its comment says",
 	"schemas/schemas.go: names":                           "what is embedded can be read",
 	"schemas/schemas.go: read":                            "what is embedded can be read",
