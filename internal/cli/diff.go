@@ -193,7 +193,7 @@ func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem
 func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
 		files, err := source.Folder(s.arg)
-		return output.Owned(files), nil, err
+		return output.OwnedTree(files), nil, err
 	}
 	if !s.has(env) { // there is nothing of it, unless there is and cannot be read
 		return tree.Tree{}, s.problems, nil

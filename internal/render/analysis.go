@@ -11,9 +11,9 @@ import (
 // fields is a set of the fields of Data.
 type fields uint16
 
-const everything fields = 1<<16 - 1
+const allFields fields = 1<<16 - 1
 
-var fieldBit = func() map[string]fields {
+var fieldBits = func() map[string]fields {
 	bits := map[string]fields{}
 	for i, name := range fieldNames {
 		bits[name] = 1 << i
@@ -23,16 +23,16 @@ var fieldBit = func() map[string]fields {
 
 func fieldSet(names ...string) (set fields) {
 	for _, n := range names {
-		set |= fieldBit[n]
+		set |= fieldBits[n]
 	}
 	return set
 }
 
 // The fields that assignments share by cluster type, target or values; see Scope.
 var (
-	ofClusterType = fieldSet("Environment", "ClusterType")
-	ofTarget      = fieldSet("Environment", "DeploymentTargetName", "Workspace", "Workload", "Labels", "Manifests")
-	ofValues      = fieldSet("Environment", "ConfigData")
+	clusterTypeFields = fieldSet("Environment", "ClusterType")
+	targetFields      = fieldSet("Environment", "DeploymentTargetName", "Workspace", "Workload", "Labels", "Manifests")
+	valueFields       = fieldSet("Environment", "ConfigData")
 )
 
 // analysis is what a piece of a template does with its data: which fields it reads, and
@@ -47,110 +47,110 @@ type analysis struct {
 	visited   map[string]bool
 }
 
-func analyse(set *template.Template, n parse.Node) *analysis {
+func analyseTemplate(set *template.Template, n parse.Node) *analysis {
 	a := &analysis{set: set, visited: map[string]bool{}}
-	a.node(n, true)
+	a.visitNode(n, true)
 	return a
 }
 
-// node visits a node; root means that "." is still the whole Data there.
-func (a *analysis) node(n parse.Node, root bool) {
+// visitNode visits a node; root means that "." is still the whole Data there.
+func (a *analysis) visitNode(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.ListNode:
 		if n == nil {
 			return
 		}
 		for _, item := range n.Nodes {
-			a.node(item, root)
+			a.visitNode(item, root)
 		}
 	case *parse.ActionNode:
-		a.pipe(n.Pipe, root)
+		a.visitPipe(n.Pipe, root)
 	case *parse.IfNode:
-		a.branch(&n.BranchNode, root, root)
+		a.visitBranch(&n.BranchNode, root, root)
 	case *parse.RangeNode:
-		a.branch(&n.BranchNode, root, false)
+		a.visitBranch(&n.BranchNode, root, false)
 	case *parse.WithNode:
-		a.branch(&n.BranchNode, root, false)
+		a.visitBranch(&n.BranchNode, root, false)
 	case *parse.TemplateNode:
-		a.pipe(n.Pipe, root)
-		a.named(n.Name)
+		a.visitPipe(n.Pipe, root)
+		a.visitTemplate(n.Name)
 	default:
-		a.operand(n, root)
+		a.visitOperand(n, root)
 	}
 }
 
-// branch visits an if, range or with; inside means that "." is still the whole Data
+// visitBranch visits an if, range or with; inside means that "." is still the whole Data
 // in its list. If it is not, the pipeline has read what "." is.
-func (a *analysis) branch(n *parse.BranchNode, root, inside bool) {
-	a.pipe(n.Pipe, root)
-	a.node(n.List, inside)
+func (a *analysis) visitBranch(n *parse.BranchNode, root, inside bool) {
+	a.visitPipe(n.Pipe, root)
+	a.visitNode(n.List, inside)
 	if n.ElseList != nil {
-		a.node(n.ElseList, root)
+		a.visitNode(n.ElseList, root)
 	}
 }
 
-// named visits a defined template. The caller's pipeline has read what "." is there;
+// visitTemplate visits a defined template. The caller's pipeline has read what "." is there;
 // "$" is the same as outside.
-func (a *analysis) named(name string) {
+func (a *analysis) visitTemplate(name string) {
 	if a.visited[name] {
 		return
 	}
 	a.visited[name] = true
 	if t := a.set.Lookup(name); t != nil && t.Tree != nil {
-		a.node(t.Root, false)
+		a.visitNode(t.Root, false)
 	}
 }
 
-func (a *analysis) pipe(p *parse.PipeNode, root bool) {
+func (a *analysis) visitPipe(p *parse.PipeNode, root bool) {
 	if p == nil {
 		return
 	}
 	for _, c := range p.Cmds {
 		for _, arg := range c.Args {
-			a.operand(arg, root)
+			a.visitOperand(arg, root)
 		}
 	}
 }
 
-func (a *analysis) operand(n parse.Node, root bool) {
+func (a *analysis) visitOperand(n parse.Node, root bool) {
 	switch n := n.(type) {
 	case *parse.DotNode:
 		if root {
-			a.reads |= everything
+			a.reads |= allFields
 			a.whole = true
 		}
 	case *parse.FieldNode:
-		a.names(n.Ident)
+		a.noteFields(n.Ident)
 		if root {
-			a.reads |= fieldBit[n.Ident[0]]
+			a.reads |= fieldBits[n.Ident[0]]
 		}
 	case *parse.VariableNode:
-		a.names(n.Ident[1:])
+		a.noteFields(n.Ident[1:])
 		if n.Ident[0] == "$" {
-			a.variable(n)
+			a.noteRoot(n)
 		}
 	case *parse.ChainNode:
-		a.names(n.Field)
-		a.operand(n.Node, root)
+		a.noteFields(n.Field)
+		a.visitOperand(n.Node, root)
 	case *parse.PipeNode:
-		a.pipe(n, root)
+		a.visitPipe(n, root)
 	case *parse.IdentifierNode:
 		a.mutates = a.mutates || templatefunc.Mutates(n.Ident)
 		a.decodes = a.decodes || slices.Contains(decoders, n.Ident)
 	}
 }
 
-// variable records what "$" reads: a field, or all of the Data.
-func (a *analysis) variable(n *parse.VariableNode) {
+// noteRoot records what "$" reads: a field, or all of the Data.
+func (a *analysis) noteRoot(n *parse.VariableNode) {
 	if len(n.Ident) > 1 {
-		a.reads |= fieldBit[n.Ident[1]]
+		a.reads |= fieldBits[n.Ident[1]]
 		return
 	}
-	a.reads |= everything
+	a.reads |= allFields
 	a.whole = true
 }
 
-// names records the names of fields that are read from any value, which may be the Data.
-func (a *analysis) names(fields []string) {
+// noteFields records the names of fields that are read from any value, which may be the Data.
+func (a *analysis) noteFields(fields []string) {
 	a.dependsOn = a.dependsOn || slices.Contains(fields, "DependsOn")
 }

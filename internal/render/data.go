@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// detach replaces what the data share with other assignments by copies, so that a template
+// detachShared replaces what the data share with other assignments by copies, so that a template
 // may change them.
-func (d *Data) detach() {
-	if d.before != nil {
+func (d *Data) detachShared() {
+	if d.original != nil {
 		return
 	}
 	before := *d
-	d.before = &before
+	d.original = &before
 	d.ConfigData = copyValue(d.ConfigData).(map[string]any)
 	d.DependsOn = slices.Clone(d.DependsOn)
 }
 
-// restore undoes all changes since the data were detached.
-func (d *Data) restore() {
-	if d.before != nil {
-		*d = *d.before
+// undoChanges undoes all changes since the data were detached.
+func (d *Data) undoChanges() {
+	if d.original != nil {
+		*d = *d.original
 	}
 }
 
-// settle restores data that were detached but not changed: most templates that call set
+// reattachUnchanged restores data that were detached but not changed: most templates that call set
 // do so to fill a dictionary of their own.
-func (d *Data) settle() {
-	if d.before != nil && slices.Equal(d.DependsOn, d.before.DependsOn) && reflect.DeepEqual(d.ConfigData, d.before.ConfigData) {
-		d.restore()
+func (d *Data) reattachUnchanged() {
+	if d.original != nil && slices.Equal(d.DependsOn, d.original.DependsOn) && reflect.DeepEqual(d.ConfigData, d.original.ConfigData) {
+		d.undoChanges()
 	}
 }
 
-// Changes reports whether a template has changed the data, on which the texts of later
+// HasChanges reports whether a template has changed the data, on which the texts of later
 // templates then depend.
-func (d *Data) Changes() bool { return d.before != nil }
+func (d *Data) HasChanges() bool { return d.original != nil }
 
 func copyValue(v any) any {
 	switch v := v.(type) {

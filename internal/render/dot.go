@@ -17,9 +17,9 @@ type dataType struct {
 	ConfigData           map[string]any
 }
 
-// dot returns the value of "." in a piece of a template. A template that names
+// dotValue returns the value of "." in a piece of a template. A template that names
 // .DependsOn was not written for Kalypso, and sees all fields.
-func (a *analysis) dot(d *Data) any {
+func (a *analysis) dotValue(d *Data) any {
 	if !a.whole || a.dependsOn {
 		return d
 	}

@@ -43,8 +43,8 @@ func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) 
 
 // Expand implements Engine.
 func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
-	shape.forget()
-	texts, mistakes := e.text.texts(p, d, s)
+	shape.markUnknown()
+	texts, mistakes := e.text.expandManifests(p, d, s)
 	if mistakes != nil {
 		return dst, mistakes
 	}
@@ -56,14 +56,14 @@ func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *S
 	text, ok := e.built[files.ID()]
 	e.mu.Unlock()
 	if !ok {
-		p.charge(e.text, stepsOfBuild)
+		p.chargeEngine(e.text, stepsOfBuild)
 		objects, problems := kustomize.Build(files, "")
 		if problems.Stops() {
 			return dst, buildMistakes(problems.Sorted(), at)
 		}
 		for _, o := range objects {
 			body := len(text)
-			text = join(append(text, o.YAML...), 0, body)
+			text = joinDocuments(append(text, o.YAML...), 0, body)
 		}
 		e.mu.Lock()
 		if len(e.built) >= maxBuilt {

@@ -32,8 +32,8 @@ const (
 // maskInAction matches masks, plain or escaped by a function that quotes.
 var maskInAction = regexp.MustCompile(`[\x01\x02]|\\x0[12]|\\u000[12]`)
 
-// mask replaces the characters of a text that have a meaning in a template.
-func mask(text string) string {
+// maskText replaces the characters of a text that have a meaning in a template.
+func maskText(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '{' || r == '}':
@@ -53,26 +53,26 @@ func isInert(c byte) bool {
 // isMasked reports whether masking would change any of the texts.
 func isMasked(texts map[string]string) bool {
 	for key, value := range texts {
-		if mask(key) != key || mask(value) != value {
+		if maskText(key) != key || maskText(value) != value {
 			return true
 		}
 	}
 	return false
 }
 
-// masked returns a copy of the data with the team's texts masked: its manifests, and the
+// maskTeamData returns a copy of the data with the team's texts masked: its manifests, and the
 // values that a template has changed.
-func (d *Data) masked() *Data {
+func (d *Data) maskTeamData() *Data {
 	m := *d
-	m.before = nil
+	m.original = nil
 	m.Manifests = make(map[string]string, len(d.Manifests))
 	for key, value := range d.Manifests {
-		m.Manifests[mask(key)] = mask(value)
+		m.Manifests[maskText(key)] = maskText(value)
 	}
-	if d.before == nil {
+	if d.original == nil {
 		m.ConfigData = copyValue(d.ConfigData).(map[string]any)
 	} else {
-		m.ConfigData = maskChanged(d.ConfigData, d.before.ConfigData).(map[string]any)
+		m.ConfigData = maskChanged(d.ConfigData, d.original.ConfigData).(map[string]any)
 	}
 	return &m
 }
@@ -83,18 +83,18 @@ func maskChanged(v, before any) any {
 	switch v := v.(type) {
 	case string:
 		if v != before {
-			return mask(v)
+			return maskText(v)
 		}
 	case []string:
 		c := make([]string, len(v))
 		for i, item := range v {
-			c[i] = mask(item)
+			c[i] = maskText(item)
 		}
 		return c
 	case map[string]string:
 		c := make(map[string]string, len(v))
 		for key, item := range v {
-			c[mask(key)] = mask(item)
+			c[maskText(key)] = maskText(item)
 		}
 		return c
 	case map[string]any:
@@ -123,7 +123,7 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 	for key, item := range v {
 		old, known := before[key]
 		if text, ok := any(key).(string); ok && !known {
-			key = any(mask(text)).(K)
+			key = any(maskText(text)).(K)
 		}
 		c[key] = maskChanged(item, old)
 	}
@@ -134,19 +134,19 @@ func maskMap[K comparable](v, before map[K]any) map[K]any {
 var decoders = []string{"b64dec", "b32dec", "decryptAES", "urlParse"}
 
 // maskedDecoders returns the decoders for masked data: they mask their results.
-func maskedDecoders(of *metered) template.FuncMap {
+func maskedDecoders(of *meteredFunctions) template.FuncMap {
 	m := template.FuncMap{}
 	for _, name := range decoders {
 		switch decode := of.functions[name].(type) {
 		case func(string) (string, error):
 			m[name] = func(text string) (string, error) {
 				decoded, err := decode(text)
-				return mask(decoded), err
+				return maskText(decoded), err
 			}
 		case func(string, string) (string, error):
 			m[name] = func(a, b string) (string, error) {
 				decoded, err := decode(a, b)
-				return mask(decoded), err
+				return maskText(decoded), err
 			}
 		case func(string) (map[string]any, error):
 			m[name] = func(text string) (map[string]any, error) {
@@ -158,40 +158,40 @@ func maskedDecoders(of *metered) template.FuncMap {
 	return m
 }
 
-// twin is the output of a manifest for masked data. It is nil where no team's text can be
+// maskedOutput is the output of a manifest for masked data. It is nil where no team's text can be
 // in the output.
-type twin struct {
+type maskedOutput struct {
 	data *Data
 	text []byte
 }
 
-// newTwin returns the masked output of a manifest that has not changed its data yet; nil if
+// newMaskedOutput returns the masked output of a manifest that has not changed its data yet; nil if
 // nothing has to be masked, or output is not expanded again.
-func (e *textEngine) newTwin(i int, d *Data, s Scope) *twin {
-	if !s.Team || e.expansions < 2 || d.before == nil && !isMasked(d.Manifests) && !e.manifests[i].decodes {
+func (e *textEngine) newMaskedOutput(i int, d *Data, s Scope) *maskedOutput {
+	if !s.Team || e.expansions < 2 || d.original == nil && !isMasked(d.Manifests) && !e.manifests[i].decodes {
 		return nil
 	}
-	return &twin{data: d.masked()}
+	return &maskedOutput{data: d.maskTeamData()}
 }
 
-// expandTwin expands a manifest for masked data.
-func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
+// expandMasked expands a manifest for masked data.
+func (e *textEngine) expandMasked(p *Pass, i int, t *maskedOutput) *Mistake {
 	for _, part := range e.manifests[i].parts {
 		switch {
 		case part.literal != nil:
 			t.text = append(t.text, part.literal...)
 		case part.field != nil:
-			t.text, _ = part.field.expand(t.text, t.data, e.options)
+			t.text, _ = part.field.appendText(t.text, t.data, e.options)
 		default:
 			clone, err := part.block.set.parsed.Clone()
 			if err != nil {
 				return mistakeOf(err, part.block.line)
 			}
-			m := newMetered()
+			m := newMeteredFunctions()
 			clone.Funcs(m.functions).Funcs(maskedDecoders(m))
-			text, mistake := p.execute(e, m, clone.Lookup(part.block.name), part.block.uses.dot(t.data), part.block.line)
+			text, mistake := p.executeTemplate(e, m, clone.Lookup(part.block.name), part.block.uses.dotValue(t.data), part.block.line)
 			if mistake != nil {
-				return inTwin()
+				return dataAsTemplate()
 			}
 			t.text = append(t.text, text...)
 		}
@@ -199,21 +199,21 @@ func (e *textEngine) expandTwin(p *Pass, i int, t *twin) *Mistake {
 	return nil
 }
 
-// isDone reports whether nothing in the output has to be expanded again: all that looks
+// isComplete reports whether nothing in the output has to be expanded again: all that looks
 // like an action is data.
-func (t *twin) isDone() bool { return t != nil && !bytes.Contains(t.text, opening) }
+func (t *maskedOutput) isComplete() bool { return t != nil && !bytes.Contains(t.text, opening) }
 
 var closing = []byte("}}")
 
-// hide returns the output with the braces that are data hidden from the parser, or a mistake
+// hideBraces returns the output with the braces that are data hidden from the parser, or a mistake
 // if data would be a part of an action. The masked output tells data from template: it must
 // be equal to the output, except for its masks.
-func (t *twin) hide(text []byte) ([]byte, *Mistake) {
+func (t *maskedOutput) hideBraces(text []byte) ([]byte, *Mistake) {
 	if t == nil {
 		return text, nil
 	}
 	if len(t.text) != len(text) {
-		return nil, inTwin()
+		return nil, dataAsTemplate()
 	}
 	for i, c := range t.text {
 		hidden := text[i] == hiddenOpen || text[i] == hiddenClose
@@ -223,22 +223,22 @@ func (t *twin) hide(text []byte) ([]byte, *Mistake) {
 		case c == maskedBrace && text[i] == '}':
 			text[i] = hiddenClose
 		case c != text[i] && c != maskedOther && !(c == maskedBrace && hidden) || c == text[i] && hidden:
-			return nil, inTwin()
+			return nil, dataAsTemplate()
 		}
 	}
 	_, rest, found := bytes.Cut(t.text, opening)
 	for found {
 		action, after, _ := bytes.Cut(rest, closing)
 		if maskInAction.Match(action) {
-			return nil, inTwin()
+			return nil, dataAsTemplate()
 		}
 		_, rest, found = bytes.Cut(after, opening)
 	}
 	return text, nil
 }
 
-// show returns the output with the hidden braces restored.
-func (t *twin) show(text []byte) []byte {
+// showBraces returns the output with the hidden braces restored.
+func (t *maskedOutput) showBraces(text []byte) []byte {
 	if t == nil {
 		return text
 	}
@@ -246,28 +246,28 @@ func (t *twin) show(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte{hiddenClose}, []byte("}"))
 }
 
-// expand expands the masked output again.
-func (t *twin) expand(p *Pass, e *textEngine) *Mistake {
+// expandAgain expands the masked output again.
+func (t *maskedOutput) expandAgain(p *Pass, e *textEngine) *Mistake {
 	if t == nil {
 		return nil
 	}
-	m := newMetered()
+	m := newMeteredFunctions()
 	parsed, err := template.New(ownName).Funcs(m.functions).Funcs(maskedDecoders(m)).Parse(string(t.text))
 	if err != nil {
-		return inTwin()
+		return dataAsTemplate()
 	}
-	a := analyse(parsed, parsed.Root)
+	a := analyseTemplate(parsed, parsed.Root)
 	countSteps(parsed)
-	text, mistake := p.execute(e, m, parsed, a.dot(t.data), 0)
+	text, mistake := p.executeTemplate(e, m, parsed, a.dotValue(t.data), 0)
 	if mistake != nil {
-		return inTwin()
+		return dataAsTemplate()
 	}
 	t.text = text
 	return nil
 }
 
-// inTwin returns the mistake that data of a team would be executed as a template.
-func inTwin() *Mistake {
+// dataAsTemplate returns the mistake that data of a team would be executed as a template.
+func dataAsTemplate() *Mistake {
 	return &Mistake{
 		Summary: "what a workload's repository wrote would become a part of the template, because the output is expanded again",
 		Hint: "take braces, quotes and the like out of the manifests of the workload; or set the annotation " +

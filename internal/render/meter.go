@@ -9,25 +9,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-// metered holds the functions of templates, and the meter that counts their work.
-type metered struct {
+// meteredFunctions holds the functions of templates, and the meter that counts their work.
+type meteredFunctions struct {
 	meter     templatefunc.Meter
 	functions template.FuncMap
 }
 
-func newMetered() *metered {
-	m := &metered{}
+func newMeteredFunctions() *meteredFunctions {
+	m := &meteredFunctions{}
 	m.functions = templatefunc.Map(&m.meter)
 	m.functions["typeOf"] = typeOf
-	m.functions[weigh] = m.meter.Weigh
+	m.functions[weighName] = m.meter.Weigh
 	return m
 }
 
-// meters pools the functions that are not in use.
-var meters = sync.Pool{New: func() any { return newMetered() }}
+// functionPool pools the functions that are not in use.
+var functionPool = sync.Pool{New: func() any { return newMeteredFunctions() }}
 
-// functions only serve to parse templates; they are never called.
-var functions = newMetered().functions
+// parseFunctions only serve to parse templates; they are never called.
+var parseFunctions = newMeteredFunctions().functions
 
 // templateSet is a template with all that it defines. Each expansion runs on a copy that
 // counts its own steps; copies are pooled.
@@ -36,31 +36,31 @@ type templateSet struct {
 	copies sync.Pool
 }
 
-// boundSet is a copy of a set, with its own functions.
-type boundSet struct {
-	functions *metered
+// templateCopy is a copy of a set, with its own functions.
+type templateCopy struct {
+	functions *meteredFunctions
 	set       *template.Template
 }
 
-// take returns a copy that is not in use. The caller puts it back.
-func (s *templateSet) take() (*boundSet, error) {
-	if b, ok := s.copies.Get().(*boundSet); ok {
+// takeCopy returns a copy that is not in use. The caller puts it back.
+func (s *templateSet) takeCopy() (*templateCopy, error) {
+	if b, ok := s.copies.Get().(*templateCopy); ok {
 		return b, nil
 	}
 	set, err := s.parsed.Clone()
 	if err != nil {
 		return nil, err
 	}
-	m := newMetered()
-	return &boundSet{m, set.Funcs(m.functions)}, nil
+	m := newMeteredFunctions()
+	return &templateCopy{m, set.Funcs(m.functions)}, nil
 }
 
-// weigh is the name of the function that counts what functions of text/template read. It
+// weighName is the name of the function that counts what functions of text/template read. It
 // returns its argument, also to a template that calls it by name.
-const weigh = "fairleadWeigh"
+const weighName = "fairleadWeigh"
 
-// compares reports whether a function of text/template reads its arguments whole.
-func compares(name string) bool {
+// comparesTexts reports whether a function of text/template reads its arguments whole.
+func comparesTexts(name string) bool {
 	switch name {
 	case "eq", "ne", "lt", "le", "gt", "ge", "index":
 		return true
@@ -68,8 +68,8 @@ func compares(name string) bool {
 	return false
 }
 
-// weighIn rewrites a pipeline so that the texts that it compares are counted.
-func weighIn(p *parse.PipeNode) {
+// weighPipe rewrites a pipeline so that the texts that it compares are counted.
+func weighPipe(p *parse.PipeNode) {
 	if p == nil {
 		return
 	}
@@ -77,19 +77,19 @@ func weighIn(p *parse.PipeNode) {
 	for i, c := range p.Cmds {
 		for _, arg := range c.Args {
 			if inner, ok := arg.(*parse.PipeNode); ok {
-				weighIn(inner)
+				weighPipe(inner)
 			}
 		}
-		if name, ok := c.Args[0].(*parse.IdentifierNode); ok && compares(name.Ident) {
+		if name, ok := c.Args[0].(*parse.IdentifierNode); ok && comparesTexts(name.Ident) {
 			first := 1
 			if name.Ident == "index" {
 				first = 2 // the keys
 			}
 			for k := first; k < len(c.Args); k++ {
-				c.Args[k] = weighed(p, c, c.Args[k])
+				c.Args[k] = weighArgument(p, c, c.Args[k])
 			}
 			if i > 0 {
-				cmds = append(cmds, weighing(c))
+				cmds = append(cmds, weighCall(c))
 			}
 		}
 		cmds = append(cmds, c)
@@ -98,24 +98,24 @@ func weighIn(p *parse.PipeNode) {
 }
 
 // unweighed matches what weighIn has put into a pipeline.
-var unweighed = regexp.MustCompile(`\(` + weigh + ` ([^()]*(?:\([^()]*\)[^()]*)*)\)|` + weigh + ` \| `)
+var unweighed = regexp.MustCompile(`\(` + weighName + ` ([^()]*(?:\([^()]*\)[^()]*)*)\)|` + weighName + ` \| `)
 
-// weighing returns a call of weigh, with the position of another command.
-func weighing(at *parse.CommandNode, args ...parse.Node) *parse.CommandNode {
+// weighCall returns a call of weigh, with the position of another command.
+func weighCall(at *parse.CommandNode, args ...parse.Node) *parse.CommandNode {
 	name := *at.Args[0].(*parse.IdentifierNode)
-	name.Ident = weigh
+	name.Ident = weighName
 	call := *at // with the reference to its text, which is not exported
 	call.Args = append([]parse.Node{&name}, args...)
 	return &call
 }
 
-// weighed wraps an argument of a pipeline's command in a call of weigh.
-func weighed(p *parse.PipeNode, c *parse.CommandNode, arg parse.Node) parse.Node {
+// weighArgument wraps an argument of a pipeline's command in a call of weigh.
+func weighArgument(p *parse.PipeNode, c *parse.CommandNode, arg parse.Node) parse.Node {
 	switch arg.(type) {
 	case *parse.NumberNode, *parse.BoolNode, *parse.StringNode, *parse.NilNode, *parse.DotNode:
 		return arg // short, or as long as the template
 	}
 	inner := *p
-	inner.Decl, inner.Cmds = nil, []*parse.CommandNode{weighing(c, arg)}
+	inner.Decl, inner.Cmds = nil, []*parse.CommandNode{weighCall(c, arg)}
 	return &inner
 }

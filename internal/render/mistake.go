@@ -33,7 +33,7 @@ var (
 // errors without a position.
 func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
-		return &Mistake{Line: line, Summary: tooLong(0).Summary}
+		return &Mistake{Line: line, Summary: tooLongMistake(0).Summary}
 	}
 	if errors.Is(err, errTooManySteps) {
 		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, it calls itself, or its functions read too much text"}
@@ -49,21 +49,21 @@ func mistakeOf(err error, line int) *Mistake {
 	if e := executing.FindStringSubmatch(m.Summary); e != nil {
 		at, m.Summary = unweighed.ReplaceAllString(e[1], "$1"), e[2]
 	}
-	m.explain(at)
+	m.explainMessage(at)
 	return m
 }
 
-// within moves a mistake behind the end of a text, where more was expected, to the last
+// clampLine moves a mistake behind the end of a text, where more was expected, to the last
 // line.
-func (m *Mistake) within(text string) *Mistake {
+func (m *Mistake) clampLine(text string) *Mistake {
 	lines := 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
 	m.Line = min(m.Line, lines)
 	return m
 }
 
-// explain rewrites the known messages of text/template as sentences with a hint. at is the
+// explainMessage rewrites the known messages of text/template as sentences with a hint. at is the
 // action that failed.
-func (m *Mistake) explain(at string) {
+func (m *Mistake) explainMessage(at string) {
 	if f := noField.FindStringSubmatch(m.Summary); f != nil {
 		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
 		m.Hint = problem.DidYouMean(f[1], fieldNames)
@@ -102,7 +102,7 @@ func functionHint(name string) string {
 	if slices.Contains(helmOnly, name) {
 		return name + " is Helm's; docs/templates.md has the functions that there are"
 	}
-	if why := templatefunc.Removed(name); why != "" {
+	if why := templatefunc.RemovedReason(name); why != "" {
 		return fmt.Sprintf("%s is not offered: it %s; templates are hermetic", name, why)
 	}
 	return problem.DidYouMean(name, templatefunc.Names())

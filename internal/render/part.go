@@ -38,9 +38,9 @@ type blockPart struct {
 	line  int
 }
 
-// cut splits a parsed manifest into parts. A variable that is declared at the top level
+// cutManifest splits a parsed manifest into parts. A variable that is declared at the top level
 // is visible to all that follows, so that the rest stays one part.
-func cut(s *templateSet, text string) []part {
+func cutManifest(s *templateSet, text string) []part {
 	parts := cutNodes(s, text)
 	for i, p := range parts {
 		if p.field != nil && i > 0 && i+1 < len(parts) {
@@ -62,19 +62,19 @@ func cutNodes(s *templateSet, text string) []part {
 			continue
 		case *parse.ActionNode:
 			if len(n.Pipe.Decl) > 0 {
-				return append(parts, blockOf(s, nodes[i:], text))
+				return append(parts, newBlock(s, nodes[i:], text))
 			}
-			if f := fieldOf(n, text); f != nil {
+			if f := newField(n, text); f != nil {
 				parts = append(parts, part{field: f})
 				continue
 			}
 		}
-		parts = append(parts, blockOf(s, nodes[i:i+1], text))
+		parts = append(parts, newBlock(s, nodes[i:i+1], text))
 	}
 	return parts
 }
 
-func blockOf(s *templateSet, nodes []parse.Node, text string) part {
+func newBlock(s *templateSet, nodes []parse.Node, text string) part {
 	t := s.parsed
 	list := &parse.ListNode{NodeType: parse.NodeList, Pos: nodes[0].Position(), Nodes: nodes}
 	name := t.Name() + "#" + strconv.Itoa(int(nodes[0].Position()))
@@ -83,7 +83,7 @@ func blockOf(s *templateSet, nodes []parse.Node, text string) part {
 		panic("render: a part of a parsed template cannot be added: " + err.Error())
 	}
 	return part{block: &blockPart{
-		set: s, name: name, uses: analyse(t, list), line: lineAt(text, nodes[0].Position()),
+		set: s, name: name, uses: analyseTemplate(t, list), line: lineAt(text, nodes[0].Position()),
 	}}
 }
 
@@ -91,8 +91,8 @@ func lineAt(text string, pos parse.Pos) int {
 	return 1 + strings.Count(text[:min(int(pos), len(text))], "\n")
 }
 
-// fieldOf returns the part for an action that needs no text/template; nil for others.
-func fieldOf(n *parse.ActionNode, text string) *fieldPart {
+// newField returns the part for an action that needs no text/template; nil for others.
+func newField(n *parse.ActionNode, text string) *fieldPart {
 	cmds := n.Pipe.Cmds
 	if len(cmds) == 0 || len(cmds) > 2 || len(cmds[0].Args) != 1 {
 		return nil
@@ -109,17 +109,17 @@ func fieldOf(n *parse.ActionNode, text string) *fieldPart {
 		return nil
 	}
 	f.name = node.String()
-	f.text = accessor(node.Ident, f.quote)
+	f.text = textAccessor(node.Ident, f.quote)
 	if f.text == nil {
 		return nil
 	}
 	return f
 }
 
-// accessor returns the function that reads a text field of Data, or a key of its text
+// textAccessor returns the function that reads a text field of Data, or a key of its text
 // maps; nil for anything else. Where the value is piped on, a key that may be missing is
 // left to text/template: quote turns a missing value into an empty text.
-func accessor(ident []string, piped bool) func(*Data) (string, bool) {
+func textAccessor(ident []string, piped bool) func(*Data) (string, bool) {
 	if len(ident) == 2 && !piped {
 		key := ident[1]
 		switch ident[0] {
@@ -149,7 +149,7 @@ func accessor(ident []string, piped bool) func(*Data) (string, bool) {
 	return nil
 }
 
-func (f *fieldPart) expand(dst []byte, d *Data, o Options) ([]byte, bool) {
+func (f *fieldPart) appendText(dst []byte, d *Data, o Options) ([]byte, bool) {
 	text, ok := f.text(d)
 	if !ok && o.PublishMissing {
 		return append(dst, noValue...), true
@@ -200,40 +200,40 @@ func countSteps(t *template.Template) {
 		if named.Tree == nil || named.Root == nil {
 			continue
 		}
-		countIn(named.Root)
+		countNode(named.Root)
 		if named.Name() != t.Name() {
-			named.Root.Nodes = append([]parse.Node{nothing(named.Root.Pos)}, named.Root.Nodes...)
+			named.Root.Nodes = append([]parse.Node{emptyText(named.Root.Pos)}, named.Root.Nodes...)
 		}
 	}
 }
 
-func nothing(at parse.Pos) parse.Node { return &parse.TextNode{NodeType: parse.NodeText, Pos: at} }
+func emptyText(at parse.Pos) parse.Node { return &parse.TextNode{NodeType: parse.NodeText, Pos: at} }
 
-func countIn(n parse.Node) {
+func countNode(n parse.Node) {
 	switch n := n.(type) {
 	case *parse.ListNode:
 		if n == nil {
 			return
 		}
 		for _, item := range n.Nodes {
-			countIn(item)
+			countNode(item)
 		}
 	case *parse.ActionNode:
-		weighIn(n.Pipe)
+		weighPipe(n.Pipe)
 	case *parse.TemplateNode:
-		weighIn(n.Pipe)
+		weighPipe(n.Pipe)
 	case *parse.IfNode:
-		weighIn(n.Pipe)
-		countIn(n.List)
-		countIn(n.ElseList)
+		weighPipe(n.Pipe)
+		countNode(n.List)
+		countNode(n.ElseList)
 	case *parse.WithNode:
-		weighIn(n.Pipe)
-		countIn(n.List)
-		countIn(n.ElseList)
+		weighPipe(n.Pipe)
+		countNode(n.List)
+		countNode(n.ElseList)
 	case *parse.RangeNode:
-		weighIn(n.Pipe)
-		countIn(n.List)
-		countIn(n.ElseList)
-		n.List.Nodes = append([]parse.Node{nothing(n.List.Pos)}, n.List.Nodes...)
+		weighPipe(n.Pipe)
+		countNode(n.List)
+		countNode(n.ElseList)
+		n.List.Nodes = append([]parse.Node{emptyText(n.List.Pos)}, n.List.Nodes...)
 	}
 }

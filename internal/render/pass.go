@@ -20,10 +20,10 @@ type Pass struct {
 	// MaxSteps bounds the work of the pass, in steps of templates; 0 for the default.
 	MaxSteps int64
 
-	texts   texts
-	settled atomic.Bool
-	spent   atomic.Int64
-	engines sync.Map // the steps of each, as *atomic.Int64
+	texts    textCache
+	finished atomic.Bool
+	spent    atomic.Int64
+	engines  sync.Map // the steps of each, as *atomic.Int64
 }
 
 // maxPassSteps bounds the work of a pass, far above that of a fleet of 100,000 assignments: it
@@ -32,18 +32,18 @@ const maxPassSteps = 1 << 29
 
 // Exhausted reports whether the pass has used up its steps.
 func (p *Pass) Exhausted() bool {
-	return !p.settled.Load() && p.spent.Load() > cmp.Or(p.MaxSteps, maxPassSteps)
+	return !p.finished.Load() && p.spent.Load() > cmp.Or(p.MaxSteps, maxPassSteps)
 }
 
-// Settle ends the pass. Its texts may still be rendered again: neither MaxSteps nor Canceled
+// Finish ends the pass. Its texts may still be rendered again: neither MaxSteps nor Canceled
 // applies to that any more.
-func (p *Pass) Settle() { p.settled.Store(true) }
+func (p *Pass) Finish() { p.finished.Store(true) }
 
-// IsSettled reports whether the pass has ended.
-func (p *Pass) IsSettled() bool { return p.settled.Load() }
+// IsFinished reports whether the pass has ended.
+func (p *Pass) IsFinished() bool { return p.finished.Load() }
 
-// charge adds steps to the work of the pass and to that of an engine.
-func (p *Pass) charge(engine Engine, steps int) {
+// chargeEngine adds steps to the work of the pass and to that of an engine.
+func (p *Pass) chargeEngine(engine Engine, steps int) {
 	p.spent.Add(int64(steps))
 	of, ok := p.engines.Load(engine)
 	if !ok {
@@ -67,18 +67,18 @@ func (p *Pass) Steps(t *Template) int64 {
 	return 0
 }
 
-// execute expands a template. If the text shows a missing value where that is a mistake, the
+// executeTemplate expands a template. If the text shows a missing value where that is a mistake, the
 // template is expanded once more, strictly: text/template then says which value it is.
-func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any, line int) ([]byte, *Mistake) {
+func (p *Pass) executeTemplate(e *textEngine, m *meteredFunctions, t *template.Template, dot any, line int) ([]byte, *Mistake) {
 	canceled := p.Canceled
-	if p.settled.Load() {
+	if p.finished.Load() {
 		canceled = nil
 	}
 	run := func(t *template.Template) ([]byte, error) {
 		m.meter.Reset(maxSteps, canceled)
 		out := boundedBuffer{meter: &m.meter}
 		err := panics.Library("the template engine", func() error { return t.Execute(&out, dot) })
-		p.charge(e, maxSteps-m.meter.Left())
+		p.chargeEngine(e, maxSteps-m.meter.Left())
 		return out.text.Bytes(), err
 	}
 	if p.Exhausted() {
@@ -101,14 +101,14 @@ func (p *Pass) execute(e *textEngine, m *metered, t *template.Template, dot any,
 	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
 }
 
-// expand expands a block. The caller owns the text.
-func (p *Pass) expand(e *textEngine, b *blockPart, d *Data) ([]byte, *Mistake) {
-	bound, err := b.set.take()
+// expandBlock expands a block. The caller owns the text.
+func (p *Pass) expandBlock(e *textEngine, b *blockPart, d *Data) ([]byte, *Mistake) {
+	bound, err := b.set.takeCopy()
 	if err != nil {
 		return nil, mistakeOf(err, b.line)
 	}
 	defer b.set.copies.Put(bound)
-	return p.execute(e, bound.functions, bound.set.Lookup(b.name), b.uses.dot(d), b.line)
+	return p.executeTemplate(e, bound.functions, bound.set.Lookup(b.name), b.uses.dotValue(d), b.line)
 }
 
 // memoKey identifies a part of a template, and the data that it reads.
@@ -123,40 +123,40 @@ type memoKey struct {
 // shared, and caching would cost memory for nothing.
 const maxTexts = 1 << 13
 
-// block returns the text of a block, expanding it unless that was done for the same data.
-func (p *Pass) block(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
-	scope, shared := b.scope(s)
-	if !shared || d.Changes() && b.uses.reads&fieldBit["ConfigData"] != 0 {
-		return p.expand(e, b, d)
+// blockText returns the text of a block, expanding it unless that was done for the same data.
+func (p *Pass) blockText(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
+	scope, shared := b.sharedKey(s)
+	if !shared || d.HasChanges() && b.uses.reads&fieldBits["ConfigData"] != 0 {
+		return p.expandBlock(e, b, d)
 	}
 	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
-	if b.ofValues() {
-		texts = &e.ofValues // their key has the values' digest, so that they outlive the pass
+	if b.readsOnlyValues() {
+		texts = &e.valueTexts // their key has the values' digest, so that they outlive the pass
 	}
-	if text, ok := texts.find(key); ok {
+	if text, ok := texts.get(key); ok {
 		return text, nil
 	}
-	text, mistake := p.expand(e, b, d)
+	text, mistake := p.expandBlock(e, b, d)
 	if mistake == nil {
-		texts.keep(key, text)
+		texts.put(key, text)
 	}
 	return text, mistake
 }
 
-// texts caches expanded blocks. The zero value is ready to use.
-type texts struct {
+// textCache caches expanded blocks. The zero value is ready to use.
+type textCache struct {
 	mu    sync.RWMutex
 	known map[memoKey][]byte
 }
 
-func (t *texts) find(key memoKey) ([]byte, bool) {
+func (t *textCache) get(key memoKey) ([]byte, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	text, ok := t.known[key]
 	return text, ok
 }
 
-func (t *texts) keep(key memoKey, text []byte) {
+func (t *textCache) put(key memoKey, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil || len(t.known) >= maxTexts {
@@ -165,22 +165,22 @@ func (t *texts) keep(key memoKey, text []byte) {
 	t.known[key] = text
 }
 
-// ofValues reports whether the text of a block depends on the values alone.
-func (b *blockPart) ofValues() bool {
-	return b.uses.reads&fieldBit["ConfigData"] != 0 && b.uses.reads&^ofValues == 0
+// readsOnlyValues reports whether the text of a block depends on the values alone.
+func (b *blockPart) readsOnlyValues() bool {
+	return b.uses.reads&fieldBits["ConfigData"] != 0 && b.uses.reads&^valueFields == 0
 }
 
-// scope returns the key of the data that a block reads, and whether assignments share
+// sharedKey returns the key of the data that a block reads, and whether assignments share
 // them.
-func (b *blockPart) scope(s Scope) (any, bool) {
+func (b *blockPart) sharedKey(s Scope) (any, bool) {
 	switch reads := b.uses.reads; {
 	case reads&^fieldSet("Environment") == 0:
 		return nil, true
-	case reads&^ofValues == 0:
+	case reads&^valueFields == 0:
 		return s.Values, true
-	case reads&^ofTarget == 0:
+	case reads&^targetFields == 0:
 		return s.Target, s.Target != nil
-	case reads&^ofClusterType == 0:
+	case reads&^clusterTypeFields == 0:
 		return s.ClusterType, s.ClusterType != nil
 	}
 	return nil, false

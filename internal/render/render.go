@@ -44,7 +44,7 @@ type Data struct {
 	// that this one waits for, sorted.
 	DependsOn []string
 
-	before *Data // the data before a template changed them; nil if none did
+	original *Data // the data before a template changed them; nil if none did
 }
 
 // Scope identifies the data that assignments share: equal keys mean equal data
@@ -117,7 +117,7 @@ func (o Options) Compile(t *model.Template) (*Template, problem.List) {
 // (which may be nil).
 func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	if t.engine == nil {
-		shape.forget()
+		shape.markUnknown()
 		return dst, nil
 	}
 	return t.engine.Expand(p, dst, d, s, shape)
@@ -141,10 +141,10 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 
 var separator = []byte("---\n")
 
-// join separates dst[body:], the document that was appended last, from those before it
+// joinDocuments separates dst[body:], the document that was appended last, from those before it
 // in the file that begins at start: with a "---" line, unless one side is empty. A
 // document that does not end in a newline gets one (Kalypso makes broken YAML of it, Q17).
-func join(dst []byte, start, body int) []byte {
+func joinDocuments(dst []byte, start, body int) []byte {
 	if body == len(dst) || body == start {
 		return dst
 	}
@@ -159,7 +159,7 @@ func join(dst []byte, start, body int) []byte {
 // over 1 MiB, and a file holds a few at most.
 const maxOutput = 4 << 20
 
-func tooLong(manifest int) Mistake {
+func tooLongMistake(manifest int) Mistake {
 	return Mistake{Manifest: manifest, Summary: fmt.Sprintf("the template makes more than %d MiB of text", maxOutput>>20)}
 }
 

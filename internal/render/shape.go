@@ -25,8 +25,8 @@ func (s *Shape) Reset() { s.key, s.unknown = s.key[:0], false }
 // Key returns the shape, to be looked up in a map; false if it is not known.
 func (s *Shape) Key() ([]byte, bool) { return s.key, !s.unknown }
 
-// forget notes that the text is made in a way that says nothing about its shape.
-func (s *Shape) forget() {
+// markUnknown notes that the text is made in a way that says nothing about its shape.
+func (s *Shape) markUnknown() {
 	if s != nil {
 		s.unknown = true
 	}
@@ -35,12 +35,12 @@ func (s *Shape) forget() {
 // maxShape bounds a key: long texts of blocks are not worth comparing.
 const maxShape = 256
 
-// block notes the text of a block, which is part of the shape: as the digest of the
+// addBlock notes the text of a block, which is part of the shape: as the digest of the
 // values that it is made of, unless they were changed since, or as it is.
-func (s *Shape) block(b *blockPart, text []byte, of values.Digest, changed bool) {
+func (s *Shape) addBlock(b *blockPart, text []byte, of values.Digest, changed bool) {
 	switch {
 	case s == nil || s.unknown:
-	case b.ofValues() && !changed:
+	case b.readsOnlyValues() && !changed:
 		s.key = append(s.key, of[:]...)
 	case len(s.key)+len(text) > maxShape:
 		s.unknown = true
@@ -49,9 +49,9 @@ func (s *Shape) block(b *blockPart, text []byte, of values.Digest, changed bool)
 	}
 }
 
-// field notes the value of a field. It does not show in the shape if it is a word
+// addField notes the value of a field. It does not show in the shape if it is a word
 // that nothing can be read into.
-func (s *Shape) field(f *fieldPart, value []byte) {
+func (s *Shape) addField(f *fieldPart, value []byte) {
 	if s == nil || s.unknown {
 		return
 	}

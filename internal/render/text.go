@@ -16,7 +16,7 @@ type textEngine struct {
 	blocks     int
 	reads      fields
 	expansions int
-	ofValues   texts // of blocks that read values only
+	valueTexts textCache // of blocks that read values only
 }
 
 type textManifest struct {
@@ -33,34 +33,34 @@ func newTextEngine(t *model.Template, o Options) (Engine, []Mistake) {
 	e := &textEngine{options: o, expansions: t.Expansions}
 	var mistakes []Mistake
 	for i, m := range t.Manifests {
-		parsed, err := template.New(ownName).Funcs(functions).Parse(m.Text)
+		parsed, err := template.New(ownName).Funcs(parseFunctions).Parse(m.Text)
 		if err != nil {
-			mistake := mistakeOf(err, 1).within(m.Text)
+			mistake := mistakeOf(err, 1).clampLine(m.Text)
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
 			e.manifests = append(e.manifests, textManifest{}) // go on: the others may have mistakes too
 			continue
 		}
-		e.manifests = append(e.manifests, e.compile(parsed, m.Text))
+		e.manifests = append(e.manifests, e.compileManifest(parsed, m.Text))
 	}
 	return e, mistakes
 }
 
-func (e *textEngine) compile(t *template.Template, text string) textManifest {
+func (e *textEngine) compileManifest(t *template.Template, text string) textManifest {
 	if t.Tree == nil || t.Root == nil { // nothing but {{define}}
 		return textManifest{}
 	}
-	a := analyse(t, t.Root)
+	a := analyseTemplate(t, t.Root)
 	countSteps(t)
 	set := &templateSet{parsed: t}
 	e.reads |= a.reads
 	m := textManifest{mutates: a.mutates, decodes: a.decodes}
 	if a.mutates {
-		whole := blockOf(set, t.Root.Nodes, text)
-		whole.block.uses.reads = everything
+		whole := newBlock(set, t.Root.Nodes, text)
+		whole.block.uses.reads = allFields
 		m.parts = []part{whole}
 	} else {
-		m.parts = cut(set, text)
+		m.parts = cutManifest(set, text)
 	}
 	for _, p := range m.parts {
 		if p.block != nil {
@@ -72,7 +72,7 @@ func (e *textEngine) compile(t *template.Template, text string) textManifest {
 }
 
 // Reads implements Engine.
-func (e *textEngine) Reads(field string) bool { return e.reads&fieldBit[field] != 0 }
+func (e *textEngine) Reads(field string) bool { return e.reads&fieldBits[field] != 0 }
 
 // Expand implements Engine.
 func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
@@ -80,63 +80,63 @@ func (e *textEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape)
 	var mistakes []Mistake
 	for i := range e.manifests {
 		body := len(dst)
-		text, mistake := e.manifest(p, i, dst, d, s, shape)
+		text, mistake := e.expandManifest(p, i, dst, d, s, shape)
 		if mistake != nil {
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
 			continue
 		}
-		dst = join(text, start, body)
+		dst = joinDocuments(text, start, body)
 		if len(dst)-start > maxOutput {
-			return dst[:start], []Mistake{tooLong(i)}
+			return dst[:start], []Mistake{tooLongMistake(i)}
 		}
 	}
-	d.settle()
+	d.reattachUnchanged()
 	if mistakes != nil {
 		return dst[:start], mistakes
 	}
 	return dst, nil
 }
 
-// texts returns the text of each manifest, for engines that build on them.
-func (e *textEngine) texts(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
+// expandManifests returns the text of each manifest, for engines that build on them.
+func (e *textEngine) expandManifests(p *Pass, d *Data, s Scope) ([][]byte, []Mistake) {
 	var out [][]byte
 	var mistakes []Mistake
 	for i := range e.manifests {
-		text, mistake := e.manifest(p, i, nil, d, s, nil)
+		text, mistake := e.expandManifest(p, i, nil, d, s, nil)
 		if mistake != nil {
 			mistake.Manifest = i
 			mistakes = append(mistakes, *mistake)
 		}
 		out = append(out, text)
 	}
-	d.settle()
+	d.reattachUnchanged()
 	return out, mistakes
 }
 
-// manifest appends the text of one manifest to dst. After a mistake it undoes all changes
+// expandManifest appends the text of one manifest to dst. After a mistake it undoes all changes
 // of the data: half a change may leave them inconsistent.
-func (e *textEngine) manifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
-	var masked *twin
+func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+	var masked *maskedOutput
 	if e.manifests[i].mutates {
-		masked = e.newTwin(i, d, s)
-		d.detach()
+		masked = e.newMaskedOutput(i, d, s)
+		d.detachShared()
 	}
-	text, mistake := e.expandManifest(p, i, dst, d, s, shape)
+	text, mistake := e.expandParts(p, i, dst, d, s, shape)
 	if mistake == nil && bytes.Contains(text[len(dst):], opening) {
-		shape.forget()
+		shape.markUnknown()
 		if masked == nil {
-			masked = e.newTwin(i, d, s)
+			masked = e.newMaskedOutput(i, d, s)
 		}
-		text, mistake = e.again(p, i, dst, slices.Clone(text[len(dst):]), d, masked)
+		text, mistake = e.expandAgain(p, i, dst, slices.Clone(text[len(dst):]), d, masked)
 	}
 	if mistake != nil {
-		d.restore()
+		d.undoChanges()
 	}
 	return text, mistake
 }
 
-func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
+func (e *textEngine) expandParts(p *Pass, i int, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, *Mistake) {
 	for _, part := range e.manifests[i].parts {
 		switch {
 		case part.literal != nil:
@@ -144,18 +144,18 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 		case part.field != nil:
 			var ok bool
 			begin := len(dst)
-			dst, ok = part.field.expand(dst, d, e.options)
+			dst, ok = part.field.appendText(dst, d, e.options)
 			if !ok {
 				return nil, &Mistake{Line: part.field.line, Hint: missingHint, Summary: part.field.name + " has no value"}
 			}
-			shape.field(part.field, dst[begin:])
+			shape.addField(part.field, dst[begin:])
 		default:
-			text, mistake := p.block(e, part.block, d, s)
+			text, mistake := p.blockText(e, part.block, d, s)
 			if mistake != nil {
 				return nil, mistake
 			}
 			dst = append(dst, text...)
-			shape.block(part.block, text, s.Values, d.Changes())
+			shape.addBlock(part.block, text, s.Values, d.HasChanges())
 		}
 	}
 	return dst, nil
@@ -163,57 +163,57 @@ func (e *textEngine) expandManifest(p *Pass, i int, dst []byte, d *Data, s Scope
 
 var opening = []byte("{{")
 
-// again appends text, the output of manifest i with template actions in it, expanded until
+// expandAgain appends text, the output of manifest i with template actions in it, expanded until
 // there are none. masked is its output for masked data, not expanded yet.
-func (e *textEngine) again(p *Pass, i int, dst, text []byte, d *Data, masked *twin) ([]byte, *Mistake) {
+func (e *textEngine) expandAgain(p *Pass, i int, dst, text []byte, d *Data, masked *maskedOutput) ([]byte, *Mistake) {
 	if masked != nil {
-		if mistake := e.expandTwin(p, i, masked); mistake != nil {
+		if mistake := e.expandMasked(p, i, masked); mistake != nil {
 			return nil, mistake
 		}
 	}
-	for pass := 1; bytes.Contains(text, opening) && !masked.isDone() && pass < e.expansions; pass++ {
+	for pass := 1; bytes.Contains(text, opening) && !masked.isComplete() && pass < e.expansions; pass++ {
 		var mistake *Mistake
-		text, mistake = masked.hide(text)
+		text, mistake = masked.hideBraces(text)
 		if mistake != nil {
 			return nil, mistake
 		}
-		text, mistake = e.expandText(p, text, d)
+		text, mistake = e.expandOutput(p, text, d)
 		if mistake != nil {
-			return nil, mistake.inOutput()
+			return nil, mistake.markInOutput()
 		}
-		mistake = masked.expand(p, e)
+		mistake = masked.expandAgain(p, e)
 		if mistake != nil {
 			return nil, mistake
 		}
 	}
-	if e.expansions > 1 && bytes.Contains(text, opening) && !masked.isDone() {
+	if e.expansions > 1 && bytes.Contains(text, opening) && !masked.isComplete() {
 		return nil, &Mistake{
 			Summary: fmt.Sprintf("the output still contains \"{{\" after %d expansions", e.expansions),
 			Hint:    "a value contains itself; or, if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template",
 		}
 	}
-	return append(dst, masked.show(text)...), nil
+	return append(dst, masked.showBraces(text)...), nil
 }
 
-// expandText expands output as a template of its own.
-func (e *textEngine) expandText(p *Pass, text []byte, d *Data) ([]byte, *Mistake) {
-	m := meters.Get().(*metered)
-	defer meters.Put(m)
+// expandOutput expands output as a template of its own.
+func (e *textEngine) expandOutput(p *Pass, text []byte, d *Data) ([]byte, *Mistake) {
+	m := functionPool.Get().(*meteredFunctions)
+	defer functionPool.Put(m)
 	parsed, err := template.New(ownName).Funcs(m.functions).Parse(string(text))
 	if err != nil {
-		return nil, mistakeOf(err, 0).within(string(text))
+		return nil, mistakeOf(err, 0).clampLine(string(text))
 	}
-	a := analyse(parsed, parsed.Root)
+	a := analyseTemplate(parsed, parsed.Root)
 	if a.mutates {
-		d.detach()
+		d.detachShared()
 	}
 	countSteps(parsed)
-	return p.execute(e, m, parsed, a.dot(d), 0)
+	return p.executeTemplate(e, m, parsed, a.dotValue(d), 0)
 }
 
-// inOutput rewords a mistake that is in the output of the template, which has no line in
+// markInOutput rewords a mistake that is in the output of the template, which has no line in
 // the control plane.
-func (m *Mistake) inOutput() *Mistake {
+func (m *Mistake) markInOutput() *Mistake {
 	line := m.Line
 	m.Line = 0
 	if line > 0 {

@@ -231,7 +231,7 @@ func TestNothingGetsLost(t *testing.T) {
 			t.Fatal("there is nowhere for output to go")
 		}
 		for _, b := range outputs {
-			if owned := output.Owned(b.Files); !owned.IsEmpty() {
+			if owned := output.OwnedTree(b.Files); !owned.IsEmpty() {
 				t.Errorf("%s: output would replace\n%s", b.Name, golden.Files(owned))
 			}
 			if b.Files.IsEmpty() {

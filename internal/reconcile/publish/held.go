@@ -14,7 +14,7 @@ func (w Written) IsIn(folder tree.Tree) bool {
 	for _, name := range w.Folders {
 		ours[name] = true
 	}
-	entries := slices.DeleteFunc(slices.Clone(output.Owned(folder).Entries()), func(e tree.Entry) bool { return !isDot(e.Name) && !ours[e.Name] })
+	entries := slices.DeleteFunc(slices.Clone(output.OwnedTree(folder).Entries()), func(e tree.Entry) bool { return !isDot(e.Name) && !ours[e.Name] })
 	if tree.FromEntries(entries).ID().String() == w.Tree {
 		return true
 	}

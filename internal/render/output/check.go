@@ -15,7 +15,7 @@ import (
 // assignment identifies an assignment by the indexes of its cluster type and its target.
 type assignment struct{ clusterType, target int }
 
-func (a assignment) less(b assignment) bool {
+func (a assignment) isBefore(b assignment) bool {
 	return a.clusterType < b.clusterType || a.clusterType == b.clusterType && a.target < b.target
 }
 
@@ -24,10 +24,10 @@ func (a assignment) less(b assignment) bool {
 type findings struct {
 	mu      sync.Mutex
 	list    problem.List
-	grouped map[problem.Problem]*group
+	grouped map[problem.Problem]*problemGroup
 }
 
-type group struct {
+type problemGroup struct {
 	first assignment
 	count int
 }
@@ -39,56 +39,56 @@ func (f *findings) add(problems ...problem.Problem) {
 }
 
 // addTemplate adds the problems of a template, as warnings if warn is set.
-func (f *findings) addTemplate(c *compiled, warn bool) {
+func (f *findings) addTemplate(c *compiledTemplate, warn bool) {
 	for _, found := range c.problems {
 		found.Warning = found.Warning || warn
 		f.add(found)
 	}
 }
 
-func (f *findings) at(a assignment, p problem.Problem) {
+func (f *findings) addForAssignment(a assignment, p problem.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := f.grouped[p]
 	if g == nil {
 		if f.grouped == nil {
-			f.grouped = map[problem.Problem]*group{}
+			f.grouped = map[problem.Problem]*problemGroup{}
 		}
-		g = &group{first: a}
+		g = &problemGroup{first: a}
 		f.grouped[p] = g
 	}
 	g.count++
-	if a.less(g.first) {
+	if a.isBefore(g.first) {
 		g.first = a
 	}
 }
 
-// inTemplate reports a mistake at the template. If that is built in, its data are wrong: the
+// reportMistake reports a mistake at the template. If that is built in, its data are wrong: the
 // mistake is reported at the target.
-func (p *pass) inTemplate(t *render.Template, m *render.Mistake, a assignment) {
+func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment) {
 	found := t.Problem(m)
 	if t.Model.BuiltIn {
 		target := p.model.Targets[a.target]
 		found.Pos, found.Subject = target.Pos, target.Subject()
 		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
 	}
-	p.found.at(a, found)
+	p.found.addForAssignment(a, found)
 }
 
-func (f *findings) inText(t *render.Template, file string, finding manifest.Finding, a assignment) {
+func (f *findings) addTextFinding(t *render.Template, file string, finding manifest.Finding, a assignment) {
 	p := t.Problem(&render.Mistake{})
 	p.Summary, p.Hint = fmt.Sprintf("it makes a %s that cannot be published: %s", file, finding.Summary), finding.Hint
 	if finding.Line > 0 {
 		p.Summary = fmt.Sprintf("%s (line %d of it)", p.Summary, finding.Line)
 	}
-	f.at(a, p)
+	f.addForAssignment(a, p)
 }
 
 // maxProblems bounds the problems of an environment.
 const maxProblems = 2000
 
-// problems returns all problems, sorted.
-func (p *pass) problems() problem.List {
+// sortedProblems returns all problems, sorted.
+func (p *pass) sortedProblems() problem.List {
 	p.found.mu.Lock()
 	defer p.found.mu.Unlock()
 	all := p.found.list
@@ -103,16 +103,16 @@ func (p *pass) problems() problem.List {
 	return all.Sorted().Capped(maxProblems)
 }
 
-// checkUse warns of objects that have no effect.
-func (p *pass) checkUse() {
+// warnUnused warns of objects that have no effect.
+func (p *pass) warnUnused() {
 	for policy, lacks := range p.plan.Idle() {
 		p.found.add(idleProblem(policy, lacks, p.model))
 	}
 	for config := range p.values.Unread(p.plan) {
-		p.warn(&config.Object, "compare its labels with those of the cluster types and deployment targets",
+		p.warnObject(&config.Object, "compare its labels with those of the cluster types and deployment targets",
 			"no assignment reads this config")
 	}
-	used := map[*compiled]bool{}
+	used := map[*compiledTemplate]bool{}
 	for i, t := range p.templates {
 		if i == 0 || t != p.templates[i-1] {
 			used[t.reconciler], used[t.namespace], used[t.config] = true, true, true
@@ -120,15 +120,15 @@ func (p *pass) checkUse() {
 	}
 	for _, t := range p.model.Templates {
 		if c := p.cache.templates[t]; !t.BuiltIn && (c == nil || !used[c]) {
-			p.warn(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
-			p.found.addTemplate(p.compiled(t), true)
+			p.warnObject(&t.Object, "name it in a cluster type, or remove it", "no cluster type uses this template")
+			p.found.addTemplate(p.compileTemplate(t), true)
 		}
 	}
 }
 
-// missing returns a bit for each text that shows a missing value, if such texts are
+// missingValues returns a bit for each text that shows a missing value, if such texts are
 // published.
-func (p *pass) missing(f files) (bits uint8) {
+func (p *pass) missingValues(f renderedTexts) (bits uint8) {
 	if !p.options.Templates.PublishMissing {
 		return 0
 	}
@@ -147,10 +147,10 @@ func (p *pass) warnMissing(rows []*row) {
 	}
 	for i, r := range rows {
 		for k := range r.members.names {
-			for which, bits := 0, r.cells.at(k).missing; bits>>which != 0; which++ {
+			for which, bits := 0, r.cells.get(k).missing; bits>>which != 0; which++ {
 				if bits>>which&1 != 0 {
-					p.found.at(assignment{i, p.sets[i].order[k]}, problem.Problem{
-						Pos: p.templates[i].of(which).template.Model.Pos, Subject: p.templates[i].of(which).template.Model.Subject(), Warning: true,
+					p.found.addForAssignment(assignment{i, p.sets[i].order[k]}, problem.Problem{
+						Pos: p.templates[i].forText(which).template.Model.Pos, Subject: p.templates[i].forText(which).template.Model.Subject(), Warning: true,
 						Summary: fmt.Sprintf("%s has \"<no value>\" in it: a value is null or missing, or is that text", p.fileNames(i)[which]),
 						Hint:    "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; missing values are published because the settings, or a flag, say so",
 					})
@@ -160,12 +160,12 @@ func (p *pass) warnMissing(rows []*row) {
 	}
 }
 
-func (p *pass) warn(o *model.Object, hint, summary string) {
+func (p *pass) warnObject(o *model.Object, hint, summary string) {
 	p.found.add(problem.Problem{Pos: o.Pos, Subject: o.Subject(), Summary: summary, Hint: hint, Warning: true})
 }
 
-// validate checks the values of an assignment against its schemas.
-func (p *pass) validate(i, j int, v *values.Values) {
+// validateValues checks the values of an assignment against its schemas.
+func (p *pass) validateValues(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
 	violations, steps := p.cache.values.Validate(v, t)
 	p.texts.Charge(steps * stepsOfSchema)
@@ -179,24 +179,24 @@ func (p *pass) validate(i, j int, v *values.Values) {
 		if violation.Unchecked {
 			found.Summary = "the schema cannot be checked: " + found.Summary
 			found.Hint = "make the schema simpler: fewer alternatives (allOf, anyOf, oneOf), references and levels"
-			p.found.at(assignment{i, j}, found)
+			p.found.addForAssignment(assignment{i, j}, found)
 			continue
 		}
 		found.Summary = "the config data do not satisfy the schema: " + found.Summary
 		found.Hint = "fairlead explain shows where each value comes from"
-		p.found.at(assignment{i, j}, found)
+		p.found.addForAssignment(assignment{i, j}, found)
 	}
 }
 
 // stepsOfSchema is how many steps of a template one step of a schema counts as.
 const stepsOfSchema = 16
 
-// exhausted returns the problem that rendering takes too much work, at the template that
+// exhaustedProblem returns the problem that rendering takes too much work, at the template that
 // took most of it.
-func (p *pass) exhausted() problem.Problem {
-	var most *compiled
+func (p *pass) exhaustedProblem() problem.Problem {
+	var most *compiledTemplate
 	for _, ts := range p.templates {
-		for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
 			if c != nil && (most == nil || p.texts.Steps(c.template) > p.texts.Steps(most.template)) {
 				most = c
 			}
@@ -214,14 +214,14 @@ func (p *pass) exhausted() problem.Problem {
 // checkNamespace reports a namespace that Kubernetes would refuse, if a template uses it.
 func (p *pass) checkNamespace(i, j int) {
 	t := p.model.Targets[j]
-	name := p.namespace(p.model.ClusterTypes[i], t)
+	name := p.namespaceName(p.model.ClusterTypes[i], t)
 	if len(name) <= kubename.MaxLabel {
 		return
 	}
 	ts := p.templates[i]
-	for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+	for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
 		if c.template.Reads("Namespace") {
-			p.found.at(assignment{i, j}, problem.Problem{
+			p.found.addForAssignment(assignment{i, j}, problem.Problem{
 				Pos: t.Pos, Subject: t.Subject(), Hint: "shorten the names of the environment, cluster type, workload or target",
 				Summary: fmt.Sprintf("the namespace <environment>-<cluster type>-<workload>-<target> would be over %d characters long", kubename.MaxLabel),
 			})

@@ -16,27 +16,27 @@ type targetSet struct {
 	members members
 	order   []int            // the targets, in the order of the members
 	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
-	missing []missing
-	circles [][]int // targets that wait for each other in a circle, in order
+	missing []missingDependency
+	cycles  [][]int // targets that wait for each other in a circle, in order
 }
 
-// missing is a dependency that is not on the same cluster type.
-type missing struct {
+// missingDependency is a dependency that is not on the same cluster type.
+type missingDependency struct {
 	target     int
 	dependency model.Dependency
 }
 
-// knownSets holds the sets of the last run. A set stays valid in the next run if the model
+// previousSets holds the sets of the last run. A set stays valid in the next run if the model
 // has as many targets, the set has the same indexes, and the targets at these have not
 // changed: what a target depends on is in the same set, or missing.
-type knownSets struct {
+type previousSets struct {
 	targets []*model.Target
 	byKey   map[string]*targetSet
 }
 
-// unchanged returns a lookup of the last run's set by its key; nil for a set that may have
+// unchangedSets returns a lookup of the last run's set by its key; nil for a set that may have
 // changed.
-func (k *knownSets) unchanged(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
+func (k *previousSets) unchangedSets(targets []*model.Target) func(set schedule.Set, key string) *targetSet {
 	if len(k.targets) != len(targets) {
 		return func(schedule.Set, string) *targetSet { return nil }
 	}
@@ -62,8 +62,8 @@ func (p *pass) targetSets() []*targetSet {
 	if len(p.model.Targets) == 0 {
 		return slices.Repeat([]*targetSet{{}}, len(p.model.ClusterTypes))
 	}
-	known := p.cache.sets.unchanged(p.model.Targets)
-	now := knownSets{p.model.Targets, map[string]*targetSet{}}
+	known := p.cache.sets.unchangedSets(p.model.Targets)
+	now := previousSets{p.model.Targets, map[string]*targetSet{}}
 	byAddress := map[*uint64]*targetSet{} // the plan shares sets between cluster types
 	sets := make([]*targetSet, len(p.model.ClusterTypes))
 	for i := range sets {
@@ -89,9 +89,9 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	edges := map[int][]int{}
 	for j := range set.All() {
 		for _, d := range p.model.Targets[j].DependsOn {
-			found := p.resolve(d.Name, set)
+			found := p.resolveDependency(d.Name, set)
 			if len(found) == 0 {
-				s.missing = append(s.missing, missing{j, d})
+				s.missing = append(s.missing, missingDependency{j, d})
 			}
 			edges[j] = append(edges[j], found...)
 		}
@@ -104,7 +104,7 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 		slices.Sort(names)
 		s.waits[j] = slices.Compact(names)
 	}
-	s.circles = circles(edges)
+	s.cycles = findCycles(edges)
 	s.order = slices.SortedFunc(set.All(), func(j, k int) int {
 		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
 	})
@@ -113,7 +113,7 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 		reads := p.readsDigest(j, s.waits[j])
 		s.members.names = append(s.members.names, p.model.Targets[j].Name)
 		s.members.reads = append(s.members.reads, reads)
-		h.digest(reads)
+		h.writeDigest(reads)
 	}
 	s.members.digest = h.sum()
 	return s
@@ -126,14 +126,14 @@ func (p *pass) readsDigest(j int, waits []string) digest {
 		return p.targets[j]
 	}
 	h := newHasher()
-	h.digest(p.targets[j])
-	h.text(waits...)
+	h.writeDigest(p.targets[j])
+	h.writeTexts(waits...)
 	return h.sum()
 }
 
-// changed returns the indexes of the members of a set that have changed; ok is false if the
+// changedMembers returns the indexes of the members of a set that have changed; ok is false if the
 // set has other members. Rows share sets, so that the result is cached.
-func (p *pass) changed(old *members, set *targetSet) (changed []int, ok bool) {
+func (p *pass) changedMembers(old *members, set *targetSet) (changed []int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pair := [2]*members{old, &set.members}
@@ -156,9 +156,9 @@ type memberChange struct {
 	changed []int
 }
 
-// resolve returns the members of a set that a dependency names: the target of that
+// resolveDependency returns the members of a set that a dependency names: the target of that
 // name, or else all targets of the workload of that name.
-func (p *pass) resolve(name string, members schedule.Set) []int {
+func (p *pass) resolveDependency(name string, members schedule.Set) []int {
 	var ofWorkload []int
 	for j := range members.All() {
 		switch t := p.model.Targets[j]; name {
@@ -171,9 +171,9 @@ func (p *pass) resolve(name string, members schedule.Set) []int {
 	return ofWorkload
 }
 
-// circles returns the circles of targets that wait for each other. Each begins with the
+// findCycles returns the circles of targets that wait for each other. Each begins with the
 // first of its targets that the search meets; a target is in one circle at most.
-func circles(edges map[int][]int) [][]int {
+func findCycles(edges map[int][]int) [][]int {
 	var found [][]int
 	var path []int
 	done := map[int]bool{}
@@ -229,12 +229,12 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.dependency.Name, c.Name),
 		})
 	}
-	for _, circle := range s.circles {
-		p.reportCircle(c, circle)
+	for _, circle := range s.cycles {
+		p.reportCycle(c, circle)
 	}
 }
 
-func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
+func (p *pass) reportCycle(c *model.ClusterType, circle []int) {
 	var names []string
 	for _, j := range slices.Concat(circle, circle[:1]) {
 		names = append(names, p.model.Targets[j].Name)
@@ -256,17 +256,17 @@ func (p *pass) reportCircle(c *model.ClusterType, circle []int) {
 func configDigest(m *model.Model) digest {
 	h := newHasher()
 	for _, c := range m.Configs {
-		h.text(c.Name)
-		h.labels(c.Labels)
-		h.number(len(c.Values))
+		h.writeTexts(c.Name)
+		h.writeLabels(c.Labels)
+		h.writeNumber(len(c.Values))
 		for _, v := range c.Values {
-			h.text(v.Key, v.Text)
+			h.writeTexts(v.Key, v.Text)
 		}
 	}
-	h.number(len(m.Schemas))
+	h.writeNumber(len(m.Schemas))
 	for _, s := range m.Schemas {
-		h.labels(s.Labels)
-		h.text(s.Name, s.Text)
+		h.writeLabels(s.Labels)
+		h.writeTexts(s.Name, s.Text)
 	}
 	return h.sum()
 }

@@ -23,7 +23,7 @@ type hasher struct {
 
 func newHasher() *hasher { return &hasher{h: sha256.New()} }
 
-func (h *hasher) text(texts ...string) {
+func (h *hasher) writeTexts(texts ...string) {
 	for _, t := range texts {
 		h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(t)))
 		h.buf = append(h.buf, t...)
@@ -31,17 +31,17 @@ func (h *hasher) text(texts ...string) {
 	}
 }
 
-func (h *hasher) number(n int) {
+func (h *hasher) writeNumber(n int) {
 	h.buf = binary.AppendUvarint(h.buf[:0], uint64(n))
 	h.h.Write(h.buf)
 }
 
-func (h *hasher) digest(d digest) { h.h.Write(d[:]) }
+func (h *hasher) writeDigest(d digest) { h.h.Write(d[:]) }
 
-func (h *hasher) labels(m map[string]string) {
-	h.number(len(m))
+func (h *hasher) writeLabels(m map[string]string) {
+	h.writeNumber(len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		h.text(key, m[key])
+		h.writeTexts(key, m[key])
 	}
 }
 
@@ -54,39 +54,39 @@ func (h *hasher) sum() (d digest) {
 // target.
 func targetDigest(t *model.Target) digest {
 	h := newHasher()
-	h.text(t.Name, t.Workload, t.Workspace)
+	h.writeTexts(t.Name, t.Workload, t.Workspace)
 	if t.Team {
-		h.number(1)
+		h.writeNumber(1)
 	}
-	h.labels(t.Labels)
-	h.labels(t.Manifests)
-	h.number(len(t.Schemas))
+	h.writeLabels(t.Labels)
+	h.writeLabels(t.Manifests)
+	h.writeNumber(len(t.Schemas))
 	for _, s := range t.Schemas {
-		h.text(s.Text)
+		h.writeTexts(s.Text)
 	}
-	h.number(len(t.DependsOn))
+	h.writeNumber(len(t.DependsOn))
 	for _, d := range t.DependsOn {
-		h.text(d.Name)
+		h.writeTexts(d.Name)
 	}
 	return h.sum()
 }
 
 func templateDigest(t *model.Template) digest {
 	h := newHasher()
-	h.text(t.Name, t.Engine, t.ContentType)
-	h.number(t.Expansions)
-	h.number(len(t.Manifests))
+	h.writeTexts(t.Name, t.Engine, t.ContentType)
+	h.writeNumber(t.Expansions)
+	h.writeNumber(len(t.Manifests))
 	for _, m := range t.Manifests {
-		h.text(m.Text)
+		h.writeTexts(m.Text)
 	}
 	return h.sum()
 }
 
-// context returns what the folder of cluster type i is rendered from, except its targets.
-func (p *pass) context(i int) context {
+// rowInputs returns what the folder of cluster type i is rendered from, except its targets.
+func (p *pass) rowInputs(i int) rowInputs {
 	ts := p.templates[i]
-	c := context{labels: p.labels[i], configs: p.configs}
-	for k, t := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+	c := rowInputs{labels: p.labels[i], configs: p.configs}
+	for k, t := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
 		if t != nil {
 			c.templates[k] = t.digest
 		}
@@ -96,7 +96,7 @@ func (p *pass) context(i int) context {
 
 func labelsDigest(c *model.ClusterType) digest {
 	h := newHasher()
-	h.labels(c.Labels)
+	h.writeLabels(c.Labels)
 	return h.sum()
 }
 
@@ -107,9 +107,9 @@ func valuesDigest(v *values.Values) digest {
 		return digest(v.Digest)
 	}
 	h := newHasher()
-	h.digest(digest(v.Digest))
+	h.writeDigest(digest(v.Digest))
 	for _, s := range v.Schemas {
-		h.text(s.Text)
+		h.writeTexts(s.Text)
 	}
 	return h.sum()
 }

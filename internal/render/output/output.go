@@ -48,11 +48,11 @@ const (
 type Cache struct {
 	plan      *schedule.Plan
 	values    values.Cache
-	templates map[*model.Template]*compiled
-	targets   digested[model.Target]
-	labels    digested[model.ClusterType]
-	sets      knownSets
-	rows      knownRows
+	templates map[*model.Template]*compiledTemplate
+	targets   digestCache[model.Target]
+	labels    digestCache[model.ClusterType]
+	sets      previousSets
+	rows      previousRows
 	rendered  atomic.Int64
 	last      rendering
 	options   render.Options
@@ -65,8 +65,8 @@ type rendering struct {
 	problems problem.List
 }
 
-// compiled is a compiled template, with its problems.
-type compiled struct {
+// compiledTemplate is a compiled template, with its problems.
+type compiledTemplate struct {
 	template *render.Template
 	problems problem.List
 	digest   digest
@@ -117,7 +117,7 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 		return c.last.tree, c.last.problems
 	}
 	p := newPass(m, c, o)
-	t, problems := p.environment()
+	t, problems := p.renderEnvironment()
 	if !p.canceled.Load() {
 		c.last = rendering{m, t, problems}
 	}
@@ -132,26 +132,26 @@ func (p *pass) isCanceled() bool {
 	return p.canceled.Load()
 }
 
-func (p *pass) environment() (tree.Tree, problem.List) {
+func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	m, c := p.model, p.cache
-	p.checkUse()
-	rows, texts := p.rows()
+	p.warnUnused()
+	rows, texts := p.renderRows()
 	if p.texts.Exhausted() {
-		p.found.add(p.exhausted())
+		p.found.add(p.exhaustedProblem())
 	}
 	if p.isCanceled() {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "it was not rendered to the end, because the program ends"})
 	}
 	p.warnMissing(rows)
-	problems := p.problems()
+	problems := p.sortedProblems()
 	if problems.Stops() {
 		return tree.Tree{}, problems
 	}
-	p.texts.Settle()
-	c.rows = knownRows{m.ClusterTypes, rows}
+	p.texts.Finish()
+	c.rows = previousRows{m.ClusterTypes, rows}
 	entries := make([]tree.Entry, 0, len(rows)+1)
 	for i, r := range rows {
-		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.clusterType(i, r, texts[i])))
+		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.clusterTypeFolder(i, r, texts[i])))
 	}
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
@@ -159,11 +159,11 @@ func (p *pass) environment() (tree.Tree, problem.List) {
 	return tree.FromEntries(entries), problems
 }
 
-// Owned returns the part of a GitOps repository's tree that is an environment's output:
+// OwnedTree returns the part of a GitOps repository's tree that is an environment's output:
 // the folders of cluster types, and the tracking file. It leaves out what people keep
 // beside them: files in the root, and folders that begin with a dot. White space around
 // the promoted commit is trimmed.
-func Owned(t tree.Tree) tree.Tree {
+func OwnedTree(t tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for _, e := range t.Entries() {
 		if e.IsDir() && !strings.HasPrefix(e.Name, ".") {
@@ -208,13 +208,15 @@ type pass struct {
 }
 
 // templates holds the three templates of a cluster type; nil where one is missing.
-type templates struct{ reconciler, namespace, config *compiled }
+type templates struct{ reconciler, namespace, config *compiledTemplate }
 
-// lacks reports whether a template is missing.
-func (t templates) lacks() bool { return t.reconciler == nil || t.namespace == nil || t.config == nil }
+// isIncomplete reports whether a template is missing.
+func (t templates) isIncomplete() bool {
+	return t.reconciler == nil || t.namespace == nil || t.config == nil
+}
 
-// of returns the template of a text.
-func (t templates) of(which int) *compiled {
+// forText returns the template of a text.
+func (t templates) forText(which int) *compiledTemplate {
 	switch which {
 	case namespaceText:
 		return t.namespace
@@ -232,26 +234,26 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p.values = resolver
 	resolver.Work = func(steps int) bool {
 		p.texts.Charge(steps)
-		return p.texts.IsSettled() || !p.isCanceled() && !p.texts.Exhausted()
+		return p.texts.IsFinished() || !p.isCanceled() && !p.texts.Exhausted()
 	}
 	p.found.add(problems...)
 	p.compileTemplates()
-	p.targets = digests(m.Targets, &c.targets, targetDigest)
-	p.labels = digests(m.ClusterTypes, &c.labels, labelsDigest)
+	p.targets = cachedDigests(m.Targets, &c.targets, targetDigest)
+	p.labels = cachedDigests(m.ClusterTypes, &c.labels, labelsDigest)
 	p.sets = p.targetSets()
 	p.configs = configDigest(m)
 	return p
 }
 
-// digested holds objects of a model with their digests.
-type digested[T any] struct {
+// digestCache holds objects of a model with their digests.
+type digestCache[T any] struct {
 	objects []*T
 	digests []digest
 }
 
-// digests returns the digest of each object: from last if the object is still at the same
+// cachedDigests returns the digest of each object: from last if the object is still at the same
 // index, else computed. It updates last.
-func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []digest {
+func cachedDigests[T any](objects []*T, last *digestCache[T], of func(*T) digest) []digest {
 	all := make([]digest, len(objects))
 	for i, o := range objects {
 		if len(last.objects) == len(objects) && last.objects[i] == o {
@@ -260,7 +262,7 @@ func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []diges
 		}
 		all[i] = of(o)
 	}
-	*last = digested[T]{objects, all}
+	*last = digestCache[T]{objects, all}
 	return all
 }
 
@@ -268,39 +270,39 @@ func digests[T any](objects []*T, last *digested[T], of func(*T) digest) []diges
 // that were compiled for an earlier model.
 func (p *pass) compileTemplates() {
 	known := p.cache.templates
-	p.cache.templates = map[*model.Template]*compiled{}
+	p.cache.templates = map[*model.Template]*compiledTemplate{}
 	for _, t := range p.model.Templates {
 		if c := known[t]; c != nil {
 			p.cache.templates[t] = c
 		}
 	}
 	for i, c := range p.model.ClusterTypes {
-		if i > 0 && !p.templates[i-1].lacks() && sameTemplates(c, p.model.ClusterTypes[i-1]) {
+		if i > 0 && !p.templates[i-1].isIncomplete() && sameTemplates(c, p.model.ClusterTypes[i-1]) {
 			p.templates = append(p.templates, p.templates[i-1])
 			continue
 		}
 		assigned := !p.plan.Targets(i).Empty()
-		find := func(field, name string) *compiled {
+		find := func(field, name string) *compiledTemplate {
 			t := p.model.Template(name)
 			if t == nil {
-				p.missingTemplate(c, field, name, assigned)
+				p.reportMissingTemplate(c, field, name, assigned)
 				return nil
 			}
-			return p.compiled(t)
+			return p.compileTemplate(t)
 		}
 		p.templates = append(p.templates, templates{
 			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
 		})
 	}
-	p.brokenTemplates()
+	p.reportBrokenTemplates()
 }
 
-// brokenTemplates reports the problems of the templates that cluster types use, as warnings
+// reportBrokenTemplates reports the problems of the templates that cluster types use, as warnings
 // if no assignment is rendered with the template.
-func (p *pass) brokenTemplates() {
-	needed := map[*compiled]bool{}
+func (p *pass) reportBrokenTemplates() {
+	needed := map[*compiledTemplate]bool{}
 	for i, ts := range p.templates {
-		for _, c := range []*compiled{ts.reconciler, ts.namespace, ts.config} {
+		for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
 			if c != nil && len(c.problems) > 0 {
 				needed[c] = needed[c] || !p.plan.Targets(i).Empty()
 			}
@@ -315,19 +317,19 @@ func sameTemplates(a, b *model.ClusterType) bool {
 	return a.Reconciler == b.Reconciler && a.NamespaceService == b.NamespaceService && a.ConfigType == b.ConfigType
 }
 
-func (p *pass) compiled(t *model.Template) *compiled {
+func (p *pass) compileTemplate(t *model.Template) *compiledTemplate {
 	c := p.cache.templates[t]
 	if c == nil {
-		c = &compiled{digest: templateDigest(t)}
+		c = &compiledTemplate{digest: templateDigest(t)}
 		c.template, c.problems = p.cache.options.Compile(t)
 		p.cache.templates[t] = c
 	}
 	return c
 }
 
-// missingTemplate reports that a template was not found, as a warning if no assignment is
+// reportMissingTemplate reports that a template was not found, as a warning if no assignment is
 // rendered with it.
-func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigned bool) {
+func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, assigned bool) {
 	var known []string
 	for _, t := range p.model.Templates {
 		known = append(known, t.Name)
@@ -342,10 +344,10 @@ func (p *pass) missingTemplate(c *model.ClusterType, field, name string, assigne
 	})
 }
 
-// rows renders all cluster types, as many at a time as there are processors. They do not
+// renderRows renders all cluster types, as many at a time as there are processors. They do not
 // depend on each other. texts has the folders of those that have changed since the last run;
 // "" for the others.
-func (p *pass) rows() (rows []*row, texts []string) {
+func (p *pass) renderRows() (rows []*row, texts []string) {
 	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -355,7 +357,7 @@ func (p *pass) rows() (rows []*row, texts []string) {
 			relay.Run(func() {
 				w := worker{pass: p}
 				for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
-					rows[i], texts[i] = w.row(i)
+					rows[i], texts[i] = w.renderRow(i)
 				}
 			})
 		})

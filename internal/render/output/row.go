@@ -16,20 +16,20 @@ import (
 // row is the result for one cluster type: its assignments, with what each of them read, and
 // the id of its folder.
 type row struct {
-	context context  // all inputs of the row except its targets
-	members *members // its targets; shared with other rows
-	cells   cells    // one for each of them
+	inputs  rowInputs // all inputs of the row except its targets
+	members *members  // its targets; shared with other rows
+	cells   cells     // one for each of them
 	id      tree.ID
 }
 
-// knownRows holds the rows of the last run and their cluster types, sorted by name.
-type knownRows struct {
+// previousRows holds the rows of the last run and their cluster types, sorted by name.
+type previousRows struct {
 	clusterTypes []*model.ClusterType
 	rows         []*row
 }
 
-// of returns the row of a cluster type, whose index is i now; nil if it had none.
-func (k *knownRows) of(c *model.ClusterType, i int) *row {
+// rowOf returns the row of a cluster type, whose index is i now; nil if it had none.
+func (k *previousRows) rowOf(c *model.ClusterType, i int) *row {
 	if i < len(k.rows) && k.clusterTypes[i].Name == c.Name {
 		return k.rows[i]
 	}
@@ -40,9 +40,9 @@ func (k *knownRows) of(c *model.ClusterType, i int) *row {
 	return k.rows[i]
 }
 
-// context is what the folder of a cluster type is rendered from, except its targets. The
+// rowInputs is what the folder of a cluster type is rendered from, except its targets. The
 // labels and the configs together determine the values of each target.
-type context struct {
+type rowInputs struct {
 	templates [3]digest
 	labels    digest
 	configs   digest
@@ -61,9 +61,9 @@ type cell struct {
 	values digest  // and the schemas that check them
 	id     tree.ID // of the folder
 	texts  [3]tree.ID
-	// changes is true if one of the templates changes its data, on which the texts of the
+	// changesData is true if one of the templates changes its data, on which the texts of the
 	// later ones then depend.
-	changes bool
+	changesData bool
 	// missing has a bit set for each text that shows a missing value.
 	missing uint8
 }
@@ -82,11 +82,11 @@ func newCells(n int) cells {
 	return all
 }
 
-func (c cells) at(k int) *cell { return &c[k/chunk][k%chunk] }
+func (c cells) get(k int) *cell { return &c[k/chunk][k%chunk] }
 
-// with returns a copy of the cells in which those at the given indexes, in order, may be
+// withWritable returns a copy of the cells in which those at the given indexes, in order, may be
 // changed.
-func (c cells) with(changed []int) cells {
+func (c cells) withWritable(changed []int) cells {
 	c = slices.Clone(c)
 	last := -1
 	for _, k := range changed {
@@ -110,8 +110,8 @@ const (
 // template sees the changes that an earlier one made to the values.
 var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
 
-// files returns the number of files in the folder of the cell.
-func (c *cell) files() int {
+// fileCount returns the number of files in the folder of the cell.
+func (c *cell) fileCount() int {
 	if c.texts[configText] == (tree.ID{}) {
 		return 2
 	}
@@ -126,50 +126,50 @@ type worker struct {
 	shapes  [3]render.Shape // of the texts that were rendered last
 }
 
-// row renders cluster type i, reusing the last run's cells where nothing has changed. The
+// renderRow renders cluster type i, reusing the last run's cells where nothing has changed. The
 // text is that of its folder; "" if that is the same as in the last run.
-func (w *worker) row(i int) (*row, string) {
+func (w *worker) renderRow(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
-	now, old := p.context(i), p.cache.rows.of(p.model.ClusterTypes[i], i)
-	if old != nil && old.context == now && old.members.digest == set.members.digest {
+	now, old := p.rowInputs(i), p.cache.rows.rowOf(p.model.ClusterTypes[i], i)
+	if old != nil && old.inputs == now && old.members.digest == set.members.digest {
 		return old, ""
 	}
-	r := &row{context: now, members: &set.members}
+	r := &row{inputs: now, members: &set.members}
 	if old == nil {
-		r.cells = w.cells(i, &row{members: &members{}})
-		return r, w.folder(r)
+		r.cells = w.renderCells(i, &row{members: &members{}})
+		return r, w.hashFolder(r)
 	}
-	changed, same := p.changed(old.members, set)
-	if same && old.context == r.context {
-		r.cells = old.cells.with(changed)
+	changed, same := p.changedMembers(old.members, set)
+	if same && old.inputs == r.inputs {
+		r.cells = old.cells.withWritable(changed)
 		for _, k := range changed {
-			*r.cells.at(k) = w.cell(i, k)
+			*r.cells.get(k) = w.renderCell(i, k)
 		}
 	} else {
-		r.cells = w.cells(i, old)
+		r.cells = w.renderCells(i, old)
 	}
 	if same && r.sameFolders(old) {
 		r.id = old.id
 		return r, ""
 	}
-	return r, w.folder(r)
+	return r, w.hashFolder(r)
 }
 
-// folder sets the id of a row's folder, and returns the text of its tree object.
-func (w *worker) folder(r *row) string {
+// hashFolder sets the id of a row's folder, and returns the text of its tree object.
+func (w *worker) hashFolder(r *row) string {
 	w.encoded = r.appendText(w.encoded[:0])
 	r.id = tree.HashText(w.encoded)
 	return string(w.encoded)
 }
 
-// cells returns the cells of cluster type i: those of the old row whose inputs are the same,
+// renderCells returns the cells of cluster type i: those of the old row whose inputs are the same,
 // and the others rendered.
-func (w *worker) cells(i int, old *row) cells {
+func (w *worker) renderCells(i int, old *row) cells {
 	set := w.pass.sets[i]
 	all := newCells(len(set.order))
 	known := old.members.names
-	if old.context.templates != w.pass.context(i).templates {
+	if old.inputs.templates != w.pass.rowInputs(i).templates {
 		known = nil
 	}
 	next := 0
@@ -177,11 +177,11 @@ func (w *worker) cells(i int, old *row) cells {
 		for next < len(known) && compareFolders(known[next], name) < 0 {
 			next++
 		}
-		if next < len(known) && known[next] == name && old.members.reads[next] == set.members.reads[k] && old.cells.at(next).values == w.pass.valuesDigest(i, k) {
-			*all.at(k) = *old.cells.at(next)
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.members.reads[k] && old.cells.get(next).values == w.pass.valuesDigest(i, k) {
+			*all.get(k) = *old.cells.get(next)
 			continue
 		}
-		*all.at(k) = w.cell(i, k)
+		*all.get(k) = w.renderCell(i, k)
 	}
 	return all
 }
@@ -228,7 +228,7 @@ func (r *row) appendText(text []byte) []byte {
 		if !written && name > readmeName {
 			text, written = tree.AppendTree(text, readme), true
 		}
-		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells.at(i).id)
+		text = tree.AppendEntry(text, tree.ModeDir, name, r.cells.get(i).id)
 	}
 	if !written {
 		text = tree.AppendTree(text, readme)
@@ -238,21 +238,21 @@ func (r *row) appendText(text []byte) []byte {
 
 var readme = []tree.Entry{tree.File(readmeName, []byte(ReadmeText))}
 
-// clusterType returns the folder of cluster type i, whose files are rendered when they are
+// clusterTypeFolder returns the folder of cluster type i, whose files are rendered when they are
 // read. If text is "", it is encoded when the folder is opened.
-func (p *pass) clusterType(i int, r *row, text string) tree.Tree {
+func (p *pass) clusterTypeFolder(i int, r *row, text string) tree.Tree {
 	if text != "" {
-		return p.opened(i, r, text)
+		return p.openFolder(i, r, text)
 	}
-	return tree.Lazy(r.id, 0, func() tree.Tree { return p.opened(i, r, string(r.appendText(nil))) })
+	return tree.Lazy(r.id, 0, func() tree.Tree { return p.openFolder(i, r, string(r.appendText(nil))) })
 }
 
-// opened returns the folder of cluster type i with the given text of its tree object.
-func (p *pass) opened(i int, r *row, text string) tree.Tree {
+// openFolder returns the folder of cluster type i with the given text of its tree object.
+func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
-		c := r.cells.at(k)
-		return tree.Lazy(c.id, c.files(), func() tree.Tree { return p.folder(i, k, c) })
+		c := r.cells.get(k)
+		return tree.Lazy(c.id, c.fileCount(), func() tree.Tree { return p.assignmentFolder(i, k, c) })
 	}
 	return tree.Encoded(r.id, text, func(e tree.Entry) tree.Entry {
 		if !e.IsDir() {
@@ -262,13 +262,13 @@ func (p *pass) opened(i int, r *row, text string) tree.Tree {
 	})
 }
 
-// folder returns the folder of the cell at index k of the row of cluster type i. Each file
+// assignmentFolder returns the folder of the cell at index k of the row of cluster type i. Each file
 // is rendered when it is read: a change mostly needs one of them.
-func (p *pass) folder(i, k int, c *cell) tree.Tree {
+func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
 	var room [256]byte // more than three entries take
 	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
 		names := p.fileNames(i)
-		e.Data = p.text(i, k, slices.Index(names[:], e.Name), c.changes)
+		e.Data = p.renderText(i, k, slices.Index(names[:], e.Name), c.changesData)
 		return e
 	})
 }
@@ -288,32 +288,32 @@ func (p *pass) appendFolder(text []byte, i int, c *cell) []byte {
 	return text
 }
 
-// text renders again one text of the cell at index k of the row of cluster type i, which had
+// renderText renders again one text of the cell at index k of the row of cluster type i, which had
 // no mistakes. If templates change their data, the texts before it are rendered first.
-func (p *pass) text(i, k, which int, changes bool) []byte {
+func (p *pass) renderText(i, k, which int, changes bool) []byte {
 	w, ok := p.workers.Get().(*worker)
 	if !ok {
 		w = &worker{pass: p}
 	}
 	defer p.workers.Put(w)
 	j := p.sets[i].order[k]
-	d, scope := p.data(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	d, scope := p.templateData(i, j, p.values.For(i, j), p.sets[i].waits[j])
 	for _, earlier := range expansionOrder {
 		if earlier == which {
 			break
 		}
 		if changes {
-			w.buffer, _ = w.expand(w.buffer[:0], earlier, &d, scope, assignment{i, j})
+			w.buffer, _ = w.expandText(w.buffer[:0], earlier, &d, scope, assignment{i, j})
 		}
 	}
-	text, _ := w.expand(w.buffer[:0], which, &d, scope, assignment{i, j})
+	text, _ := w.expandText(w.buffer[:0], which, &d, scope, assignment{i, j})
 	w.buffer = text
 	return bytes.Clone(text)
 }
 
-// cell renders and checks the assignment of the target at index k of the row of cluster
+// renderCell renders and checks the assignment of the target at index k of the row of cluster
 // type i, and reports its problems. After a problem the id has no meaning.
-func (w *worker) cell(i, k int) cell {
+func (w *worker) renderCell(i, k int) cell {
 	p := w.pass
 	if p.isCanceled() || p.texts.Exhausted() {
 		return cell{}
@@ -322,57 +322,57 @@ func (w *worker) cell(i, k int) cell {
 	v := p.values.For(i, j)
 	c := cell{values: valuesDigest(v)}
 	p.cache.rendered.Add(1)
-	p.validate(i, j, v)
-	if files, ok := w.render(i, j, v, p.sets[i].waits[j]); ok {
-		w.check(i, j, files)
-		c.changes = files.changes
-		c.missing = p.missing(files)
-		c.texts = files.ids()
+	p.validateValues(i, j, v)
+	if files, ok := w.expandTexts(i, j, v, p.sets[i].waits[j]); ok {
+		w.checkTexts(i, j, files)
+		c.changesData = files.changesData
+		c.missing = p.missingValues(files)
+		c.texts = files.textIDs()
 		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
 		c.id = tree.HashText(w.encoded)
 	}
 	return c
 }
 
-// files holds the texts of one assignment, valid until the worker renders again.
-type files struct {
+// renderedTexts holds the texts of one assignment, valid until the worker renders again.
+type renderedTexts struct {
 	reconciler, namespace, config []byte
 	configName                    string
-	changes                       bool
+	changesData                   bool
 }
 
-// render expands all templates of an assignment and reports all mistakes; false if there
+// expandTexts expands all templates of an assignment and reports all mistakes; false if there
 // are any.
-func (w *worker) render(i, j int, v *values.Values, waits []string) (files, bool) {
-	d, scope := w.pass.data(i, j, v, waits)
+func (w *worker) expandTexts(i, j int, v *values.Values, waits []string) (renderedTexts, bool) {
+	d, scope := w.pass.templateData(i, j, v, waits)
 	text, ok := w.buffer[:0], true
 	var ends [len(expansionOrder)]int
 	for n, which := range expansionOrder {
 		var fine bool
-		text, fine = w.expand(text, which, &d, scope, assignment{i, j})
+		text, fine = w.expandText(text, which, &d, scope, assignment{i, j})
 		ends[n], ok = len(text), ok && fine
 	}
 	w.buffer = text
 	a, b, c := ends[0], ends[1], ends[2]
-	return files{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changes: d.Changes()}, ok
+	return renderedTexts{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changesData: d.HasChanges()}, ok
 }
 
-// data returns the data that templates see of an assignment, and their scope.
-func (p *pass) data(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
+// templateData returns the data that templates see of an assignment, and their scope.
+func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.Data, render.Scope) {
 	t, c := p.model.Targets[j], p.model.ClusterTypes[i]
 	return render.Data{
-		DeploymentTargetName: t.Name, Namespace: p.namespace(c, t), Environment: p.model.Environment,
+		DeploymentTargetName: t.Name, Namespace: p.namespaceName(c, t), Environment: p.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
 		ClusterType: c.Name, ConfigData: v.Data, DependsOn: waits,
 	}, render.Scope{ClusterType: c, Target: t, Values: v.Digest, Team: t.Team}
 }
 
-// expand appends one text of an assignment, and reports the mistakes. fine is false if there
+// expandText appends one text of an assignment, and reports the mistakes. fine is false if there
 // are any, or no template.
-func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
+func (w *worker) expandText(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
 	shape := &w.shapes[which]
 	shape.Reset()
-	c := w.pass.templates[at.clusterType].of(which)
+	c := w.pass.templates[at.clusterType].forText(which)
 	if c == nil {
 		return text, false
 	}
@@ -381,7 +381,7 @@ func (w *worker) expand(text []byte, which int, d *render.Data, scope render.Sco
 		if w.pass.texts.Exhausted() { // reported once, at the end
 			break
 		}
-		w.pass.inTemplate(c.template, &m, at)
+		w.pass.reportMistake(c.template, &m, at)
 	}
 	if mistakes != nil {
 		return text, false
@@ -399,8 +399,8 @@ func (p *pass) configFile(i int) string {
 	return config.template.Model.ConfigFile()
 }
 
-// ids returns the ids of the texts; zero for an empty config.
-func (f *files) ids() (ids [3]tree.ID) {
+// textIDs returns the ids of the texts; zero for an empty config.
+func (f *renderedTexts) textIDs() (ids [3]tree.ID) {
 	ids[namespaceText], ids[reconcilerText] = tree.HashBlob(f.namespace), tree.HashBlob(f.reconciler)
 	if len(f.config) > 0 {
 		ids[configText] = tree.HashBlob(f.config)
@@ -408,7 +408,7 @@ func (f *files) ids() (ids [3]tree.ID) {
 	return ids
 }
 
-func (p *pass) namespace(c *model.ClusterType, t *model.Target) string {
+func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
 	return p.model.Environment + "-" + c.Name + "-" + t.Name
 }
 
@@ -418,18 +418,18 @@ func isYAML(contentType string) bool {
 	return contentType == "" || contentType == "yaml" || contentType == "yml"
 }
 
-// check reports what is wrong with the texts that were rendered last, and with the name of
+// checkTexts reports what is wrong with the texts that were rendered last, and with the name of
 // the namespace if a template uses it.
-func (w *worker) check(i, j int, f files) {
+func (w *worker) checkTexts(i, j int, f renderedTexts) {
 	p, ts := w.pass, w.pass.templates[i]
-	inspect := func(c *compiled, file string, text []byte, shape *render.Shape) {
+	inspect := func(c *compiledTemplate, file string, text []byte, shape *render.Shape) {
 		key, known := shape.Key()
 		if known && c.fine.has(key) {
 			return
 		}
 		findings := manifest.Check(text)
 		for _, finding := range findings {
-			p.found.inText(c.template, file, finding, assignment{i, j})
+			p.found.addTextFinding(c.template, file, finding, assignment{i, j})
 		}
 		if known && findings == nil {
 			c.fine.add(key)

@@ -12,31 +12,31 @@ import (
 // boundedCollections returns the functions that build a list or a dictionary from several
 // values. Those that return a part of an argument need no bound.
 func boundedCollections(base template.FuncMap) template.FuncMap {
-	list := boundAll(base["list"].(func(...any) []any))
-	push := bound2(base["push"].(func(any, any) []any), nil)
+	list := boundVariadic(base["list"].(func(...any) []any))
+	push := boundBinary(base["push"].(func(any, any) []any), nil)
 	return template.FuncMap{
 		"list":    list,
 		"tuple":   list,
 		"append":  push,
 		"push":    push,
-		"prepend": bound2(base["prepend"].(func(any, any) []any), nil),
-		"concat":  boundAll(base["concat"].(func(...any) any)),
+		"prepend": boundBinary(base["prepend"].(func(any, any) []any), nil),
+		"concat":  boundVariadic(base["concat"].(func(...any) any)),
 
-		"dict":           boundAll(base["dict"].(func(...any) map[string]any)),
-		"set":            bound3(base["set"].(func(map[string]any, string, any) map[string]any), nil),
-		"merge":          merge(base["merge"].(func(map[string]any, ...map[string]any) any)),
-		"mergeOverwrite": merge(base["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
+		"dict":           boundVariadic(base["dict"].(func(...any) map[string]any)),
+		"set":            boundTernary(base["set"].(func(map[string]any, string, any) map[string]any), nil),
+		"merge":          boundMerge(base["merge"].(func(map[string]any, ...map[string]any) any)),
+		"mergeOverwrite": boundMerge(base["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
 
-		"split":     bound2(base["split"].(func(string, string) map[string]string), splitFits),
-		"splitList": bound2(base["splitList"].(func(string, string) []string), splitFits),
-		"splitn":    bound3(base["splitn"].(func(string, int, string) map[string]string), splitnFits),
-		"until":     bound1(base["until"].(func(int) []int), untilFits),
-		"untilStep": bound3(base["untilStep"].(func(int, int, int) []int), untilStepFits),
+		"split":     boundBinary(base["split"].(func(string, string) map[string]string), checkSplit),
+		"splitList": boundBinary(base["splitList"].(func(string, string) []string), checkSplit),
+		"splitn":    boundTernary(base["splitn"].(func(string, int, string) map[string]string), checkSplitN),
+		"until":     boundUnary(base["until"].(func(int) []int), checkUntil),
+		"untilStep": boundTernary(base["untilStep"].(func(int, int, int) []int), checkUntilStep),
 	}
 }
 
-// keys returns the keys of each dictionary, sorted, one dictionary after another.
-func keys(dicts ...map[string]any) []string {
+// sortedKeys returns the keys of each dictionary, sorted, one dictionary after another.
+func sortedKeys(dicts ...map[string]any) []string {
 	all := []string{}
 	for _, dict := range dicts {
 		all = append(all, slices.Sorted(maps.Keys(dict))...)
@@ -44,8 +44,8 @@ func keys(dicts ...map[string]any) []string {
 	return all
 }
 
-// values returns the values of a dictionary in the order of its sorted keys.
-func values(dict map[string]any) []any {
+// sortedValues returns the values of a dictionary in the order of its sorted keys.
+func sortedValues(dict map[string]any) []any {
 	all := []any{}
 	for _, key := range slices.Sorted(maps.Keys(dict)) {
 		all = append(all, dict[key])
@@ -53,24 +53,24 @@ func values(dict map[string]any) []any {
 	return all
 }
 
-// merge bounds sprig's merge and mergeOverwrite, and passes them copies of the sources:
+// boundMerge bounds sprig's merge and mergeOverwrite, and passes them copies of the sources:
 // mergo would link parts of a source into the result, and loop for ever where the result is
 // part of the source.
-func merge(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
+func boundMerge(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
 	return func(dict map[string]any, sources ...map[string]any) (any, error) {
 		copies := make([]map[string]any, len(sources))
 		for i, source := range sources {
-			if err := fits(source); err != nil {
+			if err := checkSize(source); err != nil {
 				return nil, err
 			}
-			copies[i] = clone(source).(map[string]any)
+			copies[i] = cloneValue(source).(map[string]any)
 		}
-		return limited(into(dict, copies...))
+		return limitResult(into(dict, copies...))
 	}
 }
 
-// clone copies the dictionaries and lists of a value.
-func clone(v any) any {
+// cloneValue copies the dictionaries and lists of a value.
+func cloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		return cloneMap(v)
@@ -81,7 +81,7 @@ func clone(v any) any {
 	case []any:
 		c := slices.Clone(v)
 		for i, e := range c {
-			c[i] = clone(e)
+			c[i] = cloneValue(e)
 		}
 		return c
 	}
@@ -91,35 +91,35 @@ func clone(v any) any {
 func cloneMap[K comparable](m map[K]any) map[K]any {
 	c := maps.Clone(m)
 	for k, v := range c {
-		c[k] = clone(v)
+		c[k] = cloneValue(v)
 	}
 	return c
 }
 
-func splitFits(separator, text string) error {
+func checkSplit(separator, text string) error {
 	if strings.Count(text, separator) > maxElements+1 {
 		return errSize
 	}
 	return nil
 }
 
-func splitnFits(separator string, n int, text string) error {
+func checkSplitN(separator string, n int, text string) error {
 	if n >= 0 && n <= maxElements {
 		return nil
 	}
-	return splitFits(separator, text)
+	return checkSplit(separator, text)
 }
 
-// atMost bounds a wanted number of elements to one more than the limit, so that a larger
+// boundCount bounds a wanted number of elements to one more than the limit, so that a larger
 // result is reported as too large.
-func atMost(n int) int {
+func boundCount(n int) int {
 	if n < 0 || n > maxElements {
 		return maxElements + 1
 	}
 	return n
 }
 
-func untilFits(count int) error {
+func checkUntil(count int) error {
 	if count > maxElements || count < -maxElements {
 		return errSize
 	}
@@ -131,7 +131,7 @@ const maxBound = math.MaxInt / 4
 
 var errBound = errors.New("a number of the range is too large")
 
-func untilStepFits(start, stop, step int) error {
+func checkUntilStep(start, stop, step int) error {
 	for _, n := range []int{start, stop, step} {
 		if n > maxBound || n < -maxBound {
 			return errBound

@@ -36,7 +36,7 @@ func toTfvars(v any) (string, error) {
 		}
 		file.Body().SetAttributeRaw(e.key, tokens)
 	}
-	return limited(strings.TrimSuffix(string(file.Bytes()), "\n"))
+	return limitResult(strings.TrimSuffix(string(file.Bytes()), "\n"))
 }
 
 // hclTokens returns a value as an HCL expression. The error continues a sentence
@@ -127,7 +127,7 @@ func toEnv(v any) (string, error) {
 		}
 		lines[i] = e.key + "='" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
-	return limited(strings.Join(lines, "\n"))
+	return limitResult(strings.Join(lines, "\n"))
 }
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -192,32 +192,32 @@ func withTextKeys(v any) (any, error) {
 	return v, nil
 }
 
-type entry struct {
+type mapEntry struct {
 	key   string
 	value any
 }
 
 // entriesOf returns the entries of a map sorted by key, with keys of other types as
 // text. The error continues a sentence that begins with the value.
-func entriesOf(v any) ([]entry, error) {
-	var entries []entry
+func entriesOf(v any) ([]mapEntry, error) {
+	var entries []mapEntry
 	switch m := v.(type) {
 	case map[string]any:
 		for k, e := range m {
-			entries = append(entries, entry{k, e})
+			entries = append(entries, mapEntry{k, e})
 		}
 	case map[string]string:
 		for k, e := range m {
-			entries = append(entries, entry{k, e})
+			entries = append(entries, mapEntry{k, e})
 		}
 	case map[any]any:
 		for k, e := range m {
-			entries = append(entries, entry{keyText(k), e})
+			entries = append(entries, mapEntry{keyText(k), e})
 		}
 	default:
 		return nil, errors.New("is not a map")
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(entries, func(a, b mapEntry) int { return cmp.Compare(a.key, b.key) })
 	for i := 1; i < len(entries); i++ {
 		if entries[i].key == entries[i-1].key {
 			return nil, fmt.Errorf("has or holds a map with the key %q twice, once as another type than text", entries[i].key)

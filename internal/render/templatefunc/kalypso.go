@@ -17,17 +17,17 @@ import (
 
 // toYAML returns a value as YAML without the last newline, "" if it has none.
 func toYAML(v any) (string, error) {
-	text, err := marshal(v)
+	text, err := marshalYAML(v)
 	if err != nil {
 		return "", err
 	}
-	return limited(strings.TrimSuffix(text, "\n"))
+	return limitResult(strings.TrimSuffix(text, "\n"))
 }
 
-// stringify returns a dictionary as YAML in which every value that is a list or a
+// stringifyValues returns a dictionary as YAML in which every value that is a list or a
 // map is the text of its YAML, so that the result can be the data of a ConfigMap;
 // the YAML of anything else. Kalypso leaves parsed maps as maps.
-func stringify(v any) (string, error) {
+func stringifyValues(v any) (string, error) {
 	dict, ok := v.(map[string]any)
 	if !ok {
 		return toYAML(v)
@@ -37,7 +37,7 @@ func stringify(v any) (string, error) {
 		value := dict[key]
 		texts[key] = value
 		if isCollection(value) {
-			text, err := marshal(value)
+			text, err := marshalYAML(value)
 			if err != nil {
 				return "", err
 			}
@@ -55,8 +55,8 @@ func isCollection(v any) bool {
 	return false
 }
 
-// hash returns Kalypso's hash of a value as a decimal number; "" if it cannot be computed.
-func hash(v any) string {
+// hashValue returns Kalypso's hash of a value as a decimal number; "" if it cannot be computed.
+func hashValue(v any) string {
 	sum, err := hashstructure.Hash(v, nil)
 	if err != nil {
 		return ""
@@ -64,9 +64,9 @@ func hash(v any) string {
 	return strconv.FormatUint(sum, 10)
 }
 
-// unquote removes white space, then double quotes, then single quotes at both
+// unquoteText removes white space, then double quotes, then single quotes at both
 // ends of a text. It returns "" for anything else.
-func unquote(v any) string {
+func unquoteText(v any) string {
 	text, ok := v.(string)
 	if !ok {
 		return ""
@@ -74,10 +74,10 @@ func unquote(v any) string {
 	return strings.Trim(strings.Trim(strings.TrimSpace(text), `"`), `'`)
 }
 
-// marshal returns a value as YAML, "" on an error of yaml.v3.
-func marshal(v any) (string, error) {
+// marshalYAML returns a value as YAML, "" on an error of yaml.v3.
+func marshalYAML(v any) (string, error) {
 	var found oddities
-	found.in(v)
+	found.inspectValue(v)
 	if found.unsorted {
 		return "", fmt.Errorf("the key %q cannot be sorted among the others of its map", found.key)
 	}
@@ -91,10 +91,10 @@ func marshal(v any) (string, error) {
 	return string(out), nil
 }
 
-// quoted is a text that reads back from YAML only if yaml.v3 writes it in double quotes.
-type quoted string
+// quotedText is a text that reads back from YAML only if yaml.v3 writes it in double quotes.
+type quotedText string
 
-func (q quoted) MarshalYAML() (any, error) {
+func (q quotedText) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: string(q)}, nil
 }
 
@@ -105,8 +105,8 @@ func maybeLossy(text string) bool {
 	return text != "" && strings.Contains(" \t\n", text[:1]) && strings.Contains(text, "\n")
 }
 
-// step is what contains a value: an item of a list, or the value of a key.
-type step struct {
+// container is what contains a value: an item of a list, or the value of a key.
+type container struct {
 	list bool
 	key  any
 }
@@ -114,7 +114,7 @@ type step struct {
 // isLossy reports whether a text does not read back, as a value or as a key. That depends
 // on what is around it: yaml.v3 writes a wrong indentation indicator for a text in a mapping
 // in a list.
-func isLossy(text string, around []step, asKey bool) bool {
+func isLossy(text string, around []container, asKey bool) bool {
 	if !maybeLossy(text) {
 		return false
 	}
@@ -136,7 +136,7 @@ func isLossy(text string, around []step, asKey bool) bool {
 	if yaml.Unmarshal(out, &back) != nil {
 		return true
 	}
-	back = only(back, len(around))
+	back = unwrapValue(back, len(around))
 	if asKey {
 		key, ok := back.(map[string]any)
 		_, same := key[text]
@@ -145,9 +145,9 @@ func isLossy(text string, around []step, asKey bool) bool {
 	return back != any(text)
 }
 
-// only returns the value inside so many nested lists and maps of one element each; nil if
+// unwrapValue returns the value inside so many nested lists and maps of one element each; nil if
 // there are fewer.
-func only(v any, depth int) any {
+func unwrapValue(v any, depth int) any {
 	for range depth {
 		var inside any
 		switch v := v.(type) {
@@ -180,46 +180,46 @@ type oddities struct {
 	key      string
 }
 
-// in notes the oddities of a value.
-func (o *oddities) in(v any) {
+// inspectValue notes the oddities of a value.
+func (o *oddities) inspectValue(v any) {
 	switch v := v.(type) {
 	case string:
 		o.maybeLossy = o.maybeLossy || maybeLossy(v)
 	case []any:
 		for _, e := range v {
-			o.in(e)
+			o.inspectValue(e)
 		}
 	case []string:
 		for _, e := range v {
-			o.in(e)
+			o.inspectValue(e)
 		}
 	case map[string]any:
 		for k, e := range v {
-			o.inKey(k, len(v), utf8.ValidString(k))
-			o.in(e)
+			o.inspectKey(k, len(v), utf8.ValidString(k))
+			o.inspectValue(e)
 		}
 	case map[string]string:
 		for k, e := range v {
-			o.inKey(k, len(v), utf8.ValidString(k))
-			o.in(e)
+			o.inspectKey(k, len(v), utf8.ValidString(k))
+			o.inspectValue(e)
 		}
 	case map[any]any:
 		for k, e := range v {
 			switch k := k.(type) {
 			case string:
-				o.inKey(k, len(v), utf8.ValidString(k))
+				o.inspectKey(k, len(v), utf8.ValidString(k))
 			case float64:
-				o.inKey("NaN", len(v), !math.IsNaN(k))
+				o.inspectKey("NaN", len(v), !math.IsNaN(k))
 			}
-			o.in(e)
+			o.inspectValue(e)
 		}
 	}
 }
 
-// inKey notes the oddities of a key, in a map with so many.
-func (o *oddities) inKey(key string, of int, sortable bool) {
+// inspectKey notes the oddities of a key, in a map with so many.
+func (o *oddities) inspectKey(key string, of int, sortable bool) {
 	o.maybeLossy = o.maybeLossy || maybeLossy(key)
-	o.overflow = o.overflow || overflows(key)
+	o.overflow = o.overflow || hasLongNumber(key)
 	if sortable || of == 1 {
 		return
 	}
@@ -230,11 +230,11 @@ func (o *oddities) inKey(key string, of int, sortable bool) {
 
 // quoteLossy returns the value with its lossy texts as quoted; the rest of its YAML stays
 // the same.
-func quoteLossy(v any, around []step) any {
+func quoteLossy(v any, around []container) any {
 	switch v := v.(type) {
 	case string:
 		if isLossy(v, around, false) {
-			return quoted(v)
+			return quotedText(v)
 		}
 	case []any:
 		return quoteList(v, around)
@@ -250,8 +250,8 @@ func quoteLossy(v any, around []step) any {
 	return v
 }
 
-func quoteList[E any](list []E, around []step) []any {
-	around = append(slices.Clip(around), step{list: true})
+func quoteList[E any](list []E, around []container) []any {
+	around = append(slices.Clip(around), container{list: true})
 	items := make([]any, len(list))
 	for i, e := range list {
 		items[i] = quoteLossy(e, around)
@@ -260,29 +260,29 @@ func quoteList[E any](list []E, around []step) []any {
 }
 
 // quoteMap leaves the order of the keys to yaml.v3, unless that has none.
-func quoteMap[K comparable, V any](m map[K]V, around []step) any {
+func quoteMap[K comparable, V any](m map[K]V, around []container) any {
 	items, inOrder := make(map[any]any, len(m)), true
 	for k, v := range m {
 		var key any = k
 		text, isText := key.(string)
 		if isText && isLossy(text, around, true) {
-			key = quoted(text)
+			key = quotedText(text)
 		}
-		items[key] = quoteLossy(v, append(slices.Clip(around), step{key: key}))
-		if isText && overflows(text) {
+		items[key] = quoteLossy(v, append(slices.Clip(around), container{key: key}))
+		if isText && hasLongNumber(text) {
 			inOrder = false
 		}
 	}
 	if inOrder {
 		return items
 	}
-	return byBytes(items)
+	return sortedMap(items)
 }
 
-// byBytes is a map that is written with its keys in the order of their bytes.
-type byBytes map[any]any
+// sortedMap is a map that is written with its keys in the order of their bytes.
+type sortedMap map[any]any
 
-func (m byBytes) MarshalYAML() (any, error) {
+func (m sortedMap) MarshalYAML() (any, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, key := range slices.SortedFunc(maps.Keys(m), func(a, b any) int {
 		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
@@ -296,9 +296,9 @@ func (m byBytes) MarshalYAML() (any, error) {
 	return n, nil
 }
 
-// overflows reports whether a key has a number of 19 digits or more, which is over
+// hasLongNumber reports whether a key has a number of 19 digits or more, which is over
 // what yaml.v3 can compare, or a digit that is not ASCII.
-func overflows(key string) bool {
+func hasLongNumber(key string) bool {
 	run := 0
 	for _, r := range key {
 		if !unicode.IsDigit(r) {

@@ -81,7 +81,7 @@ func TestKeysWithoutOrder(t *testing.T) {
 		{[]any{map[any]any{math.NaN(): 1, 2: 3}}, `the key "NaN" cannot be sorted among the others of its map`},
 		{map[string]string{"\xff": "1", "a": ""}, `the key "\xff" cannot be sorted`},
 	} {
-		for _, function := range []func(any) (string, error){toYAML, stringify} {
+		for _, function := range []func(any) (string, error){toYAML, stringifyValues} {
 			if got, err := function(test.value); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%#v gives %q and error %v, want %q", test.value, got, err, test.want)
 			}
@@ -112,7 +112,7 @@ func TestStringify(t *testing.T) {
 		{"nothing", nil, "null"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := stringify(test.value)
+			got, err := stringifyValues(test.value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestHash(t *testing.T) {
 		{"nothing", nil, "12161962213042174405"},
 		{"what has none", func() {}, ""},
 	} {
-		if got := hash(test.value); got != test.want {
+		if got := hashValue(test.value); got != test.want {
 			t.Errorf("hash of %s = %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestUnquote(t *testing.T) {
 		{nil, ""},
 		{[]any{"a"}, ""},
 	} {
-		if got := unquote(test.value); got != test.want {
+		if got := unquoteText(test.value); got != test.want {
 			t.Errorf("unquote(%q) = %q, want %q", test.value, got, test.want)
 		}
 	}
@@ -225,7 +225,7 @@ func FuzzToYaml(f *testing.F) {
 		value := s.value(0)
 		got, err := toYAML(value)
 		var found oddities
-		if found.in(value); found.unsorted {
+		if found.inspectValue(value); found.unsorted {
 			if err == nil {
 				t.Errorf("%#v gives %q, want an error since its keys have no order", value, got)
 			}

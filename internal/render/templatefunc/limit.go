@@ -73,9 +73,9 @@ func (w *weight) grow(elements, text int) bool {
 	return w.elements <= maxElements && w.text <= maxText
 }
 
-// fits returns an error if a value is too large to be an argument or a result. The error
+// checkSize returns an error if a value is too large to be an argument or a result. The error
 // does not depend on the order in which a map is walked.
-func fits(v any) error {
+func checkSize(v any) error {
 	if text, ok := v.(string); ok {
 		if len(text) > maxText {
 			return errText
@@ -89,18 +89,18 @@ func fits(v any) error {
 	return nil
 }
 
-// limited returns the result, or an error if it is too large.
-func limited[R any](result R) (R, error) {
-	if err := fits(result); err != nil {
+// limitResult returns the result, or an error if it is too large.
+func limitResult[R any](result R) (R, error) {
+	if err := checkSize(result); err != nil {
 		var none R
 		return none, err
 	}
 	return result, nil
 }
 
-// bound1 returns f with a bounded result. check, if not nil, is called before f, to refuse
+// boundUnary returns f with a bounded result. check, if not nil, is called before f, to refuse
 // results that would take too much to compute.
-func bound1[A, R any](f func(A) R, check func(A) error) func(A) (R, error) {
+func boundUnary[A, R any](f func(A) R, check func(A) error) func(A) (R, error) {
 	return func(a A) (R, error) {
 		if check != nil {
 			if err := check(a); err != nil {
@@ -108,11 +108,11 @@ func bound1[A, R any](f func(A) R, check func(A) error) func(A) (R, error) {
 				return none, err
 			}
 		}
-		return limited(f(a))
+		return limitResult(f(a))
 	}
 }
 
-func bound2[A, B, R any](f func(A, B) R, check func(A, B) error) func(A, B) (R, error) {
+func boundBinary[A, B, R any](f func(A, B) R, check func(A, B) error) func(A, B) (R, error) {
 	return func(a A, b B) (R, error) {
 		if check != nil {
 			if err := check(a, b); err != nil {
@@ -120,11 +120,11 @@ func bound2[A, B, R any](f func(A, B) R, check func(A, B) error) func(A, B) (R, 
 				return none, err
 			}
 		}
-		return limited(f(a, b))
+		return limitResult(f(a, b))
 	}
 }
 
-func bound3[A, B, C, R any](f func(A, B, C) R, check func(A, B, C) error) func(A, B, C) (R, error) {
+func boundTernary[A, B, C, R any](f func(A, B, C) R, check func(A, B, C) error) func(A, B, C) (R, error) {
 	return func(a A, b B, c C) (R, error) {
 		if check != nil {
 			if err := check(a, b, c); err != nil {
@@ -132,18 +132,18 @@ func bound3[A, B, C, R any](f func(A, B, C) R, check func(A, B, C) error) func(A
 				return none, err
 			}
 		}
-		return limited(f(a, b, c))
+		return limitResult(f(a, b, c))
 	}
 }
 
-// boundAll returns a function of any number of arguments with a bounded result. It
+// boundVariadic returns a function of any number of arguments with a bounded result. It
 // measures the arguments first: a call may pass one big value a thousand times.
-func boundAll[R any](f func(...any) R) func(...any) (R, error) {
+func boundVariadic[R any](f func(...any) R) func(...any) (R, error) {
 	return func(args ...any) (R, error) {
-		if err := fits(args); err != nil {
+		if err := checkSize(args); err != nil {
 			var none R
 			return none, err
 		}
-		return limited(f(args...))
+		return limitResult(f(args...))
 	}
 }

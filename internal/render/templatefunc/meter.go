@@ -72,15 +72,17 @@ var prices = map[string]int{
 // surcharges maps functions that do more than read their arguments once to the extra steps.
 var surcharges = map[string]func(args []reflect.Value) int{
 	"sortAlpha": func(args []reflect.Value) int { return lengthOf(args[0]) * bits.Len(uint(lengthOf(args[0]))) },
-	"uniq":      func(args []reflect.Value) int { return square(lengthOf(args[0]), lengthOf(args[0])) },
-	"without":   func(args []reflect.Value) int { return square(lengthOf(args[0]), args[1].Len()) },
+	"uniq":      func(args []reflect.Value) int { return boundedProduct(lengthOf(args[0]), lengthOf(args[0])) },
+	"without":   func(args []reflect.Value) int { return boundedProduct(lengthOf(args[0]), args[1].Len()) },
 	"trimAll":   trimWork, "trimall": trimWork,
 }
 
 // trimWork returns the steps of searching each character of one text in another.
-func trimWork(args []reflect.Value) int { return square(args[0].Len(), args[1].Len()) / usualPrice }
+func trimWork(args []reflect.Value) int {
+	return boundedProduct(args[0].Len(), args[1].Len()) / usualPrice
+}
 
-func square(a, b int) int {
+func boundedProduct(a, b int) int {
 	if a > maxMeasured || b > maxMeasured {
 		return maxMeasured
 	}
@@ -113,8 +115,8 @@ func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 
 var errorType = reflect.TypeFor[error]()
 
-// counting returns the function with its work counted.
-func (m *Meter) counting(name string, f any) any {
+// meterFunction returns the function with its work counted.
+func (m *Meter) meterFunction(name string, f any) any {
 	price := prices[name]
 	if price == 0 {
 		price = usualPrice
@@ -125,12 +127,12 @@ func (m *Meter) counting(name string, f any) any {
 		in = append(in, t.In(i))
 	}
 	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
-		steps := 1 + m.measureAll(args)/price
+		steps := 1 + m.measureValues(args)/price
 		if surcharge != nil && steps <= m.left {
 			steps += surcharge(args)
 		}
 		if err := m.Spend(steps); err != nil {
-			return failed(t.Out(0), err)
+			return failedCall(t.Out(0), err)
 		}
 		var out []reflect.Value
 		if t.IsVariadic() {
@@ -141,28 +143,28 @@ func (m *Meter) counting(name string, f any) any {
 		if len(out) == 2 && !out[1].IsNil() {
 			return out
 		}
-		if err := m.Spend(m.measure(out[0], 0) / price); err != nil {
-			return failed(t.Out(0), err)
+		if err := m.Spend(m.measureValue(out[0], 0) / price); err != nil {
+			return failedCall(t.Out(0), err)
 		}
 		return []reflect.Value{out[0], reflect.Zero(errorType)}
 	}).Interface()
 }
 
-func failed(t reflect.Type, err error) []reflect.Value {
+func failedCall(t reflect.Type, err error) []reflect.Value {
 	return []reflect.Value{reflect.Zero(t), reflect.ValueOf(&err).Elem()}
 }
 
-func (m *Meter) measureAll(args []reflect.Value) int {
+func (m *Meter) measureValues(args []reflect.Value) int {
 	n := 0
 	for _, arg := range args {
-		n += m.measure(arg, 0)
+		n += m.measureValue(arg, 0)
 	}
 	return n
 }
 
-// measure returns the size of a value when it is written out, in bytes. It stops soon after
+// measureValue returns the size of a value when it is written out, in bytes. It stops soon after
 // the size that uses up the steps.
-func (m *Meter) measure(v reflect.Value, depth int) int {
+func (m *Meter) measureValue(v reflect.Value, depth int) int {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -176,11 +178,11 @@ func (m *Meter) measure(v reflect.Value, depth int) int {
 		return v.Len()
 	case reflect.Slice, reflect.Array:
 		for i := 0; i < v.Len() && n <= limit; i++ {
-			n += elementSize + m.measure(v.Index(i), depth+1)
+			n += elementSize + m.measureValue(v.Index(i), depth+1)
 		}
 	case reflect.Map:
 		for entries := v.MapRange(); n <= limit && entries.Next(); {
-			n += elementSize + m.measure(entries.Key(), depth+1) + m.measure(entries.Value(), depth+1)
+			n += elementSize + m.measureValue(entries.Key(), depth+1) + m.measureValue(entries.Value(), depth+1)
 		}
 	}
 	return n

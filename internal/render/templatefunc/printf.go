@@ -11,32 +11,32 @@ import (
 
 var errAddress = errors.New("the format prints an address, which is another one in each run")
 
-// printf is text/template's printf with a bounded result and without addresses.
-func printf(format string, args ...any) (string, error) {
+// boundedPrintf is text/template's printf with a bounded result and without addresses.
+func boundedPrintf(format string, args ...any) (string, error) {
 	var w weight
 	if !w.add(args) {
 		return "", errSize
 	}
 	addresses := slices.ContainsFunc(args, holdsPointer)
 	size := len(format)
-	for flags, verb := range directives(format) {
-		if verb == 'p' || addresses && !asText(flags, verb) {
+	for flags, verb := range formatDirectives(format) {
+		if verb == 'p' || addresses && !usesStringMethod(flags, verb) {
 			return "", errAddress
 		}
 		// A text grows to four times its length under %q; a width holds for each
 		// element of a list; and a directive may name any argument ("%[1]s").
-		width := 32 + numbers(flags) + strings.Count(flags, "*")*widest(args)
+		width := 32 + sumNumbers(flags) + strings.Count(flags, "*")*widestArgument(args)
 		size += 4*w.text + w.elements*width
 		if size > maxEffort {
 			return "", errEffort
 		}
 	}
-	return limited(fmt.Sprintf(format, args...))
+	return limitResult(fmt.Sprintf(format, args...))
 }
 
-// directives returns the flags (width, precision and argument numbers among them)
+// formatDirectives returns the flags (width, precision and argument numbers among them)
 // and the verb of each directive of a format.
-func directives(format string) iter.Seq2[string, byte] {
+func formatDirectives(format string) iter.Seq2[string, byte] {
 	return func(yield func(string, byte) bool) {
 		for {
 			_, directive, found := strings.Cut(format, "%")
@@ -52,16 +52,16 @@ func directives(format string) iter.Seq2[string, byte] {
 	}
 }
 
-// asText reports whether a directive uses the String method of what has one.
-func asText(flags string, verb byte) bool {
+// usesStringMethod reports whether a directive uses the String method of what has one.
+func usesStringMethod(flags string, verb byte) bool {
 	return strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#")
 }
 
 // maxWidth is what package fmt takes as a width or a precision at most.
 const maxWidth = 1_000_000
 
-// numbers adds up the numbers in the flags of a directive.
-func numbers(flags string) int {
+// sumNumbers adds up the numbers in the flags of a directive.
+func sumNumbers(flags string) int {
 	sum, n := 0, 0
 	for _, c := range []byte(flags) {
 		if c < '0' || c > '9' {
@@ -73,8 +73,8 @@ func numbers(flags string) int {
 	return sum + n
 }
 
-// widest returns the widest width that one of the arguments may be.
-func widest(args []any) int {
+// widestArgument returns the widest width that one of the arguments may be.
+func widestArgument(args []any) int {
 	width := 0
 	for _, arg := range args {
 		switch v := reflect.ValueOf(arg); {

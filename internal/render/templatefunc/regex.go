@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
 
-// compile returns a compiled expression, from the cache if it is there, and spends the steps
+// compilePattern returns a compiled expression, from the cache if it is there, and spends the steps
 // of searching a text once.
-func (m *Meter) compile(expression, text string) (*pattern.Pattern, error) {
+func (m *Meter) compilePattern(expression, text string) (*pattern.Pattern, error) {
 	p, err := m.patterns.Compile(expression)
 	if err != nil {
 		return nil, err
@@ -18,8 +18,8 @@ func (m *Meter) compile(expression, text string) (*pattern.Pattern, error) {
 	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.Work(len(text), 0))/usualPrice)
 }
 
-// matches returns up to n matches, all if n is negative, and spends the steps for them.
-func (m *Meter) matches(p *pattern.Pattern, text string, n int) ([][]int, error) {
+// findMatches returns up to n matches, all if n is negative, and spends the steps for them.
+func (m *Meter) findMatches(p *pattern.Pattern, text string, n int) ([][]int, error) {
 	each := max(1, (p.Work(len(text), 1)-p.Work(len(text), 0))/usualPrice)
 	affordable := m.Left() / each
 	if n < 0 || n > affordable {
@@ -32,7 +32,7 @@ func (m *Meter) matches(p *pattern.Pattern, text string, n int) ([][]int, error)
 // regexMatch reports whether a text has a match. As in sprig, an invalid expression matches
 // nothing.
 func (m *Meter) regexMatch(expression, text string) (bool, error) {
-	p, err := m.compile(expression, text)
+	p, err := m.compilePattern(expression, text)
 	if p == nil {
 		if errors.Is(err, pattern.ErrLarge) {
 			return false, err
@@ -46,7 +46,7 @@ func (m *Meter) regexMatch(expression, text string) (bool, error) {
 }
 
 func (m *Meter) regexFind(expression, text string) (string, error) {
-	p, err := m.compile(expression, text)
+	p, err := m.compilePattern(expression, text)
 	if err != nil {
 		return "", err
 	}
@@ -55,27 +55,27 @@ func (m *Meter) regexFind(expression, text string) (string, error) {
 
 // regexFindAll returns the first n matches, all if n is negative.
 func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
-	p, err := m.compile(expression, text)
+	p, err := m.compilePattern(expression, text)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.matches(p, text, atMost(n)); err != nil {
+	if _, err := m.findMatches(p, text, boundCount(n)); err != nil {
 		return nil, err
 	}
-	return limited(p.FindAllString(text, atMost(n)))
+	return limitResult(p.FindAllString(text, boundCount(n)))
 }
 
 // regexSplit returns the texts between matches, the last of n with all the rest,
 // and all of them if n is negative.
 func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
-	p, err := m.compile(expression, text)
+	p, err := m.compilePattern(expression, text)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.matches(p, text, atMost(n)); err != nil {
+	if _, err := m.findMatches(p, text, boundCount(n)); err != nil {
 		return nil, err
 	}
-	return limited(p.Split(text, atMost(n)))
+	return limitResult(p.Split(text, boundCount(n)))
 }
 
 func (m *Meter) regexReplaceAll(expression, text, with string) (string, error) {
@@ -89,11 +89,11 @@ func (m *Meter) regexReplaceAllLiteral(expression, text, with string) (string, e
 // regexReplace replaces all matches, if the result is not too long: each of the groups that
 // the replacement names may be the whole text.
 func (m *Meter) regexReplace(expression, text, with string, groups int, replace func(*regexp.Regexp, string, string) string) (string, error) {
-	p, err := m.compile(expression, text)
+	p, err := m.compilePattern(expression, text)
 	if err != nil {
 		return "", err
 	}
-	found, err := m.matches(p, text, -1)
+	found, err := m.findMatches(p, text, -1)
 	if err != nil {
 		return "", err
 	}
@@ -104,5 +104,5 @@ func (m *Meter) regexReplace(expression, text, with string, groups int, replace 
 	if err := m.Spend(size / usualPrice); err != nil {
 		return "", err
 	}
-	return limited(replace(p.Regexp, text, with))
+	return limitResult(replace(p.Regexp, text, with))
 }

@@ -23,7 +23,7 @@
 // Of the 150 functions of sprig 123 are here, by group of its source: strings
 // (all but rand* and shuffle), numbers, lists, dictionaries, defaults and JSON,
 // reflection, regular expressions, paths, URLs, encodings, versions, the three
-// checksums, decryptAES and fail. The other 27 are in [Removed]: all of the date
+// checksums, decryptAES and fail. The other 27 are in [RemovedReason]: all of the date
 // group, since a date can only come from the clock or the local time zone; env
 // and expandenv; getHostByName; what is random, encryptAES by its random vector
 // among it; and what makes or handles keys. keys and values follow the sorted
@@ -48,7 +48,7 @@ import (
 func Map(m *Meter) template.FuncMap {
 	metered := make(template.FuncMap, len(unmetered)+6)
 	for name, f := range unmetered {
-		metered[name] = m.counting(name, f)
+		metered[name] = m.meterFunction(name, f)
 	}
 	metered["regexMatch"] = m.regexMatch
 	metered["regexFind"] = m.regexFind
@@ -67,7 +67,7 @@ func Names() []string {
 // unmetered holds the functions with bounded results, and without a meter.
 var unmetered = func() template.FuncMap {
 	base := sprig.TxtFuncMap()
-	maps.DeleteFunc(base, func(name string, _ any) bool { return Removed(name) != "" })
+	maps.DeleteFunc(base, func(name string, _ any) bool { return RemovedReason(name) != "" })
 
 	m := make(template.FuncMap, len(base)+12)
 	for name, f := range base {
@@ -76,12 +76,12 @@ var unmetered = func() template.FuncMap {
 	maps.Copy(m, boundedTexts(base))
 	maps.Copy(m, boundedCollections(base))
 	maps.Copy(m, template.FuncMap{
-		"keys":      keys,
-		"values":    values,
+		"keys":      sortedKeys,
+		"values":    sortedValues,
 		"toYaml":    toYAML,
-		"stringify": stringify,
-		"hash":      hash,
-		"unquote":   unquote,
+		"stringify": stringifyValues,
+		"hash":      hashValue,
+		"unquote":   unquoteText,
 		"toTfvars":  toTfvars,
 		"toEnv":     toEnv,
 	})
@@ -99,9 +99,9 @@ func Mutates(name string) bool {
 	return false
 }
 
-// Removed returns why one of Kalypso's functions is not offered, as what the function
+// RemovedReason returns why one of Kalypso's functions is not offered, as what the function
 // does ("reads the environment"); "" for any other name.
-func Removed(name string) string {
+func RemovedReason(name string) string {
 	switch name {
 	case "env", "expandenv":
 		return "reads the environment"

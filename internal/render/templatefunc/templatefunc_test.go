@@ -114,18 +114,18 @@ func TestRemoved(t *testing.T) {
 	got := map[string]string{}
 	for name := range sprig.TxtFuncMap() {
 		if offered[name] == nil {
-			got[name] = Removed(name)
+			got[name] = RemovedReason(name)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("functions of sprig that are not offered, and why (-want +got):\n%s", diff)
 	}
 	for name := range offered {
-		if why := Removed(name); why != "" {
+		if why := RemovedReason(name); why != "" {
 			t.Errorf("%s is offered although it %s", name, why)
 		}
 	}
-	if why := Removed("nope"); why != "" {
+	if why := RemovedReason("nope"); why != "" {
 		t.Errorf("Removed(nope) = %q", why)
 	}
 }

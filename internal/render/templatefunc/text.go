@@ -12,21 +12,21 @@ import (
 func boundText(f any) any {
 	switch f := f.(type) {
 	case func(string) string:
-		return bound1(f, nil)
+		return boundUnary(f, nil)
 	case func(any) string:
-		return bound1(f, nil)
+		return boundUnary(f, nil)
 	case func(map[string]any) string:
-		return bound1(f, nil)
+		return boundUnary(f, nil)
 	case func(string, string) string:
-		return bound2(f, nil)
+		return boundBinary(f, nil)
 	case func(int, string) string:
-		return bound2(f, nil)
+		return boundBinary(f, nil)
 	case func(string, string, int) string:
-		return bound3(f, nil)
+		return boundTernary(f, nil)
 	case func(int, int, string) string:
-		return bound3(f, nil)
+		return boundTernary(f, nil)
 	case func(...any) string:
-		return boundAll(f)
+		return boundVariadic(f)
 	}
 	return f
 }
@@ -35,40 +35,40 @@ func boundText(f any) any {
 // so that its size is checked first, and those of text/template.
 func boundedTexts(base template.FuncMap) template.FuncMap {
 	return template.FuncMap{
-		"repeat":   bound2(base["repeat"].(func(int, string) string), repeatFits),
-		"indent":   indent,
-		"nindent":  nindent,
-		"replace":  bound3(base["replace"].(func(string, string, string) string), replaceFits),
-		"join":     join(base["toStrings"].(func(any) []string)),
-		"wrapWith": bound3(base["wrapWith"].(func(int, string, string) string), wrapFits),
+		"repeat":   boundBinary(base["repeat"].(func(int, string) string), checkRepeat),
+		"indent":   indentLines,
+		"nindent":  indentAfterNewline,
+		"replace":  boundTernary(base["replace"].(func(string, string, string) string), checkReplace),
+		"join":     boundJoin(base["toStrings"].(func(any) []string)),
+		"wrapWith": boundTernary(base["wrapWith"].(func(int, string, string) string), checkWrap),
 
-		"print":    boundAll(fmt.Sprint),
-		"println":  boundAll(fmt.Sprintln),
-		"printf":   printf,
-		"html":     boundAll(template.HTMLEscaper),
-		"js":       boundAll(template.JSEscaper),
-		"urlquery": boundAll(template.URLQueryEscaper),
+		"print":    boundVariadic(fmt.Sprint),
+		"println":  boundVariadic(fmt.Sprintln),
+		"printf":   boundedPrintf,
+		"html":     boundVariadic(template.HTMLEscaper),
+		"js":       boundVariadic(template.JSEscaper),
+		"urlquery": boundVariadic(template.URLQueryEscaper),
 	}
 }
 
-func repeatFits(count int, text string) error {
+func checkRepeat(count int, text string) error {
 	if text != "" && count > maxText/len(text) {
 		return errText
 	}
 	return nil
 }
 
-// indent puts spaces before every line, empty ones too.
-func indent(spaces int, text string) (string, error) {
-	return indentAfter("", spaces, text)
+// indentLines puts spaces before every line, empty ones too.
+func indentLines(spaces int, text string) (string, error) {
+	return indentWith("", spaces, text)
 }
 
-// nindent is indent after a newline.
-func nindent(spaces int, text string) (string, error) {
-	return indentAfter("\n", spaces, text)
+// indentAfterNewline is indent after a newline.
+func indentAfterNewline(spaces int, text string) (string, error) {
+	return indentWith("\n", spaces, text)
 }
 
-func indentAfter(start string, spaces int, text string) (string, error) {
+func indentWith(start string, spaces int, text string) (string, error) {
 	if spaces < 0 {
 		return "", errors.New("the number of spaces is negative")
 	}
@@ -90,15 +90,15 @@ func indentAfter(start string, spaces int, text string) (string, error) {
 	return b.String(), nil
 }
 
-func replaceFits(old, with, text string) error {
+func checkReplace(old, with, text string) error {
 	if len(text)+strings.Count(text, old)*(len(with)-len(old)) > maxText {
 		return errText
 	}
 	return nil
 }
 
-// join writes the elements of a list, as texts, with a separator between them.
-func join(texts func(any) []string) func(string, any) (string, error) {
+// boundJoin writes the elements of a list, as texts, with a separator between them.
+func boundJoin(texts func(any) []string) func(string, any) (string, error) {
 	return func(separator string, list any) (string, error) {
 		parts := texts(list)
 		size := max(0, len(parts)-1) * len(separator)
@@ -112,7 +112,7 @@ func join(texts func(any) []string) func(string, any) (string, error) {
 	}
 }
 
-func wrapFits(_ int, separator, text string) error {
+func checkWrap(_ int, separator, text string) error {
 	if len(text)*len(separator) > maxEffort {
 		return errEffort
 	}
