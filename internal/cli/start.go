@@ -130,7 +130,7 @@ func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Da
 		return err
 	}
 	repositories := daemon.Repositories{
-		Options: o, Author: command.Person(), When: time.Now(),
+		Content: o, Author: command.Person(), When: time.Now(),
 		Credentials: func(context.Context) (git.Credentials, error) { return command.Credentials(), nil },
 	}
 	if err := repositories.Start(ctx); err != nil {

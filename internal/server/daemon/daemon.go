@@ -1,9 +1,9 @@
-// Package daemon puts the parts of the long-running program together: the loop, its
-// window, and the repositories that a new user begins with.
+// Package daemon assembles the long-running program: the loop, its HTTP server, and the
+// repositories that a new user starts with.
 //
-// What the package keeps true: nothing is begun if the window cannot be opened; when
-// it is told to end, all that it has started ends first, and that is no error; a
-// repository that [Repositories.Start] fills is empty before, or left alone.
+// What the package keeps true: no cycle runs if the address cannot be listened on; when
+// ctx ends, everything that was started ends first, and that is no error; a repository
+// that is not empty is not written to by [Repositories.Start].
 package daemon
 
 import (
@@ -30,24 +30,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
 )
 
-// Options are what a daemon needs.
+// Options configures a daemon.
 type Options struct {
 	Settings *config.Settings
 	Version  string
 	Log      io.Writer
-	// Ready is told the address once the window is open; nil for nobody.
+	// Ready is called with the address once the server listens; it may be nil.
 	Ready func(address string)
-	// After is called after each cycle that ended by itself, with what is known then;
-	// nil for nobody.
+	// After is called after each cycle that was not interrupted, with the state then; it
+	// may be nil.
 	After func(status.Snapshot)
 }
 
-// GCPercent is how much of what is in use may be added before the garbage collector runs
-// (GOGC), in a process that does nothing else: of a first run of a large fleet it takes a
-// tenth of the memory, for a hundredth or two of the CPU time.
+// GCPercent is GOGC for a process that is only a daemon: the first cycle of a large fleet
+// needs a tenth less memory, for one or two percent of the CPU time.
 const GCPercent = 75
 
-// Logger gives the logger that the settings ask for.
+// Logger returns the logger that the settings ask for.
 func Logger(s config.Log, w io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	if s.Level == "debug" {
@@ -59,12 +58,12 @@ func Logger(s config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// maxSteps bounds how many cycles a run of [Once] has: each takes a commit one
-// environment further.
+// maxSteps bounds the cycles of one call of [Once]: each promotes a commit to one more
+// environment.
 const maxSteps = 20
 
-// Once runs one cycle, and another for each time that a commit got further, and gives
-// what came of it.
+// Once runs a cycle, and another as long as the last one promoted a commit, and returns
+// the state at the end.
 func Once(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
 	loop, err := newLoop(ctx, o, store, nil, inbox(o))
@@ -85,7 +84,7 @@ func moves(c status.Chain) bool {
 	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Promotes })
 }
 
-// inbox reads what clusters have reported to the last process.
+// inbox reads the reports of clusters that the last process has stored.
 func inbox(o Options) *observe.Inbox {
 	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
 	if err != nil {
@@ -101,7 +100,7 @@ func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Met
 	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log), Inbox: reports})
 }
 
-// Serve runs cycles and answers questions until ctx ends, which is no error.
+// Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m := &status.Store{}, metrics.New(o.Version)
 	reports := inbox(o)
@@ -115,7 +114,8 @@ func Serve(ctx context.Context, o Options) error {
 	defer loop.Close()
 	var listener net.Listener
 	if o.Settings.Listen != "" {
-		if listener, err = net.Listen("tcp", o.Settings.Listen); err != nil {
+		listener, err = net.Listen("tcp", o.Settings.Listen)
+		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 		loop.Logger.Info("listening", "address", listener.Addr().String())
@@ -141,8 +141,8 @@ func Serve(ctx context.Context, o Options) error {
 	return together(ctx, loop, o, listener, window)
 }
 
-// together runs the loop, and the window if there is a listener, until ctx ends or
-// the window breaks, and waits for both.
+// together runs the loop, and the HTTP server if there is a listener, until ctx ends or the
+// server fails, and waits for both.
 func together(ctx context.Context, loop *loop.Loop, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -167,7 +167,7 @@ func together(ctx context.Context, loop *loop.Loop, o Options, listener net.List
 	return broken
 }
 
-// checkGit sees that Git is there where it is needed.
+// checkGit returns an error if repositories on this machine need Git and there is none.
 func checkGit(ctx context.Context, s *config.Settings) error {
 	if !access.HasLocalRepository(s) {
 		return nil

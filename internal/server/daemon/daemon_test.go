@@ -43,7 +43,7 @@ func began(t *testing.T) (dir string, o scaffold.Options) {
 
 func repositories(o scaffold.Options) daemon.Repositories {
 	return daemon.Repositories{
-		Options: o, Author: git.Signature{Name: "somebody", Email: "somebody@git.example"}, When: time.Unix(0, 0),
+		Content: o, Author: git.Signature{Name: "somebody", Email: "somebody@git.example"}, When: time.Unix(0, 0),
 	}
 }
 

@@ -36,7 +36,7 @@ type failure struct {
 func (s *site) alive(w http.ResponseWriter, r *http.Request) { s.text(w, r, http.StatusOK, "ok\n") }
 
 func (s *site) ready(w http.ResponseWriter, r *http.Request) {
-	now := s.Store.Snapshot()
+	now := s.options.Store.Snapshot()
 	reasons, overdue := s.readiness(now)
 	code, lines := http.StatusOK, []string{"ready"}
 	if len(reasons) > 0 {
@@ -48,14 +48,15 @@ func (s *site) ready(w http.ResponseWriter, r *http.Request) {
 	s.text(w, r, code, strings.Join(lines, "\n")+"\n")
 }
 
-// readiness returns why the reports cannot be relied on, and the environments that are
-// overdue. One of these does not make all others unready.
+// readiness returns why the daemon is not ready, and the environments that are overdue,
+// which do not make it unready.
 func (s *site) readiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
 	_, reasons = now.Ready()
 	overdue = []status.Unfinished{}
-	if s.OverdueAfter > 0 {
+	if s.options.OverdueAfter > 0 {
 		var loop string
-		if overdue, loop = now.Overdue(s.Now(), s.OverdueAfter); loop != "" {
+		overdue, loop = now.Overdue(s.options.Now(), s.options.OverdueAfter)
+		if loop != "" {
 			reasons = append(reasons, loop)
 		}
 	}
@@ -63,23 +64,23 @@ func (s *site) readiness(now status.Snapshot) (reasons []string, overdue []statu
 }
 
 func (s *site) status(w http.ResponseWriter, r *http.Request) {
-	now := s.Store.Snapshot()
+	now := s.options.Store.Snapshot()
 	reasons, overdue := s.readiness(now)
-	s.json(w, r, http.StatusOK, overview{s.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
+	s.json(w, r, http.StatusOK, overview{s.options.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
 }
 
 func (s *site) chain(w http.ResponseWriter, r *http.Request) {
-	s.json(w, r, http.StatusOK, s.Store.Snapshot().Chain)
+	s.json(w, r, http.StatusOK, s.options.Store.Snapshot().Chain)
 }
 
 func (s *site) environments(w http.ResponseWriter, r *http.Request) {
 	s.json(w, r, http.StatusOK, struct {
 		Environments []status.Environment `json:"environments"`
-	}{s.Store.Snapshot().Environments})
+	}{s.options.Store.Snapshot().Environments})
 }
 
 func (s *site) environment(w http.ResponseWriter, r *http.Request) {
-	name, now := r.PathValue("name"), s.Store.Snapshot()
+	name, now := r.PathValue("name"), s.options.Store.Snapshot()
 	if e, ok := now.Environment(name); ok {
 		s.json(w, r, http.StatusOK, e)
 		return
@@ -96,7 +97,7 @@ func (s *site) environment(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) wake(w http.ResponseWriter, r *http.Request) {
-	s.Wake()
+	s.options.Wake()
 	s.json(w, r, http.StatusAccepted, struct {
 		Message string `json:"message"`
 	}{"the next cycle starts now"})
@@ -139,9 +140,9 @@ func (s *site) json(w http.ResponseWriter, r *http.Request, code int, v any) {
 	s.write(w, r, code, "application/json", string(body)+"\n")
 }
 
-// broken answers when the answer itself could not be made.
+// broken answers when the response could not be generated.
 func (s *site) broken(w http.ResponseWriter, r *http.Request, err error) {
-	s.Logger.ErrorContext(r.Context(), "cannot answer", slog.String("path", r.URL.Path), slog.Any("error", err))
+	s.options.Logger.ErrorContext(r.Context(), "cannot answer", slog.String("path", r.URL.Path), slog.Any("error", err))
 	s.write(w, r, http.StatusInternalServerError, "application/json", `{"error": "the answer could not be made", "hint": "the log of the daemon says why"}`+"\n")
 }
 
@@ -149,6 +150,6 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, code int, contentTy
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
 	if _, err := io.WriteString(w, body); err != nil { // the client has gone
-		s.Logger.DebugContext(r.Context(), "answer was not read", slog.String("path", r.URL.Path), slog.Any("error", err))
+		s.options.Logger.DebugContext(r.Context(), "answer was not read", slog.String("path", r.URL.Path), slog.Any("error", err))
 	}
 }

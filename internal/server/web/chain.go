@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// chainView is what the page says of promotions.
+// chainView is the part of the page about promotions.
 type chainView struct {
 	status.Chain
 	Head    string
@@ -45,7 +45,7 @@ type verdictView struct {
 	Parts      []verdictView
 }
 
-// showChain gives what the page says of a chain; nil if there is none.
+// showChain returns the view of a chain; nil if there is none.
 func showChain(c status.Chain, now time.Time) *chainView {
 	if !c.External && len(c.Problems) == 0 && len(c.Stages) == 0 {
 		return nil
@@ -102,8 +102,8 @@ func showVerdict(g gate.Verdict, now time.Time) verdictView {
 	return v
 }
 
-// behind says how far a stage is behind the base. A commit that is not on the base's
-// branch is behind by no number.
+// behind returns how far a stage is behind the base, as text; "" for a commit that is not
+// on the base's branch.
 func behind(s status.Stage, head string) string {
 	switch {
 	case s.Commit == "":
@@ -134,7 +134,7 @@ func stageTone(s status.Stage) string {
 	}
 }
 
-// target says which commit a stage gets or waits for; "" if there is none.
+// target returns which commit a stage gets or waits for, as text; "" if there is none.
 func target(d promote.Decision) string {
 	to := promote.ShortID(d.Candidate)
 	switch {
@@ -162,8 +162,8 @@ func proofWord(s gate.Status) string {
 	}
 }
 
-// wake gives the earliest time from which something of a stage may be decided
-// otherwise, now if it has come already; zero if none is known.
+// wake returns the earliest time at which a decision on a stage may change, but not before
+// now; the zero time if none is known.
 func wake(s status.Stage, now time.Time) time.Time {
 	var first time.Time
 	for _, at := range []time.Time{s.Next.Verdict.NextChange(), s.Proof.NextChange()} {
@@ -177,13 +177,13 @@ func wake(s status.Stage, now time.Time) time.Time {
 	return first
 }
 
-// needsPerson reports whether a stage stays as it is until somebody acts who may not
-// know it yet; who holds one, knows.
+// needsPerson reports whether a stage stays as it is until a person acts. A held stage
+// does not count: the person who holds it knows.
 func needsPerson(s status.Stage) bool {
 	return s.Next.State == promote.Stopped || s.Commit != "" && s.Proof.Status == gate.Fail
 }
 
-// attention counts the environments that wait for a person, for whichever reasons.
+// attention counts the environments that wait for a person, for whatever reason.
 func attention(all status.Snapshot) int {
 	var names []string
 	for _, e := range all.Environments {

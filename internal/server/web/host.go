@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// CheckHost refuses requests for the page and the API that name another host than ours: a
-// browser sends those whose site's name was made to lead here (DNS rebinding). Addresses,
-// names that only this machine or its cluster resolves, and hosts are ours. What monitoring
-// asks and what forges post is not looked at: those are no browsers, and post under any name.
+// CheckHost refuses requests for the page and the API that name another host than ours,
+// as a browser sends them after DNS rebinding. IP addresses, names that resolve only on
+// this machine or in its cluster, and hosts are ours. Health checks, metrics and webhooks
+// are exempt: their clients are not browsers and may use any name.
 func CheckHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOpenPath(r.URL.Path) && !isOurHost(r.Host, hosts) {
@@ -30,7 +30,7 @@ func isOpenPath(path string) bool {
 	return path == "/healthz" || path == "/readyz" || path == "/metrics" || strings.HasPrefix(path, "/webhooks/")
 }
 
-// isOurHost reports whether a name, with or without a port, is one under which we are reached.
+// isOurHost reports whether a name, with or without a port, is one of this server.
 func isOurHost(host string, hosts []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -39,7 +39,7 @@ func isOurHost(host string, hosts []string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
-	// No one outside can have these lead somewhere.
+	// No outsider can make these names resolve to an address of their choice.
 	inside := !strings.Contains(host, ".") || slices.ContainsFunc([]string{".localhost", ".svc", ".svc.cluster.local"}, func(end string) bool { return strings.HasSuffix(host, end) })
 	return host != "" && (inside || slices.ContainsFunc(hosts, func(known string) bool { return strings.EqualFold(known, host) }))
 }

@@ -20,7 +20,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// view is what page.html shows: words, no decisions.
+// view is the data of page.html: words, no decisions.
 type view struct {
 	Style     template.CSS
 	Version   string
@@ -84,18 +84,18 @@ type remoteView struct {
 	Since, NextTry, Checked moment
 }
 
-// moment is a time as people say it, and exactly. It is zero for no time.
+// moment is a time relative to now and exactly; the zero moment is no time.
 type moment struct{ Text, Exact string }
 
 func (s *site) page(w http.ResponseWriter, r *http.Request) {
-	all := s.Store.Snapshot()
-	v := show(all, s.Now())
+	all := s.options.Store.Snapshot()
+	v := show(all, s.options.Now())
 	reasons, overdue := s.readiness(all)
 	v.Ready, v.Reasons = len(reasons) == 0, reasons
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.WhyOverdue(u))
 	}
-	v.Version = s.Version
+	v.Version = s.options.Version
 	v.Refresh = r.URL.Query().Get("refresh") != "off"
 	var body bytes.Buffer
 	if err := pageTemplate.Execute(&body, v); err != nil {
@@ -105,7 +105,7 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
 }
 
-// show gives what the page says of a snapshot at a time.
+// show returns the view of a snapshot at a time.
 func show(all status.Snapshot, now time.Time) view {
 	v := view{
 		Style:     template.CSS(style),
@@ -185,7 +185,7 @@ func tone(s status.State) string {
 	}
 }
 
-// word says of environments, after their number, that they are in a state.
+// word returns the word for environments in a state, to follow their number.
 func word(s status.State) string {
 	if s == status.Problems {
 		return "with problems" // "3 problems" would be a number of problems
@@ -193,15 +193,15 @@ func word(s status.State) string {
 	return string(s)
 }
 
-// repeats reports whether the title of the pull request says no more than the change,
-// as those of ours do, cut to what a forge takes.
+// repeats reports whether the title of the pull request only repeats the change, as the
+// titles that Fairlead writes do, truncated to what a forge accepts.
 func repeats(e status.Environment) bool {
 	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
 	return title != "" && strings.HasPrefix(e.Change, title)
 }
 
-// link gives a URL that may be followed: http or https, with no password in it;
-// "" for all others.
+// link returns a URL that is safe to follow: http or https, without a password; "" for
+// any other.
 func link(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
@@ -210,7 +210,7 @@ func link(raw string) string {
 	return u.String()
 }
 
-// counted says how many problems there are: "2 problems, 1 warning".
+// counted returns the number of problems as text: "2 problems, 1 warning".
 func counted(l problem.List) string {
 	problems, warnings := l.Count()
 	switch {
@@ -230,7 +230,7 @@ func many(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// at says how far a time is from now: "3 min ago", "in 40 s".
+// at returns a time relative to now: "3 min ago", "in 40 s".
 func at(t, now time.Time) moment {
 	if t.IsZero() {
 		return moment{}
@@ -247,7 +247,7 @@ func at(t, now time.Time) moment {
 	return m
 }
 
-// far gives a duration in its one largest unit.
+// far returns a duration in its largest unit.
 func far(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -262,7 +262,7 @@ func far(d time.Duration) string {
 	}
 }
 
-// length says how long something took.
+// length returns how long something took, as text.
 func length(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// grace is how long requests that have begun may go on after the end.
+// grace is how long requests in flight may continue after the end.
 const grace = 5 * time.Second
 
-// Serve answers on the listener until ctx is done, lets requests that have begun
-// end for at most 5 seconds, and closes the listener. It gives an error only if
-// it could not serve.
+// Serve answers on the listener until ctx is done, waits at most 5 seconds for requests
+// in flight, and closes the listener. It returns an error only if serving failed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	return serve(ctx, listener, handler, grace)
 }
@@ -43,8 +42,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	return nil
 }
 
-// shutDown ends the server. A client that is too slow is cut off, which is no
-// error of ours.
+// shutDown ends the server. Cutting off a client that is too slow is no error.
 func shutDown(ctx context.Context, server *http.Server, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

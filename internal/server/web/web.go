@@ -1,14 +1,12 @@
-// Package web shows what the daemon knows: a page for people, a JSON API for
-// programs, the addresses that monitoring asks, and those where forges and clusters
-// say that something has happened.
+// Package web serves the state of the daemon over HTTP: a page for people, a JSON API for
+// programs, health checks and metrics for monitoring, and the addresses of webhooks.
 //
-// What the package keeps true: it reads, and the only things that it can cause are
-// that the next cycle begins now, and that a report of a cluster is heard;
-// openapi.json says exactly what is answered, and a test holds the two together; all
-// text on the page is escaped, links lead only to http and https, and the page needs
-// no script and nothing from elsewhere.
-// There is no login: whoever reaches the address may read, so what is shown must
-// have no secrets in it before it gets here.
+// What the package keeps true: it only reads; all that a request can cause is that the
+// next cycle starts now, or that a report of a cluster is stored. openapi.json describes
+// the API exactly, which a test checks. All text on the page is escaped, links lead to
+// http and https only, and the page needs no script and no other host.
+// There is no login: whoever reaches the address may read, so callers must remove
+// secrets from the state before it gets here.
 package web
 
 import (
@@ -23,28 +21,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Options is what the window looks at. All fields may be left out.
+// Options configures the handler. All fields may be left out.
 type Options struct {
 	Store   *status.Store
-	Metrics *metrics.Metrics // without it, /metrics is not found
-	// Webhooks answers POST /webhooks/{forge}; without it, that is not found. It is
-	// reached from everywhere, and has to see for itself who asks.
+	Metrics *metrics.Metrics // nil: /metrics is not found
+	// Webhooks answers POST /webhooks/{forge}; nil: not found. Everyone can reach it, so
+	// it must authenticate its callers.
 	Webhooks http.Handler
 	Version  string
 	Logger   *slog.Logger
-	// Wake is called when somebody asks for a cycle. It must not wait for its end,
-	// and many calls at once must be harmless.
+	// Wake is called when a client asks for a cycle. It must not wait for its end, and
+	// must allow many calls at once.
 	Wake func()
-	// OverdueAfter is after how long it is told that an environment, or the loop, has not
-	// finished a cycle; 0 for never.
+	// OverdueAfter is how long an environment, or the loop, may go without finishing a
+	// cycle before it is reported; 0 for any time.
 	OverdueAfter time.Duration
-	// Now is the clock that ages are told by.
+	// Now is the clock by which ages are shown.
 	Now func() time.Time
 }
 
-// New gives the handler of all routes.
+// New returns the handler of all routes.
 func New(o Options) http.Handler {
-	s := &site{o.withDefaults()}
+	s := &site{options: o.withDefaults()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.method+" "+r.path, r.answer)
@@ -53,7 +51,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/", s.notFound)
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
-	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser has nothing that would let it in there
+	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser holds no secret of a webhook
 	return secure(s.isolate(sameOrigin.Handler(mux)))
 }
 
@@ -74,9 +72,9 @@ func (o Options) withDefaults() Options {
 }
 
 // site answers requests.
-type site struct{ Options }
+type site struct{ options Options }
 
-// route is one address and the one method that it answers (GET also means HEAD).
+// route is one path and the one method that it answers (GET includes HEAD).
 type route struct {
 	method, path string
 	answer       http.Handler
@@ -90,7 +88,7 @@ func (s *site) routes() []route {
 		{http.MethodGet, "/{$}", http.HandlerFunc(s.page)},
 		{http.MethodGet, "/healthz", http.HandlerFunc(s.alive)},
 		{http.MethodGet, "/readyz", http.HandlerFunc(s.ready)},
-		{http.MethodGet, "/metrics", s.Metrics},
+		{http.MethodGet, "/metrics", s.options.Metrics},
 		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.status)},
 		{http.MethodGet, "/api/v1/chain", http.HandlerFunc(s.chain)},
 		{http.MethodGet, "/api/v1/environments", http.HandlerFunc(s.environments)},
@@ -98,8 +96,8 @@ func (s *site) routes() []route {
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.wake)},
 		{http.MethodGet, "/api/v1/openapi.json", http.HandlerFunc(s.description)},
 	}
-	if s.Webhooks != nil {
-		all = append(all, route{http.MethodPost, webhooks, s.Webhooks})
+	if s.options.Webhooks != nil {
+		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks})
 	}
 	return all
 }
@@ -107,9 +105,8 @@ func (s *site) routes() []route {
 //go:embed style.css
 var style string
 
-// secure sets the headers that keep browsers from doing more than showing the
-// page. The style is in the page, so that the page works below any path of a
-// proxy; its hash allows this one style and no other.
+// secure sets headers that let browsers only show the page. The style is inline, so that
+// the page works below any path of a proxy; its hash allows this one style and no other.
 func secure(next http.Handler) http.Handler {
 	hash := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +

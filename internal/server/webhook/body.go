@@ -13,8 +13,8 @@ const (
 	atOnce = 4 * tooMuch / pieceSize
 )
 
-// body reads what a client sends. Memory is taken for what has come, so that a client that
-// sends slowly, or nothing, keeps nobody waiting. release gives it back.
+// body reads the body of a request. Memory is reserved for the bytes that have arrived, so
+// that a client that sends slowly, or nothing, does not block others. release frees it.
 func (p *post) body(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	taken := 0
 	release = func() {

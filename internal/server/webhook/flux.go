@@ -9,18 +9,18 @@ import (
 
 const (
 	// oldest is the age from which an event is refused. Flux sends its events when they
-	// happen, and gives up after some minutes: what is older is an event that was
-	// recorded and sent again, to say that something is ready which is no longer.
+	// happen and stops retrying after some minutes: an older one was recorded and
+	// replayed, and may report as ready what no longer is.
 	oldest = 24 * time.Hour
-	// ahead is how far the clock of a cluster may be ahead of ours. What it says then
-	// counts from now.
+	// ahead is how far the clock of a cluster may be ahead of ours. Such an event counts
+	// from now.
 	ahead = 10 * time.Minute
 )
 
-// report looks at an event of a cluster.
+// report handles an event of a cluster.
 func (p *post) report(body []byte) answer {
 	e, err := observe.ParseFlux(body)
-	now := p.Now()
+	now := p.options.Now()
 	switch {
 	case errors.Is(err, observe.ErrNoReport):
 		return ignored
@@ -35,10 +35,10 @@ func (p *post) report(body []byte) answer {
 	case !p.memory.isNew(now, keys(flux.name, "", body)...):
 		return seen
 	}
-	if e.When.After(now) { // or else it would hide what the cluster says next
+	if e.When.After(now) { // or else it would hide the cluster's next event
 		e.When = now
 	}
-	p.Report(e)
-	p.Wake(Event{Kind: Report, Action: wordOf(string(e.Phase))})
+	p.options.Report(e)
+	p.options.Wake(Event{Kind: Report, Action: wordOf(string(e.Phase))})
 	return woken
 }

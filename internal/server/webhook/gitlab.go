@@ -53,7 +53,7 @@ func parseLab(_ string, body []byte) (Event, []string, error) {
 	return e, []string{p.Project.HTTPURL, p.Project.SSHURL, p.Project.WebURL}, nil
 }
 
-// labEvent gives how to read an event; nil if it does not concern us.
+// labEvent returns the function that reads an event; nil if it does not concern us.
 func labEvent(name string) func(*labPayload) (Event, bool) {
 	switch name {
 	case "push", "tag_push":
@@ -75,8 +75,8 @@ func (p *labPayload) mergeRequest() (Event, bool) {
 	return Event{Kind: kind, Ref: refOf(p.Attributes.TargetBranch), Number: max(0, p.Attributes.IID), Action: action}, kind != ""
 }
 
-// labAction gives what GitLab calls an action of a merge request; "" if it does not
-// concern us.
+// labAction returns the kind and our word for an action of a merge request; "" if it does
+// not concern us.
 func labAction(action string, commits bool) (Kind, string) {
 	switch action {
 	case "open":

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// answer is what a delivery came to.
+// answer is the outcome of a delivery.
 type answer struct {
 	outcome string // the word by which it is counted
 	code    int
-	said
+	body    said
 }
 
 // said is the body of an answer.
@@ -45,7 +45,7 @@ var (
 		Error: "that is no event of Flux", Hint: "let a Provider of type generic-hmac post here: docs/settings.md"}}
 	failed = answer{"failed", http.StatusServiceUnavailable, said{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
-	noForge = answer{code: http.StatusNotFound, said: said{
+	noForge = answer{code: http.StatusNotFound, body: said{
 		Error: "there is no such kind of webhook", Hint: "github, gitlab, gitea and flux are there; gitea is for Forgejo too"}}
 )
 
@@ -58,5 +58,5 @@ func (a answer) write(w http.ResponseWriter) {
 	w.WriteHeader(a.code)
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
-	_ = out.Encode(a.said) // the client has gone
+	_ = out.Encode(a.body) // the client has gone
 }

@@ -12,7 +12,7 @@ import (
 func (s *site) isolate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		barrier := panics.Barrier{Report: func(work, of string, e *panics.Error) {
-			s.Logger.ErrorContext(r.Context(), "panic", slog.String("id", e.ID), slog.String("work", work), slog.String("of", of),
+			s.options.Logger.ErrorContext(r.Context(), "panic", slog.String("id", e.ID), slog.String("work", work), slog.String("of", of),
 				slog.String("kind", e.Kind), slog.String("stack", e.Stack))
 		}}
 		if err := barrier.Run("answer", r.URL.Path, func() error { next.ServeHTTP(w, r); return nil }); err != nil {

@@ -18,32 +18,32 @@ import (
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
-// Repositories are those that a new user begins with.
+// Repositories describes the two repositories that a new user starts with.
 type Repositories struct {
-	scaffold.Options
-	// Credentials are asked for before each connection; nil for nobody.
+	Content scaffold.Options
+	// Credentials is called before each connection; nil connects anonymously.
 	Credentials func(context.Context) (git.Credentials, error)
 	Author      git.Signature
 	When        time.Time
 }
 
-// ErrNotEmpty says that a repository has branches already.
+// ErrNotEmpty means that a repository has branches already.
 var ErrNotEmpty = errors.New("it is not empty")
 
 // Start fills the control plane and the GitOps repository: bare repositories on this
-// machine, which are made, or empty ones on a server. One of a pair that has
-// branches is left alone, and so is the other.
+// machine, which it creates, or empty ones on a server. If one of them has branches,
+// neither is written to.
 func (r Repositories) Start(ctx context.Context) error {
 	schema, ok := schemas.Schema("all")
 	if !ok {
 		return errors.New("there is no schema of all kinds")
 	}
-	r.Schema = schema
-	controlPlane, err := scaffold.ControlPlane(r.Options)
+	r.Content.Schema = schema
+	controlPlane, err := scaffold.ControlPlane(r.Content)
 	if err != nil {
 		return err
 	}
-	gitOps, err := scaffold.GitOps(r.Options)
+	gitOps, err := scaffold.GitOps(r.Content)
 	if err != nil {
 		return err
 	}
@@ -53,14 +53,15 @@ func (r Repositories) Start(ctx context.Context) error {
 	}
 	defer os.RemoveAll(mirrors)
 	var ready []*git.Remote
-	for i, place := range []string{r.ControlPlane, r.GitOps} {
+	for i, place := range []string{r.Content.ControlPlane, r.Content.GitOps} {
 		remote, err := r.empty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
 		if err != nil {
 			return err
 		}
 		ready = append(ready, remote)
 	}
-	if controlPlane, err = r.promoted(controlPlane); err != nil {
+	controlPlane, err = r.promoted(controlPlane)
+	if err != nil {
 		return err
 	}
 	for i, branches := range [][]scaffold.Branch{controlPlane, gitOps} {
@@ -71,7 +72,7 @@ func (r Repositories) Start(ctx context.Context) error {
 	return nil
 }
 
-// empty gives a repository that has no branches. One on this machine is made.
+// empty opens a repository that has no branches. On this machine it creates it first.
 func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Remote, error) {
 	if !giturl.IsRemote(place) {
 		if err := makeBare(ctx, giturl.LocalPath(place)); err != nil {
@@ -92,7 +93,7 @@ func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Rem
 	return remote, err
 }
 
-// makeBare makes a bare repository, if there is nothing yet.
+// makeBare creates a bare repository, unless there is one.
 func makeBare(ctx context.Context, path string) error {
 	entries, err := os.ReadDir(path)
 	switch {
@@ -118,9 +119,9 @@ func makeBare(ctx context.Context, path string) error {
 	return nil
 }
 
-// promoted gives the environments that come after another the first commit of main, so
-// that what comes after it gets to them by promotion only. main is the first branch, and
-// the first environment the second.
+// promoted writes the first commit of main into the record of each environment but the
+// first, so that later commits get to them by promotion only. branches[0] is main, and
+// branches[1] the first environment.
 func (r Repositories) promoted(branches []scaffold.Branch) ([]scaffold.Branch, error) {
 	first, err := r.commit(branches[0]).ID()
 	if err != nil {

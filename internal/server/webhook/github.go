@@ -45,7 +45,7 @@ type hubSuite struct {
 	} `json:"pull_requests"`
 }
 
-// hubKind gives the kind of an event, and the actions that concern us; none is all.
+// hubKind returns the kind of an event and the actions that concern us; nil means all.
 func hubKind(name string) (Kind, []string) {
 	switch name {
 	case "push":

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// forge is what differs between kinds of forges. Of headers the first that is there
-// counts.
+// forge is what differs between the kinds of senders. Of several headers the first that
+// is set counts.
 type forge struct {
 	name     string
 	proof    func(http.Header) (proof, bool)
 	event    []string // headers with the name of the event
 	delivery []string // headers with an id that is another for each delivery
-	// parse gives the event and the URLs of its repository. The error is errOther if
-	// the event is none that concerns us, or else says that this is not its payload.
+	// parse returns the event and the URLs of its repository. The error is errOther if
+	// the event does not concern us; otherwise the payload is malformed.
 	parse func(name string, body []byte) (Event, []string, error)
 }
 
-// errOther says that an event does not concern us.
-var errOther = errors.New("the event concerns nobody here")
+// errOther is the error of an event that does not concern us.
+var errOther = errors.New("the event does not concern Fairlead")
 
 var forges = []forge{
 	{"github", hmacOf("X-Hub-Signature-256"), []string{"X-GitHub-Event"}, []string{"X-GitHub-Delivery"}, parseHub},
@@ -34,13 +34,13 @@ var forges = []forge{
 		[]string{"X-Forgejo-Event", "X-Gitea-Event"}, []string{"X-Forgejo-Delivery", "X-Gitea-Delivery"}, parseHub,
 	},
 	// X-Gitlab-Webhook-UUID is that of the webhook, and not of a delivery, and
-	// X-Gitlab-Event-UUID that of a whole chain of events, so neither tells that a
-	// delivery is a repeated one. GitLab names the event in the payload as well, which
-	// says more in system hooks.
+	// X-Gitlab-Event-UUID that of a whole chain of events, so neither identifies a
+	// repeated delivery. GitLab names the event in the payload as well, which is more
+	// precise in system hooks.
 	{"gitlab", token, nil, []string{"Idempotency-Key"}, parseLab},
 }
 
-// flux is no forge: its deliveries are what clusters report.
+// flux is not a forge: its deliveries are reports of clusters.
 var flux = forge{name: "flux", proof: hmacOf("X-Signature")}
 
 func forgeOf(name string) (forge, bool) {
@@ -54,14 +54,14 @@ func forgeOf(name string) (forge, bool) {
 	return forges[i], true
 }
 
-// proof shows that its sender knows a secret: it is a MAC of the body, or else a
+// proof proves that the sender knows a secret: it is a MAC of the body, or else a
 // digest of the secret.
 type proof struct{ mac, token []byte }
 
 func (p proof) isToken() bool { return p.mac == nil }
 
-// holds reports whether the proof is good for one of the secrets. How long that takes
-// depends on how many there are, and not on what they are.
+// holds reports whether the proof matches one of the secrets. Its run time depends on how
+// many there are, not on their content.
 func (p proof) holds(secrets []string, body []byte) bool {
 	good := 0
 	for _, secret := range secrets {
@@ -86,8 +86,8 @@ func hmacOf(headers ...string) func(http.Header) (proof, bool) {
 	}
 }
 
-// token reads the secret itself, which GitLab sends. Its digest is compared, because
-// a comparison of texts tells whether they are equally long.
+// token reads the secret itself, which GitLab sends. Its digest is compared, because a
+// comparison of texts reveals whether their lengths are equal.
 func token(header http.Header) (proof, bool) {
 	value := header.Get("X-Gitlab-Token")
 	sum := sha256.Sum256([]byte(value))
@@ -97,7 +97,7 @@ func token(header http.Header) (proof, bool) {
 // longest bounds the names of references, in bytes.
 const longest = 1024
 
-// refOf gives the whole name of a reference; a short one is a branch's.
+// refOf returns the full name of a reference; a short one is a branch's.
 func refOf(name string) string {
 	switch {
 	case name == "" || len(name) > longest:
@@ -110,7 +110,7 @@ func refOf(name string) string {
 
 var word = regexp.MustCompile(`^[a-z_-]{1,40}$`)
 
-// wordOf gives a word as forges have them, or "".
+// wordOf returns s if it is a word as forges use them, and "" otherwise.
 func wordOf(s string) string {
 	if word.MatchString(s) {
 		return s

@@ -8,17 +8,17 @@ import (
 
 const (
 	// remembered is how many deliveries are remembered, and memorySpan how long. After
-	// that a repeated one wakes the loop again, as one that somebody sends again by
-	// hand should.
+	// that a repeated one wakes the loop again, as one that is redelivered by hand
+	// should.
 	remembered = 4096
 	memorySpan = time.Hour
 )
 
-// key is a digest of what a delivery is known by, so that all are equally large.
+// key is a digest of what identifies a delivery, so that all keys are of one size.
 type key [sha256.Size]byte
 
-// keys gives what a delivery is known by: the forge's id for it, and the body. The id
-// is not signed, so it alone could be changed to send a delivery twice.
+// keys returns the keys of a delivery: of its body, and of the forge's id for it. The id
+// is not signed: if it were the only key, a delivery could be sent again with another.
 func keys(forge, id string, body []byte) []key {
 	all := []key{digest(forge, "body", body)}
 	if id != "" {
@@ -34,7 +34,7 @@ func digest(forge, what string, data []byte) key {
 	return key(h.Sum(nil))
 }
 
-// memory knows the deliveries that woke the loop lately.
+// memory holds the recent deliveries that woke the loop.
 type memory struct {
 	mu    sync.Mutex
 	all   map[key]bool
@@ -48,8 +48,8 @@ type delivery struct {
 
 func newMemory() *memory { return &memory{all: map[key]bool{}} }
 
-// isNew reports whether a delivery is known by none of its keys, and remembers it. Of
-// many callers at once with the same delivery one is told that it is.
+// isNew remembers a delivery and reports whether none of its keys was known. Of concurrent
+// callers with the same delivery exactly one gets true.
 func (m *memory) isNew(now time.Time, keys ...key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *memory) isNew(now time.Time, keys ...key) bool {
 	return true
 }
 
-// forget removes the oldest delivery. No other has its keys, or it were not new.
+// forget removes the oldest delivery. No other has its keys, or it would not be new.
 func (m *memory) forget() {
 	for _, k := range m.order[0].keys {
 		delete(m.all, k)
