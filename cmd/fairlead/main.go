@@ -1,7 +1,7 @@
-// Fairlead guides a commit from a control-plane repository to every cluster of a
-// fleet: it decides what runs where, renders it, and says what a change means.
+// Fairlead takes a commit from a control-plane repository to every cluster of a fleet: it
+// decides what runs where, renders it, and explains what a change means.
 //
-// All of the program is in internal/cli; this is where it meets the system.
+// The program is in internal/cli; this package connects it to the operating system.
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-// grace is how long what is under way may go on after a signal. Most ends at once; what
-// does not is safe to be killed, as everything is.
+// grace is how long the program may continue after a signal. Most work ends at once, and
+// all of it may be killed at any point.
 const grace = 8 * time.Second
 
 func main() {

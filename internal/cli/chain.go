@@ -14,7 +14,7 @@ import (
 
 // checkedChain is the report on the order of promotion.
 type checkedChain struct {
-	// Inferred says what it was made of; "" if somebody has written it.
+	// Inferred describes what the order was inferred from; "" if a Promotion declares it.
 	Inferred string         `json:"inferred,omitempty"`
 	External bool           `json:"external,omitempty"`
 	Stages   []checkedStage `json:"stages"`
@@ -30,17 +30,17 @@ type checkedStage struct {
 	Proof       []string `json:"proof,omitempty"`
 }
 
-// chain reads what the base says about promotion, and what the environments' own
-// branches say.
+// chain reads the order of promotion from the base, and adds the problems with it, in the
+// base and on the environments' own branches, to all.
 func (k *checkCommand) chain(ctx context.Context, names []string, all found) (checkedChain, error) {
 	base, err := k.source.Base(ctx)
 	if err != nil {
 		return checkedChain{}, err
 	}
 	chain, problems := model.NewChain(base.Progress, base.Environments, nil)
-	if chain.Inferred != "" { // nobody has written anything wrong, and the settings may know better
+	if chain.Inferred != "" { // nothing that is written is wrong, and the settings may name the order
 		for i, p := range problems {
-			problems[i].Warning = !strings.HasPrefix(p.Subject, "Freeze/") // that one has been written
+			problems[i].Warning = !strings.HasPrefix(p.Subject, "Freeze/") // a Freeze is written
 		}
 	}
 	problems = append(problems, base.Progress.Problems...)
@@ -61,7 +61,7 @@ func (k *checkCommand) chain(ctx context.Context, names []string, all found) (ch
 	return report, nil
 }
 
-// progress gives the problems of what an environment's branch says about promotion.
+// progress returns the problems of the promotion objects on an environment's branch.
 func (k *checkCommand) progress(ctx context.Context, name string) (problem.List, error) {
 	read, _, err := k.source.ReadAt(ctx, name, source.Revisions{})
 	var problems problem.List
@@ -70,7 +70,7 @@ func (k *checkCommand) progress(ctx context.Context, name string) (problem.List,
 			problems = append(problems, k.parser.Progress(name, l).Problems...)
 		}
 	}
-	if err != nil || k.options.EnvironmentRevision != "" { // what the branch has now may be what is mended
+	if err != nil || k.options.EnvironmentRevision != "" { // the revision may fix what the branch has now
 		return problems, err
 	}
 	branch, err := k.source.Branch(ctx, name)
@@ -95,7 +95,7 @@ func namesOf(set gate.Set) []string {
 	return names
 }
 
-// text says the order in a line; "" if there is nothing to say.
+// text returns the order as a line; "" if there is nothing to show.
 func (c checkedChain) text() string {
 	if c.External {
 		return "promotion: others promote commits\n"

@@ -17,15 +17,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// checkCommand is what `fairlead check` was asked to do.
+// checkCommand is `fairlead check`.
 type checkCommand struct {
 	*command.App
 	input
 	strict bool
-	now    *source.Source // without the revisions of the flags; nil until it is needed
+	now    *source.Source // without the revisions of the flags; nil until it is used
 }
 
-// checkReport is what check found.
+// checkReport is the result of check.
 type checkReport struct {
 	Environments []checkedEnvironment `json:"environments"`
 	Promotion    *checkedChain        `json:"promotion,omitempty"` // nil if the environments could not be read
@@ -96,7 +96,8 @@ func (k *checkCommand) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.Problems, err = k.withIdleSince(ctx, name, e); err != nil {
+		e.Problems, err = k.withIdleSince(ctx, name, e)
+		if err != nil {
 			return err
 		}
 		e.Problems = k.severe(e.Problems)
@@ -120,7 +121,7 @@ func (k *checkCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// severe makes problems of warnings if that was asked for.
+// severe returns the list with warnings made problems, if --strict is set.
 func (k *checkCommand) severe(list problem.List) problem.List {
 	list = slices.Clone(list)
 	for i := range list {
@@ -138,7 +139,7 @@ func checkedOf(e source.Rendered) checkedEnvironment {
 	}
 }
 
-// found has the environments of each problem.
+// found maps each problem to the environments that have it; "" stands for all.
 type found map[problem.Problem][]string
 
 func (f found) add(environment string, list problem.List) {
@@ -147,11 +148,11 @@ func (f found) add(environment string, list problem.List) {
 	}
 }
 
-// addNew adds problems that are not there yet: what everybody has been told is not told
-// again as something of some.
+// addNew adds the problems that are not in the set yet: a problem of all environments is
+// not reported again as that of one.
 func (f found) addNew(environment string, list problem.List) {
 	for _, p := range list {
-		if _, told := f[p]; !told {
+		if _, known := f[p]; !known {
 			f[p] = []string{environment}
 		}
 	}
@@ -159,7 +160,7 @@ func (f found) addNew(environment string, list problem.List) {
 
 func (f found) list() problem.List { return slices.Collect(maps.Keys(f)) }
 
-// sorted gives the problems in their one order, each once.
+// sorted returns the problems in their canonical order.
 func (f found) sorted() []display.Found {
 	problems := []display.Found{}
 	for _, p := range f.list().Sorted() {
@@ -185,7 +186,7 @@ func (k *checkCommand) show(r checkReport) error {
 	return k.Print(r, func() string { return k.text(r) })
 }
 
-// text gives the problems, then a line for each environment.
+// text returns the problems, then a line for each environment.
 func (k *checkCommand) text(r checkReport) string {
 	var b strings.Builder
 	b.WriteString(k.problems(r))
@@ -204,8 +205,8 @@ func (k *checkCommand) text(r checkReport) string {
 	return b.String()
 }
 
-// problems gives the problems that all environments have, then those of some of
-// them under the names of these.
+// problems returns the problems that all environments have, then those of some, under the
+// names of these environments.
 func (k *checkCommand) problems(r checkReport) string {
 	var shared problem.List
 	some := map[string]problem.List{}

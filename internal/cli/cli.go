@@ -1,10 +1,10 @@
-// Package cli is the command line: it reads what is to be rendered, calls the pure
-// packages, and prints what they say.
+// Package cli runs the commands of the program: it parses the command line, calls the pure
+// packages, and prints their results.
 //
-// What the package keeps true: every command is one file and one line in the list
-// of [commands]; colour only on a terminal; what render writes appears as a whole or
-// not at all. What all commands share is in package frame, and the commands about
-// promotion are in package levers.
+// What the package keeps true: every command is one file and one line in the list of
+// [commands]; colour appears only on a terminal; what render writes appears as a whole or
+// not at all. Package command holds what all commands share, and package operate the
+// commands about promotion.
 package cli
 
 import (
@@ -39,8 +39,8 @@ var commands = []func(*command.App) *cobra.Command{
 	newVersion,
 }
 
-// Main runs the program and gives its exit code. When ctx ends, what is under way
-// is given up, and nothing is written.
+// Main runs the program and returns its exit code. When ctx ends, the command stops and
+// writes nothing more.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &command.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: version().Version}
 	root := newRoot(a)
@@ -97,8 +97,8 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 	return root
 }
 
-// strictHelp makes cobra's own commands, help and completion, as strict about
-// their arguments as ours.
+// strictHelp makes cobra's own commands, help and completion, check their arguments as
+// ours do.
 func strictHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

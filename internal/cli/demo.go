@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
-// demoCommand is what `fairlead demo` was asked to do.
+// demoCommand is `fairlead demo`.
 type demoCommand struct {
 	*command.App
 	dir    string
@@ -50,7 +50,7 @@ It ends with Ctrl-C, and removes the folder. It needs Git.`,
 	return c
 }
 
-// demoInterval is short, so that nobody has to wait.
+// demoInterval is short, so that changes show at once.
 const demoInterval = 2 * time.Second
 
 func (d *demoCommand) run(ctx context.Context) error {
@@ -70,7 +70,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 	return err
 }
 
-// work makes the repositories in a folder, and runs the daemon over them.
+// work creates the repositories in a folder and runs the daemon over them.
 func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 	o := scaffold.Options{
 		ControlPlane: filepath.Join(dir, "control-plane.git"), GitOps: filepath.Join(dir, "gitops.git"), Sample: true,
@@ -109,7 +109,8 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 	return daemon.Serve(ctx, options)
 }
 
-// folder gives the folder to work in, and how to remove it.
+// folder creates the folder to work in, and returns a function that removes it if it is a
+// temporary one.
 func (d *demoCommand) folder() (string, func(), error) {
 	if d.dir == "" {
 		dir, err := os.MkdirTemp("", "fairlead-demo-")
@@ -125,7 +126,7 @@ func (d *demoCommand) folder() (string, func(), error) {
 	return dir, func() {}, nil
 }
 
-// free gives the address, or one with any free port if somebody has it.
+// free returns the address, or one with any free port if the address is in use.
 func free(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -138,7 +139,7 @@ func free(address string) (string, error) {
 	return address, listener.Close()
 }
 
-// demoText says what there is, and what to try.
+// demoText returns what the demo has created and what to try.
 func demoText(dir, address string, s status.Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// diffCommand is what `fairlead diff` was asked to do.
+// diffCommand is `fairlead diff`.
 type diffCommand struct {
 	*command.App
 	input
@@ -68,18 +68,17 @@ differ.`,
 	return c
 }
 
-// diffReport is what diff found: the environments that differ, or cannot be
-// compared.
+// diffReport is the result of diff: the environments that differ or cannot be compared.
 type diffReport struct {
 	Environments []difference `json:"environments"`
-	// Drift is what differs between two environments; nil if others were compared.
+	// Drift is what differs between two environments; nil if revisions were compared.
 	Drift *drift.Report `json:"drift,omitempty"`
-	// Unified is of these two.
+	// Unified has the lines that differ between these two.
 	Unified string `json:"unified,omitempty"`
 }
 
-// difference is the report on one environment: what differs, or the problems that
-// are in the way.
+// difference is the report on one environment: what differs, or the problems that prevent
+// a comparison.
 type difference struct {
 	Environment string `json:"environment,omitempty"` // "" of two folders
 	*impact.Report
@@ -122,7 +121,7 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 	return d.differs(len(report.Environments) > 0)
 }
 
-// show prints the report as the user asked for.
+// show prints the report in the chosen format.
 func (d *diffCommand) show(r diffReport) error {
 	if d.Format == "github" {
 		return d.summarize(r)
@@ -130,8 +129,8 @@ func (d *diffCommand) show(r diffReport) error {
 	return d.Print(r, r.text)
 }
 
-// differs gives the error that says that there are differences. To a job that shows them
-// they are no failure.
+// differs returns ErrDiffers if there are differences. In a job of GitHub Actions, which
+// shows them, they are no failure.
 func (d *diffCommand) differs(yes bool) error {
 	if yes && d.Format != "github" {
 		return command.ErrDiffers
@@ -139,16 +138,16 @@ func (d *diffCommand) differs(yes bool) error {
 	return nil
 }
 
-// compare gives what differs in an environment, and says what is wrong with either
-// side.
+// compare returns what differs in an environment, and prints the problems of either side.
 func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (difference, error) {
 	var models []*model.Model
 	var trees [2]tree.Tree
 	var problems [2]problem.List
-	var cache output.Cache // what both sides have is rendered once
+	var cache output.Cache // what both sides share is rendered once
 	for i, s := range sides {
 		var err error
-		if trees[i], problems[i], err = d.tree(ctx, env, s, &cache, &models); err != nil {
+		trees[i], problems[i], err = d.tree(ctx, env, s, &cache, &models)
+		if err != nil {
 			return difference{}, err
 		}
 	}
@@ -166,7 +165,7 @@ func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (d
 	return result, nil
 }
 
-// lines gives the changes line by line.
+// lines returns the changes line by line.
 func (d *diffCommand) lines(from, to tree.Tree) string {
 	var b strings.Builder
 	for piece := range impact.Unified(from, to, int(d.context)) {
@@ -175,7 +174,7 @@ func (d *diffCommand) lines(from, to tree.Tree) string {
 	return b.String()
 }
 
-// sayProblems says which side has which problems.
+// sayProblems prints the problems of each side.
 func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
 		fmt.Fprintf(d.Err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, display.Problems(problems[0], d.Err))
@@ -188,14 +187,14 @@ func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem
 	}
 }
 
-// tree gives one side of an environment, and adds the model that it was rendered from,
+// tree returns one side of an environment, and appends the model that it was rendered from,
 // if there is one.
 func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
 		files, err := source.Folder(s.arg)
 		return output.OwnedTree(files), nil, err
 	}
-	if !s.has(env) { // there is nothing of it, unless there is and cannot be read
+	if !s.has(env) { // it has no output; or it could not be read, as the problems explain
 		return tree.Tree{}, s.problems, nil
 	}
 	r, err := s.in.renderIsolated(ctx, env, s.at, cache)
@@ -206,7 +205,7 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *outpu
 	return r.Tree, r.Problems, nil
 }
 
-// text gives the meaning of the change for each environment, and then its lines.
+// text returns the meaning of the change for each environment, and then its lines.
 func (d diffReport) text() string {
 	if d.Drift != nil {
 		text := display.Lines(d.Drift.Text())

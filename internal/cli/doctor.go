@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 )
 
-// doctorCommand is what `fairlead doctor` was asked to do.
+// doctorCommand is `fairlead doctor`.
 type doctorCommand struct {
 	*command.App
 	config string
@@ -70,7 +70,7 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	return command.Hint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
-// findingsText shows findings, a line for each, and what to do below.
+// findingsText returns a line for each finding, with its hint below.
 func findingsText(found []doctor.Finding, to *display.Stream) string {
 	colours := map[doctor.Level]string{doctor.Warn: display.Yellow, doctor.Fail: display.Red, doctor.OK: display.Dim}
 	var rows [][]string

@@ -19,7 +19,7 @@ func (d *diffCommand) ofTwo(sides [2]side) bool {
 	return d.environment == "" && a != "" && b != "" && a != b
 }
 
-// drift says what differs between two environments, and why.
+// drift reports what differs between two environments, and why.
 func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
 	var made [2]source.Rendered
 	var both [2]drift.Side
@@ -27,7 +27,8 @@ func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
 	var problems problem.List
 	for i, s := range sides {
 		var err error
-		if made[i], err = s.in.render(ctx, s.environment, s.at); err != nil {
+		made[i], err = s.in.render(ctx, s.environment, s.at)
+		if err != nil {
 			return err
 		}
 		if made[i].Problems.Stops() {
@@ -52,7 +53,7 @@ func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
 	return d.differs(!report.Empty())
 }
 
-// baseOf gives the commit of the base that an environment was rendered from.
+// baseOf returns the commit of the base that an environment was rendered from.
 func baseOf(r source.Rendered) string {
 	for _, c := range r.Commits {
 		if c.Layer == "base" {
@@ -62,10 +63,10 @@ func baseOf(r source.Rendered) string {
 	return ""
 }
 
-// maxAhead bounds the commits between two of the base.
+// maxAhead bounds the commits between two commits of the base.
 const maxAhead = 1000
 
-// ahead finds the commits of the base that one side has and the other has not.
+// ahead adds to each side the commits of the base that the other side lacks.
 func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
 	if both[0].Base == both[1].Base || both[0].Base == "" || both[1].Base == "" {
 		return nil
@@ -80,18 +81,17 @@ func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
 			return err
 		}
 		for _, c := range commits {
-			title := c.Subject()
-			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: title})
+			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject()})
 		}
 	}
 	return nil
 }
 
-// maxSummary bounds what is written of an environment into the summary of a job, which
-// takes a megabyte.
+// maxSummary bounds, in bytes, the report of one environment in the summary of a job, which
+// GitHub limits to a megabyte.
 const maxSummary = 100_000
 
-// summarize prints the report, and adds it to the summary of a job of GitHub Actions.
+// summarize prints the report, and appends it to the summary of a job of GitHub Actions.
 func (d *diffCommand) summarize(r diffReport) error {
 	fmt.Fprint(d.Out, r.text())
 	file := os.Getenv("GITHUB_STEP_SUMMARY")
@@ -109,7 +109,7 @@ func (d *diffCommand) summarize(r diffReport) error {
 	return f.Close()
 }
 
-// markdown gives the report for a page of the forge.
+// markdown returns the report as Markdown.
 func (d diffReport) markdown() string {
 	var b strings.Builder
 	b.WriteString("## What changes\n")
@@ -118,7 +118,7 @@ func (d diffReport) markdown() string {
 	}
 	if d.Drift != nil {
 		b.WriteString("\n")
-		for line := range strings.Lines(d.Drift.Text()) { // as code, in which nothing is followed
+		for line := range strings.Lines(d.Drift.Text()) { // as code, in which Markdown is inert
 			b.WriteString("    " + display.Visible(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}

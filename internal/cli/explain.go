@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// explainCommand is what `fairlead explain` was asked to do.
+// explainCommand is `fairlead explain`.
 type explainCommand struct {
 	*command.App
 	input

@@ -38,7 +38,8 @@ func (k *checkCommand) modelNow(ctx context.Context, name string) (*model.Model,
 		options := k.options
 		options.Base, options.EnvironmentRevision = "", ""
 		var err error
-		if k.now, err = source.Open(ctx, options); err != nil {
+		k.now, err = source.Open(ctx, options)
+		if err != nil {
 			return nil, nil, err
 		}
 	}

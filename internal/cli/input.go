@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// input says where a command's control plane comes from.
+// input is the control plane that a command reads, as its flags name it.
 type input struct {
 	environment string
 	options     source.Options
@@ -27,15 +27,14 @@ type input struct {
 	source *source.Source
 }
 
-// addEnvironment gives a command the flag -e. without says what the command does
-// if it is not given.
+// addEnvironment adds the flag -e to a command. without describes its default.
 func (in *input) addEnvironment(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
 	c.Flags().VarP(&command.Single{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
-// addPlaces gives a command the flags that say where its input is.
+// addPlaces adds the flags that name the input to a command.
 func (in *input) addPlaces(c *cobra.Command) {
 	in.reportPanics(c)
 	f := c.Flags()
@@ -56,16 +55,18 @@ func (in *input) plain() bool {
 	return in.options.ControlPlane == "" && (in.options.BaseDir != "" || in.options.EnvironmentDir != "")
 }
 
-// open makes the source ready.
+// open checks the flags and opens the source.
 func (in *input) open(ctx context.Context) error {
 	if err := in.checkFlags(); err != nil {
 		return err
 	}
 	var err error
-	if in.options.Workloads, err = command.Pairs("--workload", "NAME=DIR", in.workloads); err != nil {
+	in.options.Workloads, err = command.Pairs("--workload", "NAME=DIR", in.workloads)
+	if err != nil {
 		return err
 	}
-	if in.options.Map, err = command.Pairs("--map", "URL=PATH-or-URL", in.maps); err != nil {
+	in.options.Map, err = command.Pairs("--map", "URL=PATH-or-URL", in.maps)
+	if err != nil {
 		return err
 	}
 	here := in.options.ControlPlane == "" && !in.plain()
@@ -82,7 +83,7 @@ func (in *input) open(ctx context.Context) error {
 	return err
 }
 
-// atBase gives the same input with another revision of the base.
+// atBase returns the same input with another revision of the base.
 func (in *input) atBase(ctx context.Context, revision string) (*input, error) {
 	other := *in
 	other.options.Base = revision
@@ -91,7 +92,7 @@ func (in *input) atBase(ctx context.Context, revision string) (*input, error) {
 	return &other, err
 }
 
-// checkFlags refuses flags that contradict each other.
+// checkFlags returns an error for flags that contradict each other.
 func (in *input) checkFlags() error {
 	o := in.options
 	switch {
@@ -107,8 +108,8 @@ func (in *input) checkFlags() error {
 	return nil
 }
 
-// environments gives the names of the environments to work on, sorted: the one
-// that was asked for, or all.
+// environments returns the names of the environments to work on, sorted: the one of -e, or
+// all.
 func (in *input) environments(ctx context.Context) ([]string, error) {
 	if in.environment != "" && in.options.EnvironmentDir != "" {
 		return []string{in.environment}, nil
@@ -123,7 +124,7 @@ func (in *input) environments(ctx context.Context) ([]string, error) {
 	return in.choose(names, problems)
 }
 
-// choose gives those of the environments that there are to work on.
+// choose returns the ones of names to work on.
 func (in *input) choose(names []string, problems problem.List) ([]string, error) {
 	if in.environment != "" {
 		return in.asked(names, problems)
@@ -142,14 +143,14 @@ func (in *input) choose(names []string, problems problem.List) ([]string, error)
 	return names, nil
 }
 
-// asked gives the environment that was asked for, if there is one of that name.
+// asked returns the environment of -e, if it is one of names.
 func (in *input) asked(names []string, problems problem.List) ([]string, error) {
 	for _, name := range names {
 		if name == in.environment {
 			return []string{name}, nil
 		}
 	}
-	if problems.Stops() { // it may be written in a file that cannot be read
+	if problems.Stops() { // a file that cannot be read may declare it
 		return nil, command.NewProblemsError(problems)
 	}
 	hint := problem.DidYouMean(in.environment, names)
@@ -159,8 +160,8 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 	return nil, command.Usagef(hint, "there is no environment %s", in.environment)
 }
 
-// known gives the names of all environments of the control plane, sorted; an ephemeral
-// one is among them only if it was asked for.
+// known returns the names of all environments of the control plane, sorted; an ephemeral
+// one is among them only if -e names it.
 func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 	found, problems, err := in.source.Environments(ctx)
 	if err != nil {
@@ -182,7 +183,7 @@ func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 	return names, problems, err
 }
 
-// one gives the environment to work on, if there is no doubt about it.
+// one returns the environment to work on; an error if there is more than one.
 func (in *input) one(ctx context.Context) (string, error) {
 	names, err := in.environments(ctx)
 	if err != nil {
@@ -198,16 +199,15 @@ func moreThanOne(names []string) error {
 	return command.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
-// render reads and renders an environment at some revisions.
+// render reads and renders an environment at revisions.
 func (in *input) render(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
 	return in.renderIsolated(ctx, env, at, nil)
 }
 
-// fileOf gives the path of the file that a problem is in as the working folder
-// has it, or "": below a plain folder that was named, or else from the root of the
-// repository, for the layer that is checked out. That is the environment's branch
-// if a revision of it is looked at, and the base if not; another layer may have a
-// file of the same name, which must not be blamed.
+// fileOf returns the path, in the working folder, of the file that a problem is in; "" if
+// it is not there. The path is below the plain folder of a flag, or else from the root of
+// the repository, for the layer that is checked out; another layer may have a file of the
+// same name, which must not be blamed.
 func (in *input) fileOf(pos problem.Pos) string {
 	dir := in.options.Workloads[pos.Layer]
 	switch pos.Layer {
@@ -222,7 +222,8 @@ func (in *input) fileOf(pos problem.Pos) string {
 	return path.Join(filepath.ToSlash(dir), pos.File)
 }
 
-// checkedOut gives the layer that the working folder is most likely a checkout of.
+// checkedOut returns the layer that the working folder is most likely a checkout of: the
+// environment's branch if a revision of it is checked, and the base if not.
 func (in *input) checkedOut() string {
 	if in.options.EnvironmentRevision != "" {
 		return in.environment

@@ -21,8 +21,8 @@ func (in *input) reportPanics(c *cobra.Command) {
 	}
 }
 
-// renderIsolated renders an environment. A panic is a problem of that environment, and the
-// others are rendered all the same.
+// renderIsolated renders an environment. A panic becomes a problem of that environment and
+// does not stop the others.
 func (in *input) renderIsolated(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
 	err = in.options.Barrier.Run("render", env, func() (err error) {
 		r, err = in.source.Render(ctx, env, at, cache)

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// prCommand is what `fairlead pr` was asked to do.
+// prCommand is `fairlead pr` with its subcommands.
 type prCommand struct {
 	*command.App
 	repo          string
@@ -59,16 +59,17 @@ refs/fairlead/pulls. These commands are their review.`,
 	return c
 }
 
-// printed is what a command says, for programs and for people.
+// printed is the output of a command, for programs and for people.
 type printed struct {
 	value any
 	text  string
 }
 
-// command makes a command of pr, which is given the forge to work with.
+// command returns a subcommand of pr that opens the repository, calls run with the number
+// of the pull request, and prints the answer.
 //
-// What a command prints is printed when its mirror is gone: a reader who has seen
-// enough, as head does, ends the program.
+// It prints after it has removed the mirror: a reader that closes the pipe early, as head
+// does, ends the program.
 func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (printed, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args, ValidArgsFunction: cobra.NoFileCompletions,
@@ -76,7 +77,8 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			number := 0
 			if len(args) == 1 {
 				var err error
-				if number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#")); err != nil || number <= 0 {
+				number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#"))
+				if err != nil || number <= 0 {
 					return command.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
 				}
 			}
@@ -98,7 +100,7 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 	return c
 }
 
-// open reads the repository.
+// open fetches the repository into a temporary mirror.
 func (p *prCommand) open(ctx context.Context) error {
 	place, err := command.Repository("--repo", p.repo, "the GitOps repository")
 	if err != nil {
@@ -181,10 +183,10 @@ func (p *prCommand) show(_ context.Context, number int) (printed, error) {
 	return printed{text: b.String()}, err
 }
 
-// unifiedContext is the number of lines around a change.
+// unifiedContext is the number of unchanged lines around a change.
 const unifiedContext = 3
 
-// lines writes what merging a pull request changes.
+// lines writes the lines that merging a pull request changes.
 func (p *prCommand) lines(b *strings.Builder, pull forge.Pull) error {
 	repo := p.remote.Mirror()
 	base, err := repo.Branch(pull.Base)
@@ -231,7 +233,7 @@ func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
 	return ended(number, forge.Closed), p.forge.ClosePull(ctx, number, p.cause)
 }
 
-// isOpen gives an error if a pull request is not open.
+// isOpen returns an error if a pull request is not open.
 func (p *prCommand) isOpen(number int) error {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// aboutRecord is what the comment of a rendered folder's record says.
+// aboutRecord is the comment in the record of a rendered folder.
 const aboutRecord = "Written by fairlead render, which replaces this folder as a whole."
 
 func (r *renderCommand) record(done []source.Rendered) publish.Record {
@@ -22,7 +22,7 @@ func (r *renderCommand) record(done []source.Rendered) publish.Record {
 		if r.all {
 			w.Folder = e.Environment
 		}
-		for _, entry := range e.Tree.Entries() { // so that who commits this folder has said what is generated in it
+		for _, entry := range e.Tree.Entries() { // so that a commit of this folder records which folders are generated
 			if entry.IsDir() && !strings.HasPrefix(entry.Name, ".") {
 				w.Folders = append(w.Folders, entry.Name)
 			}
@@ -32,7 +32,7 @@ func (r *renderCommand) record(done []source.Rendered) publish.Record {
 	return publish.NewRecord(all...)
 }
 
-// readRecord gives the record of a folder; the zero record if there is none.
+// readRecord reads the record of a folder; it returns the zero record if there is none.
 func readRecord(dir string) (publish.Record, error) {
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(publish.RecordFile)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// renderCommand is what `fairlead render` was asked to do.
+// renderCommand is `fairlead render`.
 type renderCommand struct {
 	*command.App
 	input
@@ -82,7 +82,7 @@ func (r *renderCommand) run(ctx context.Context) error {
 	return r.write(ctx, done)
 }
 
-// wanted gives the names of the environments to render.
+// wanted returns the names of the environments to render.
 func (r *renderCommand) wanted(ctx context.Context) ([]string, error) {
 	if r.all {
 		return r.environments(ctx)
@@ -91,8 +91,7 @@ func (r *renderCommand) wanted(ctx context.Context) ([]string, error) {
 	return []string{name}, err
 }
 
-// renderAll renders environments and says what is wrong with any of them, each
-// problem once.
+// renderAll renders environments and reports the problems of all of them, each once.
 func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source.Rendered, error) {
 	var done []source.Rendered
 	var problems problem.List
@@ -116,7 +115,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	return done, nil
 }
 
-// write puts the trees where they were asked for. With --all each is in a folder.
+// write writes the trees to the place of --out; with --all each into a folder of its own.
 func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error {
 	files, err := r.layOut(done)
 	if err != nil {
@@ -130,7 +129,8 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 		count, err = atomicfile.Tar(ctx, r.to, files)
 	default:
 		var mark []byte
-		if mark, err = r.record(done).Text(aboutRecord); err == nil {
+		mark, err = r.record(done).Text(aboutRecord)
+		if err == nil {
 			count, err = atomicfile.Folder(ctx, r.to, files, atomicfile.Mark{Path: publish.RecordFile, Text: mark}, r.force)
 		}
 	}
@@ -149,7 +149,7 @@ func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error
 	return r.Print(r.record(done), nil)
 }
 
-// layOut gives the tree to write.
+// layOut returns the one tree to write.
 func (r *renderCommand) layOut(done []source.Rendered) (tree.Tree, error) {
 	if !r.all {
 		return done[0].Tree, nil
@@ -182,7 +182,7 @@ func (r *renderCommand) writeStream(files tree.Tree) error {
 	return out.Flush()
 }
 
-// writeDocument prints a file as a document of a YAML stream that says its path.
+// writeDocument writes a file as a document of a YAML stream, with its path in a comment.
 func writeDocument(w io.Writer, path, text string) error {
 	text = strings.TrimPrefix(text, "---\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {

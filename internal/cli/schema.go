@@ -34,7 +34,7 @@ func newSchema(a *command.App) *cobra.Command {
 	return c
 }
 
-// printSchema prints one schema. It is JSON to people too.
+// printSchema prints one schema, as JSON also in the text format.
 func printSchema(a *command.App, kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {

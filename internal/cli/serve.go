@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
-// serveCommand is what `fairlead serve` was asked to do.
+// serveCommand is `fairlead serve`.
 type serveCommand struct {
 	*command.App
 	config      string
@@ -80,8 +80,9 @@ func (s *serveCommand) run(ctx context.Context) error {
 	return outcome(s.App, snapshot)
 }
 
-// outcome gives the error of a cycle in which not everything went well. Problems are
-// said also if something has failed, and once, however many environments have them.
+// outcome returns the error of a cycle in which an environment failed or has problems; nil
+// if none has. It prints the problems beside a failure, each once, however many
+// environments have it.
 func outcome(a *command.App, snapshot status.Snapshot) error {
 	var failed []error
 	all := found{}

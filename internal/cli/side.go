@@ -23,10 +23,10 @@ type side struct {
 
 	in       *input       // what a revision is read from; nil for a folder
 	known    []string     // the environments that it has
-	problems problem.List // of the files that they are written in
+	problems problem.List // of the files that declare them
 }
 
-// sides finds out what the arguments name. Two folders need no control plane.
+// sides resolves the two arguments. Two folders need no control plane.
 func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side, err error) {
 	sides = [2]side{{arg: from, folder: isFolder(from)}, {arg: to, folder: isFolder(to)}}
 	for _, s := range sides {
@@ -61,8 +61,8 @@ func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side
 	return sides, nil
 }
 
-// openSide finds out which environments a revision has: one of the base may have
-// others than the base has now.
+// openSide lists the environments of a revision: one of the base may have others than the
+// base has now.
 func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	s.in = &d.input
 	switch {
@@ -72,7 +72,8 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 		return command.Usagef("leave --environment-dir out, or compare revisions of the base",
 			"%s is a revision of environment %s, and --environment-dir stands for it", s.arg, s.environment)
 	case s.environment == "":
-		if s.in, err = d.atBase(ctx, s.arg); err != nil {
+		s.in, err = d.atBase(ctx, s.arg)
+		if err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	return err
 }
 
-// has reports whether there is such an environment on this side.
+// has reports whether this side has an environment.
 func (s side) has(environment string) bool {
 	return s.in.options.EnvironmentDir != "" || slices.Contains(s.known, environment)
 }
@@ -97,8 +98,8 @@ func notFolder(sides [2]side) string {
 	return sides[0].arg
 }
 
-// checkSingle refuses a folder that render --all has written: the environments are
-// in folders of it.
+// checkSingle returns an error for a folder that render --all has written, in which each
+// environment has its own folder.
 func checkSingle(dir string) error {
 	r, err := readRecord(dir)
 	if err != nil {
@@ -116,7 +117,7 @@ func checkSingle(dir string) error {
 	return command.Usagef("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
 }
 
-// revision finds out what the revision is of.
+// revision sets the environment that the revision is of, if it is not of the base.
 func (s *side) revision(environments []*model.Environment) {
 	branch := strings.TrimPrefix(strings.TrimPrefix(s.arg, "refs/heads/"), "origin/")
 	if i := strings.IndexAny(branch, "^~"); i >= 0 {
@@ -135,7 +136,7 @@ func (s *side) revision(environments []*model.Environment) {
 	}
 }
 
-// compared gives the environments to compare: those of either side.
+// compared returns the environments to compare: those of either side.
 func (d *diffCommand) compared(sides [2]side) ([]string, error) {
 	if sides[0].folder && sides[1].folder {
 		return []string{d.environment}, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
-// initCommand is what `fairlead init` was asked to do.
+// initCommand is `fairlead init`.
 type initCommand struct {
 	*command.App
 	options scaffold.Options
@@ -85,7 +85,7 @@ Look at what the daemon would do, and then let it, with write: true in its setti
 	return nil
 }
 
-// shellWord makes text one word for a shell.
+// shellWord quotes text as one word for a shell.
 func shellWord(text string) string {
 	if strings.ContainsAny(text, " '\"\\$`&|;<>()*?[]#~!{}\t\n") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -93,7 +93,8 @@ func shellWord(text string) string {
 	return text
 }
 
-// complete fills in where the repositories are, and checks what was asked for.
+// complete sets the paths of the repositories that the flags do not name, and checks the
+// options.
 func (i *initCommand) complete(folder string) error {
 	if i.folders {
 		i.options.Layout = scaffold.Folders
@@ -119,8 +120,8 @@ func (i *initCommand) complete(folder string) error {
 	return nil
 }
 
-// begin fills the repositories and writes the settings, which come last: they are
-// what says that all is there.
+// begin fills the repositories and then writes the settings, whose presence means that all
+// of it is complete.
 func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
 	text, err := scaffold.Settings(o, d)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/command"
 )
 
-// build says what this program was made of.
+// build describes the build of this program.
 type build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
@@ -19,8 +19,9 @@ type build struct {
 	Go      string `json:"go"`
 }
 
-// stampedVersion is what a linker flag (-X) says of the version, where Go itself does
-// not know it: the Dockerfile builds without the history. "" is for Go to say.
+// stampedVersion is the version that a linker flag (-X) sets where Go does not know it: the
+// Dockerfile builds without the history. If it is "", the version is that of Go's build
+// information.
 var stampedVersion string
 
 func newVersion(a *command.App) *cobra.Command {

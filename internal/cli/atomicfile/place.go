@@ -1,8 +1,8 @@
-// Package atomicfile puts files on disk, all at once or not at all.
+// Package atomicfile writes a folder or a tar file completely or not at all.
 //
-// What the package keeps true: what was there is replaced as a whole or stays as it
-// was, whenever the program is killed; nothing is replaced that Fairlead has not
-// written, unless it is forced to; and nothing is written outside of the folder.
+// What the package keeps true: the old content is replaced as a whole or stays as it was,
+// whenever the program is killed; only what Fairlead has written is replaced, unless it is
+// forced; and nothing is written outside of the folder.
 package atomicfile
 
 import (
@@ -21,18 +21,17 @@ type Refusal struct {
 	hint string
 }
 
-// Unwrap gives the error without the hint.
+// Unwrap returns the error without the hint.
 func (r *Refusal) Unwrap() error { return r.error }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (r *Refusal) Hint() string { return r.hint }
 
-// place makes path, a full one, what write makes, a file or a folder, all at once: it is written
-// beside path, in a folder that tells whose it is, and then put in its place. If
-// that fails, path is as it was. A program that is killed on the way leaves that
-// folder behind (see [Leftovers]), and path as it was or as it should be, or, where
-// folders cannot be exchanged, missing for an instant and the old one in that
-// folder.
+// place replaces the file or folder at path, an absolute one, with what write creates: in a
+// folder beside path, whose name shows its purpose, and then moved to path in one step. If
+// that fails, path is unchanged. A program that is killed leaves the folder behind (see
+// [Leftovers]), and path old or new; where the system cannot exchange folders, path may
+// also be missing, with the old one in that folder.
 func place(path string, write func(fresh string) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -55,10 +54,10 @@ func place(path string, write func(fresh string) error) error {
 	return nil
 }
 
-// besidePrefix is how the names of the folders that place makes begin.
+// besidePrefix returns the prefix of the names of the folders that place creates.
 func besidePrefix(path string) string { return "." + filepath.Base(path) + ".fairlead-" }
 
-// Leftovers gives the folders that a program that was killed has left beside path.
+// Leftovers returns the folders that killed programs have left beside path.
 func Leftovers(path string) []string {
 	path, err := realPath(path)
 	if err != nil {
@@ -74,8 +73,8 @@ func Leftovers(path string) []string {
 	return left
 }
 
-// put moves fresh to path. What was there goes away with fresh's folder: it takes
-// the place of fresh, or goes to old.
+// put moves fresh to path. What was at path ends up at fresh or at old, which the caller
+// removes.
 func put(fresh, path, old string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -91,8 +90,8 @@ func put(fresh, path, old string) error {
 	return putAside(fresh, path, old)
 }
 
-// putAside is put for folders where the system cannot exchange two: between its
-// two steps there is nothing at path.
+// putAside is put where the system cannot exchange two folders: between its two steps
+// nothing is at path.
 func putAside(fresh, path, old string) error {
 	if err := os.Rename(path, old); err != nil {
 		return err

@@ -17,15 +17,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Mark is the file that says that a folder was written by Fairlead and may be
-// replaced.
+// Mark is a file that marks a folder as written by Fairlead, which may replace it.
 type Mark struct {
 	Path string
 	Text []byte
 }
 
-// Folder makes dir hold the files and the mark, all at once, and gives the number of
-// files. force has it replace a folder without the mark.
+// Folder replaces dir with the files and the mark, and returns the number of files. With
+// force it replaces a folder without the mark.
 func Folder(ctx context.Context, dir string, files tree.Tree, mark Mark, force bool) (int, error) {
 	dir, err := realPath(dir)
 	if err != nil {
@@ -42,8 +41,8 @@ func Folder(ctx context.Context, dir string, files tree.Tree, mark Mark, force b
 	return count, err
 }
 
-// realPath gives the full path, and follows symbolic links, so that it is their
-// target that is replaced. What is not there yet is taken as it is.
+// realPath returns the absolute path with symbolic links resolved, so that their target is
+// replaced. For what does not exist it returns the absolute path.
 func realPath(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -56,8 +55,8 @@ func realPath(path string) (string, error) {
 	return real, err
 }
 
-// mayReplace refuses a folder that holds something that render has not written, and
-// one that somebody stands in.
+// mayReplace returns an error for a folder with content that render has not written, and for
+// the current folder.
 func mayReplace(dir string, mark Mark, force bool) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -133,8 +132,7 @@ func isGzip(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// Tar makes the file at path a tar of the files, all at once, and gives their
-// number.
+// Tar replaces the file at path with a tar of the files, and returns their number.
 func Tar(ctx context.Context, path string, files tree.Tree) (int, error) {
 	path, err := realPath(path)
 	if err != nil {
@@ -167,8 +165,7 @@ func tarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, 
 	return count, errors.Join(err, zipped.Close(), buffer.Flush(), out.Close())
 }
 
-// tarFiles writes a tar. The same files give the same bytes: there are no times and
-// no owners in it.
+// tarFiles writes a tar without times and owners, so that equal files make equal bytes.
 func tarFiles(ctx context.Context, w io.Writer, files tree.Tree) (int, error) {
 	archive := tar.NewWriter(w)
 	count := 0

@@ -1,8 +1,7 @@
-// Package audit has the commands that look at what was written, and say whether it is
-// what it should be.
+// Package audit runs the command that verifies what was written.
 //
-// What the package keeps true: nothing is changed, and what cannot be found out is an
-// error, not a yes.
+// What the package keeps true: nothing is changed, and what cannot be verified is an error,
+// not a success.
 package audit
 
 import (
@@ -23,7 +22,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// verifyCommand is what `fairlead verify` was asked to do.
+// verifyCommand is `fairlead verify`. It changes nothing; what it cannot verify is an error,
+// not a success.
 type verifyCommand struct {
 	*command.App
 	repo, controlPlane string
@@ -110,7 +110,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 	return nil
 }
 
-// text shows results, a line for each and the files that differ below it.
+// text returns a line for each result, with the files that differ below it.
 func text(results []verify.Result) string {
 	var b strings.Builder
 	for _, r := range results {

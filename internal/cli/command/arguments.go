@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
-// Subcommand checks the arguments of a command that has only commands.
+// Subcommand checks the arguments of a command that only has subcommands.
 func Subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -48,14 +48,14 @@ func orNone(n int) string {
 	return fmt.Sprintf("only %d", n)
 }
 
-// FlagError makes a usage error of a flag that cannot be read.
+// FlagError returns the usage error of a flag that cannot be parsed.
 func FlagError(c *cobra.Command, err error) error {
 	var usage *usageError
 	var unknown *pflag.NotExistError
 	switch {
-	case errors.As(err, &usage): // what one of our own flags says
+	case errors.As(err, &usage): // of one of our own flags
 		return usage
-	case !c.HasParent() && c.Flags().NArg() > 0: // the flag may well be one of the command that was meant
+	case !c.HasParent() && c.Flags().NArg() > 0: // the flag may belong to the command that was meant
 		return Subcommand(c, c.Flags().Args())
 	}
 	hint := c.CommandPath() + " --help lists the flags"

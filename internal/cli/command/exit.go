@@ -15,19 +15,19 @@ import (
 const (
 	OK          = 0
 	Failed      = 1 // an operation failed
-	Misused     = 2 // the command was called wrongly, or names what is not there
+	Misused     = 2 // the command was called wrongly, or names what does not exist
 	HasProblems = 3 // the control plane has problems
 	Differs     = 4 // diff found differences
 )
 
 var (
-	// ErrDiffers says that diff found differences. It is not an error to people.
+	// ErrDiffers means that there are differences. It sets the exit code and is not printed.
 	ErrDiffers = errors.New("there are differences")
-	// ErrInterrupted says that somebody stopped the program.
+	// ErrInterrupted means that a signal stopped the program.
 	ErrInterrupted = errors.New("interrupted")
 )
 
-// usageError is a call that cannot be understood.
+// usageError is the error of a command that was called wrongly.
 type usageError struct {
 	error
 	hint string
@@ -35,30 +35,30 @@ type usageError struct {
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// Usagef makes the error of a call that cannot be understood.
+// Usagef returns the error of a command that was called wrongly.
 func Usagef(hint, format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...), hint}
 }
 
-// ProblemsError says that problems stop an environment. List has those that have
-// not been printed yet.
+// ProblemsError means that problems stop an environment. List has those that have not been
+// printed yet.
 type ProblemsError struct {
 	Summary string
 	List    problem.List
 }
 
-// Error gives the summary.
+// Error returns the summary.
 func (e *ProblemsError) Error() string { return e.Summary }
 
-// NewProblemsError says that problems of the control plane stop it.
+// NewProblemsError returns the error of a control plane with problems.
 func NewProblemsError(list problem.List) *ProblemsError {
 	return &ProblemsError{"the control plane has " + display.Counted(list.Count()), list}
 }
 
-// SettingsError says that the settings have problems.
+// SettingsError means that the settings have problems.
 type SettingsError struct{ ProblemsError }
 
-// Hint gives an error a hint.
+// Hint adds a hint to an error.
 func Hint(err error, hint string) error { return &hinted{err, hint} }
 
 // hinted is an error with a hint.
@@ -69,10 +69,10 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// Hint gives the hint; errors of other packages have such a method too.
+// Hint returns the hint; errors of other packages have such a method too.
 func (e *hinted) Hint() string { return e.hint }
 
-// ExitCode turns an error into the exit code; nothing else does.
+// ExitCode returns the exit code for an error; nothing else decides it.
 func ExitCode(err error) int {
 	var usage *usageError
 	var query *explain.QueryError
@@ -93,7 +93,7 @@ func ExitCode(err error) int {
 	return Failed
 }
 
-// Report says an error to people.
+// Report prints an error with its problems and its hint.
 func (a *App) Report(err error) {
 	if err == nil || errors.Is(err, ErrDiffers) {
 		return

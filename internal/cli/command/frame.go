@@ -1,8 +1,8 @@
-// Package command is what all commands share: where they print, in which format, which
-// errors they end with, and how their arguments are checked.
+// Package command holds what all commands share: output streams and formats, errors and
+// exit codes, checks of arguments, and the settings.
 //
 // What the package keeps true: results go to standard output and everything else to
-// standard error; an error is said once, as "fairlead: error: …" and "fairlead: hint:
+// standard error; an error is printed once, as "fairlead: error: …" and "fairlead: hint:
 // …"; [ExitCode] is the one place that turns an error into an exit code.
 package command
 
@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
-// App is what a run of the program has for its command.
+// App is the state of one run of the program.
 type App struct {
 	Out, Err *display.Stream
 	Format   string // of --output: "text", "json", "yaml", or what the command has besides
@@ -23,34 +23,34 @@ type App struct {
 	Version  string // of the program
 }
 
-// The groups of commands: those that look at a control plane, those that have to do
-// with promotion, and those that have to do with the daemon.
+// The groups of commands in the help: about a control plane, about promotion, and about the
+// daemon.
 const (
 	GroupMain      = "main"
 	GroupPromotion = "promotion"
 	GroupDaemon    = "daemon"
 )
 
-// AddOutput gives a command the flag --output. All commands know text, json and yaml.
+// AddOutput adds the flag --output to a command: text, json, yaml, and the formats in more.
 func (a *App) AddOutput(c *cobra.Command, more ...string) {
 	known := append([]string{"text", "json", "yaml"}, more...)
 	c.Flags().Var(&choice{&a.Format, known}, "output", "`format` of what is printed: "+display.Enumerate(known, "or"))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// choice is a flag that takes one of a few words.
+// choice is a flag whose value is one of a few words.
 type choice struct {
 	value *string
 	known []string
 }
 
-// String gives the value; it is part of pflag.Value, as are the others.
+// String returns the value.
 func (c *choice) String() string { return *c.value }
 
-// Type names what the flag takes.
+// Type returns the word for the value in the help.
 func (c *choice) Type() string { return "format" }
 
-// Set takes a word that is known.
+// Set sets the value; an unknown word is an error.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.known, word) {
 		return Usagef(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, display.Enumerate(c.known, "and"))
@@ -59,7 +59,8 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
-// Print writes a value as the user asked for; text is how it reads for people.
+// Print writes a value to standard output in the format of --output; text returns it for
+// people.
 func (a *App) Print(value any, text func() string) error {
 	var data []byte
 	var err error

@@ -2,8 +2,8 @@ package command
 
 import "strings"
 
-// Pairs reads the values of a flag that takes KEY=VALUE. A URL may contain
-// "=", so that the last one counts where the key is a URL.
+// Pairs parses the values of a flag of the form KEY=VALUE. Where the key is a URL, which
+// may contain "=", the last "=" separates them.
 func Pairs(flag, form string, values []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, v := range values {

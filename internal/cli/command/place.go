@@ -15,11 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// SettingsFile is where the settings are if nobody says otherwise.
+// SettingsFile is the default path of the settings.
 const SettingsFile = "fairlead.yaml"
 
-// Elsewhere adds a hint to an error that says that there is no such repository, or
-// no way to it.
+// Elsewhere adds a hint to an error that means that a repository does not exist or cannot be
+// reached; it returns any other error unchanged.
 func Elsewhere(err error, hint string) error {
 	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
 		return &hinted{err, hint}
@@ -27,11 +27,10 @@ func Elsewhere(err error, hint string) error {
 	return err
 }
 
-// Settings reads a settings file, and says what is wrong with it.
+// Settings reads a settings file, and prints its warnings.
 func (a *App) Settings(file string) (*config.Settings, error) { return a.settings(file, config.Load) }
 
-// SettingsForPeople is Settings for commands that need not have the daemon's own
-// secrets.
+// SettingsForPeople is Settings for commands that work without the daemon's own secrets.
 func (a *App) SettingsForPeople(file string) (*config.Settings, error) {
 	return a.settings(file, config.LoadForPeople)
 }
@@ -50,18 +49,19 @@ func (a *App) settings(file string, load func(string, func(string) string) (*con
 	return settings, nil
 }
 
-// Credentials are what the host of the control plane is told over https; from the
-// environment, since what is on a command line can be seen by others.
+// Credentials returns the credentials for the host of the control plane. They come from the
+// process environment, because other users can read command lines.
 func Credentials() git.Credentials {
 	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
 	if c.Username == "" {
-		c.Username = "x-access-token" // what GitHub calls the holder of a token; others do not mind
+		c.Username = "x-access-token" // what GitHub calls the holder of a token; others ignore it
 	}
 	return c
 }
 
-// Repository gives the repository that is meant: the one that a flag names, or else the
-// one here; of a clone, that is where it came from. what it is, is for hints.
+// Repository returns the path or URL of the repository that a flag names, or else of the
+// one in the current folder; of a clone, that is its origin. what describes the repository
+// in hints.
 func Repository(flag, named, what string) (string, error) {
 	if named != "" {
 		if giturl.IsRemote(named) {
@@ -91,7 +91,7 @@ func Repository(flag, named, what string) (string, error) {
 	return filepath.Join(root, from), nil
 }
 
-// repositoryHere gives the repository that the current folder is in, and its folder.
+// repositoryHere returns the repository that the current folder is in, and its folder.
 func repositoryHere() (string, *git.Repository, error) {
 	folder, err := filepath.Abs(".")
 	if err != nil {
@@ -110,11 +110,12 @@ func repositoryHere() (string, *git.Repository, error) {
 	}
 }
 
-// Person is who works here, for the commits of what is said.
+// Person returns the author of commits that record what the user did, such as closing a
+// pull request.
 func Person() git.Signature {
 	name := os.Getenv("GIT_AUTHOR_NAME")
 	if name == "" {
-		name = "somebody" // in a container nobody may have written down who the user is
+		name = "somebody" // in a container the user may have no name
 		if u, err := user.Current(); err == nil && u.Username != "" {
 			name = u.Username
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Age writes how long ago, or how long until, in one number: "45s", "12m", "3h", "9d".
+// Age returns a duration in its largest unit: "45s", "12m", "3h", "9d".
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Abs(); {
@@ -19,5 +19,5 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// Moment writes a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
+// Moment returns a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
 func Moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 MST") }

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// JSON writes a value as indented JSON.
+// JSON returns a value as indented JSON.
 func JSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -19,8 +19,8 @@ func JSON(value any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// YAML writes the YAML that says the same as the value's JSON, in the same
-// order: types have `json` tags only.
+// YAML returns the YAML equivalent of the value's JSON, in the same order: types have
+// `json` tags only.
 func YAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -34,7 +34,7 @@ func YAML(value any) ([]byte, error) {
 	return manifest.Encode(&node)
 }
 
-// plain takes the flow style and the quotes off that JSON has.
+// plain removes the flow style and the quotes of JSON.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {

@@ -22,7 +22,7 @@ func (p Found) OfSome(environments int) bool {
 type Report struct {
 	Environments int
 	Problems     []Found
-	// FileOf gives the path that a checkout has, or "".
+	// FileOf returns the path of a file in the checkout, or "".
 	FileOf func(problem.Pos) string
 }
 
@@ -56,7 +56,7 @@ func level(p problem.Problem) string {
 	return "error"
 }
 
-// sentence gives what is wrong, where, in which environments if not in all, and what
+// sentence returns what is wrong, where, in which environments if not in all, and what
 // to do.
 func (r Report) sentence(p Found) string {
 	text := Visible(p.Summary)

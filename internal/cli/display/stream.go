@@ -1,10 +1,9 @@
-// Package display is how the program shows what it has to say: on terminals, to
-// programs, and in the CI of others.
+// Package display formats results for terminals, for programs, and for CI systems.
 //
-// What the package keeps true: names and messages, which hold what people wrote in
-// files, cannot move a terminal's cursor, begin a line or change a colour; colour is
-// for terminals only, and only if it is wanted; JSON and YAML say the same; the same
-// problems give the same text.
+// What the package keeps true: names and messages, which come from people's files, cannot
+// move a terminal's cursor, begin a line or change a colour; colour is for terminals only,
+// unless NO_COLOR is set; JSON and YAML have the same content; equal problems give equal
+// text.
 package display
 
 import (
@@ -23,7 +22,7 @@ type Stream struct {
 	colour   bool // it shows colours, and they are wanted
 }
 
-// NewStream finds out what can be shown there.
+// NewStream returns the stream of a writer, with colour if it is a terminal that shows it.
 func NewStream(w io.Writer) *Stream {
 	f, ok := w.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
@@ -38,7 +37,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// Paint gives text a colour, if the stream shows colours.
+// Paint returns text in a colour, if the stream shows colours.
 func (s *Stream) Paint(colour, text string) string {
 	if !s.colour {
 		return text
@@ -46,8 +45,8 @@ func (s *Stream) Paint(colour, text string) string {
 	return colour + text + reset
 }
 
-// Visible replaces what would move a terminal's cursor, begin a line or change a
-// colour: names and messages hold what people wrote in files.
+// Visible returns text as one line without control characters, which could move a
+// terminal's cursor or change a colour: names and messages come from people's files.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -57,7 +56,7 @@ func Visible(text string) string {
 	}, text)
 }
 
-// Lines does the same for text of several lines, which stay, as tabs do.
+// Lines is Visible for text of several lines; it keeps line feeds and tabs.
 func Lines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {

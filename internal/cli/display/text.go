@@ -8,9 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// Problems writes problems for people: the place, the object and the sentence
-// in one line, and the hint below. Problems in a row that have the same hint share
-// it.
+// Problems returns problems as text: location, object and sentence on one line, and the
+// hint below. Adjacent problems with the same hint share it.
 func Problems(list problem.List, to *Stream) string {
 	var b strings.Builder
 	for i, p := range list {
@@ -26,7 +25,7 @@ func Problems(list problem.List, to *Stream) string {
 	return b.String()
 }
 
-// Counted says how many problems and warnings there are: "3 problems and 1 warning".
+// Counted returns the numbers of problems and warnings: "3 problems and 1 warning".
 func Counted(problems, warnings int) string {
 	switch {
 	case problems == 0 && warnings == 0:
@@ -39,7 +38,7 @@ func Counted(problems, warnings int) string {
 	return Plural(problems, "problem") + " and " + Plural(warnings, "warning")
 }
 
-// Plural counts things: "1 file", "2 files".
+// Plural returns a number with its noun: "1 file", "2 files".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

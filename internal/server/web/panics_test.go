@@ -23,7 +23,7 @@ func TestPanicOfHandler(t *testing.T) {
 		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "could not be made") {
 			t.Errorf("%s: status %d, %s", target, w.Code, w.Body)
 		}
-		if !strings.Contains(log.String(), "isolate_test.go") || !strings.Contains(log.String(), "id=") {
+		if !strings.Contains(log.String(), "panics_test.go") || !strings.Contains(log.String(), "id=") {
 			t.Errorf("%s: the log has no stack: %s", target, &log)
 		}
 		if strings.Contains(w.Body.String()+log.String(), "s3cr3t") {
