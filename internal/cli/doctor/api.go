@@ -17,17 +17,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// kind is how the doctor asks one kind of forge.
+// kind has the checks for one kind of forge.
 type kind struct {
 	name string
-	// credential checks what the forge says of a credential; false if it does not
-	// work.
+	// credential checks a credential and reports whether it works.
 	credential func(context.Context, *doctor, *api) bool
 	// repository checks what the credential may do in a repository.
 	repository func(context.Context, *doctor, *repository)
 }
 
-// kinds are those with an API, by their names in the settings.
+// kinds has the kinds of forges with an API, by their names in the settings.
 var kinds = map[string]kind{
 	"github": {"GitHub", githubCredential, githubRepository},
 	"gitlab": {"GitLab", gitlabCredential, gitlabRepository},
@@ -43,16 +42,16 @@ type api struct {
 	works  bool
 }
 
-// shown names the credential.
+// shown returns the URL that the credential is for.
 func (a *api) shown() string { return a.remote.URL }
 
-// forge finds out what answers at a repository, and how to ask it.
+// forge determines the forge of a repository and the client of its API.
 func (d *doctor) forge(r *repository) {
-	if !r.controlPlane && r.outputs == nil { // its forge is not asked for anything
+	if !r.controlPlane && r.outputs == nil { // its forge is not used
 		return
 	}
 	what, level := r.shown()+": forge", d.needed(r)
-	at, err := access.LocateForge(d.Settings, r.place)
+	at, err := access.LocateForge(d.config, r.place)
 	if err != nil {
 		d.failed(level, what, err)
 		return
@@ -75,11 +74,11 @@ func (d *doctor) forge(r *repository) {
 		return
 	}
 	d.ok(what, "%s, at %s", known.name, at.API)
-	remote, _ := d.Settings.Remote(r.place)
+	remote, _ := d.config.Remote(r.place)
 	if d.forges[remote.URL] == nil {
 		client, u, err := forge.NewClient(forge.ClientOptions{
-			API: at.API, Forge: known.name, Base: &http.Client{Transport: &keeper{http.DefaultTransport}, Timeout: min(d.Settings.Timeout, callTimeout)},
-			Token: token, Limiter: d.keys.Limiter(r.place), Now: d.Now,
+			API: at.API, Forge: known.name, Base: &http.Client{Transport: &keeper{http.DefaultTransport}, Timeout: min(d.config.Timeout, callTimeout)},
+			Token: token, Limiter: d.keys.Limiter(r.place), Now: d.now,
 		})
 		if err != nil {
 			d.failed(Fail, what, err)
@@ -92,8 +91,8 @@ func (d *doctor) forge(r *repository) {
 
 const callTimeout = 30 * time.Second
 
-// keeper keeps the headers about the rate limit under other names: the client below
-// takes them away.
+// keeper copies the headers about the rate limit to other names: the client around it
+// removes them.
 type keeper struct{ next http.RoundTripper }
 
 const (
@@ -101,7 +100,7 @@ const (
 	keptRemaining = "Fairlead-Remaining"
 )
 
-// RoundTrip does a request.
+// RoundTrip sends a request.
 func (k *keeper) RoundTrip(req *http.Request) (*http.Response, error) {
 	answer, err := k.next.RoundTrip(req)
 	if err != nil {
@@ -113,17 +112,18 @@ func (k *keeper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// answer is what a forge said.
+// answer is the response of a forge.
 type answer struct {
 	status int
 	header http.Header
-	says   string // why not, if the status is an error
+	says   string // the message, if the status is an error
 }
 
 func (a answer) good() bool { return a.status < http.StatusMultipleChoices }
 
-// get reads something. Parts of the path are escaped. into may be nil. The error says
-// that there was no answer, or none that can be read.
+// get sends a GET request and decodes the JSON of the response into into, unless that is
+// nil. It escapes the parts of the path. It returns an error if there is no response, or
+// none that can be decoded.
 func (a *api) get(ctx context.Context, into any, query string, parts ...string) (answer, error) {
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -159,17 +159,16 @@ func (a *api) get(ctx context.Context, into any, query string, parts ...string) 
 	return said, err
 }
 
-// broken is an answer that says nothing but that a server is not well, or not the one
-// that was meant.
+// broken is the error of a response that only a failing server, or another server, sends.
 type broken struct{ said string }
 
-// Error says what came.
+// Error returns the response.
 func (b *broken) Error() string { return "it answers " + b.said }
 
-// Hint says what to do.
+// Hint returns what to do about it.
 func (b *broken) Hint() string { return "look again later, or check api in forges of the settings" }
 
-// message gives what an answer says went wrong.
+// message returns the message of an error response.
 func message(status string, body []byte) string {
 	var said struct {
 		Message json.RawMessage `json:"message"`
@@ -186,9 +185,8 @@ func message(status string, body []byte) string {
 	return status + ": " + forge.OneLine(text, 200)
 }
 
-// begun says of the first answer that a forge gives to a credential: whether there is
-// one, whether the credential was taken, what is left of the rate limit, and whether
-// the clocks agree. It is false if nothing else needs to be asked.
+// begun checks the first response to a credential: that there is one, that the credential
+// was accepted, the rate limit, and the clocks. It reports whether more can be asked.
 func (d *doctor) begun(a *api, said answer, err error) bool {
 	if err != nil {
 		d.failed(Fail, a.shown()+": API", err)
@@ -210,7 +208,7 @@ func (d *doctor) clock(a *api, h http.Header) {
 	if err != nil {
 		return
 	}
-	what, skew := a.shown()+": clock", d.Now().Sub(date).Round(time.Second)
+	what, skew := a.shown()+": clock", d.now().Sub(date).Round(time.Second)
 	if skew.Abs() <= maxSkew {
 		d.ok(what, "this machine and the server agree about the time")
 		return
@@ -222,7 +220,7 @@ func (d *doctor) clock(a *api, h http.Header) {
 	d.warn(what, "let this machine keep its time with NTP: tokens of Apps are refused, and limits misread", "the clock of this machine is %s %s the server's", skew.Abs(), direction)
 }
 
-// fewLeft is the part of a rate limit that is little.
+// fewLeft is the divisor of a rate limit below which a warning is added: a tenth is left.
 const fewLeft = 10
 
 func (d *doctor) limit(a *api, h http.Header) {
@@ -240,9 +238,9 @@ func (d *doctor) limit(a *api, h http.Header) {
 
 const soon = 14 * 24 * time.Hour
 
-// expiry says until when a token is good.
+// expiry adds when a token expires.
 func (d *doctor) expiry(a *api, until time.Time) {
-	what, left := a.shown()+": token expiry", until.Sub(d.Now())
+	what, left := a.shown()+": token expiry", until.Sub(d.now())
 	day := until.UTC().Format("2006-01-02 15:04 UTC")
 	if left < soon {
 		d.warn(what, "make a new one before that; Fairlead reads it from the same place without a restart", "the token expires on %s", day)

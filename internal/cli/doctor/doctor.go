@@ -1,12 +1,12 @@
-// Package doctor checks somebody's set-up against their settings, and says what to
-// change: whether every repository that the control plane names can be read, and
-// pushed to where the daemon has to; and what the forges let the credentials do.
+// Package doctor checks whether the daemon can do its work with its settings: whether every
+// repository that the control plane names can be read, and pushed to where the daemon must;
+// and what the forges permit the credentials.
 //
-// What the package keeps true: nothing is changed, in no repository and on no forge
-// (it fetches what it must read of the control plane into a folder that is gone
-// afterwards, and asks all others for their references only); what a server does not
-// tell is not guessed; each finding that is not good has a hint; the findings are in
-// the same order in every run; and no credential is in any of them.
+// What the package keeps true: it changes nothing, in no repository and on no forge (it
+// fetches the control plane into a temporary folder, and lists the references of all other
+// repositories); it does not guess what a server does not report; each finding that is not
+// OK has a hint; the findings are in the same order in every run; and none has a
+// credential in it.
 package doctor
 
 import (
@@ -29,17 +29,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Level says how good a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels.
 const (
 	OK   Level = "ok"
-	Warn Level = "warn" // the daemon does without it, or it may go wrong later
+	Warn Level = "warn" // the daemon works without it, or it may fail later
 	Fail Level = "fail" // the daemon cannot do its work
 )
 
-// Finding is what came of a check.
+// Finding is the result of a check.
 type Finding struct {
 	Level Level  `json:"level"`
 	What  string `json:"what"` // "https://git.example.com/team/fleet: push"
@@ -47,21 +47,21 @@ type Finding struct {
 	Hint  string `json:"hint,omitempty"` // never "" if the level is not OK
 }
 
-// Options are what a doctor needs.
+// Options configures an examination.
 type Options struct {
 	Settings *config.Settings
 	Now      func() time.Time
 }
 
-// Examine does all checks, and gives what they have found, sorted by what they are of.
-// The error says that there is no room for temporary files, or that ctx has ended.
+// Examine runs all checks and returns their findings, sorted by subject. It returns an
+// error if it cannot create temporary files, or if ctx ends.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	dir, err := os.MkdirTemp("", "fairlead-doctor-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	d := &doctor{Options: o, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*api{}}
+	d := &doctor{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*api{}}
 	d.machine(ctx)
 	d.settings()
 	d.controlPlane(ctx)
@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	each(tasks)
 	tasks = tasks[:0]
 	for _, r := range all {
-		if r.api != nil && r.api.works { // what does not work has been said
+		if r.api != nil && r.api.works { // otherwise there is a finding already
 			tasks = append(tasks, func() { r.api.kind.repository(ctx, d, r) })
 		}
 	}
@@ -85,14 +85,15 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return d.findings(), ctx.Err()
 }
 
-// each runs tasks at once, and waits for all of them.
+// each runs tasks concurrently, and waits for all of them.
 func each(tasks []func()) {
 	parallel.Each(len(tasks), tasks, func(_ int, task func()) { task() })
 }
 
 // doctor is one examination.
 type doctor struct {
-	Options
+	config       *config.Settings
+	now          func() time.Time
 	keys         *access.Keyring
 	dir          string                 // for temporary files
 	repositories map[string]*repository // by normalized URL
@@ -102,13 +103,13 @@ type doctor struct {
 	found []Finding
 }
 
-// repository is one that the daemon has to do with.
+// repository is one that the daemon reads or writes.
 type repository struct {
 	place        string
 	controlPlane bool     // statuses are set there
 	outputs      []output // of the environments, whose pull requests are there
 	plain        bool     // its forge is Git alone
-	api          *api     // of its forge; nil if that has none, or it cannot be asked
+	api          *api     // of its forge; nil if there is none, or no token for it
 	path         string   // on the forge: "owner/name"
 }
 
@@ -117,7 +118,7 @@ type output struct{ environment, branch string }
 
 func (r *repository) shown() string { return giturl.Redact(r.place) }
 
-// at gives the repository at a place. It is noted if it is new.
+// at returns the repository with a URL, and adds it if it is new.
 func (d *doctor) at(place string) *repository {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,15 +141,15 @@ func (d *doctor) sorted() []*repository {
 	return all
 }
 
-// remote makes a remote of a place, with a mirror that goes when the doctor does.
+// remote returns a remote with a temporary mirror.
 func (d *doctor) remote(place string) (*git.Remote, error) {
-	guard, err := access.GuardLocation(d.Settings, place)
+	guard, err := access.GuardLocation(d.config, place)
 	if err != nil {
 		return nil, err
 	}
 	return git.NewRemote(git.RemoteOptions{
-		Guard: guard, Named: d.Settings.Names,
-		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.Settings.Timeout, Credentials: d.keys.GitCredentials(place),
+		Guard: guard, Named: d.config.Names,
+		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place),
 	})
 }
 
@@ -170,7 +171,7 @@ func (d *doctor) add(f Finding) {
 	d.found = append(d.found, f)
 }
 
-// failed adds an error, with a hint of its own if it has one.
+// failed adds a finding for an error, with its own hint if it has one.
 func (d *doctor) failed(level Level, what string, err error) {
 	d.add(Finding{level, what, err.Error(), hintOf(err)})
 }
@@ -191,8 +192,8 @@ func hintOf(err error) string {
 	return "check the URL, and that this machine can reach the host"
 }
 
-// findings gives what was found: sorted, on one line each, and without credentials,
-// whatever servers have said.
+// findings returns the findings: sorted, on one line each, and with credentials redacted,
+// also those in messages of servers.
 func (d *doctor) findings() []Finding {
 	clean := d.cleaner()
 	for i := range d.found {
@@ -205,7 +206,7 @@ func (d *doctor) findings() []Finding {
 	return slices.Compact(d.found)
 }
 
-// cleaner gives what takes secrets out of a text.
+// cleaner returns a function that redacts all known secrets in a text.
 func (d *doctor) cleaner() func(string) string {
 	var pairs []string
 	hide := func(ref *config.SecretRef) {
@@ -216,13 +217,13 @@ func (d *doctor) cleaner() func(string) string {
 			pairs = append(pairs, secret.Reveal(), "[redacted]")
 		}
 	}
-	for _, r := range d.Settings.Remotes {
+	for _, r := range d.config.Remotes {
 		hide(r.Token)
 		if r.SSH != nil {
 			hide(r.SSH.Passphrase)
 		}
 	}
-	for _, r := range d.repositories { // who wrote a URL may have put one into it
+	for _, r := range d.repositories { // a URL may contain a secret
 		if u, err := url.Parse(r.place); err == nil && u.User != nil && u.Scheme != "ssh" {
 			if password, ok := u.User.Password(); ok {
 				pairs = append(pairs, password, "[redacted]")

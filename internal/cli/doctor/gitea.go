@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 )
 
-// giteaCredential asks for the version, and whom the token belongs to: comments are
-// ours only if we know who we are.
+// giteaCredential requests the version and the user of the token, without whom Fairlead
+// cannot recognize its own comments.
 func giteaCredential(ctx context.Context, d *doctor, a *api) bool {
 	a.url = a.url.JoinPath("api", "v1")
 	var server struct {
@@ -45,7 +45,7 @@ func giteaCredential(ctx context.Context, d *doctor, a *api) bool {
 	return true
 }
 
-// giteaAnswer is what Gitea says of a repository.
+// giteaAnswer is Gitea's description of a repository.
 type giteaAnswer struct {
 	FullName    string `json:"full_name"`
 	Archived    bool   `json:"archived"`
@@ -85,7 +85,7 @@ func giteaRepository(ctx context.Context, d *doctor, r *repository) {
 		d.giteaIssues(ctx, r, owner, name)
 	}
 	for _, to := range r.outputs {
-		d.giteaBranch(ctx, r, d.Settings.Output.BranchPrefix+to.environment)
+		d.giteaBranch(ctx, r, d.config.Output.BranchPrefix+to.environment)
 	}
 }
 
@@ -103,8 +103,8 @@ func (d *doctor) giteaIssues(ctx context.Context, r *repository, owner, name str
 	}
 }
 
-// giteaBranch checks the protection of a branch that we push to. Of one that is not
-// there yet, the server does not tell.
+// giteaBranch checks the protection of a branch that we push to. The server does not report
+// it for a branch that does not exist yet.
 func (d *doctor) giteaBranch(ctx context.Context, r *repository, branch string) {
 	owner, name, _ := strings.Cut(r.path, "/")
 	var is struct {

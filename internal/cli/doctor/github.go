@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// githubCredential asks for the rate limit, which costs nothing and needs no
-// permission. The headers have the rest.
+// githubCredential requests the rate limit, which is free and needs no permission. The
+// headers have the rest.
 func githubCredential(ctx context.Context, d *doctor, a *api) bool {
 	said, err := a.get(ctx, nil, "", "rate_limit") // a server of one's own may have none: 404
 	if !d.begun(a, said, err) {
@@ -32,8 +32,8 @@ func githubCredential(ctx context.Context, d *doctor, a *api) bool {
 	return true
 }
 
-// githubScopes says what a token of the classic kind may do. GitHub does not tell it
-// of the others.
+// githubScopes checks the scopes of a classic token. GitHub does not report the permissions
+// of other tokens.
 func (d *doctor) githubScopes(a *api, h http.Header) {
 	what := a.shown() + ": token"
 	scopes, classic := h["X-Oauth-Scopes"]
@@ -54,12 +54,12 @@ func (d *doctor) githubScopes(a *api, h http.Header) {
 	}
 }
 
-// githubAnswer is what GitHub says of a repository.
+// githubAnswer is GitHub's description of a repository.
 type githubAnswer struct {
 	FullName    string `json:"full_name"`
 	Archived    bool   `json:"archived"`
 	HasIssues   bool   `json:"has_issues"`
-	AutoMerge   *bool  `json:"allow_auto_merge"` // nil for who may not know
+	AutoMerge   *bool  `json:"allow_auto_merge"` // nil without the permission to see it
 	Permissions *struct {
 		Push bool `json:"push"`
 	} `json:"permissions"`
@@ -95,12 +95,12 @@ func githubRepository(ctx context.Context, d *doctor, r *repository) {
 		d.autoMerge(r, *is.AutoMerge)
 	}
 	for _, to := range r.outputs {
-		d.githubRules(ctx, r, d.Settings.Output.BranchPrefix+to.environment)
+		d.githubRules(ctx, r, d.config.Output.BranchPrefix+to.environment)
 		d.githubProtection(ctx, r, to.branch)
 	}
 }
 
-// githubReads checks that something can be read: who may not read it may not write it.
+// githubReads checks that something can be read: without that it cannot be written either.
 func (d *doctor) githubReads(ctx context.Context, r *repository, aspect, permission string, parts ...string) {
 	owner, name, _ := strings.Cut(r.path, "/")
 	said, err := r.api.get(ctx, nil, "per_page=1", append([]string{"repos", owner, name}, parts...)...)
@@ -122,7 +122,7 @@ func (d *doctor) githubReads(ctx context.Context, r *repository, aspect, permiss
 	}
 }
 
-// refusing are the rules of GitHub that a push to our own branches can break, and why.
+// refusing has the rules of GitHub that refuse a push to our own branches, and how.
 var refusing = map[string]string{
 	"creation":         "it may not be made",
 	"update":           "it may not be moved",
@@ -148,16 +148,17 @@ func (d *doctor) githubRules(ctx context.Context, r *repository, branch string) 
 		if why := refusing[rule.Type]; why != "" {
 			broken = append(broken, why)
 		}
-		if rule.Type == "required_signatures" && d.Settings.Signing == nil {
+		if rule.Type == "required_signatures" && d.config.Signing == nil {
 			broken = append(broken, "its commits must be signed, and signing in the settings is not set")
 		}
 	}
 	slices.Sort(broken)
-	if broken = slices.Compact(broken); broken == nil {
+	broken = slices.Compact(broken)
+	if broken == nil {
 		d.ok(what, "none is in our way")
 		return
 	}
-	d.warn(what, "leave the branches "+d.Settings.Output.BranchPrefix+"** out of the ruleset, or let Fairlead bypass it", "%s", strings.Join(broken, "; "))
+	d.warn(what, "leave the branches "+d.config.Output.BranchPrefix+"** out of the ruleset, or let Fairlead bypass it", "%s", strings.Join(broken, "; "))
 }
 
 // githubProtection checks the protection of the branch that pull requests are for.
@@ -179,7 +180,7 @@ func (d *doctor) githubProtection(ctx context.Context, r *repository, branch str
 		d.ok(what, "it cannot be seen with this token")
 	case is.Lock.Enabled:
 		d.warn(what, "unlock the branch", "it is locked: nothing can be merged into it")
-	case is.Signatures.Enabled && d.Settings.Signing == nil:
+	case is.Signatures.Enabled && d.config.Signing == nil:
 		d.warn(what, "set signing in the settings, with a key that GitHub knows", "its commits must be signed, and ours are not")
 	default:
 		d.ok(what, "it is not in our way")

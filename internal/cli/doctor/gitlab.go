@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// gitlabCredential asks for the version, which needs a token, and for the token.
+// gitlabCredential requests the version, which needs a token, and the token's description.
 func gitlabCredential(ctx context.Context, d *doctor, a *api) bool {
 	var server struct {
 		Version string `json:"version"`
@@ -18,7 +18,7 @@ func gitlabCredential(ctx context.Context, d *doctor, a *api) bool {
 	if !d.begun(a, said, err) {
 		return false
 	}
-	if said.good() { // a token that may do little may not know it either
+	if said.good() { // a token with few scopes may not read it
 		d.ok(a.shown()+": API", "GitLab %s", server.Version)
 	}
 	var token struct {
@@ -47,15 +47,15 @@ func gitlabCredential(ctx context.Context, d *doctor, a *api) bool {
 	return true
 }
 
-// developer is GitLab's level of who may push and open merge requests.
+// developer is GitLab's access level that may push and open merge requests.
 const developer = 30
 
-// gitlabAccess is what somebody is in a project or in its group.
+// gitlabAccess is an access level in a project or in its group.
 type gitlabAccess struct {
 	Level int `json:"access_level"`
 }
 
-// gitlabAnswer is what GitLab says of a project.
+// gitlabAnswer is GitLab's description of a project.
 type gitlabAnswer struct {
 	Path        string `json:"path_with_namespace"`
 	Archived    bool   `json:"archived"`
@@ -67,7 +67,7 @@ type gitlabAnswer struct {
 	} `json:"permissions"`
 }
 
-// level gives what we are in the project; false if GitLab does not say.
+// level returns the access level of our account; false if GitLab does not report it.
 func (g gitlabAnswer) level() (int, bool) {
 	level, told := 0, false
 	for _, access := range []*gitlabAccess{g.Permissions.Project, g.Permissions.Group} {
@@ -105,7 +105,7 @@ func gitlabRepository(ctx context.Context, d *doctor, r *repository) {
 	d.gitlabProtection(ctx, r, level, told)
 }
 
-// gitlabProtected is the protection of branches, by a name that may have stars.
+// gitlabProtected is the protection of the branches that match a name with wildcards.
 type gitlabProtected struct {
 	Name  string         `json:"name"`
 	Push  []gitlabAccess `json:"push_access_levels"`
@@ -117,8 +117,8 @@ func (p gitlabProtected) covers(branch string) bool {
 	return regexp.MustCompile(pattern).MatchString(branch)
 }
 
-// refuses says why the protection is in the way of somebody who pushes and replaces;
-// "" if it is not. Who is named one by one is not known.
+// refuses returns why the protection refuses force pushes of an account with an access
+// level; "" if it does not. It cannot see users that are named one by one.
 func (p gitlabProtected) refuses(level int, told bool) string {
 	may := !told || slices.ContainsFunc(p.Push, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= level })
 	switch {
@@ -134,7 +134,7 @@ func (d *doctor) gitlabProtection(ctx context.Context, r *repository, level int,
 	var all []gitlabProtected
 	said, err := r.api.get(ctx, &all, "per_page=100", "projects", r.path, "protected_branches")
 	for _, to := range r.outputs {
-		branch := d.Settings.Output.BranchPrefix + to.environment
+		branch := d.config.Output.BranchPrefix + to.environment
 		what := r.shown() + ": protection of " + branch
 		if err != nil || said.status == http.StatusForbidden || !said.good() {
 			d.ok(what, "it cannot be seen with this token")

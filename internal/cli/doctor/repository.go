@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// repository checks what a Git server lets us do.
+// repository checks whether a repository can be read, and pushed to where the daemon must.
 func (d *doctor) repository(ctx context.Context, r *repository) {
 	remote, err := d.remote(r.place)
 	if err != nil {
@@ -26,18 +26,18 @@ func (d *doctor) repository(ctx context.Context, r *repository) {
 	for _, to := range r.outputs {
 		d.branch(r, to, branches[to.branch] != "")
 	}
-	if len(r.outputs) > 0 || r.controlPlane && r.plain && d.Settings.Write {
+	if len(r.outputs) > 0 || r.controlPlane && r.plain && d.config.Write {
 		d.push(ctx, r, remote)
 	}
 }
 
-// why gives an error of Git without the URL, which the finding has already.
+// why returns the text of a Git error without the URL, which the finding has already.
 func why(r *repository, err error) string {
 	text := err.Error()
 	if _, rest, ok := strings.Cut(text, r.shown()+": "); ok {
 		text = rest
 	}
-	return strings.TrimRight(text, ": ") // servers may give no reason
+	return strings.TrimRight(text, ": ") // a server may send no reason
 }
 
 func (d *doctor) branch(r *repository, to output, exists bool) {
@@ -45,7 +45,7 @@ func (d *doctor) branch(r *repository, to output, exists bool) {
 	switch {
 	case exists:
 		d.ok(what, "it is there, for the output of environment %s", to.environment)
-	case d.Settings.Output.Create:
+	case d.config.Output.Create:
 		d.ok(what, "it is not there, and is made for the output of environment %s", to.environment)
 	default:
 		d.fail(what, "write output: {create: true} into the settings, or make the branch", "there is no such branch for the output of environment %s", to.environment)
@@ -73,17 +73,17 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// needed is how bad it is if something about a repository cannot be done. Without the
-// statuses of its commits a control plane can be.
+// needed returns the level of a failure in a repository. A control plane works without the
+// statuses of its commits.
 func (d *doctor) needed(r *repository) Level {
-	if r.outputs != nil && d.Settings.Write {
+	if r.outputs != nil && d.config.Write {
 		return Fail
 	}
 	return Warn
 }
 
-// rights says whether the credential may push, by the forge's own account. told is
-// false if it does not say.
+// rights adds whether the credential may push, as the forge reports it. told is whether it
+// does.
 func (d *doctor) rights(r *repository, push, told, archived bool) {
 	what := r.shown() + ": API"
 	switch {
@@ -99,7 +99,7 @@ func (d *doctor) rights(r *repository, push, told, archived bool) {
 	}
 }
 
-// issues says that problems cannot be told in issues.
+// issues adds a warning if issues are off.
 func (d *doctor) issues(r *repository, on bool) {
 	if !on {
 		d.warn(r.shown()+": issues", "switch them on in its settings", "they are off: problems that stop an environment are not told there")
@@ -110,7 +110,7 @@ func (d *doctor) issues(r *repository, on bool) {
 func (d *doctor) autoMerge(r *repository, allowed bool) {
 	var asked []string
 	for _, to := range r.outputs {
-		if d.Settings.Merge[to.environment] == string(publish.WhenGreen) {
+		if d.config.Merge[to.environment] == string(publish.WhenGreen) {
 			asked = append(asked, to.environment)
 		}
 	}

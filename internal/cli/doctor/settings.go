@@ -15,9 +15,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// machine checks what this machine has to have.
+// machine checks that Git is installed, if a repository needs it.
 func (d *doctor) machine(ctx context.Context) {
-	if !access.HasLocalRepository(d.Settings) {
+	if !access.HasLocalRepository(d.config) {
 		return
 	}
 	const what = "git"
@@ -29,16 +29,16 @@ func (d *doctor) machine(ctx context.Context) {
 	d.ok(what, "version %s, for the repositories on this machine", version)
 }
 
-// settings checks what the settings say by themselves.
+// settings checks the settings alone.
 func (d *doctor) settings() {
-	if !d.Settings.Write {
+	if !d.config.Write {
 		d.warn("settings: write", "write: true switches it on, once this is what you want", "it is off: nothing is pushed or proposed")
 	} else {
 		d.ok("settings: write", "it is on")
 	}
 	var hooks []string
 	for _, kind := range []string{"github", "gitlab", "gitea"} {
-		secrets, err := d.Settings.WebhookSecrets(kind)
+		secrets, err := d.config.WebhookSecrets(kind)
 		switch {
 		case err != nil:
 			d.fail("settings: webhooks."+kind, "write the secret where the settings say that it is", "%v", err)
@@ -49,21 +49,21 @@ func (d *doctor) settings() {
 	const what = "settings: webhooks"
 	switch {
 	case hooks == nil:
-	case d.Settings.Listen == "":
+	case d.config.Listen == "":
 		d.warn(what, "write listen: HOST:PORT, or take the webhooks out", "there are secrets for %s, but nothing listens, so no webhook arrives", strings.Join(hooks, ", "))
 	default:
-		d.ok(what, "those of %s are taken at %s", strings.Join(hooks, ", "), d.Settings.Listen)
+		d.ok(what, "those of %s are taken at %s", strings.Join(hooks, ", "), d.config.Listen)
 	}
 }
 
-// controlPlane reads the control plane, and notes which repositories it names.
+// controlPlane reads the control plane, and collects the repositories that it names.
 func (d *doctor) controlPlane(ctx context.Context) {
-	place := access.ReadLocation(d.Settings, d.Settings.ControlPlane.Repo)
+	place := access.ReadLocation(d.config, d.config.ControlPlane.Repo)
 	d.at(place).controlPlane = true
-	whole := map[string]bool{giturl.Normalize(place): true} // those of which more than the references is read
+	whole := map[string]bool{giturl.Normalize(place): true} // those that are fetched
 	parser := model.NewParser()
 	s, err := source.Open(ctx, source.Options{
-		ControlPlane: d.Settings.ControlPlane.Repo, BaseBranch: d.Settings.ControlPlane.Branch, Map: d.Settings.Map, Parser: parser,
+		ControlPlane: d.config.ControlPlane.Repo, BaseBranch: d.config.ControlPlane.Branch, Map: d.config.Map, Parser: parser,
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			d.at(place)
 			if !whole[giturl.Normalize(place)] {
@@ -77,7 +77,7 @@ func (d *doctor) controlPlane(ctx context.Context) {
 			return remote.Mirror(), err
 		},
 	})
-	if err != nil { // why, the check of the control plane says
+	if err != nil { // the check of the repository reports why
 		d.fail("environments", "make the control plane readable first", "they are not known, and what they name is not checked")
 		return
 	}
@@ -90,7 +90,7 @@ func (d *doctor) controlPlane(ctx context.Context) {
 	names := d.names(found)
 	for _, e := range found {
 		if slices.Contains(names, e.Name) {
-			whole[giturl.Normalize(access.ReadLocation(d.Settings, e.ControlPlane.Repo))] = true
+			whole[giturl.Normalize(access.ReadLocation(d.config, e.ControlPlane.Repo))] = true
 		}
 	}
 	for _, name := range names {
@@ -98,10 +98,10 @@ func (d *doctor) controlPlane(ctx context.Context) {
 	}
 }
 
-// names gives the environments that the daemon works on.
+// names returns the environments that the daemon works on.
 func (d *doctor) names(found []*model.Environment) []string {
-	if len(d.Settings.Environments) > 0 {
-		return d.Settings.Environments
+	if len(d.config.Environments) > 0 {
+		return d.config.Environments
 	}
 	var names []string
 	for _, e := range found {
@@ -113,8 +113,8 @@ func (d *doctor) names(found []*model.Environment) []string {
 	return slices.Compact(names)
 }
 
-// environment finds out what an environment reads, and where its output goes. That
-// its workloads could not be read is no finding: they were not tried.
+// environment collects the repositories that an environment reads, and the one that its
+// output goes to. It does not read workloads.
 func (d *doctor) environment(ctx context.Context, s *source.Source, parser *model.Parser, name string) {
 	what := "environment " + name
 	input, problems, err := s.ReadAt(ctx, name, source.Revisions{})
@@ -132,11 +132,11 @@ func (d *doctor) environment(ctx context.Context, s *source.Source, parser *mode
 		return
 	}
 	to := m.GitOpsRepos[0]
-	r := d.at(access.ReadLocation(d.Settings, to.Repo))
+	r := d.at(access.ReadLocation(d.config, to.Repo))
 	r.outputs = append(r.outputs, output{name, to.Branch})
 	d.statuses(input, name)
-	byURL, _, _ := d.Settings.AllowsOutput(to.Repo, to.Branch)
-	byPlace, _, _ := d.Settings.AllowsOutput(r.place, to.Branch)
+	byURL, _, _ := d.config.AllowsOutput(to.Repo, to.Branch)
+	byPlace, _, _ := d.config.AllowsOutput(r.place, to.Branch)
 	if !byURL && !byPlace {
 		d.fail(what, fmt.Sprintf("add {repo: %s, branches: [%s]} to output.allow, or mend the GitOpsRepo", giturl.Redact(to.Repo), to.Branch),
 			"its output goes to branch %s of %s, which output.allow of the settings does not allow", to.Branch, r.shown())
@@ -145,14 +145,14 @@ func (d *doctor) environment(ctx context.Context, s *source.Source, parser *mode
 	d.ok(what, "its output goes to branch %s of %s", to.Branch, r.shown())
 }
 
-// statuses notes where the statuses of an environment are set: on the commits of the
-// control plane that it is made from.
+// statuses marks the repositories on whose commits the statuses of an environment are set:
+// those of the control plane that it is rendered from.
 func (d *doctor) statuses(input source.Input, name string) {
 	for _, c := range input.Commits {
 		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
 			continue
 		}
-		if r := d.repositories[giturl.Normalize(access.ReadLocation(d.Settings, c.Repo))]; r != nil {
+		if r := d.repositories[giturl.Normalize(access.ReadLocation(d.config, c.Repo))]; r != nil {
 			r.controlPlane = true
 		}
 	}

@@ -47,7 +47,8 @@ func newEphemeralCreate(s *station) *cobra.Command {
 	types := ""
 	c := s.temporary("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
 		var err error
-		if made.ClusterTypes, err = readSelector(types); err != nil {
+		made.ClusterTypes, err = readSelector(types)
+		if err != nil {
 			return ephemeral.Result{}, err
 		}
 		if made.From == "" {
@@ -80,7 +81,7 @@ func newEphemeralRemove(s *station) *cobra.Command {
 	})
 }
 
-// temporary makes a command that changes one ephemeral environment.
+// temporary returns a command that changes one ephemeral environment.
 func (s *station) temporary(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: command.Arguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -118,7 +119,7 @@ func resultText(r ephemeral.Result) string {
 	return display.Lines(text) + "\n"
 }
 
-// ephemerals gives where ephemeral environments are made.
+// ephemerals opens the control plane for actions on ephemeral environments.
 func (s *station) ephemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
 	d, err := s.desk(ctx, who)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *station) ephemerals(ctx context.Context, who git.Signature) (*ephemeral
 // temporaryList is what `fairlead ephemeral list` prints.
 type temporaryList struct {
 	Environments []ephemeral.Item `json:"environments"`
-	// Problems are those of branches that are none.
+	// Problems are those of branches that are not ephemeral environments.
 	Problems problem.List `json:"problems,omitempty"`
 }
 
@@ -145,7 +146,8 @@ func newEphemeralList(s *station) *cobra.Command {
 				return err
 			}
 			list := temporaryList{}
-			if list.Environments, list.Problems, err = d.List(c.Context()); err != nil {
+			list.Environments, list.Problems, err = d.List(c.Context())
+			if err != nil {
 				return err
 			}
 			if s.url != "" {
@@ -163,7 +165,7 @@ func newEphemeralList(s *station) *cobra.Command {
 	return c
 }
 
-// temporaryText shows the list as a table. asked says that a daemon was asked.
+// temporaryText returns the list as a table. asked is whether it has the states of a daemon.
 func temporaryText(list temporaryList, now time.Time, asked bool) string {
 	var b strings.Builder
 	if len(list.Environments) == 0 {
@@ -213,7 +215,7 @@ func temporaryRow(e ephemeral.Item, now time.Time) []string {
 	return row
 }
 
-// daemonStates fills in what a daemon says.
+// daemonStates sets the states that a daemon reports.
 func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -246,7 +248,7 @@ func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error
 	return nil
 }
 
-// readSelector understands key=value, key!=value, key and !key, with commas between.
+// readSelector parses key=value, key!=value, key and !key, separated by commas.
 func readSelector(text string) (model.Selector, error) {
 	var s model.Selector
 	if text == "" {

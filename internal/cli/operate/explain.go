@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// NewExplain makes `fairlead explain promotion`.
+// NewExplain returns `fairlead explain promotion`.
 func NewExplain(a *command.App) *cobra.Command {
 	s := newStation(a)
 	c := &cobra.Command{
@@ -51,7 +51,7 @@ reasons, how long each may last, and when something in them may change by itself
 	return c
 }
 
-// stageText explains an environment.
+// stageText returns the explanation of a stage.
 func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	var b strings.Builder
 	b.WriteString(s.Environment)
@@ -64,7 +64,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	} else {
 		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
 		if !s.Deployed.IsZero() {
-			what := "It is merged" // where no cluster reports, that is all that is known
+			what := "It is merged" // without reports of clusters no more is known
 			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
 				what = "The clusters run it"
 			}
@@ -112,7 +112,7 @@ func shorts(commits []string) string {
 	return display.Enumerate(all, "and")
 }
 
-// earlier gives the earlier of two times; zero is none.
+// earlier returns the earlier of two times; the zero time is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -120,7 +120,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// tree writes a verdict, and its parts below it.
+// tree writes a verdict, with its parts below.
 func tree(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
 	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
 	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}

@@ -17,16 +17,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// facts is who knows how the environments fare: a daemon that runs, or a loop of our own.
+// facts reads the state of the stages: from a daemon, or with a loop of its own.
 type facts interface {
-	// Chain gives how far commits have got now.
+	// Chain returns the state of the stages now.
 	Chain(ctx context.Context) (status.Chain, error)
-	// Close ends the asking.
+	// Close frees what Chain used.
 	Close()
 }
 
-// facts gives who knows: the daemon of --url, or a loop that looks and writes nothing.
-// The error is errUnknown if there is neither.
+// facts returns the daemon of --url, or a loop that writes nothing. The error is
+// errUnknown if there is neither.
 func (s *station) facts(ctx context.Context) (facts, error) {
 	if s.url != "" {
 		return daemon{strings.TrimSuffix(s.url, "/") + "/api/v1/status"}, nil
@@ -34,14 +34,14 @@ func (s *station) facts(ctx context.Context) (facts, error) {
 	return s.look(ctx)
 }
 
-// errUnknown says that nobody knows how the environments fare.
+// errUnknown means that there is nothing to read the state of the stages from.
 var errUnknown = command.Usagef("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
 
-// daemon answers for itself.
+// daemon is the client of a running daemon.
 type daemon struct{ url string }
 
 const (
-	// askTimeout bounds a question to a daemon, maxAnswer its answer in bytes.
+	// askTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
 	askTimeout = 30 * time.Second
 	maxAnswer  = 64 << 20
 )
@@ -79,14 +79,17 @@ func (d daemon) Chain(ctx context.Context) (status.Chain, error) {
 	return *snapshot.Chain, nil
 }
 
-// Close does nothing: a daemon goes on.
+// Close does nothing: the daemon keeps running.
 func (daemon) Close() {}
 
-// observer is a loop that looks and writes nothing.
-type observer struct{ *loop.Loop }
+// observer is a loop that writes nothing.
+type observer struct{ loop *loop.Loop }
 
-// look makes a loop with mirrors of its own, so that it is in no daemon's way. The error
-// is errUnknown if there are no settings.
+// Close closes the loop.
+func (o observer) Close() { o.loop.Close() }
+
+// look returns a loop with mirrors of its own, so that it does not lock those of a daemon.
+// The error is errUnknown if there are no settings.
 func (s *station) look(ctx context.Context) (observer, error) {
 	if err := s.readSettings(); err != nil {
 		return observer{}, err
@@ -96,8 +99,8 @@ func (s *station) look(ctx context.Context) (observer, error) {
 	}
 	settings := *s.settings
 	settings.Write, settings.DataDir, settings.Signing = false, mirrors(s.place), nil
-	// What clusters have told the daemon on this machine, if there is one. It is not
-	// written to.
+	// The reports of clusters to the daemon on this machine, if there is one. They are only
+	// read.
 	inbox, err := observe.NewInbox(filepath.Join(s.settings.DataDir, "reports"))
 	if err != nil {
 		fmt.Fprintf(s.Err, "fairlead: warning: %v\n", err)
@@ -106,15 +109,15 @@ func (s *station) look(ctx context.Context) (observer, error) {
 	return observer{loop}, err
 }
 
-// Chain does one cycle.
+// Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
-	if err := o.Cycle(ctx); err != nil {
+	if err := o.loop.Cycle(ctx); err != nil {
 		return status.Chain{}, command.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
-	if o.Settings.Promotion != "managed" {
+	if o.loop.Settings.Promotion != "managed" {
 		return status.Chain{External: true, Stages: []status.Stage{}}, nil
 	}
-	chain := o.Store.Snapshot().Chain
+	chain := o.loop.Store.Snapshot().Chain
 	if chain.Checked.IsZero() {
 		return chain, errors.New("it could not be found out how far commits have got; fairlead serve --once says why")
 	}

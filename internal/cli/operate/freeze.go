@@ -63,7 +63,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 	return c
 }
 
-// checkFreeze sees that the flags fit together, and reads the times.
+// checkFreeze checks the flags of freeze, and parses the times.
 func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove bool) (err error) {
 	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
 	switch {
@@ -84,10 +84,12 @@ func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove 
 	if err := checkScope(f.Scope); err != nil {
 		return err
 	}
-	if f.From, err = readTime("--from", from, s.now()); err != nil {
+	f.From, err = readTime("--from", from, s.now())
+	if err != nil {
 		return err
 	}
-	if f.To, err = readTime("--to", to, s.now()); err != nil {
+	f.To, err = readTime("--to", to, s.now())
+	if err != nil {
 		return err
 	}
 	if !f.To.IsZero() && (!f.To.After(f.From) || !f.To.After(s.now())) {
@@ -96,7 +98,7 @@ func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove 
 	return nil
 }
 
-// readTime understands a date, a time, or a duration from now; "" is the zero time.
+// readTime parses a date, a time, or a duration from now; "" is the zero time.
 func readTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -11,18 +11,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// ownToken is the variable that goes before the token that a job is given.
+// ownToken is the variable whose token takes precedence over that of a job.
 const ownToken = "FAIRLEAD_GIT_TOKEN"
 
-// job is what a CI job knows of the repository that it runs for.
+// job is what a CI job knows about the repository that it runs for.
 type job struct {
 	place string // the URL of the repository; "" outside of a job
 	forge config.Forge
 	token string // the variable that has it; "" if there is none
 }
 
-// jobHere reads the variables of GitHub Actions, of Gitea's, which are called the same,
-// and of GitLab CI.
+// jobHere reads the variables of GitHub Actions and Gitea Actions, which have the same
+// names, and of GitLab CI.
 func jobHere() job {
 	j := job{}
 	switch {
@@ -46,8 +46,8 @@ func jobHere() job {
 	return j
 }
 
-// settings gives what a job would write into settings for a control plane at a place.
-// The token that a job is given is for its own server alone.
+// settings returns the settings that a job needs for a control plane. The token of a job
+// is for its own server only.
 func (j job) settings(place string) *config.Settings {
 	s := &config.Settings{}
 	if j.forge.Host != "" {
@@ -61,7 +61,7 @@ func (j job) settings(place string) *config.Settings {
 	return s
 }
 
-// server gives the scheme and the host of an http or https URL; nothing for all else.
+// server returns the scheme and the host of an http or https URL; "" for any other.
 func server(place string) (scheme, host string) {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {

@@ -1,10 +1,10 @@
-// Package operate is the commands about promotion: what people do by hand, and how far
-// commits have got.
+// Package operate runs the commands about promotion: operator actions, and the state of
+// the stages.
 //
-// What the package keeps true: what a command writes is written by package lever, in the
-// name of the person who calls it; what it says of environments is what the loop of the
-// daemon finds, here or in a daemon that runs, and looking changes nothing; a refusal is
-// exit code 1, with what to do about it.
+// What the package keeps true: commands write only through package actions, in the name of
+// the person who runs them; the state of environments is what the daemon's loop finds, run
+// here or in a daemon, and showing it changes nothing; a refusal is exit code 1, with a
+// hint.
 package operate
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// All lists the constructors of the commands.
+// All lists the constructors of the commands about promotion.
 var All = []func(*command.App) *cobra.Command{
 	newStatus,
 	newSimulate,
@@ -44,8 +44,8 @@ var All = []func(*command.App) *cobra.Command{
 	newEphemeral,
 }
 
-// station is what the commands share: where the control plane is, who knows how it
-// fares, and in whose name something is written.
+// station holds what the commands share: where the control plane is, what knows the state
+// of its stages, and in whose name a command writes.
 type station struct {
 	*command.App
 	config, plane string // of --config and --control-plane
@@ -56,12 +56,12 @@ type station struct {
 	now           func() time.Time
 
 	settings *config.Settings // nil if there are none
-	place    string           // of the control plane
+	place    string           // path or URL
 }
 
 func newStation(a *command.App) *station { return &station{App: a, now: time.Now} }
 
-// addPlace gives a command the flags that say where the control plane is.
+// addPlace adds the flags that name the control plane to a command.
 func (s *station) addPlace(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+", if it is there)")
@@ -69,12 +69,12 @@ func (s *station) addPlace(c *cobra.Command) {
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// addURL gives a command the flag that asks a daemon.
+// addURL adds the flag that names a daemon to a command.
 func (s *station) addURL(c *cobra.Command) {
 	c.Flags().StringVar(&s.url, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
 }
 
-// addWriting gives a command the flags of what is written.
+// addWriting adds the flags of an operator action to a command.
 func (s *station) addWriting(c *cobra.Command, why string) {
 	f := c.Flags()
 	f.SortFlags = false
@@ -85,7 +85,7 @@ func (s *station) addWriting(c *cobra.Command, why string) {
 	s.AddOutput(c)
 }
 
-// needs refuses a call without a reason.
+// needs returns an error if there is no --reason.
 func (s *station) needs(what string) error {
 	if strings.TrimSpace(s.reason) == "" {
 		return command.Usagef("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)
@@ -93,7 +93,7 @@ func (s *station) needs(what string) error {
 	return nil
 }
 
-// readSettings reads the settings, if there are some.
+// readSettings reads the settings, if there are any.
 func (s *station) readSettings() error {
 	file := s.config
 	if file == "" && s.plane == "" {
@@ -105,14 +105,15 @@ func (s *station) readSettings() error {
 		return nil
 	}
 	var err error
-	if s.settings, err = s.SettingsForPeople(file); err == nil {
+	s.settings, err = s.SettingsForPeople(file)
+	if err == nil {
 		s.place = s.settings.ControlPlane.Repo
 	}
 	return err
 }
 
-// locate finds out where the control plane is: what the flags say, the settings if there
-// are some, or else the repository here.
+// locate sets the control plane: that of the flags, of the settings if there are any, or
+// else the repository in the current folder.
 func (s *station) locate() error {
 	if s.plane != "" && s.config != "" {
 		return command.Usagef("the settings name the control plane", "--config and --control-plane exclude each other")
@@ -124,7 +125,7 @@ func (s *station) locate() error {
 	return err
 }
 
-// cache gives a folder of the user's cache.
+// cache returns a folder in the user's cache.
 func cache(name ...string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -133,7 +134,7 @@ func cache(name ...string) string {
 	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
 }
 
-// desk gives the levers.
+// desk opens the control plane for operator actions.
 func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, error) {
 	if err := s.locate(); err != nil {
 		return nil, err
@@ -162,8 +163,8 @@ func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, e
 	return d, nil
 }
 
-// ready gives the levers in the name of the person who calls, for one environment that
-// must be there.
+// ready opens the control plane for actions of the person who calls; it returns an error
+// if one of the environments does not exist.
 func (s *station) ready(ctx context.Context, environments ...string) (*actions.Desk, error) {
 	who, err := author(ctx, s.author)
 	if err != nil {
@@ -180,7 +181,7 @@ func (s *station) ready(ctx context.Context, environments ...string) (*actions.D
 	return d, known(names, environments...)
 }
 
-// known refuses environments that there are not.
+// known returns an error for an environment that is not one of names.
 func known(names []string, asked ...string) error {
 	for _, name := range asked {
 		if slices.Contains(names, name) {
@@ -195,7 +196,7 @@ func known(names []string, asked ...string) error {
 	return nil
 }
 
-// done says what a lever has done.
+// done prints the result of an action, or returns its error.
 func (s *station) done(r actions.Result, err error) error {
 	if errors.Is(err, git.ErrRefused) {
 		err = command.Hint(err, "if the branch is protected, --pull-request proposes it")
@@ -224,7 +225,7 @@ func doneText(r actions.Result) string {
 	return display.Lines(text) + "\n"
 }
 
-// complete offers the names of environments to the shell, for the first arguments.
+// complete returns a completion of the names of environments for the first most arguments.
 func (s *station) complete(most int) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
@@ -234,7 +235,7 @@ func (s *station) complete(most int) cobra.CompletionFunc {
 	}
 }
 
-// completeNames offers the names of environments to the shell.
+// completeNames completes the names of environments.
 func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	d, err := s.desk(c.Context(), git.Signature{})
 	if err != nil {
@@ -244,10 +245,10 @@ func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// mirrors is where a look at a control plane keeps what it has read.
+// mirrors returns the folder in which an observer of a control plane keeps its mirrors.
 func mirrors(place string) string { return cache("look", giturl.FolderName(place)) }
 
-// stageOf gives an environment of a chain.
+// stageOf returns the stage of an environment, or a usage error.
 func stageOf(c status.Chain, environment string) (status.Stage, error) {
 	names := make([]string, len(c.Stages))
 	for i, s := range c.Stages {

@@ -10,31 +10,33 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// newer asks once which commit an environment has, if that comes after the one that is
-// waited for; "" if it does not.
+// newer returns the commit that an environment has, if it is newer than the one that is
+// waited for, and "" otherwise.
 type newer func(ctx context.Context) string
 
-// unlessOvertaken ends the waiting for a commit when the environment has one that comes
-// after it: no step goes back. What the commit has come to is asked once more then, for
-// it may have arrived before the other one took its place.
+// unlessOvertaken wraps ask so that a commit is superseded when the environment has a newer
+// one, as promotions never go back. It asks once more then, for the commit may have arrived
+// before the newer one did.
 func unlessOvertaken(environment string, ask look, has newer) look {
 	return func(ctx context.Context) (state, reason string, err error) {
-		if state, reason, err = ask(ctx); err != nil || state != isWaiting {
+		state, reason, err = ask(ctx)
+		if err != nil || state != isWaiting {
 			return state, reason, err
 		}
 		other := has(ctx)
 		if other == "" {
 			return state, reason, nil
 		}
-		if state, reason, err = ask(ctx); err != nil || state != isWaiting {
+		state, reason, err = ask(ctx)
+		if err != nil || state != isWaiting {
 			return state, reason, err
 		}
 		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, promote.ShortID(other)), nil
 	}
 }
 
-// newer looks at the record of the environment in Git. Who cannot read the control plane
-// goes on without it: that is said once, and ends nothing.
+// newer returns a reader of the environment's record in Git. If the control plane cannot be
+// read, it prints that once, and the wait continues without it.
 func (w *wait) newer(environment, commit string) newer {
 	var desk *actions.Desk
 	said := ""

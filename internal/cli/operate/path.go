@@ -24,8 +24,8 @@ type pathCopy struct {
 	toRepo, toBranch, prefix string
 }
 
-// addPath gives promote the flags of a promotion from folder to folder, and does that
-// where --path asks for it.
+// addPath adds the flags of a promotion from folder to folder to promote, which runs it if
+// --path is set.
 func (s *station) addPath(c *cobra.Command) {
 	p := &pathCopy{station: s, prefix: "fairlead/"}
 	f := c.Flags()
@@ -62,17 +62,17 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 	}
 }
 
-// copied is what --path has done.
+// copied is the result of --path.
 type copied struct {
 	From    string        `json:"from"`
 	To      string        `json:"to"`
-	State   folders.State `json:"state"` // of a dry run "dry-run", if there is a change
+	State   folders.State `json:"state"` // "dry-run" for a dry run with changes
 	Pull    *actions.Pull `json:"pull,omitempty"`
 	Added   []string      `json:"added"`
 	Changed []string      `json:"changed"`
 	Removed []string      `json:"removed"`
-	Kept    int           `json:"kept"`    // files of the target that were left alone
-	Skipped int           `json:"skipped"` // files of the source likewise
+	Kept    int           `json:"kept"`    // files of the target that stay as they are
+	Skipped int           `json:"skipped"` // files of the source that are not copied
 }
 
 func (p *pathCopy) run(ctx context.Context, args []string) error {
@@ -100,7 +100,8 @@ func (p *pathCopy) run(ctx context.Context, args []string) error {
 		return p.Print(report(c, folders.Result{State: state}), func() string { return display.Lines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.Remote, Prefix: p.prefix, Author: who, Write: true}
-	if o.Forge, err = keys.OpenForge(to.at, access.Observer{}, plainForge(to.Remote, who, p.now)); err != nil {
+	o.Forge, err = keys.OpenForge(to.at, access.Observer{}, plainForge(to.Remote, who, p.now))
+	if err != nil {
 		return err
 	}
 	done, err := c.Propose(ctx, o, p.reason)
@@ -121,7 +122,7 @@ func report(c folders.Copy, done folders.Result) copied {
 	return r
 }
 
-// text says what has become of it.
+// text returns what became of the proposal.
 func (r copied) text() string {
 	switch r.State {
 	case folders.Proposed:
@@ -132,13 +133,13 @@ func (r copied) text() string {
 	return "nothing to do\n"
 }
 
-// placed is a folder's place, and where its repository is.
+// placed is a folder in a repository, and the repository's URL.
 type placed struct {
 	folders.Place
 	at string
 }
 
-// places finds the two repositories, and reads them; one that is both is read once.
+// places opens the two repositories; if they are the same, once.
 func (p *pathCopy) places(ctx context.Context) (*access.Keyring, placed, placed, error) {
 	var from, to placed
 	here := jobHere()
@@ -166,8 +167,8 @@ func (p *pathCopy) places(ctx context.Context) (*access.Keyring, placed, placed,
 		}
 	}
 	keys := access.New(settings, p.now)
-	var err error
-	if from, err = p.open(ctx, keys, settings, p.place, p.branch); err != nil {
+	from, err := p.open(ctx, keys, settings, p.place, p.branch)
+	if err != nil {
 		return nil, from, to, err
 	}
 	if giturl.Normalize(target) == giturl.Normalize(p.place) {
@@ -181,13 +182,14 @@ func (p *pathCopy) places(ctx context.Context) (*access.Keyring, placed, placed,
 	return keys, from, to, err
 }
 
-// source finds the repository of SOURCE, which may be another one than the settings have.
+// source sets the repository of SOURCE, which may be another one than that of the settings.
 func (p *pathCopy) source(here job) (err error) {
 	if p.repo == "" {
 		return p.locateOr(here)
 	}
 	if p.config != "" {
-		if p.settings, err = p.Settings(p.config); err != nil {
+		p.settings, err = p.Settings(p.config)
+		if err != nil {
 			return err
 		}
 	}
@@ -195,7 +197,7 @@ func (p *pathCopy) source(here job) (err error) {
 	return err
 }
 
-// open reads a repository; without a branch it is the repository's own that is meant.
+// open fetches a repository; without a branch it takes the repository's default branch.
 func (p *pathCopy) open(ctx context.Context, keys *access.Keyring, settings *config.Settings, repo, branch string) (placed, error) {
 	at := access.ReadLocation(settings, repo)
 	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", giturl.FolderName(at)), Credentials: keys.GitCredentials(at)})
@@ -206,7 +208,8 @@ func (p *pathCopy) open(ctx context.Context, keys *access.Keyring, settings *con
 		return placed{}, command.Elsewhere(err, "--repo and --to-repo say where the repositories are; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
 	}
 	if branch == "" {
-		if branch = remote.Mirror().DefaultBranch(); branch == "" {
+		branch = remote.Mirror().DefaultBranch()
+		if branch == "" {
 			return placed{}, command.Usagef("--branch names that of SOURCE, --to-branch that of TARGET", "it is not known which branch of %s is meant", remote.URL())
 		}
 	}

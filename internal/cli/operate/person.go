@@ -15,8 +15,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// author is who works here: what the flag says, or else the environment, or Git's
-// settings for this folder. Nobody is made up: who approves must be somebody.
+// author returns the person who runs the command: that of the flag, of the variables
+// GIT_AUTHOR_*, or of Git's configuration for this folder. There is no default, because an
+// approval needs a person.
 func author(ctx context.Context, flag string) (git.Signature, error) {
 	if flag != "" {
 		return signature(flag)
@@ -34,7 +35,7 @@ func author(ctx context.Context, flag string) (git.Signature, error) {
 	return who, nil
 }
 
-// configured gives a setting of Git; "" if there is none, or no Git.
+// configured returns a value of Git's configuration; "" if there is none, or no Git.
 func configured(ctx context.Context, key string) string {
 	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
 	if err != nil {
@@ -43,7 +44,7 @@ func configured(ctx context.Context, key string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// signature reads "Name <address>".
+// signature parses "Name <address>".
 func signature(text string) (git.Signature, error) {
 	name, rest, _ := strings.Cut(text, "<")
 	address, after, closed := strings.Cut(rest, ">")
@@ -54,7 +55,7 @@ func signature(text string) (git.Signature, error) {
 	return who, nil
 }
 
-// forge gives what takes pull requests to a place.
+// forge opens the forge of a repository.
 func (s *station) forge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
 	settings := s.settings
 	if settings == nil {
@@ -63,12 +64,12 @@ func (s *station) forge(remote *git.Remote, place string, who git.Signature) (fo
 	return access.New(settings, s.now).OpenForge(place, access.Observer{}, plainForge(remote, who, s.now))
 }
 
-// plainForge gives what makes the forge of a repository that has no API.
+// plainForge returns a constructor of the forge of a repository that has no API.
 func plainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
 	return func() forge.Forge { return forge.NewPlain(remote, who, now) }
 }
 
-// pullText names a pull request.
+// pullText returns the URL of a pull request, or its number.
 func pullText(p actions.Pull) string {
 	if p.URL != "" {
 		return p.URL

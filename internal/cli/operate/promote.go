@@ -13,10 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// arrow stands between two environments.
+// arrow separates two environments.
 const arrow = "→"
 
-// Arrows makes arrows of what can be typed: "->" would be taken for a flag.
+// Arrows replaces "->", which can be typed, by an arrow: cobra would take it for a flag.
 func Arrows(args []string) []string {
 	if !slices.Contains(args, "promote") {
 		return args
@@ -30,11 +30,11 @@ func Arrows(args []string) []string {
 	return args
 }
 
-// wish is what the arguments of promote say.
+// wish is what the arguments of promote ask for.
 type wish struct{ from, environment, commit string }
 
-// readWish understands [FROM [→]] ENVIRONMENT [COMMIT]. What could be an environment or a
-// commit is an environment, if there is one of that name.
+// readWish parses [FROM [→]] ENVIRONMENT [COMMIT]. An argument that could be an environment
+// or a commit is an environment if there is one of that name.
 func readWish(args, names []string) (wish, error) {
 	if slices.Contains(args, "-") {
 		return wish{}, command.Usagef(`write →, or "->" in quotation marks`, "the shell has taken -> for a redirection")
@@ -63,7 +63,7 @@ func readWish(args, names []string) (wish, error) {
 	return w, known(names, w.environment)
 }
 
-// chain gives how the environments fare; nil if nobody knows.
+// chain returns the state of the stages; nil if it is not known.
 func (s *station) chain(ctx context.Context) (*status.Chain, error) {
 	who, err := s.facts(ctx)
 	if errors.Is(err, errUnknown) {
@@ -116,7 +116,8 @@ What was proven is known from the settings, with which it looks itself, or from 
 				return err
 			}
 			p := actions.Promotion{Environment: w.environment, From: w.from, Commit: w.commit, Reason: s.reason, Force: force}
-			if p.Known, err = s.chain(c.Context()); err != nil && !force {
+			p.Known, err = s.chain(c.Context())
+			if err != nil && !force {
 				return err
 			}
 			return s.done(d.Promote(c.Context(), p))

@@ -91,13 +91,13 @@ With --scope promotion only promotions wait.`,
 	return c
 }
 
-// addScope gives a command the flag that says what waits.
+// addScope adds the flag for what waits to a command.
 func addScope(c *cobra.Command, scope *string) {
 	c.Flags().StringVar(scope, "scope", "", "what waits: output, every change of it, or `promotion`s only (default: output)")
 	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{model.ScopeOutput, model.ScopePromotion}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// checkScope refuses a scope that is not known.
+// checkScope returns an error for an unknown scope.
 func checkScope(scope string) error {
 	if scope == "" || scope == model.ScopeOutput || scope == model.ScopePromotion {
 		return nil
@@ -119,7 +119,7 @@ Release, which says that this is over.`,
 	})
 }
 
-// onEnvironment completes a command that pulls one lever of one environment.
+// onEnvironment completes a command that runs one action on one environment.
 func (s *station) onEnvironment(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
 	c.GroupID, c.Args, c.ValidArgsFunction = command.GroupPromotion, command.Arguments(1, 1), s.complete(1)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // acknowledge approves a change that exceeds an environment's limits: the one that is
-// named, or else the one that waits now. ahead says that it need not wait yet.
+// named, or else the one that waits now. With ahead it need not wait yet.
 func (s *station) acknowledge(ctx context.Context, d *actions.Desk, environment string, named []string, ahead bool) (actions.Result, error) {
 	if len(named) > 0 {
 		if !ahead {
@@ -34,7 +34,8 @@ func (s *station) acknowledge(ctx context.Context, d *actions.Desk, environment 
 	return result, err
 }
 
-// checkChange refuses what is not the name of a change, or is missing.
+// checkChange returns an error if the name of a change is malformed, or missing with
+// --ahead.
 func checkChange(named []string, ahead bool) error {
 	const hint = "copy the command from the pull request"
 	if len(named) == 0 && ahead {
@@ -46,8 +47,8 @@ func checkChange(named []string, ahead bool) error {
 	return nil
 }
 
-// checkWaiting refuses a change that is not the one that waits now. Where what waits is
-// not known, every change is taken.
+// checkWaiting returns an error for a change that is not the one that waits now. Where that
+// is not known, it accepts every change.
 func (s *station) checkWaiting(ctx context.Context, environment, named string) error {
 	chain, err := s.chain(ctx)
 	if err != nil || chain == nil {
@@ -88,8 +89,8 @@ func (s *station) withheld(ctx context.Context, environment string) (status.With
 	return stage.Withheld[i], nil
 }
 
-// writeWithheld writes why only a person may merge the output of an environment, and how
-// to acknowledge it.
+// writeWithheld writes why only a person may merge the output of an environment, and the
+// command that acknowledges it.
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
 	for _, w := range s.Withheld {

@@ -17,12 +17,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// rollback is what `fairlead rollback` was asked to do.
+// rollback is `fairlead rollback`.
 type rollback struct {
 	*wait
 	to             string
 	merges, waits  bool
-	until          time.Duration // for the pull request of the output
+	until          time.Duration // timeout for the pull request of the output
 	desk           *actions.Desk
 	environment    string
 	asWho          git.Signature
@@ -68,14 +68,17 @@ func (r *rollback) run(ctx context.Context, environment string) error {
 		return err
 	}
 	var err error
-	if r.asWho, err = author(ctx, r.author); err != nil {
+	r.asWho, err = author(ctx, r.author)
+	if err != nil {
 		return err
 	}
-	if r.desk, err = r.ready(ctx, environment); err != nil {
+	r.desk, err = r.ready(ctx, environment)
+	if err != nil {
 		return err
 	}
 	r.environment, r.knowsTheForges = environment, r.settings != nil
-	if r.result, err = r.desk.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.reason}); err != nil || r.result.Pull != nil {
+	r.result, err = r.desk.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.reason})
+	if err != nil || r.result.Pull != nil {
 		return r.done(r.result, err)
 	}
 	failed := r.follow(ctx)
@@ -88,8 +91,8 @@ func (r *rollback) run(ctx context.Context, environment string) error {
 	return nil
 }
 
-// follow looks for the output of the commit until it is there, or the time is over, and
-// merges it if that is wanted.
+// follow waits for the output of the commit until it exists or the time is over, and with
+// --merge merges it.
 func (r *rollback) follow(ctx context.Context) error {
 	deadline, cancel := context.WithTimeout(ctx, r.until)
 	defer cancel()
@@ -104,7 +107,8 @@ func (r *rollback) follow(ctx context.Context) error {
 		if err != nil {
 			return command.Hint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.command())
 		}
-		if r.result.Output = &found; found.Pull != nil && !found.Merged && r.merges {
+		r.result.Output = &found
+		if found.Pull != nil && !found.Merged && r.merges {
 			err = found.Merge(ctx)
 			if err != nil && !errors.Is(err, forge.ErrNotReady) && !errors.Is(err, forge.ErrMoved) {
 				return err
@@ -125,7 +129,7 @@ func (r *rollback) follow(ctx context.Context) error {
 	}
 }
 
-// missing says why an output was not merged.
+// missing returns why an output was not merged.
 func (r *rollback) missing(o actions.Output, err error) string {
 	if err != nil {
 		return err.Error()
@@ -133,12 +137,12 @@ func (r *rollback) missing(o actions.Output, err error) string {
 	return fmt.Sprintf("there is no pull request from %s to %s yet", o.From, o.Branch)
 }
 
-// command is what tells when the clusters run the commit.
+// command returns the hint at the command that waits for the clusters.
 func (r *rollback) command() string {
 	return fmt.Sprintf("fairlead wait %s %s tells when the clusters run it", r.environment, r.result.To)
 }
 
-// nextText says what is to be done after the rollback was written.
+// nextText returns what the user has to do after the rollback was written.
 func (r *rollback) nextText() string {
 	var lines []string
 	what := promote.ShortID(r.result.To)

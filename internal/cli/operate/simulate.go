@@ -27,18 +27,18 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 		Args:              command.Arguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			loop, err := s.look(c.Context())
+			observer, err := s.look(c.Context())
 			if errors.Is(err, errUnknown) {
 				return command.Usagef("--config FILE says where they are", "it takes the settings to know when a commit gets somewhere")
 			}
 			if err != nil {
 				return err
 			}
-			defer loop.Close()
-			if _, err := loop.Chain(c.Context()); err != nil {
+			defer observer.Close()
+			if _, err := observer.Chain(c.Context()); err != nil {
 				return err
 			}
-			arrivals, err := loop.Simulate(c.Context(), args[0])
+			arrivals, err := observer.loop.Simulate(c.Context(), args[0])
 			var broken *promoter.Blocked
 			if errors.As(err, &broken) {
 				return command.NewProblemsError(broken.Problems)
@@ -56,7 +56,7 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 	return c
 }
 
-// arrivalsText shows arrivals, a line for each and what is waited for below it.
+// arrivalsText returns a line for each arrival, with what it waits for below.
 func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 	rows := [][]string{{"ENVIRONMENT", "WHEN", "WHY"}}
 	for _, a := range arrivals {
@@ -67,7 +67,7 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 	b.WriteString(lines[0])
 	for i, a := range arrivals {
 		b.WriteString(lines[i+1])
-		if len(a.WaitsFor) < 2 { // it is the reason
+		if len(a.WaitsFor) < 2 { // the reason is the same
 			continue
 		}
 		for _, w := range a.WaitsFor {

@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// watch is `fairlead status` that goes on.
+// watch is `fairlead status`.
 type watch struct {
 	*station
 	every time.Duration
-	// ticks gives the times at which to look again, and how to end them.
+	// ticks returns the times at which to refresh, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
 }
 
@@ -64,7 +64,7 @@ promotion, have all of them.`,
 	return c
 }
 
-// addLooking gives a command the flags of one that only looks.
+// addLooking adds the flags of a command that only reads.
 func (s *station) addLooking(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	s.addURL(c)
@@ -91,7 +91,7 @@ func (w *watch) run(ctx context.Context, again bool) error {
 	defer stop()
 	for {
 		chain, err := who.Chain(ctx)
-		if ctx.Err() != nil { // that is how it ends
+		if ctx.Err() != nil { // Ctrl-C is how it ends
 			return nil
 		}
 		w.draw(chain, err)
@@ -103,8 +103,8 @@ func (w *watch) run(ctx context.Context, again bool) error {
 	}
 }
 
-// draw shows the chain in the place of what was shown before. What goes wrong is shown
-// too, and is over with the next look.
+// draw prints the chain over the last one. It prints an error too, which does not end the
+// watch.
 func (w *watch) draw(chain status.Chain, err error) {
 	if w.Out.Terminal && w.Format == "text" {
 		fmt.Fprint(w.Out, "\x1b[H\x1b[2J")
@@ -115,7 +115,7 @@ func (w *watch) draw(chain status.Chain, err error) {
 	w.Report(err)
 }
 
-// show prints the chain. Problems are an error, for nothing moves then.
+// show prints the chain. Problems are an error, for they stop all promotions.
 func (s *station) show(chain status.Chain) error {
 	if err := s.Print(chain, func() string { return chainText(chain, s.now()) }); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *station) show(chain status.Chain) error {
 	return nil
 }
 
-// chainText shows the chain as a table.
+// chainText returns the chain as a table.
 func chainText(c status.Chain, now time.Time) string {
 	var b strings.Builder
 	switch {
@@ -148,7 +148,7 @@ func chainText(c status.Chain, now time.Time) string {
 			age = display.Age(now.Sub(s.Since))
 		}
 		next := nextText(s.Next)
-		if s.Broken() { // what is wrong with what it has says more than what comes next
+		if s.Broken() { // what is wrong with its commit matters more than the next one
 			next += "; " + s.Proof.Reason
 		}
 		if len(s.Withheld) > 0 && !s.Merged {
@@ -167,10 +167,10 @@ func chainText(c status.Chain, now time.Time) string {
 	return b.String()
 }
 
-// widest is how many characters of what comes next are shown in a table.
+// widest is the width of the column NEXT, in characters.
 const widest = 120
 
-// word says in one word how the commit of an environment fares.
+// word returns the state of an environment's commit in one word.
 func word(s status.Stage) string {
 	switch {
 	case s.Commit == "":
@@ -191,7 +191,7 @@ func word(s status.Stage) string {
 	return "rolling-out"
 }
 
-// nextText says what comes next, or why nothing does.
+// nextText returns what comes next, or why nothing does.
 func nextText(d promote.Decision) string {
 	what := ""
 	if d.Candidate != "" {

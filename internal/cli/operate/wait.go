@@ -25,12 +25,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// arrival is how far a commit of the base has got in an environment.
+// arrival is the progress of a commit of the base in an environment.
 type arrival struct {
 	Environment string `json:"environment"`
 	Commit      string `json:"commit"`
-	// State is "deployed", "failed", "superseded", or "waiting", which is "timed-out" in
-	// the end.
+	// State is "deployed", "failed", "superseded", or "waiting", which a timeout makes
+	// "timed-out".
 	State  string `json:"state"`
 	Reason string `json:"reason"` // one sentence, without a full stop
 }
@@ -43,11 +43,11 @@ const (
 	isTimedOut   = "timed-out"
 )
 
-// wait is what `fairlead wait` was asked to do.
+// wait is `fairlead wait`.
 type wait struct {
 	*station
 	timeout, every time.Duration
-	// ticks gives the times at which to look again, and how to end them.
+	// ticks returns the times at which to ask again, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
 }
 
@@ -93,7 +93,7 @@ and commit are written to it.`,
 	return c
 }
 
-// run waits, and says how it has ended: to people, and to the steps that follow.
+// run waits, and reports the end to the user and to the following steps of the job.
 func (w *wait) run(ctx context.Context, environment, commit string) error {
 	look, err := w.looker(environment, commit)
 	if err != nil {
@@ -123,14 +123,13 @@ func (w *wait) run(ctx context.Context, environment, commit string) error {
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
-// look asks once how far the commit has got.
+// look returns the progress of the commit now.
 type look func(ctx context.Context) (state, reason string, err error)
 
-// patience is how many looks that fail one after another end the waiting. What was
-// refused is not asked again.
+// patience is how many consecutive failures end the wait. A refusal ends it at once.
 const patience = 5
 
-// until looks until the commit has arrived, or has failed to, or the time is over.
+// until asks until the commit has arrived or failed, or the time is over.
 func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) {
 	deadline, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
@@ -144,7 +143,8 @@ func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) 
 		case refused(err) || w.timeout == 0:
 			return a, err
 		default:
-			if failures++; failures >= patience && !limited(err) {
+			failures++
+			if failures >= patience && !limited(err) {
 				return a, err
 			}
 			state, reason = isWaiting, err.Error()
@@ -152,7 +152,8 @@ func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) 
 		if reason != a.Reason {
 			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.Visible(reason))
 		}
-		if a.State, a.Reason = state, reason; state != isWaiting {
+		a.State, a.Reason = state, reason
+		if state != isWaiting {
 			return a, nil
 		}
 		select {
@@ -165,7 +166,7 @@ func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) 
 	}
 }
 
-// refused reports whether asking again is of no use: there is something for people to do.
+// refused reports whether asking again is useless, because a person has to act first.
 func refused(err error) bool {
 	var no *forge.Refusal
 	var unknown *access.UnknownForge
@@ -173,13 +174,14 @@ func refused(err error) bool {
 		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errNoStage)
 }
 
-// limited reports whether the forge says when to ask again.
+// limited reports whether err is a rate limit, which is over in time.
 func limited(err error) bool {
 	var limit *forge.RateLimit
 	return errors.As(err, &limit)
 }
 
-// looker gives who knows: a daemon, or the forge of the control plane.
+// looker returns what reads the progress: from a daemon, or from the forge of the control
+// plane.
 func (w *wait) looker(environment, commit string) (look, error) {
 	if w.url != "" {
 		ask := w.ofDaemon(environment, commit)
@@ -187,7 +189,7 @@ func (w *wait) looker(environment, commit string) (look, error) {
 			if w.config != "" || w.plane != "" {
 				return nil, err
 			}
-			return ask, nil // there is nothing but the daemon to ask
+			return ask, nil // without the control plane
 		}
 		w.inJob()
 		return unlessOvertaken(environment, ask, w.newer(environment, commit)), nil
@@ -214,7 +216,7 @@ func (w *wait) looker(environment, commit string) (look, error) {
 	return unlessOvertaken(environment, ofForge(f, remote, environment, commit), w.newer(environment, commit)), nil
 }
 
-// inJob takes what a job knows for settings, if there are none.
+// inJob derives settings from the CI job, if there are none.
 func (s *station) inJob() {
 	if s.settings == nil {
 		s.settings = jobHere().settings(s.place)
@@ -223,8 +225,8 @@ func (s *station) inJob() {
 
 var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// locateOr finds out where the control plane is; in a job it is the repository that
-// the job runs for, if nobody says otherwise.
+// locateOr sets the control plane; in a job without flags and settings it is the repository
+// that the job runs for.
 func (s *station) locateOr(here job) error {
 	_, err := os.Stat(command.SettingsFile)
 	if here.place == "" || s.plane != "" || s.config != "" || err == nil {
@@ -234,7 +236,7 @@ func (s *station) locateOr(here job) error {
 	return nil
 }
 
-// ofForge looks at the statuses of the commit.
+// ofForge returns what reads the statuses of the commit.
 func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look {
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
@@ -255,9 +257,9 @@ func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look
 	}
 }
 
-// read understands what was said of a commit in the context that Kalypso's workflows
-// and ours use. An environment in which nothing reports has proven a commit without
-// having said that it is deployed.
+// read derives the state of a commit from the statuses that Fairlead and Kalypso's
+// workflows set. In an environment without reports a commit is verified without a status
+// that it is deployed.
 func read(all []forge.CommitStatus, environment string) (state, reason string) {
 	is, found := said(all, promoter.DeployContext(environment))
 	proof, proven := said(all, promoter.ProofContext(environment))
@@ -268,7 +270,7 @@ func read(all []forge.CommitStatus, environment string) (state, reason string) {
 		state = hasDeployed
 	case is.Outcome == forge.Failure:
 		state = hasFailed
-	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // and not of an earlier time
+	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // not from an earlier deployment
 		state, is = hasDeployed, proof
 	default:
 		state = isWaiting
@@ -284,10 +286,10 @@ func said(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
 	return all[i], true
 }
 
-// errNoStage says that a daemon does not know the environment.
+// errNoStage means that a daemon does not know the environment.
 var errNoStage = errors.New("there is no such environment in its chain")
 
-// ofDaemon asks a daemon which commit the environment has, and how that fares.
+// ofDaemon returns what asks a daemon for the commit of the environment and its state.
 func (w *wait) ofDaemon(environment, commit string) look {
 	from := daemon{strings.TrimSuffix(w.url, "/") + "/api/v1/status"}
 	return func(ctx context.Context) (string, string, error) {
