@@ -30,9 +30,9 @@ type checkedStage struct {
 	Proof       []string `json:"proof,omitempty"`
 }
 
-// chain reads the order of promotion from the base, and adds the problems with it, in the
+// checkChain reads the order of promotion from the base, and adds the problems with it, in the
 // base and on the environments' own branches, to all.
-func (k *checkCommand) chain(ctx context.Context, names []string, all found) (checkedChain, error) {
+func (k *checkCommand) checkChain(ctx context.Context, names []string, all problemSet) (checkedChain, error) {
 	base, err := k.source.Base(ctx)
 	if err != nil {
 		return checkedChain{}, err
@@ -48,21 +48,21 @@ func (k *checkCommand) chain(ctx context.Context, names []string, all found) (ch
 	for _, s := range chain.Stages {
 		gates, proof, wrong := gate.CompileStage(s)
 		problems = append(problems, wrong...)
-		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), namesOf(gates), namesOf(proof)})
+		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), gateNames(gates), gateNames(proof)})
 	}
-	all.addNew("", k.severe(problems.Sorted()))
+	all.addNew("", k.applyStrict(problems.Sorted()))
 	for _, name := range names {
-		own, err := k.progress(ctx, name)
+		own, err := k.progressProblems(ctx, name)
 		if err != nil {
 			return report, err
 		}
-		all.addNew(name, k.severe(own))
+		all.addNew(name, k.applyStrict(own))
 	}
 	return report, nil
 }
 
-// progress returns the problems of the promotion objects on an environment's branch.
-func (k *checkCommand) progress(ctx context.Context, name string) (problem.List, error) {
+// progressProblems returns the problems of the promotion objects on an environment's branch.
+func (k *checkCommand) progressProblems(ctx context.Context, name string) (problem.List, error) {
 	read, _, err := k.source.ReadAt(ctx, name, source.Revisions{})
 	var problems problem.List
 	for _, l := range read.Layers {
@@ -87,7 +87,7 @@ func queueText(q model.Queue) string {
 	return q.Policy
 }
 
-func namesOf(set gate.Set) []string {
+func gateNames(set gate.Set) []string {
 	var names []string
 	for _, g := range set.Gates {
 		names = append(names, g.Name())
@@ -95,8 +95,8 @@ func namesOf(set gate.Set) []string {
 	return names
 }
 
-// text returns the order as a line; "" if there is nothing to show.
-func (c checkedChain) text() string {
+// orderText returns the order as a line; "" if there is nothing to show.
+func (c checkedChain) orderText() string {
 	if c.External {
 		return "promotion: others promote commits\n"
 	}
@@ -119,5 +119,5 @@ func (c checkedChain) text() string {
 	if c.Inferred != "" {
 		text += ", by " + c.Inferred
 	}
-	return display.Visible(text) + "\n"
+	return display.SanitizeLine(text) + "\n"
 }

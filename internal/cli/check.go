@@ -21,15 +21,15 @@ import (
 type checkCommand struct {
 	*command.App
 	input
-	strict bool
-	now    *source.Source // without the revisions of the flags; nil until it is used
+	strict     bool
+	headSource *source.Source // without the revisions of the flags; nil until it is used
 }
 
 // checkReport is the result of check.
 type checkReport struct {
-	Environments []checkedEnvironment `json:"environments"`
-	Promotion    *checkedChain        `json:"promotion,omitempty"` // nil if the environments could not be read
-	Problems     []display.Found      `json:"problems"`
+	Environments []checkedEnvironment         `json:"environments"`
+	Promotion    *checkedChain                `json:"promotion,omitempty"` // nil if the environments could not be read
+	Problems     []display.EnvironmentProblem `json:"problems"`
 }
 
 // checkedEnvironment is the report on one environment.
@@ -66,33 +66,33 @@ It is made for the CI of a control plane: --output github prints workflow annota
   fairlead check --base HEAD --output github         a pull request to the base
   fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
   fairlead check -v                                  also count what is not Fairlead's`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
+		RunE:              func(c *cobra.Command, _ []string) error { return k.runCheck(c.Context()) },
 	}
-	k.addEnvironment(c, "all")
+	k.addEnvironmentFlag(c, "all")
 	c.Flags().BoolVar(&k.strict, "strict", false, "take warnings for problems")
-	k.AddOutput(c, "github", "sarif")
-	k.addPlaces(c)
+	k.AddOutputFlag(c, "github", "sarif")
+	k.addInputFlags(c)
 	return c
 }
 
-func (k *checkCommand) run(ctx context.Context) error {
-	if err := k.open(ctx); err != nil {
+func (k *checkCommand) runCheck(ctx context.Context) error {
+	if err := k.openSource(ctx); err != nil {
 		return err
 	}
-	names, err := k.environments(ctx)
+	names, err := k.selectEnvironments(ctx)
 	var unread *command.ProblemsError
 	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
-	all := found{}
+	all := problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
-		all.add("", k.severe(unread.List))
+		all.add("", k.applyStrict(unread.List))
 	}
 	for _, name := range names {
-		e, err := k.render(ctx, name, source.Revisions{})
+		e, err := k.renderEnvironment(ctx, name, source.Revisions{})
 		if err != nil {
 			return err
 		}
@@ -100,29 +100,29 @@ func (k *checkCommand) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.Problems = k.severe(e.Problems)
+		e.Problems = k.applyStrict(e.Problems)
 		all.add(name, e.Problems)
-		report.Environments = append(report.Environments, checkedOf(e))
+		report.Environments = append(report.Environments, newCheckedEnvironment(e))
 	}
 	if unread == nil {
-		chain, err := k.chain(ctx, names, all)
+		chain, err := k.checkChain(ctx, names, all)
 		if err != nil {
 			return err
 		}
 		report.Promotion = &chain
 	}
-	report.Problems = all.sorted()
-	if err := k.show(report); err != nil {
+	report.Problems = all.sortedProblems()
+	if err := k.printReport(report); err != nil {
 		return err
 	}
 	if list := all.list().Sorted(); list.Stops() {
-		return &command.ProblemsError{Summary: "the control plane has " + display.Counted(list.Count())}
+		return &command.ProblemsError{Summary: "the control plane has " + display.CountProblems(list.Count())}
 	}
 	return nil
 }
 
-// severe returns the list with warnings made problems, if --strict is set.
-func (k *checkCommand) severe(list problem.List) problem.List {
+// applyStrict returns the list with warnings made problems, if --strict is set.
+func (k *checkCommand) applyStrict(list problem.List) problem.List {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Warning = list[i].Warning && !k.strict
@@ -130,7 +130,7 @@ func (k *checkCommand) severe(list problem.List) problem.List {
 	return list
 }
 
-func checkedOf(e source.Rendered) checkedEnvironment {
+func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	problems, warnings := e.Problems.Count()
 	return checkedEnvironment{
 		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
@@ -139,10 +139,10 @@ func checkedOf(e source.Rendered) checkedEnvironment {
 	}
 }
 
-// found maps each problem to the environments that have it; "" stands for all.
-type found map[problem.Problem][]string
+// problemSet maps each problem to the environments that have it; "" stands for all.
+type problemSet map[problem.Problem][]string
 
-func (f found) add(environment string, list problem.List) {
+func (f problemSet) add(environment string, list problem.List) {
 	for _, p := range list {
 		f[p] = append(f[p], environment)
 	}
@@ -150,7 +150,7 @@ func (f found) add(environment string, list problem.List) {
 
 // addNew adds the problems that are not in the set yet: a problem of all environments is
 // not reported again as that of one.
-func (f found) addNew(environment string, list problem.List) {
+func (f problemSet) addNew(environment string, list problem.List) {
 	for _, p := range list {
 		if _, known := f[p]; !known {
 			f[p] = []string{environment}
@@ -158,19 +158,19 @@ func (f found) addNew(environment string, list problem.List) {
 	}
 }
 
-func (f found) list() problem.List { return slices.Collect(maps.Keys(f)) }
+func (f problemSet) list() problem.List { return slices.Collect(maps.Keys(f)) }
 
-// sorted returns the problems in their canonical order.
-func (f found) sorted() []display.Found {
-	problems := []display.Found{}
+// sortedProblems returns the problems in their canonical order.
+func (f problemSet) sortedProblems() []display.EnvironmentProblem {
+	problems := []display.EnvironmentProblem{}
 	for _, p := range f.list().Sorted() {
-		problems = append(problems, display.Found{Problem: p, Environments: slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
+		problems = append(problems, display.EnvironmentProblem{Problem: p, Environments: slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
 	}
 	return problems
 }
 
-func (k *checkCommand) show(r checkReport) error {
-	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.fileOf}
+func (k *checkCommand) printReport(r checkReport) error {
+	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.workingFile}
 	switch k.Format {
 	case "github":
 		_, err := fmt.Fprint(k.Out, ci.GitHub())
@@ -183,35 +183,35 @@ func (k *checkCommand) show(r checkReport) error {
 		_, err = k.Out.Write(data)
 		return err
 	}
-	return k.Print(r, func() string { return k.text(r) })
+	return k.Print(r, func() string { return k.reportText(r) })
 }
 
-// text returns the problems, then a line for each environment.
-func (k *checkCommand) text(r checkReport) string {
+// reportText returns the problems, then a line for each environment.
+func (k *checkCommand) reportText(r checkReport) string {
 	var b strings.Builder
-	b.WriteString(k.problems(r))
+	b.WriteString(k.problemsText(r))
 	for _, e := range r.Environments {
-		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.Counted(e.Problems, e.Warnings),
+		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.CountProblems(e.Problems, e.Warnings),
 			display.Plural(e.ClusterTypes, "cluster type"), display.Plural(e.Targets, "deployment target"), display.Plural(e.Assignments, "assignment"))
 		if k.Verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
-				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.Visible(kind))
+				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.SanitizeLine(kind))
 			}
 		}
 	}
 	if r.Promotion != nil && k.environment == "" {
-		b.WriteString(r.Promotion.text())
+		b.WriteString(r.Promotion.orderText())
 	}
 	return b.String()
 }
 
-// problems returns the problems that all environments have, then those of some, under the
+// problemsText returns the problems that all environments have, then those of some, under the
 // names of these environments.
-func (k *checkCommand) problems(r checkReport) string {
+func (k *checkCommand) problemsText(r checkReport) string {
 	var shared problem.List
 	some := map[string]problem.List{}
 	for _, p := range r.Problems {
-		if !p.OfSome(len(r.Environments)) {
+		if !p.InSome(len(r.Environments)) {
 			shared = append(shared, p.Problem)
 			continue
 		}
@@ -219,9 +219,9 @@ func (k *checkCommand) problems(r checkReport) string {
 		some[names] = append(some[names], p.Problem)
 	}
 	var b strings.Builder
-	b.WriteString(display.Problems(shared, k.Out))
+	b.WriteString(display.FormatProblems(shared, k.Out))
 	for _, names := range slices.Sorted(maps.Keys(some)) {
-		fmt.Fprintf(&b, "in %s:\n%s", names, display.Problems(some[names], k.Out))
+		fmt.Fprintf(&b, "in %s:\n%s", names, display.FormatProblems(some[names], k.Out))
 	}
 	return b.String()
 }

@@ -42,16 +42,16 @@ var commands = []func(*command.App) *cobra.Command{
 // Main runs the program and returns its exit code. When ctx ends, the command stops and
 // writes nothing more.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &command.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: version().Version}
+	a := &command.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: readBuildInfo().Version}
 	root := newRoot(a)
-	root.SetArgs(operate.Arrows(args))
+	root.SetArgs(operate.ReplaceArrows(args))
 	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
 		fmt.Fprintf(a.Err, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
 	}}.Run("", "", func() error { return root.ExecuteContext(ctx) })
 	if err != nil && ctx.Err() != nil {
 		err = command.ErrInterrupted
 	}
-	a.Report(err)
+	a.ReportError(err)
 	return command.ExitCode(err)
 }
 
@@ -77,20 +77,20 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 		Version:       a.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          command.Subcommand,
+		Args:          command.CheckSubcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.PersistentFlags().BoolVarP(&a.Verbose, "verbose", "v", false, "say more")
-	root.SetFlagErrorFunc(command.FlagError)
+	root.SetFlagErrorFunc(command.NewFlagError)
 	root.AddGroup(
 		&cobra.Group{ID: command.GroupMain, Title: "A control plane, and what comes of it:"},
 		&cobra.Group{ID: command.GroupPromotion, Title: "Promotion, from environment to environment:"},
 		&cobra.Group{ID: command.GroupDaemon, Title: "The daemon, and its pull requests:"},
 	)
-	for _, newCommand := range slices.Concat(commands, operate.All) {
+	for _, newCommand := range slices.Concat(commands, operate.Commands) {
 		root.AddCommand(newCommand(a))
 	}
 	strictHelp(root)
@@ -107,12 +107,12 @@ func strictHelp(root *cobra.Command) {
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				of, rest, err := root.Find(args)
-				return errors.Join(err, command.Subcommand(of, rest))
+				return errors.Join(err, command.CheckSubcommand(of, rest))
 			}
 		case "completion":
-			c.Args, c.RunE = command.Subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.Args, c.RunE = command.CheckSubcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
-				shell.Args = command.Arguments(0, 0)
+				shell.Args = command.CheckArguments(0, 0)
 			}
 		}
 	}

@@ -38,9 +38,9 @@ func newDemo(a *command.App) *cobra.Command {
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
 It ends with Ctrl-C, and removes the folder. It needs Git.`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
+		RunE:              func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to make it in, and to keep")
@@ -53,30 +53,30 @@ It ends with Ctrl-C, and removes the folder. It needs Git.`,
 // demoInterval is short, so that changes show at once.
 const demoInterval = 2 * time.Second
 
-func (d *demoCommand) run(ctx context.Context) error {
-	address, err := free(d.listen)
+func (d *demoCommand) runDemo(ctx context.Context) error {
+	address, err := freeAddress(d.listen)
 	if err != nil {
 		return err
 	}
-	dir, remove, err := d.folder()
+	dir, remove, err := d.makeFolder()
 	if err != nil {
 		return err
 	}
 	defer remove()
-	err = d.work(ctx, dir, address)
+	err = d.runDaemon(ctx, dir, address)
 	if ctx.Err() != nil && !d.once { // that is how it ends
 		return nil
 	}
 	return err
 }
 
-// work creates the repositories in a folder and runs the daemon over them.
-func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
+// runDaemon creates the repositories in a folder and runs the daemon over them.
+func (d *demoCommand) runDaemon(ctx context.Context, dir, listen string) error {
 	o := scaffold.Options{
 		ControlPlane: filepath.Join(dir, "control-plane.git"), GitOps: filepath.Join(dir, "gitops.git"), Sample: true,
 	}
 	daemonSettings := scaffold.Daemon{DataDir: filepath.Join(dir, "data"), Listen: listen, Interval: demoInterval, Write: true}
-	if err := begin(ctx, o, dir, daemonSettings); err != nil {
+	if err := createRepositories(ctx, o, dir, daemonSettings); err != nil {
 		return err
 	}
 	for _, name := range []string{"control-plane", "gitops"} {
@@ -91,16 +91,16 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 		return err
 	}
 	if problems.Stops() {
-		return &command.SettingsError{ProblemsError: command.ProblemsError{Summary: "the settings have " + display.Counted(problems.Count()), List: problems}}
+		return &command.SettingsError{ProblemsError: command.ProblemsError{Summary: "the settings have " + display.CountProblems(problems.Count()), List: problems}}
 	}
 	options := daemon.Options{Settings: settings, Version: d.Version, Log: d.Err}
 	if d.once {
-		snapshot, err := daemon.Once(ctx, options)
+		snapshot, err := daemon.RunOnce(ctx, options)
 		if err != nil {
 			return err
 		}
 		fmt.Fprint(d.Out, statusText(snapshot))
-		return outcome(d.App, snapshot)
+		return newCycleError(d.App, snapshot)
 	}
 	address := ""
 	options.Ready = func(a string) { address = a }
@@ -109,9 +109,9 @@ func (d *demoCommand) work(ctx context.Context, dir, listen string) error {
 	return daemon.Serve(ctx, options)
 }
 
-// folder creates the folder to work in, and returns a function that removes it if it is a
+// makeFolder creates the folder to work in, and returns a function that removes it if it is a
 // temporary one.
-func (d *demoCommand) folder() (string, func(), error) {
+func (d *demoCommand) makeFolder() (string, func(), error) {
 	if d.dir == "" {
 		dir, err := os.MkdirTemp("", "fairlead-demo-")
 		return dir, func() { _ = os.RemoveAll(dir) }, err
@@ -126,8 +126,8 @@ func (d *demoCommand) folder() (string, func(), error) {
 	return dir, func() {}, nil
 }
 
-// free returns the address, or one with any free port if the address is in use.
-func free(address string) (string, error) {
+// freeAddress returns the address, or one with any free port if the address is in use.
+func freeAddress(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", command.Usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
@@ -145,7 +145,7 @@ func demoText(dir, address string, s status.Snapshot) string {
 	fmt.Fprintf(&b, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
 	if path, err := os.Executable(); err == nil {
 		if found, err := exec.LookPath("fairlead"); err != nil || found != path {
-			fmt.Fprintf(&b, "  alias fairlead=%s\n", shellWord(shellWord(path))) // a shell reads it twice
+			fmt.Fprintf(&b, "  alias fairlead=%s\n", quoteShell(quoteShell(path))) // a shell reads it twice
 		}
 	}
 	first, next := 1, 1
@@ -170,6 +170,6 @@ func demoText(dir, address string, s status.Snapshot) string {
   fairlead pr show %[3]d
 
 Ctrl-C ends it.
-`, shellWord(filepath.Join(dir, "gitops")), first, next)
+`, quoteShell(filepath.Join(dir, "gitops")), first, next)
 	return b.String()
 }

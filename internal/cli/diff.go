@@ -57,51 +57,51 @@ differ.`,
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
   fairlead diff stage prod                      what differs between two environments`,
-		Args: command.Arguments(2, 2),
-		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args[0], args[1]) },
+		Args: command.CheckArguments(2, 2),
+		RunE: func(c *cobra.Command, args []string) error { return d.runDiff(c.Context(), args[0], args[1]) },
 	}
-	d.addEnvironment(c, "all that A and B are of")
+	d.addEnvironmentFlag(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
 	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
-	d.AddOutput(c, "github")
-	d.addPlaces(c)
+	d.AddOutputFlag(c, "github")
+	d.addInputFlags(c)
 	return c
 }
 
 // diffReport is the result of diff: the environments that differ or cannot be compared.
 type diffReport struct {
-	Environments []difference `json:"environments"`
+	Environments []environmentDiff `json:"environments"`
 	// Drift is what differs between two environments; nil if revisions were compared.
 	Drift *drift.Report `json:"drift,omitempty"`
 	// Unified has the lines that differ between these two.
 	Unified string `json:"unified,omitempty"`
 }
 
-// difference is the report on one environment: what differs, or the problems that prevent
+// environmentDiff is the report on one environment: what differs, or the problems that prevent
 // a comparison.
-type difference struct {
+type environmentDiff struct {
 	Environment string `json:"environment,omitempty"` // "" of two folders
 	*impact.Report
 	Unified  string       `json:"unified,omitempty"`
 	Problems problem.List `json:"problems,omitempty"`
 }
 
-func (d *diffCommand) run(ctx context.Context, from, to string) error {
-	sides, err := d.sides(ctx, from, to)
+func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
+	sides, err := d.openSides(ctx, from, to)
 	if err != nil {
 		return err
 	}
-	if d.ofTwo(sides) {
-		return d.drift(ctx, sides)
+	if d.hasTwoEnvironments(sides) {
+		return d.runDrift(ctx, sides)
 	}
-	names, err := d.compared(sides)
+	names, err := d.comparedEnvironments(sides)
 	if err != nil {
 		return err
 	}
-	report := diffReport{Environments: []difference{}}
+	report := diffReport{Environments: []environmentDiff{}}
 	var failed []string
 	for _, name := range names {
-		r, err := d.compare(ctx, name, sides)
+		r, err := d.compareSides(ctx, name, sides)
 		if err != nil {
 			return err
 		}
@@ -112,61 +112,61 @@ func (d *diffCommand) run(ctx context.Context, from, to string) error {
 			report.Environments = append(report.Environments, r)
 		}
 	}
-	if err := d.show(report); err != nil {
+	if err := d.printReport(report); err != nil {
 		return err
 	}
 	if failed != nil {
 		return &command.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
 	}
-	return d.differs(len(report.Environments) > 0)
+	return d.differenceError(len(report.Environments) > 0)
 }
 
-// show prints the report in the chosen format.
-func (d *diffCommand) show(r diffReport) error {
+// printReport prints the report in the chosen format.
+func (d *diffCommand) printReport(r diffReport) error {
 	if d.Format == "github" {
-		return d.summarize(r)
+		return d.writeSummary(r)
 	}
-	return d.Print(r, r.text)
+	return d.Print(r, r.reportText)
 }
 
-// differs returns ErrDiffers if there are differences. In a job of GitHub Actions, which
+// differenceError returns ErrDiffers if there are differences. In a job of GitHub Actions, which
 // shows them, they are no failure.
-func (d *diffCommand) differs(yes bool) error {
+func (d *diffCommand) differenceError(yes bool) error {
 	if yes && d.Format != "github" {
 		return command.ErrDiffers
 	}
 	return nil
 }
 
-// compare returns what differs in an environment, and prints the problems of either side.
-func (d *diffCommand) compare(ctx context.Context, env string, sides [2]side) (difference, error) {
+// compareSides returns what differs in an environment, and prints the problems of either side.
+func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]side) (environmentDiff, error) {
 	var models []*model.Model
 	var trees [2]tree.Tree
 	var problems [2]problem.List
 	var cache output.Cache // what both sides share is rendered once
 	for i, s := range sides {
 		var err error
-		trees[i], problems[i], err = d.tree(ctx, env, s, &cache, &models)
+		trees[i], problems[i], err = d.readTree(ctx, env, s, &cache, &models)
 		if err != nil {
-			return difference{}, err
+			return environmentDiff{}, err
 		}
 	}
-	result := difference{Environment: env}
+	result := environmentDiff{Environment: env}
 	if problems[0].Stops() || problems[1].Stops() {
-		d.sayProblems(env, sides, problems)
+		d.printProblems(env, sides, problems)
 		result.Problems = slices.Concat(problems[0], problems[1]).Sorted()
 		return result, nil
 	}
 	report := impact.Of(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
 	result.Report = &report
 	if d.unified {
-		result.Unified = d.lines(trees[0], trees[1])
+		result.Unified = d.unifiedText(trees[0], trees[1])
 	}
 	return result, nil
 }
 
-// lines returns the changes line by line.
-func (d *diffCommand) lines(from, to tree.Tree) string {
+// unifiedText returns the changes line by line.
+func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 	var b strings.Builder
 	for piece := range impact.Unified(from, to, int(d.context)) {
 		b.WriteString(piece)
@@ -174,30 +174,30 @@ func (d *diffCommand) lines(from, to tree.Tree) string {
 	return b.String()
 }
 
-// sayProblems prints the problems of each side.
-func (d *diffCommand) sayProblems(env string, sides [2]side, problems [2]problem.List) {
+// printProblems prints the problems of each side.
+func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
-		fmt.Fprintf(d.Err, "%s at %s and at %s:\n%s", env, sides[0].arg, sides[1].arg, display.Problems(problems[0], d.Err))
+		fmt.Fprintf(d.Err, "%s at %s and at %s:\n%s", env, sides[0].argument, sides[1].argument, display.FormatProblems(problems[0], d.Err))
 		return
 	}
 	for i, list := range problems {
 		if list.Stops() {
-			fmt.Fprintf(d.Err, "%s at %s:\n%s", env, sides[i].arg, display.Problems(list, d.Err))
+			fmt.Fprintf(d.Err, "%s at %s:\n%s", env, sides[i].argument, display.FormatProblems(list, d.Err))
 		}
 	}
 }
 
-// tree returns one side of an environment, and appends the model that it was rendered from,
+// readTree returns one side of an environment, and appends the model that it was rendered from,
 // if there is one.
-func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
+func (d *diffCommand) readTree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
-		files, err := source.Folder(s.arg)
+		files, err := source.Folder(s.argument)
 		return output.OwnedTree(files), nil, err
 	}
-	if !s.has(env) { // it has no output; or it could not be read, as the problems explain
+	if !s.hasEnvironment(env) { // it has no output; or it could not be read, as the problems explain
 		return tree.Tree{}, s.problems, nil
 	}
-	r, err := s.in.renderIsolated(ctx, env, s.at, cache)
+	r, err := s.in.renderIsolated(ctx, env, s.revisions, cache)
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
@@ -205,10 +205,10 @@ func (d *diffCommand) tree(ctx context.Context, env string, s side, cache *outpu
 	return r.Tree, r.Problems, nil
 }
 
-// text returns the meaning of the change for each environment, and then its lines.
-func (d diffReport) text() string {
+// reportText returns the meaning of the change for each environment, and then its lines.
+func (d diffReport) reportText() string {
 	if d.Drift != nil {
-		text := display.Lines(d.Drift.Text())
+		text := display.SanitizeLines(d.Drift.Text())
 		if d.Unified != "" {
 			text += "\n" + d.Unified
 		}

@@ -32,19 +32,19 @@ requests, set statuses. It changes nothing.
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
   fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
+		RunE:              func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.config, "config", command.SettingsFile, "settings `file`")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.AddOutput(c)
+	a.AddOutputFlag(c)
 	return c
 }
 
-func (d *doctorCommand) run(ctx context.Context) error {
-	settings, err := d.Settings(d.config)
+func (d *doctorCommand) runDoctor(ctx context.Context) error {
+	settings, err := d.LoadSettings(d.config)
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return command.Hint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
+		return command.WithHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
 	}
-	return command.Hint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
+	return command.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
 // findingsText returns a line for each finding, with its hint below.
@@ -75,14 +75,14 @@ func findingsText(found []doctor.Finding, to *display.Stream) string {
 	colours := map[doctor.Level]string{doctor.Warn: display.Yellow, doctor.Fail: display.Red, doctor.OK: display.Dim}
 	var rows [][]string
 	for _, f := range found {
-		rows = append(rows, []string{string(f.Level), f.What, f.Says})
+		rows = append(rows, []string{string(f.Level), f.Subject, f.Message})
 	}
 	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(display.Table(rows), "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimSuffix(display.FormatTable(rows), "\n"), "\n") {
 		f := found[i]
 		b.WriteString(to.Paint(colours[f.Level], string(f.Level)) + strings.TrimPrefix(line, string(f.Level)) + "\n")
 		if f.Hint != "" {
-			b.WriteString(to.Paint(display.Dim, "      hint: "+display.Visible(f.Hint)) + "\n")
+			b.WriteString(to.Paint(display.Dim, "      hint: "+display.SanitizeLine(f.Hint)) + "\n")
 		}
 	}
 	return b.String()

@@ -13,48 +13,48 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// ofTwo reports whether the sides are of two environments.
-func (d *diffCommand) ofTwo(sides [2]side) bool {
+// hasTwoEnvironments reports whether the sides are of two environments.
+func (d *diffCommand) hasTwoEnvironments(sides [2]side) bool {
 	a, b := sides[0].environment, sides[1].environment
 	return d.environment == "" && a != "" && b != "" && a != b
 }
 
-// drift reports what differs between two environments, and why.
-func (d *diffCommand) drift(ctx context.Context, sides [2]side) error {
+// runDrift reports what differs between two environments, and why.
+func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	var made [2]source.Rendered
 	var both [2]drift.Side
 	var failed []string
 	var problems problem.List
 	for i, s := range sides {
 		var err error
-		made[i], err = s.in.render(ctx, s.environment, s.at)
+		made[i], err = s.in.renderEnvironment(ctx, s.environment, s.revisions)
 		if err != nil {
 			return err
 		}
 		if made[i].Problems.Stops() {
 			failed, problems = append(failed, s.environment), append(problems, made[i].Problems...)
 		}
-		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree, Base: baseOf(made[i])}
+		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree, Base: baseCommit(made[i])}
 	}
 	if failed != nil {
 		return &command.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems", List: problems.Sorted()}
 	}
-	if err := d.ahead(ctx, &both); err != nil {
+	if err := d.findAhead(ctx, &both); err != nil {
 		return err
 	}
 	report := drift.Of(both[0], both[1])
-	full := diffReport{Environments: []difference{}, Drift: &report}
+	full := diffReport{Environments: []environmentDiff{}, Drift: &report}
 	if d.unified {
-		full.Unified = d.lines(made[0].Tree, made[1].Tree)
+		full.Unified = d.unifiedText(made[0].Tree, made[1].Tree)
 	}
-	if err := d.show(full); err != nil {
+	if err := d.printReport(full); err != nil {
 		return err
 	}
-	return d.differs(!report.Empty())
+	return d.differenceError(!report.Empty())
 }
 
-// baseOf returns the commit of the base that an environment was rendered from.
-func baseOf(r source.Rendered) string {
+// baseCommit returns the commit of the base that an environment was rendered from.
+func baseCommit(r source.Rendered) string {
 	for _, c := range r.Commits {
 		if c.Layer == "base" {
 			return c.Commit
@@ -66,8 +66,8 @@ func baseOf(r source.Rendered) string {
 // maxAhead bounds the commits between two commits of the base.
 const maxAhead = 1000
 
-// ahead adds to each side the commits of the base that the other side lacks.
-func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
+// findAhead adds to each side the commits of the base that the other side lacks.
+func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error {
 	if both[0].Base == both[1].Base || both[0].Base == "" || both[1].Base == "" {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (d *diffCommand) ahead(ctx context.Context, both *[2]drift.Side) error {
 // GitHub limits to a megabyte.
 const maxSummary = 100_000
 
-// summarize prints the report, and appends it to the summary of a job of GitHub Actions.
-func (d *diffCommand) summarize(r diffReport) error {
-	fmt.Fprint(d.Out, r.text())
+// writeSummary prints the report, and appends it to the summary of a job of GitHub Actions.
+func (d *diffCommand) writeSummary(r diffReport) error {
+	fmt.Fprint(d.Out, r.reportText())
 	file := os.Getenv("GITHUB_STEP_SUMMARY")
 	if file == "" {
 		return nil
@@ -102,15 +102,15 @@ func (d *diffCommand) summarize(r diffReport) error {
 	if err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
-	if _, err := f.WriteString(r.markdown()); err != nil {
+	if _, err := f.WriteString(r.markdownText()); err != nil {
 		_ = f.Close()
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return f.Close()
 }
 
-// markdown returns the report as Markdown.
-func (d diffReport) markdown() string {
+// markdownText returns the report as Markdown.
+func (d diffReport) markdownText() string {
 	var b strings.Builder
 	b.WriteString("## What changes\n")
 	if len(d.Environments) == 0 && d.Drift == nil {
@@ -119,7 +119,7 @@ func (d diffReport) markdown() string {
 	if d.Drift != nil {
 		b.WriteString("\n")
 		for line := range strings.Lines(d.Drift.Text()) { // as code, in which Markdown is inert
-			b.WriteString("    " + display.Visible(strings.TrimSuffix(line, "\n")) + "\n")
+			b.WriteString("    " + display.SanitizeLine(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}
 	for _, e := range d.Environments {

@@ -40,26 +40,26 @@ It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args:              command.Arguments(1, 1),
+		Args:              command.CheckArguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
+		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
 	}
-	e.addEnvironment(c, "the only one there is")
-	e.AddOutput(c)
-	e.addPlaces(c)
+	e.addEnvironmentFlag(c, "the only one there is")
+	e.AddOutputFlag(c)
+	e.addInputFlags(c)
 	c.AddCommand(operate.NewExplain(a))
 	return c
 }
 
-func (e *explainCommand) run(ctx context.Context, query string) error {
-	if err := e.open(ctx); err != nil {
+func (e *explainCommand) runExplain(ctx context.Context, query string) error {
+	if err := e.openSource(ctx); err != nil {
 		return err
 	}
-	name, err := e.one(ctx)
+	name, err := e.selectEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	r, err := e.render(ctx, name, source.Revisions{})
+	r, err := e.renderEnvironment(ctx, name, source.Revisions{})
 	if err != nil {
 		return err
 	}

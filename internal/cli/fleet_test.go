@@ -17,7 +17,7 @@ func TestExampleFleet(t *testing.T) {
 			"check", "--strict", "-e", env, "--base-dir", fleet + "base", "--environment-dir", fleet + env,
 			"--workload", "platform-svc=" + fleet + "workloads/platform-svc", "--workload", "shop=" + fleet + "workloads/shop",
 		}, &out, &errs)
-		if code != command.OK {
+		if code != command.ExitOK {
 			t.Errorf("%s: exit code %d\n%s%s", env, code, out.String(), errs.String())
 		}
 	}

@@ -19,37 +19,37 @@ func (k *checkCommand) withIdleSince(ctx context.Context, name string, e source.
 	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
 		return e.Problems, nil
 	}
-	before, problems, err := k.modelNow(ctx, name)
+	before, problems, err := k.headModel(ctx, name)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil: // the clone of a CI job need not have it
-		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head: %s\n", name, display.Visible(err.Error()))
+		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
 	case before == nil:
-		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head, which has %s\n", name, display.Counted(problems.Count()))
+		fmt.Fprintf(k.Err, "fairlead: note: the policies of %s are not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
 	}
 	return output.WithIdleSince(before, e.Model, e.Problems), nil
 }
 
-// modelNow reads an environment as it is without the revisions that the flags name, of the
+// headModel reads an environment as it is without the revisions that the flags name, of the
 // head of the base where they name one of the base; the model is nil if problems stop it.
-func (k *checkCommand) modelNow(ctx context.Context, name string) (*model.Model, problem.List, error) {
-	if k.now == nil {
+func (k *checkCommand) headModel(ctx context.Context, name string) (*model.Model, problem.List, error) {
+	if k.headSource == nil {
 		options := k.options
 		options.Base, options.EnvironmentRevision = "", ""
 		var err error
-		k.now, err = source.Open(ctx, options)
+		k.headSource, err = source.Open(ctx, options)
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 	at := source.Revisions{}
 	if k.options.Base != "" { // it is to follow the head of the base, whatever was promoted
-		base, err := k.now.Base(ctx)
+		base, err := k.headSource.Base(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		at.Base = base.Head
 	}
-	return k.now.Model(ctx, name, at)
+	return k.headSource.Model(ctx, name, at)
 }

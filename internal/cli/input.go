@@ -27,15 +27,15 @@ type input struct {
 	source *source.Source
 }
 
-// addEnvironment adds the flag -e to a command. without describes its default.
-func (in *input) addEnvironment(c *cobra.Command, without string) {
+// addEnvironmentFlag adds the flag -e to a command. without describes its default.
+func (in *input) addEnvironmentFlag(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
-	c.Flags().VarP(&command.Single{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
+	c.Flags().VarP(&command.SingleValue{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
-// addPlaces adds the flags that name the input to a command.
-func (in *input) addPlaces(c *cobra.Command) {
+// addInputFlags adds the flags that name the input to a command.
+func (in *input) addInputFlags(c *cobra.Command) {
 	in.reportPanics(c)
 	f := c.Flags()
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
@@ -45,46 +45,46 @@ func (in *input) addPlaces(c *cobra.Command) {
 	f.StringVar(&in.options.BaseDir, "base-dir", "", "read the base from a plain `folder`")
 	f.StringVar(&in.options.EnvironmentDir, "environment-dir", "", "read the environment from a plain `folder`")
 	f.StringArrayVar(&in.workloads, "workload", nil, "read a registration's workloads from a plain folder: `NAME=DIR` (repeatable)")
-	command.AddMissingValues(f, &in.options.Rendering)
+	command.AddMissingValuesFlag(f, &in.options.Rendering)
 	_ = c.MarkFlagDirname("base-dir")
 	_ = c.MarkFlagDirname("environment-dir")
 }
 
-// plain reports whether all layers are plain folders.
-func (in *input) plain() bool {
+// isPlain reports whether all layers are plain folders.
+func (in *input) isPlain() bool {
 	return in.options.ControlPlane == "" && (in.options.BaseDir != "" || in.options.EnvironmentDir != "")
 }
 
-// open checks the flags and opens the source.
-func (in *input) open(ctx context.Context) error {
+// openSource checks the flags and opens the source.
+func (in *input) openSource(ctx context.Context) error {
 	if err := in.checkFlags(); err != nil {
 		return err
 	}
 	var err error
-	in.options.Workloads, err = command.Pairs("--workload", "NAME=DIR", in.workloads)
+	in.options.Workloads, err = command.ParsePairs("--workload", "NAME=DIR", in.workloads)
 	if err != nil {
 		return err
 	}
-	in.options.Map, err = command.Pairs("--map", "URL=PATH-or-URL", in.maps)
+	in.options.Map, err = command.ParsePairs("--map", "URL=PATH-or-URL", in.maps)
 	if err != nil {
 		return err
 	}
-	here := in.options.ControlPlane == "" && !in.plain()
+	here := in.options.ControlPlane == "" && !in.isPlain()
 	if here {
 		in.options.ControlPlane = "."
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials = command.Credentials()
+	in.options.Credentials = command.EnvCredentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
-		return command.Hint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
+		return command.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	}
 	return err
 }
 
-// atBase returns the same input with another revision of the base.
-func (in *input) atBase(ctx context.Context, revision string) (*input, error) {
+// withBase returns the same input with another revision of the base.
+func (in *input) withBase(ctx context.Context, revision string) (*input, error) {
 	other := *in
 	other.options.Base = revision
 	var err error
@@ -100,40 +100,40 @@ func (in *input) checkFlags() error {
 		return command.Usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
 	case o.EnvironmentRevision != "" && o.EnvironmentDir != "":
 		return command.Usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
-	case in.plain() && o.BaseDir == "":
+	case in.isPlain() && o.BaseDir == "":
 		return command.Usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
-	case in.plain() && o.EnvironmentDir == "":
+	case in.isPlain() && o.EnvironmentDir == "":
 		return command.Usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
 	}
 	return nil
 }
 
-// environments returns the names of the environments to work on, sorted: the one of -e, or
+// selectEnvironments returns the names of the environments to work on, sorted: the one of -e, or
 // all.
-func (in *input) environments(ctx context.Context) ([]string, error) {
+func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 	if in.environment != "" && in.options.EnvironmentDir != "" {
 		return []string{in.environment}, nil
 	}
-	if in.plain() {
+	if in.isPlain() {
 		return nil, command.Usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
 	}
-	names, problems, err := in.known(ctx)
+	names, problems, err := in.listEnvironments(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return in.choose(names, problems)
+	return in.chooseEnvironments(names, problems)
 }
 
-// choose returns the ones of names to work on.
-func (in *input) choose(names []string, problems problem.List) ([]string, error) {
+// chooseEnvironments returns the ones of names to work on.
+func (in *input) chooseEnvironments(names []string, problems problem.List) ([]string, error) {
 	if in.environment != "" {
-		return in.asked(names, problems)
+		return in.findEnvironment(names, problems)
 	}
 	switch {
 	case len(names) == 0 && problems.Stops():
 		return nil, command.NewProblemsError(problems)
 	case len(names) == 0:
-		return nil, command.Hint(fmt.Errorf("the control plane has no environments"),
+		return nil, command.WithHint(fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
 		return nil, command.Usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
@@ -143,8 +143,8 @@ func (in *input) choose(names []string, problems problem.List) ([]string, error)
 	return names, nil
 }
 
-// asked returns the environment of -e, if it is one of names.
-func (in *input) asked(names []string, problems problem.List) ([]string, error) {
+// findEnvironment returns the environment of -e, if it is one of names.
+func (in *input) findEnvironment(names []string, problems problem.List) ([]string, error) {
 	for _, name := range names {
 		if name == in.environment {
 			return []string{name}, nil
@@ -160,9 +160,9 @@ func (in *input) asked(names []string, problems problem.List) ([]string, error) 
 	return nil, command.Usagef(hint, "there is no environment %s", in.environment)
 }
 
-// known returns the names of all environments of the control plane, sorted; an ephemeral
+// listEnvironments returns the names of all environments of the control plane, sorted; an ephemeral
 // one is among them only if -e names it.
-func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
+func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, error) {
 	found, problems, err := in.source.Environments(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -183,32 +183,32 @@ func (in *input) known(ctx context.Context) ([]string, problem.List, error) {
 	return names, problems, err
 }
 
-// one returns the environment to work on; an error if there is more than one.
-func (in *input) one(ctx context.Context) (string, error) {
-	names, err := in.environments(ctx)
+// selectEnvironment returns the environment to work on; an error if there is more than one.
+func (in *input) selectEnvironment(ctx context.Context) (string, error) {
+	names, err := in.selectEnvironments(ctx)
 	if err != nil {
 		return "", err
 	}
 	if len(names) > 1 {
-		return "", moreThanOne(names)
+		return "", newAmbiguityError(names)
 	}
 	return names[0], nil
 }
 
-func moreThanOne(names []string) error {
+func newAmbiguityError(names []string) error {
 	return command.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
-// render reads and renders an environment at revisions.
-func (in *input) render(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
+// renderEnvironment reads and renders an environment at revisions.
+func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
 	return in.renderIsolated(ctx, env, at, nil)
 }
 
-// fileOf returns the path, in the working folder, of the file that a problem is in; "" if
+// workingFile returns the path, in the working folder, of the file that a problem is in; "" if
 // it is not there. The path is below the plain folder of a flag, or else from the root of
 // the repository, for the layer that is checked out; another layer may have a file of the
 // same name, which must not be blamed.
-func (in *input) fileOf(pos problem.Pos) string {
+func (in *input) workingFile(pos problem.Pos) string {
 	dir := in.options.Workloads[pos.Layer]
 	switch pos.Layer {
 	case "base":
@@ -216,15 +216,15 @@ func (in *input) fileOf(pos problem.Pos) string {
 	case in.environment:
 		dir = in.options.EnvironmentDir
 	}
-	if pos.File == "" || dir == "" && pos.Layer != in.checkedOut() {
+	if pos.File == "" || dir == "" && pos.Layer != in.checkedOutLayer() {
 		return ""
 	}
 	return path.Join(filepath.ToSlash(dir), pos.File)
 }
 
-// checkedOut returns the layer that the working folder is most likely a checkout of: the
+// checkedOutLayer returns the layer that the working folder is most likely a checkout of: the
 // environment's branch if a revision of it is checked, and the base if not.
-func (in *input) checkedOut() string {
+func (in *input) checkedOutLayer() string {
 	if in.options.EnvironmentRevision != "" {
 		return in.environment
 	}
@@ -233,10 +233,10 @@ func (in *input) checkedOut() string {
 
 // completeEnvironments offers the names of the environments to the shell.
 func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if in.open(c.Context()) != nil || in.plain() {
+	if in.openSource(c.Context()) != nil || in.isPlain() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _, _ := in.known(c.Context())
+	names, _, _ := in.listEnvironments(c.Context())
 	temporary, _, _ := in.source.Ephemerals(c.Context())
 	for _, e := range temporary {
 		names = append(names, e.Name)

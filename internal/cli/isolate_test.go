@@ -30,27 +30,27 @@ func TestPanicOfOneEnvironment(t *testing.T) {
 	for name, run := range map[string]func(*command.App) error{
 		"check": func(a *command.App) error {
 			k := &checkCommand{App: a}
-			k.addPlaces(bare(a))
+			k.addInputFlags(bare(a))
 			k.options.Barrier.Before, k.options.ControlPlane = die, dir
-			return k.run(t.Context())
+			return k.runCheck(t.Context())
 		},
 		"render": func(a *command.App) error {
-			r := &renderCommand{App: a, all: true, to: filepath.Join(t.TempDir(), "out")}
-			r.addPlaces(bare(a))
+			r := &renderCommand{App: a, all: true, outPath: filepath.Join(t.TempDir(), "out")}
+			r.addInputFlags(bare(a))
 			r.options.Barrier.Before, r.options.ControlPlane = die, dir
-			return r.run(t.Context())
+			return r.runRender(t.Context())
 		},
 		"diff": func(a *command.App) error {
 			d := &diffCommand{App: a}
-			d.addPlaces(bare(a))
+			d.addInputFlags(bare(a))
 			d.options.Barrier.Before, d.options.ControlPlane = die, dir
-			return d.run(t.Context(), "main", "main")
+			return d.runDiff(t.Context(), "main", "main")
 		},
 	} {
 		var out, stderr bytes.Buffer
 		a := &command.App{Out: display.NewStream(&out), Err: display.NewStream(&stderr), Format: "json"}
 		err := run(a)
-		a.Report(err)
+		a.ReportError(err)
 		var problems *command.ProblemsError
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: it ends with %v", name, err)

@@ -23,13 +23,13 @@ import (
 // prCommand is `fairlead pr` with its subcommands.
 type prCommand struct {
 	*command.App
-	repo          string
-	all           bool
-	commit, cause string
+	repo           string
+	all            bool
+	commit, reason string
 
-	remote *git.Remote
-	forge  *forge.Plain
-	done   func()
+	remote       *git.Remote
+	forge        *forge.Plain
+	removeMirror func()
 }
 
 func newPR(a *command.App) *cobra.Command {
@@ -44,33 +44,33 @@ refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
   fairlead pr show 3      what it means, and its lines
   fairlead pr merge 3`,
-		Args: command.Subcommand,
+		Args: command.CheckSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
-	list := p.command("list", "List the open pull requests", command.Arguments(0, 0), p.list)
+	list := p.newSubcommand("list", "List the open pull requests", command.CheckArguments(0, 0), p.listPulls)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
-	merge := p.command("merge NUMBER", "Merge a pull request", command.Arguments(1, 1), p.merge)
+	merge := p.newSubcommand("merge NUMBER", "Merge a pull request", command.CheckArguments(1, 1), p.mergePull)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
-	closing := p.command("close NUMBER", "Close a pull request without merging it", command.Arguments(1, 1), p.close)
-	closing.Flags().StringVar(&p.cause, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.command("show NUMBER", "Show a pull request, with the lines that it changes", command.Arguments(1, 1), p.show), merge, closing,
-		p.command("reopen NUMBER", "Open a pull request again that was closed", command.Arguments(1, 1), p.reopen))
+	closing := p.newSubcommand("close NUMBER", "Close a pull request without merging it", command.CheckArguments(1, 1), p.closePull)
+	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
+	c.AddCommand(list, p.newSubcommand("show NUMBER", "Show a pull request, with the lines that it changes", command.CheckArguments(1, 1), p.showPull), merge, closing,
+		p.newSubcommand("reopen NUMBER", "Open a pull request again that was closed", command.CheckArguments(1, 1), p.reopenPull))
 	return c
 }
 
-// printed is the output of a command, for programs and for people.
-type printed struct {
+// pullAnswer is the output of a command, for programs and for people.
+type pullAnswer struct {
 	value any
 	text  string
 }
 
-// command returns a subcommand of pr that opens the repository, calls run with the number
+// newSubcommand returns a subcommand of pr that opens the repository, calls run with the number
 // of the pull request, and prints the answer.
 //
 // It prints after it has removed the mirror: a reader that closes the pipe early, as head
 // does, ends the program.
-func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (printed, error)) *cobra.Command {
+func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (pullAnswer, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -82,11 +82,11 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 					return command.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
 				}
 			}
-			if err := p.open(c.Context()); err != nil {
+			if err := p.openRepository(c.Context()); err != nil {
 				return err
 			}
 			answer, err := run(c.Context(), number)
-			p.done()
+			p.removeMirror()
 			if errors.Is(err, forge.ErrNotFound) {
 				return command.Usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
 			}
@@ -96,13 +96,13 @@ func (p *prCommand) command(use, short string, args cobra.PositionalArgs, run fu
 			return p.Print(answer.value, func() string { return answer.text })
 		},
 	}
-	p.AddOutput(c)
+	p.AddOutputFlag(c)
 	return c
 }
 
-// open fetches the repository into a temporary mirror.
-func (p *prCommand) open(ctx context.Context) error {
-	place, err := command.Repository("--repo", p.repo, "the GitOps repository")
+// openRepository fetches the repository into a temporary mirror.
+func (p *prCommand) openRepository(ctx context.Context) error {
+	place, err := command.FindRepository("--repo", p.repo, "the GitOps repository")
 	if err != nil {
 		return err
 	}
@@ -110,24 +110,24 @@ func (p *prCommand) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.done = func() { _ = os.RemoveAll(mirror) }
+	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	p.remote, err = git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(mirror, "git"),
-		Credentials: func(context.Context) (git.Credentials, error) { return command.Credentials(), nil },
+		Credentials: func(context.Context) (git.Credentials, error) { return command.EnvCredentials(), nil },
 	})
 	if err == nil {
 		_, err = p.remote.Sync(ctx)
 	}
 	if err != nil {
-		p.done()
-		return command.Elsewhere(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
+		p.removeMirror()
+		return command.WithLocationHint(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
 	}
-	p.forge = forge.NewPlain(p.remote, command.Person(), time.Now)
+	p.forge = forge.NewPlain(p.remote, command.DefaultAuthor(), time.Now)
 	return nil
 }
 
-// shownPull is a pull request as it is printed.
-type shownPull struct {
+// pullReport is a pull request as it is printed.
+type pullReport struct {
 	Number int         `json:"number"`
 	State  forge.State `json:"state"`
 	Title  string      `json:"title"`
@@ -139,55 +139,55 @@ type shownPull struct {
 	Body   string      `json:"body,omitempty"`
 }
 
-func shownOf(p forge.Pull) shownPull {
-	return shownPull{p.Number, p.State, p.Title, p.Head, p.Base, p.Commit, p.Labels, p.Reason, p.Body}
+func newPullReport(p forge.Pull) pullReport {
+	return pullReport{p.Number, p.State, p.Title, p.Head, p.Base, p.Commit, p.Labels, p.Reason, p.Body}
 }
 
-func (p *prCommand) list(context.Context, int) (printed, error) {
+func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 	found, err := p.forge.AllPulls()
 	if err != nil {
-		return printed{}, err
+		return pullAnswer{}, err
 	}
 	none := "there are no pull requests\n"
 	if !p.all {
 		none = "there are no open pull requests\n"
 		found = slices.DeleteFunc(found, func(pull forge.Pull) bool { return pull.State != forge.Open })
 	}
-	shown := make([]shownPull, 0, len(found))
+	shown := make([]pullReport, 0, len(found))
 	for _, pull := range found {
-		shown = append(shown, shownOf(pull))
+		shown = append(shown, newPullReport(pull))
 	}
 	if len(shown) == 0 {
-		return printed{shown, none}, nil
+		return pullAnswer{shown, none}, nil
 	}
 	rows := [][]string{{"NUMBER", "STATE", "INTO", "TITLE"}}
 	for _, s := range shown {
 		rows = append(rows, []string{fmt.Sprint(s.Number), string(s.State), s.Base, s.Title})
 	}
-	return printed{shown, display.Table(rows)}, nil
+	return pullAnswer{shown, display.FormatTable(rows)}, nil
 }
 
-func (p *prCommand) show(_ context.Context, number int) (printed, error) {
+func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err != nil || p.Format != "text" {
-		return printed{value: shownOf(pull)}, err
+		return pullAnswer{value: newPullReport(pull)}, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s, from %s into %s\n\n%s\n", display.Visible(pull.Title), pull.State, display.Visible(pull.Head), display.Visible(pull.Base), display.Lines(pull.Body))
+	fmt.Fprintf(&b, "%s\n\n%s, from %s into %s\n\n%s\n", display.SanitizeLine(pull.Title), pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), display.SanitizeLines(pull.Body))
 	if pull.Reason != "" {
-		fmt.Fprintf(&b, "%s: %s\n", pull.State, display.Visible(pull.Reason))
+		fmt.Fprintf(&b, "%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
 	}
 	if pull.State == forge.Open {
-		err = p.lines(&b, pull)
+		err = p.writeDiff(&b, pull)
 	}
-	return printed{text: b.String()}, err
+	return pullAnswer{text: b.String()}, err
 }
 
-// unifiedContext is the number of unchanged lines around a change.
-const unifiedContext = 3
+// contextLines is the number of unchanged lines around a change.
+const contextLines = 3
 
-// lines writes the lines that merging a pull request changes.
-func (p *prCommand) lines(b *strings.Builder, pull forge.Pull) error {
+// writeDiff writes the lines that merging a pull request changes.
+func (p *prCommand) writeDiff(b *strings.Builder, pull forge.Pull) error {
 	repo := p.remote.Mirror()
 	base, err := repo.Branch(pull.Base)
 	if err != nil {
@@ -201,40 +201,40 @@ func (p *prCommand) lines(b *strings.Builder, pull forge.Pull) error {
 	if err != nil {
 		return err
 	}
-	for piece := range impact.Unified(before.Tree, after.Tree, unifiedContext) {
-		b.WriteString(display.Lines(piece))
+	for piece := range impact.Unified(before.Tree, after.Tree, contextLines) {
+		b.WriteString(display.SanitizeLines(piece))
 	}
 	return errors.Join(before.Err(), after.Err())
 }
 
-func (p *prCommand) merge(ctx context.Context, number int) (printed, error) {
-	if err := p.isOpen(number); err != nil {
-		return printed{}, err
+func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, error) {
+	if err := p.checkOpen(number); err != nil {
+		return pullAnswer{}, err
 	}
 	err := p.forge.MergePull(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		err = command.Hint(err, "the next cycle of the daemon brings it up to date: look at it again")
+		err = command.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
-	return ended(number, forge.Merged), err
+	return newPullAnswer(number, forge.Merged), err
 }
 
-func (p *prCommand) reopen(ctx context.Context, number int) (printed, error) {
+func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, error) {
 	err := p.forge.ReopenPull(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
-		err = command.Hint(err, "a change of the content is proposed anew by the daemon")
+		err = command.WithHint(err, "a change of the content is proposed anew by the daemon")
 	}
-	return ended(number, forge.Open), err
+	return newPullAnswer(number, forge.Open), err
 }
 
-func (p *prCommand) close(ctx context.Context, number int) (printed, error) {
-	if err := p.isOpen(number); err != nil {
-		return printed{}, err
+func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, error) {
+	if err := p.checkOpen(number); err != nil {
+		return pullAnswer{}, err
 	}
-	return ended(number, forge.Closed), p.forge.ClosePull(ctx, number, p.cause)
+	return newPullAnswer(number, forge.Closed), p.forge.ClosePull(ctx, number, p.reason)
 }
 
-// isOpen returns an error if a pull request is not open.
-func (p *prCommand) isOpen(number int) error {
+// checkOpen returns an error if a pull request is not open.
+func (p *prCommand) checkOpen(number int) error {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
 		err = command.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
@@ -242,6 +242,6 @@ func (p *prCommand) isOpen(number int) error {
 	return err
 }
 
-func ended(number int, state forge.State) printed {
-	return printed{map[string]any{"number": number, "state": state}, fmt.Sprintf("pull request %d is %s\n", number, state)}
+func newPullAnswer(number int, state forge.State) pullAnswer {
+	return pullAnswer{map[string]any{"number": number, "state": state}, fmt.Sprintf("pull request %d is %s\n", number, state)}
 }

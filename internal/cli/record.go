@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// aboutRecord is the comment in the record of a rendered folder.
-const aboutRecord = "Written by fairlead render, which replaces this folder as a whole."
+// recordComment is the comment in the record of a rendered folder.
+const recordComment = "Written by fairlead render, which replaces this folder as a whole."
 
-func (r *renderCommand) record(done []source.Rendered) publish.Record {
+func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
 	var all []publish.Written
 	for _, e := range done {
 		w := publish.Written{Environment: e.Environment, Tree: e.Tree.ID().String(), From: publish.Inputs(e.Commits)}

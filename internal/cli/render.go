@@ -22,9 +22,9 @@ import (
 type renderCommand struct {
 	*command.App
 	input
-	all   bool
-	to    string
-	force bool
+	all     bool
+	outPath string
+	force   bool
 }
 
 func newRender(a *command.App) *cobra.Command {
@@ -48,30 +48,30 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
   fairlead render -e dev --base my-change    with another commit of the base, to be read
   fairlead render --all -o out.tar           all environments, as folders of a tar
   fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return r.run(c.Context()) },
+		RunE:              func(c *cobra.Command, _ []string) error { return r.runRender(c.Context()) },
 	}
-	r.addEnvironment(c, "the only one there is")
+	r.addEnvironmentFlag(c, "the only one there is")
 	c.Flags().BoolVar(&r.all, "all", false, "all environments, each in a folder of its name")
-	c.Flags().StringVarP(&r.to, "out", "o", "-", "`path` of the folder or tar file to write; - is standard output")
+	c.Flags().StringVarP(&r.outPath, "out", "o", "-", "`path` of the folder or tar file to write; - is standard output")
 	c.Flags().BoolVar(&r.force, "force", false, "replace a folder that render has not written")
-	r.AddOutput(c)
-	r.addPlaces(c)
+	r.AddOutputFlag(c)
+	r.addInputFlags(c)
 	return c
 }
 
-func (r *renderCommand) run(ctx context.Context) error {
+func (r *renderCommand) runRender(ctx context.Context) error {
 	switch {
 	case r.all && r.environment != "":
 		return command.Usagef("leave one of them out", "--all and -e exclude each other")
-	case r.to == "":
+	case r.outPath == "":
 		return command.Usagef("name a folder or a tar file; - is standard output", "-o has no path")
 	}
-	if err := r.open(ctx); err != nil {
+	if err := r.openSource(ctx); err != nil {
 		return err
 	}
-	names, err := r.wanted(ctx)
+	names, err := r.wantedEnvironments(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,15 +79,15 @@ func (r *renderCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.write(ctx, done)
+	return r.writeOutput(ctx, done)
 }
 
-// wanted returns the names of the environments to render.
-func (r *renderCommand) wanted(ctx context.Context) ([]string, error) {
+// wantedEnvironments returns the names of the environments to render.
+func (r *renderCommand) wantedEnvironments(ctx context.Context) ([]string, error) {
 	if r.all {
-		return r.environments(ctx)
+		return r.selectEnvironments(ctx)
 	}
-	name, err := r.one(ctx)
+	name, err := r.selectEnvironment(ctx)
 	return []string{name}, err
 }
 
@@ -97,7 +97,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var problems problem.List
 	var failed []string
 	for _, name := range names {
-		e, err := r.render(ctx, name, source.Revisions{})
+		e, err := r.renderEnvironment(ctx, name, source.Revisions{})
 		if err != nil {
 			return nil, err
 		}
@@ -109,48 +109,48 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &command.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.Counted(problems.Count())), List: problems}
+		return nil, &command.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.CountProblems(problems.Count())), List: problems}
 	}
-	fmt.Fprint(r.Err, display.Problems(problems, r.Err))
+	fmt.Fprint(r.Err, display.FormatProblems(problems, r.Err))
 	return done, nil
 }
 
-// write writes the trees to the place of --out; with --all each into a folder of its own.
-func (r *renderCommand) write(ctx context.Context, done []source.Rendered) error {
-	files, err := r.layOut(done)
+// writeOutput writes the trees to the place of --out; with --all each into a folder of its own.
+func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered) error {
+	files, err := r.combineTrees(done)
 	if err != nil {
 		return err
 	}
 	count := 0
 	switch {
-	case r.to == "-":
+	case r.outPath == "-":
 		return r.writeStream(files)
-	case atomicfile.IsTar(r.to):
-		count, err = atomicfile.Tar(ctx, r.to, files)
+	case atomicfile.IsTar(r.outPath):
+		count, err = atomicfile.WriteTar(ctx, r.outPath, files)
 	default:
 		var mark []byte
-		mark, err = r.record(done).Text(aboutRecord)
+		mark, err = r.newRecord(done).Text(recordComment)
 		if err == nil {
-			count, err = atomicfile.Folder(ctx, r.to, files, atomicfile.Mark{Path: publish.RecordFile, Text: mark}, r.force)
+			count, err = atomicfile.WriteFolder(ctx, r.outPath, files, atomicfile.Mark{Path: publish.RecordFile, Text: mark}, r.force)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if r.Verbose || r.Err.Terminal {
-		fmt.Fprintf(r.Err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.to, files.ID())
+		fmt.Fprintf(r.Err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.outPath, files.ID())
 	}
-	for _, left := range atomicfile.Leftovers(r.to) {
+	for _, left := range atomicfile.FindLeftovers(r.outPath) {
 		fmt.Fprintf(r.Err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
 	if r.Format == "text" {
 		return nil
 	}
-	return r.Print(r.record(done), nil)
+	return r.Print(r.newRecord(done), nil)
 }
 
-// layOut returns the one tree to write.
-func (r *renderCommand) layOut(done []source.Rendered) (tree.Tree, error) {
+// combineTrees returns the one tree to write.
+func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) {
 	if !r.all {
 		return done[0].Tree, nil
 	}

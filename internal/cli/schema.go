@@ -21,7 +21,7 @@ func newSchema(a *command.App) *cobra.Command {
 "all", for editors. Without a kind it lists them.`,
 		Example: `  fairlead schema ClusterType > cluster-type.json
   fairlead schema all > control-plane.json`,
-		Args:      command.Arguments(0, 1),
+		Args:      command.CheckArguments(0, 1),
 		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -30,7 +30,7 @@ func newSchema(a *command.App) *cobra.Command {
 			return printSchema(a, args[0])
 		},
 	}
-	a.AddOutput(c)
+	a.AddOutputFlag(c)
 	return c
 }
 

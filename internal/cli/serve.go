@@ -39,7 +39,7 @@ docs/settings.md describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
@@ -48,7 +48,7 @@ docs/settings.md describes the settings.`,
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.AddOutput(c)
+	a.AddOutputFlag(c)
 	return c
 }
 
@@ -56,7 +56,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
 		return command.Usagef("", "--check and --once exclude each other")
 	}
-	settings, err := s.Settings(s.config)
+	settings, err := s.LoadSettings(s.config)
 	if err != nil {
 		return err
 	}
@@ -70,22 +70,22 @@ func (s *serveCommand) run(ctx context.Context) error {
 		}
 		return daemon.Serve(ctx, o)
 	}
-	snapshot, err := daemon.Once(ctx, o)
+	snapshot, err := daemon.RunOnce(ctx, o)
 	if err != nil {
-		return command.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return command.WithLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
 	if err := s.Print(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err
 	}
-	return outcome(s.App, snapshot)
+	return newCycleError(s.App, snapshot)
 }
 
-// outcome returns the error of a cycle in which an environment failed or has problems; nil
+// newCycleError returns the error of a cycle in which an environment failed or has problems; nil
 // if none has. It prints the problems beside a failure, each once, however many
 // environments have it.
-func outcome(a *command.App, snapshot status.Snapshot) error {
+func newCycleError(a *command.App, snapshot status.Snapshot) error {
 	var failed []error
-	all := found{}
+	all := problemSet{}
 	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
 		failed = append(failed, fmt.Errorf("the control plane cannot be read: %s", snapshot.ControlPlaneError))
 	}
@@ -100,7 +100,7 @@ func outcome(a *command.App, snapshot status.Snapshot) error {
 	problems := all.list().Sorted()
 	switch {
 	case failed != nil:
-		fmt.Fprint(a.Err, display.Problems(problems, a.Err))
+		fmt.Fprint(a.Err, display.FormatProblems(problems, a.Err))
 		return errors.Join(failed...)
 	case problems != nil:
 		return command.NewProblemsError(problems)
@@ -131,7 +131,7 @@ func statusText(s status.Snapshot) string {
 	if len(rows) == 1 {
 		return "the control plane has no environments\n"
 	}
-	text := display.Table(rows)
+	text := display.FormatTable(rows)
 	if off {
 		text += "Writing is off: nothing was pushed. With write: true in the settings it will be.\n"
 	}

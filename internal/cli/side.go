@@ -16,22 +16,22 @@ import (
 
 // side is A or B of diff: a folder, or revisions.
 type side struct {
-	arg         string // as it was written
+	argument    string // as it was written
 	folder      bool
 	environment string // "" for all
-	at          source.Revisions
+	revisions   source.Revisions
 
 	in       *input       // what a revision is read from; nil for a folder
 	known    []string     // the environments that it has
 	problems problem.List // of the files that declare them
 }
 
-// sides resolves the two arguments. Two folders need no control plane.
-func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side, err error) {
-	sides = [2]side{{arg: from, folder: isFolder(from)}, {arg: to, folder: isFolder(to)}}
+// openSides resolves the two arguments. Two folders need no control plane.
+func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]side, err error) {
+	sides = [2]side{{argument: from, folder: isFolder(from)}, {argument: to, folder: isFolder(to)}}
 	for _, s := range sides {
 		if s.folder {
-			if err := checkSingle(s.arg); err != nil {
+			if err := checkSingleEnvironment(s.argument); err != nil {
 				return sides, err
 			}
 		}
@@ -39,10 +39,10 @@ func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side
 	if sides[0].folder && sides[1].folder {
 		return sides, nil
 	}
-	if d.plain() {
-		return sides, command.Usagef("a revision needs --control-plane: plain folders have none", "%s is not a folder", notFolder(sides))
+	if d.isPlain() {
+		return sides, command.Usagef("a revision needs --control-plane: plain folders have none", "%s is not a folder", revisionArgument(sides))
 	}
-	if err := d.open(ctx); err != nil {
+	if err := d.openSource(ctx); err != nil {
 		return sides, err
 	}
 	environments, _, err := d.source.Environments(ctx)
@@ -53,7 +53,7 @@ func (d *diffCommand) sides(ctx context.Context, from, to string) (sides [2]side
 		if sides[i].folder {
 			continue
 		}
-		sides[i].revision(environments)
+		sides[i].resolveRevision(environments)
 		if err := d.openSide(ctx, &sides[i]); err != nil {
 			return sides, err
 		}
@@ -67,22 +67,22 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	s.in = &d.input
 	switch {
 	case s.environment == "" && d.options.BaseDir != "":
-		return command.Usagef("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.arg)
+		return command.Usagef("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.argument)
 	case s.environment != "" && d.options.EnvironmentDir != "":
 		return command.Usagef("leave --environment-dir out, or compare revisions of the base",
-			"%s is a revision of environment %s, and --environment-dir stands for it", s.arg, s.environment)
+			"%s is a revision of environment %s, and --environment-dir stands for it", s.argument, s.environment)
 	case s.environment == "":
-		s.in, err = d.atBase(ctx, s.arg)
+		s.in, err = d.withBase(ctx, s.argument)
 		if err != nil {
 			return err
 		}
 	}
-	s.known, s.problems, err = s.in.known(ctx)
+	s.known, s.problems, err = s.in.listEnvironments(ctx)
 	return err
 }
 
-// has reports whether this side has an environment.
-func (s side) has(environment string) bool {
+// hasEnvironment reports whether this side has an environment.
+func (s side) hasEnvironment(environment string) bool {
 	return s.in.options.EnvironmentDir != "" || slices.Contains(s.known, environment)
 }
 
@@ -91,16 +91,16 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func notFolder(sides [2]side) string {
+func revisionArgument(sides [2]side) string {
 	if sides[0].folder {
-		return sides[1].arg
+		return sides[1].argument
 	}
-	return sides[0].arg
+	return sides[0].argument
 }
 
-// checkSingle returns an error for a folder that render --all has written, in which each
+// checkSingleEnvironment returns an error for a folder that render --all has written, in which each
 // environment has its own folder.
-func checkSingle(dir string) error {
+func checkSingleEnvironment(dir string) error {
 	r, err := readRecord(dir)
 	if err != nil {
 		return err
@@ -117,27 +117,27 @@ func checkSingle(dir string) error {
 	return command.Usagef("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
 }
 
-// revision sets the environment that the revision is of, if it is not of the base.
-func (s *side) revision(environments []*model.Environment) {
-	branch := strings.TrimPrefix(strings.TrimPrefix(s.arg, "refs/heads/"), "origin/")
+// resolveRevision sets the environment that the revision is of, if it is not of the base.
+func (s *side) resolveRevision(environments []*model.Environment) {
+	branch := strings.TrimPrefix(strings.TrimPrefix(s.argument, "refs/heads/"), "origin/")
 	if i := strings.IndexAny(branch, "^~"); i >= 0 {
 		branch = branch[:i]
 	}
-	env, revision, ofEnvironment := strings.Cut(s.arg, "@")
+	env, revision, ofEnvironment := strings.Cut(s.argument, "@")
 	for _, e := range environments {
 		switch {
 		case ofEnvironment && e.Name == env && revision != "":
-			s.environment, s.at = env, source.Revisions{Environment: revision}
+			s.environment, s.revisions = env, source.Revisions{Environment: revision}
 			return
 		case e.ControlPlane.Branch == branch:
-			s.environment, s.at = e.Name, source.Revisions{Environment: s.arg}
+			s.environment, s.revisions = e.Name, source.Revisions{Environment: s.argument}
 			return
 		}
 	}
 }
 
-// compared returns the environments to compare: those of either side.
-func (d *diffCommand) compared(sides [2]side) ([]string, error) {
+// comparedEnvironments returns the environments to compare: those of either side.
+func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	if sides[0].folder && sides[1].folder {
 		return []string{d.environment}, nil
 	}
@@ -149,7 +149,7 @@ func (d *diffCommand) compared(sides [2]side) ([]string, error) {
 			continue
 		}
 		if d.environment != "" && d.environment != s.environment {
-			return nil, command.Usagef("compare revisions of one environment", "%s is of environment %s, not of %s", s.arg, s.environment, d.environment)
+			return nil, command.Usagef("compare revisions of one environment", "%s is of environment %s, not of %s", s.argument, s.environment, d.environment)
 		}
 		d.environment = s.environment
 	}
@@ -157,9 +157,9 @@ func (d *diffCommand) compared(sides [2]side) ([]string, error) {
 		return []string{d.environment}, nil
 	}
 	slices.Sort(names)
-	names, err := d.choose(slices.Compact(names), problems.Sorted())
+	names, err := d.chooseEnvironments(slices.Compact(names), problems.Sorted())
 	if err == nil && len(names) > 1 && (sides[0].folder || sides[1].folder) {
-		return nil, moreThanOne(names)
+		return nil, newAmbiguityError(names)
 	}
 	return names, err
 }

@@ -42,8 +42,8 @@ A repository that has branches is left alone.`,
 		Example: `  fairlead init --sample fleet
   fairlead init --control-plane https://git.example.com/team/control-plane \
     --gitops https://git.example.com/team/gitops --environments dev,prod`,
-		Args: command.Arguments(0, 1),
-		RunE: func(c *cobra.Command, args []string) error { return i.run(c.Context(), args) },
+		Args: command.CheckArguments(0, 1),
+		RunE: func(c *cobra.Command, args []string) error { return i.runInit(c.Context(), args) },
 	}
 	f := c.Flags()
 	f.SortFlags = false
@@ -55,7 +55,7 @@ A repository that has branches is left alone.`,
 	return c
 }
 
-func (i *initCommand) run(ctx context.Context, args []string) error {
+func (i *initCommand) runInit(ctx context.Context, args []string) error {
 	folder := "."
 	if len(args) == 1 {
 		folder = args[0]
@@ -68,10 +68,10 @@ func (i *initCommand) run(ctx context.Context, args []string) error {
 	if _, err := os.Stat(settings); !errors.Is(err, fs.ErrNotExist) {
 		return command.Usagef("choose another folder, or delete it", "there is a %s already", settings)
 	}
-	if err := i.complete(folder); err != nil {
+	if err := i.completeOptions(folder); err != nil {
 		return err
 	}
-	if err := begin(ctx, i.options, folder, scaffold.Daemon{Create: true}); err != nil {
+	if err := createRepositories(ctx, i.options, folder, scaffold.Daemon{Create: true}); err != nil {
 		return err
 	}
 	fmt.Fprintf(i.Out, `The control plane is in      %s
@@ -81,21 +81,21 @@ and the daemon's settings in %s
 Look at what the daemon would do, and then let it, with write: true in its settings:
 
   fairlead serve --once --config %[4]s
-`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, shellWord(settings))
+`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, quoteShell(settings))
 	return nil
 }
 
-// shellWord quotes text as one word for a shell.
-func shellWord(text string) string {
+// quoteShell quotes text as one word for a shell.
+func quoteShell(text string) string {
 	if strings.ContainsAny(text, " '\"\\$`&|;<>()*?[]#~!{}\t\n") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
 	return text
 }
 
-// complete sets the paths of the repositories that the flags do not name, and checks the
+// completeOptions sets the paths of the repositories that the flags do not name, and checks the
 // options.
-func (i *initCommand) complete(folder string) error {
+func (i *initCommand) completeOptions(folder string) error {
 	if i.folders {
 		i.options.Layout = scaffold.Folders
 	}
@@ -120,9 +120,9 @@ func (i *initCommand) complete(folder string) error {
 	return nil
 }
 
-// begin fills the repositories and then writes the settings, whose presence means that all
+// createRepositories fills the repositories and then writes the settings, whose presence means that all
 // of it is complete.
-func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
+func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
 	text, err := scaffold.Settings(o, d)
 	if err != nil {
 		return err
@@ -131,14 +131,14 @@ func begin(ctx context.Context, o scaffold.Options, folder string, d scaffold.Da
 		return err
 	}
 	repositories := daemon.Repositories{
-		Content: o, Author: command.Person(), When: time.Now(),
-		Credentials: func(context.Context) (git.Credentials, error) { return command.Credentials(), nil },
+		Content: o, Author: command.DefaultAuthor(), When: time.Now(),
+		Credentials: func(context.Context) (git.Credentials, error) { return command.EnvCredentials(), nil },
 	}
-	if err := repositories.Start(ctx); err != nil {
+	if err := repositories.Create(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {
-			return command.Hint(err, "init fills empty repositories only; name others, or delete what is there")
+			return command.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
 		}
-		return command.Elsewhere(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
+		return command.WithLocationHint(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}
 	return os.WriteFile(filepath.Join(folder, command.SettingsFile), []byte(text), 0o644)
 }

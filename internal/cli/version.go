@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/command"
 )
 
-// build describes the build of this program.
-type build struct {
+// buildInfo describes the build of this program.
+type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Changed bool   `json:"changed,omitempty"` // the work tree had changes
@@ -28,18 +28,18 @@ func newVersion(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			b := version()
-			return a.Print(b, b.text)
+			b := readBuildInfo()
+			return a.Print(b, b.versionText)
 		},
 	}
-	a.AddOutput(c)
+	a.AddOutputFlag(c)
 	return c
 }
 
-func (b build) text() string {
+func (b buildInfo) versionText() string {
 	text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
 	if b.Commit != "" {
 		text += " " + b.Commit
@@ -50,8 +50,8 @@ func (b build) text() string {
 	return text + "\n"
 }
 
-func version() build {
-	b := build{Version: stampedVersion, Go: runtime.Version()}
+func readBuildInfo() buildInfo {
+	b := buildInfo{Version: stampedVersion, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		b.Version = cmp.Or(b.Version, "unknown")

@@ -27,16 +27,16 @@ func (r *Refusal) Unwrap() error { return r.error }
 // Hint returns what to do about it.
 func (r *Refusal) Hint() string { return r.hint }
 
-// place replaces the file or folder at path, an absolute one, with what write creates: in a
+// replacePath replaces the file or folder at path, an absolute one, with what write creates: in a
 // folder beside path, whose name shows its purpose, and then moved to path in one step. If
 // that fails, path is unchanged. A program that is killed leaves the folder behind (see
-// [Leftovers]), and path old or new; where the system cannot exchange folders, path may
+// [FindLeftovers]), and path old or new; where the system cannot exchange folders, path may
 // also be missing, with the old one in that folder.
-func place(path string, write func(fresh string) error) error {
+func replacePath(path string, write func(fresh string) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	beside, err := os.MkdirTemp(filepath.Dir(path), besidePrefix(path))
+	beside, err := os.MkdirTemp(filepath.Dir(path), siblingPrefix(path))
 	if err != nil {
 		return &Refusal{err, filepath.Dir(path) + " must be writable: what is new is written beside what it replaces"}
 	}
@@ -45,7 +45,7 @@ func place(path string, write func(fresh string) error) error {
 	if err := write(fresh); err != nil {
 		return err
 	}
-	if err := put(fresh, path, filepath.Join(beside, "old")); err != nil {
+	if err := moveIntoPlace(fresh, path, filepath.Join(beside, "old")); err != nil {
 		if errors.Is(err, syscall.EBUSY) {
 			return &Refusal{err, path + " may be a mount point, which cannot be replaced: name a folder in it"}
 		}
@@ -54,28 +54,28 @@ func place(path string, write func(fresh string) error) error {
 	return nil
 }
 
-// besidePrefix returns the prefix of the names of the folders that place creates.
-func besidePrefix(path string) string { return "." + filepath.Base(path) + ".fairlead-" }
+// siblingPrefix returns the prefix of the names of the folders that place creates.
+func siblingPrefix(path string) string { return "." + filepath.Base(path) + ".fairlead-" }
 
-// Leftovers returns the folders that killed programs have left beside path.
-func Leftovers(path string) []string {
-	path, err := realPath(path)
+// FindLeftovers returns the folders that killed programs have left beside path.
+func FindLeftovers(path string) []string {
+	path, err := resolvePath(path)
 	if err != nil {
 		return nil
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	var left []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), besidePrefix(path)) {
+		if strings.HasPrefix(e.Name(), siblingPrefix(path)) {
 			left = append(left, filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
 	return left
 }
 
-// put moves fresh to path. What was at path ends up at fresh or at old, which the caller
+// moveIntoPlace moves fresh to path. What was at path ends up at fresh or at old, which the caller
 // removes.
-func put(fresh, path, old string) error {
+func moveIntoPlace(fresh, path, old string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,15 +84,15 @@ func put(fresh, path, old string) error {
 		return err
 	case !info.IsDir():
 		return os.Rename(fresh, path)
-	case exchange(fresh, path) == nil:
+	case exchangeFolders(fresh, path) == nil:
 		return nil
 	}
-	return putAside(fresh, path, old)
+	return moveAside(fresh, path, old)
 }
 
-// putAside is put where the system cannot exchange two folders: between its two steps
+// moveAside is put where the system cannot exchange two folders: between its two steps
 // nothing is at path.
-func putAside(fresh, path, old string) error {
+func moveAside(fresh, path, old string) error {
 	if err := os.Rename(path, old); err != nil {
 		return err
 	}

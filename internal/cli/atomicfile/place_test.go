@@ -34,7 +34,7 @@ func TestPlace(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			touch(t, dir, test.old...)
-			err := place(filepath.Join(dir, "out"), test.write)
+			err := replacePath(filepath.Join(dir, "out"), test.write)
 			if !errors.Is(err, test.err) {
 				t.Errorf("error %v, not %v", err, test.err)
 			}
@@ -50,7 +50,7 @@ func TestPutAside(t *testing.T) {
 	dir := t.TempDir()
 	touch(t, dir, "out/a", "beside/new/b")
 	out, fresh, old := filepath.Join(dir, "out"), filepath.Join(dir, "beside", "new"), filepath.Join(dir, "beside", "old")
-	if err := putAside(fresh, out, old); err != nil {
+	if err := moveAside(fresh, out, old); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"beside/old/a", "out/b"}
@@ -62,7 +62,7 @@ func TestPutAside(t *testing.T) {
 	if err := os.RemoveAll(old); err != nil {
 		t.Fatal(err)
 	}
-	if err := putAside(fresh, out, old); !errors.Is(err, os.ErrNotExist) {
+	if err := moveAside(fresh, out, old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 	if diff := cmp.Diff([]string{"out/b"}, filesIn(t, dir)); diff != "" {

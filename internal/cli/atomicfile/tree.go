@@ -23,27 +23,27 @@ type Mark struct {
 	Text []byte
 }
 
-// Folder replaces dir with the files and the mark, and returns the number of files. With
+// WriteFolder replaces dir with the files and the mark, and returns the number of files. With
 // force it replaces a folder without the mark.
-func Folder(ctx context.Context, dir string, files tree.Tree, mark Mark, force bool) (int, error) {
-	dir, err := realPath(dir)
+func WriteFolder(ctx context.Context, dir string, files tree.Tree, mark Mark, force bool) (int, error) {
+	dir, err := resolvePath(dir)
 	if err != nil {
 		return 0, err
 	}
-	if err := mayReplace(dir, mark, force); err != nil {
+	if err := checkReplaceable(dir, mark, force); err != nil {
 		return 0, err
 	}
 	count := 0
-	err = place(dir, func(fresh string) error {
+	err = replacePath(dir, func(fresh string) error {
 		count, err = writeFiles(ctx, fresh, files, mark)
 		return err
 	})
 	return count, err
 }
 
-// realPath returns the absolute path with symbolic links resolved, so that their target is
+// resolvePath returns the absolute path with symbolic links resolved, so that their target is
 // replaced. For what does not exist it returns the absolute path.
-func realPath(path string) (string, error) {
+func resolvePath(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -55,9 +55,9 @@ func realPath(path string) (string, error) {
 	return real, err
 }
 
-// mayReplace returns an error for a folder with content that render has not written, and for
+// checkReplaceable returns an error for a folder with content that render has not written, and for
 // the current folder.
-func mayReplace(dir string, mark Mark, force bool) error {
+func checkReplaceable(dir string, mark Mark, force bool) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -66,7 +66,7 @@ func mayReplace(dir string, mark Mark, force bool) error {
 		return err
 	case !info.IsDir():
 		return &Refusal{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
-	case isWithin(dir):
+	case containsWorkingFolder(dir):
 		return &Refusal{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
 	}
 	entries, err := os.ReadDir(dir)
@@ -82,8 +82,8 @@ func mayReplace(dir string, mark Mark, force bool) error {
 	return &Refusal{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
 }
 
-// isWithin reports whether the current folder is dir or below it.
-func isWithin(dir string) bool {
+// containsWorkingFolder reports whether the current folder is dir or below it.
+func containsWorkingFolder(dir string) bool {
 	here, err := os.Getwd()
 	if err != nil {
 		return false
@@ -132,9 +132,9 @@ func isGzip(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// Tar replaces the file at path with a tar of the files, and returns their number.
-func Tar(ctx context.Context, path string, files tree.Tree) (int, error) {
-	path, err := realPath(path)
+// WriteTar replaces the file at path with a tar of the files, and returns their number.
+func WriteTar(ctx context.Context, path string, files tree.Tree) (int, error) {
+	path, err := resolvePath(path)
 	if err != nil {
 		return 0, err
 	}
@@ -142,14 +142,14 @@ func Tar(ctx context.Context, path string, files tree.Tree) (int, error) {
 		return 0, &Refusal{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
 	}
 	count := 0
-	err = place(path, func(fresh string) error {
-		count, err = tarFile(ctx, fresh, files, isGzip(path))
+	err = replacePath(path, func(fresh string) error {
+		count, err = writeTarFile(ctx, fresh, files, isGzip(path))
 		return err
 	})
 	return count, err
 }
 
-func tarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, error) {
+func writeTarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, error) {
 	out, err := os.Create(path)
 	if err != nil {
 		return 0, err
@@ -157,16 +157,16 @@ func tarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, 
 	defer out.Close()
 	buffer := bufio.NewWriter(out)
 	if !zip {
-		count, err := tarFiles(ctx, buffer, files)
+		count, err := writeTarEntries(ctx, buffer, files)
 		return count, errors.Join(err, buffer.Flush(), out.Close())
 	}
 	zipped := gzip.NewWriter(buffer)
-	count, err := tarFiles(ctx, zipped, files)
+	count, err := writeTarEntries(ctx, zipped, files)
 	return count, errors.Join(err, zipped.Close(), buffer.Flush(), out.Close())
 }
 
-// tarFiles writes a tar without times and owners, so that equal files make equal bytes.
-func tarFiles(ctx context.Context, w io.Writer, files tree.Tree) (int, error) {
+// writeTarEntries writes a tar without times and owners, so that equal files make equal bytes.
+func writeTarEntries(ctx context.Context, w io.Writer, files tree.Tree) (int, error) {
 	archive := tar.NewWriter(w)
 	count := 0
 	for path, data := range files.All() {

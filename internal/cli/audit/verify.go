@@ -49,10 +49,10 @@ It exits with 4 if something is different.`,
 		Example: `  fairlead verify                         what is checked out here
   fairlead verify origin/prod             the head of a branch
   fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
-		Args:              command.Arguments(0, 1),
+		Args:              command.CheckArguments(0, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			return v.run(c.Context(), strings.Join(args, ""))
+			return v.runVerify(c.Context(), strings.Join(args, ""))
 		},
 	}
 	f := c.Flags()
@@ -60,13 +60,13 @@ It exits with 4 if something is different.`,
 	f.StringVar(&v.repo, "repo", "", "the GitOps repository: a `PATH` (default: the repository here)")
 	f.StringVar(&v.controlPlane, "control-plane", "", "read the control plane at a `PATH-or-URL` (default: where the record says)")
 	f.StringArrayVar(&v.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
-	command.AddMissingValues(f, &v.rendering)
-	a.AddOutput(c)
+	command.AddMissingValuesFlag(f, &v.rendering)
+	a.AddOutputFlag(c)
 	return c
 }
 
-func (v *verifyCommand) run(ctx context.Context, revision string) error {
-	maps, err := command.Pairs("--map", "URL=PATH-or-URL", v.maps)
+func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
+	maps, err := command.ParsePairs("--map", "URL=PATH-or-URL", v.maps)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 	}
 	repo, err := git.Find(v.repo)
 	if err != nil {
-		return command.Hint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+		return command.WithHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
 	}
 	if revision == "" {
 		revision = "HEAD"
@@ -85,7 +85,7 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		return err
 	}
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
-		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: command.Credentials(), Rendering: v.rendering}
+		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: command.EnvCredentials(), Rendering: v.rendering}
 		if v.controlPlane != "" {
 			o.ControlPlane = v.controlPlane
 		} else if o.CredentialsHost = giturl.Host(repo.RemoteURL("origin")); o.CredentialsHost == "" {
@@ -94,12 +94,12 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 		return source.Open(ctx, o)
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
-		return command.Hint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+		return command.WithHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
 	}
 	if err != nil {
 		return err
 	}
-	if err := v.Print(results, func() string { return text(results) }); err != nil {
+	if err := v.Print(results, func() string { return verificationText(results) }); err != nil {
 		return err
 	}
 	for _, r := range results {
@@ -110,21 +110,21 @@ func (v *verifyCommand) run(ctx context.Context, revision string) error {
 	return nil
 }
 
-// text returns a line for each result, with the files that differ below it.
-func text(results []verify.Result) string {
+// verificationText returns a line for each result, with the files that differ below it.
+func verificationText(results []verify.Result) string {
 	var b strings.Builder
 	for _, r := range results {
 		where := ""
 		if r.Folder != "" {
-			where = " in " + display.Visible(r.Folder)
+			where = " in " + display.SanitizeLine(r.Folder)
 		}
 		if r.Count == 0 {
-			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, files(r.Files))
+			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, countFiles(r.Files))
 			continue
 		}
-		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, files(r.Count))
+		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, countFiles(r.Count))
 		for _, file := range r.Different {
-			fmt.Fprintf(&b, "  %s\n", display.Visible(file))
+			fmt.Fprintf(&b, "  %s\n", display.SanitizeLine(file))
 		}
 		if more := r.Count - len(r.Different); more > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", more)
@@ -133,7 +133,7 @@ func text(results []verify.Result) string {
 	return b.String()
 }
 
-func files(n int) string {
+func countFiles(n int) string {
 	if n == 1 {
 		return "1 file"
 	}

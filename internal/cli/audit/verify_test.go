@@ -57,7 +57,7 @@ func TestVerifyShowsNoToken(t *testing.T) {
 			gittest.Git(t, w.Dir, "remote", "add", "other", server.URL+"/out")
 		}
 		v := &verifyCommand{App: &command.App{Out: display.NewStream(io.Discard), Err: display.NewStream(io.Discard)}, repo: w.Dir, controlPlane: test.controlPlane}
-		if err := v.run(t.Context(), ""); err == nil {
+		if err := v.runVerify(t.Context(), ""); err == nil {
 			t.Error("it was verified")
 		}
 		if (shown > 0) != test.shown {

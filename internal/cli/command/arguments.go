@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
-// Subcommand checks the arguments of a command that only has subcommands.
-func Subcommand(c *cobra.Command, args []string) error {
+// CheckSubcommand checks the arguments of a command that only has subcommands.
+func CheckSubcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -25,8 +25,8 @@ func Subcommand(c *cobra.Command, args []string) error {
 	return Usagef(hint, "%s has no command %q", c.CommandPath(), args[0])
 }
 
-// Arguments checks the number of arguments.
-func Arguments(least, most int) cobra.PositionalArgs {
+// CheckArguments checks the number of arguments.
+func CheckArguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		hint := fmt.Sprintf("call it as %q; %s --help says more", c.UseLine(), c.CommandPath())
 		switch n := len(args); {
@@ -35,28 +35,28 @@ func Arguments(least, most int) cobra.PositionalArgs {
 		case n > most:
 			return Usagef(hint, "%s takes %s, and there are %d", c.CommandPath(), display.Plural(most, "argument"), n)
 		case n < least:
-			return Usagef(hint, "%s needs %s, and there is %s", c.CommandPath(), display.Plural(least, "argument"), orNone(n))
+			return Usagef(hint, "%s needs %s, and there is %s", c.CommandPath(), display.Plural(least, "argument"), countOrNone(n))
 		}
 		return nil
 	}
 }
 
-func orNone(n int) string {
+func countOrNone(n int) string {
 	if n == 0 {
 		return "none"
 	}
 	return fmt.Sprintf("only %d", n)
 }
 
-// FlagError returns the usage error of a flag that cannot be parsed.
-func FlagError(c *cobra.Command, err error) error {
+// NewFlagError returns the usage error of a flag that cannot be parsed.
+func NewFlagError(c *cobra.Command, err error) error {
 	var usage *usageError
 	var unknown *pflag.NotExistError
 	switch {
 	case errors.As(err, &usage): // of one of our own flags
 		return usage
 	case !c.HasParent() && c.Flags().NArg() > 0: // the flag may belong to the command that was meant
-		return Subcommand(c, c.Flags().Args())
+		return CheckSubcommand(c, c.Flags().Args())
 	}
 	hint := c.CommandPath() + " --help lists the flags"
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {

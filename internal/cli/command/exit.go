@@ -13,11 +13,11 @@ import (
 
 // The exit codes, the same for all commands.
 const (
-	OK          = 0
-	Failed      = 1 // an operation failed
-	Misused     = 2 // the command was called wrongly, or names what does not exist
-	HasProblems = 3 // the control plane has problems
-	Differs     = 4 // diff found differences
+	ExitOK          = 0
+	ExitFailed      = 1 // an operation failed
+	ExitUsage       = 2 // the command was called wrongly, or names what does not exist
+	ExitProblems    = 3 // the control plane has problems
+	ExitDifferences = 4 // diff found differences
 )
 
 var (
@@ -52,25 +52,25 @@ func (e *ProblemsError) Error() string { return e.Summary }
 
 // NewProblemsError returns the error of a control plane with problems.
 func NewProblemsError(list problem.List) *ProblemsError {
-	return &ProblemsError{"the control plane has " + display.Counted(list.Count()), list}
+	return &ProblemsError{"the control plane has " + display.CountProblems(list.Count()), list}
 }
 
 // SettingsError means that the settings have problems.
 type SettingsError struct{ ProblemsError }
 
-// Hint adds a hint to an error.
-func Hint(err error, hint string) error { return &hinted{err, hint} }
+// WithHint adds a hint to an error.
+func WithHint(err error, hint string) error { return &hintedError{err, hint} }
 
-// hinted is an error with a hint.
-type hinted struct {
+// hintedError is an error with a hint.
+type hintedError struct {
 	error
 	hint string
 }
 
-func (e *hinted) Unwrap() error { return e.error }
+func (e *hintedError) Unwrap() error { return e.error }
 
 // Hint returns the hint; errors of other packages have such a method too.
-func (e *hinted) Hint() string { return e.hint }
+func (e *hintedError) Hint() string { return e.hint }
 
 // ExitCode returns the exit code for an error; nothing else decides it.
 func ExitCode(err error) int {
@@ -80,21 +80,21 @@ func ExitCode(err error) int {
 	var settings *SettingsError
 	switch {
 	case err == nil:
-		return OK
+		return ExitOK
 	case errors.As(err, &settings):
-		return Misused
+		return ExitUsage
 	case errors.Is(err, ErrDiffers):
-		return Differs
+		return ExitDifferences
 	case errors.As(err, &problems):
-		return HasProblems
+		return ExitProblems
 	case errors.As(err, &usage), errors.As(err, &query):
-		return Misused
+		return ExitUsage
 	}
-	return Failed
+	return ExitFailed
 }
 
-// Report prints an error with its problems and its hint.
-func (a *App) Report(err error) {
+// ReportError prints an error with its problems and its hint.
+func (a *App) ReportError(err error) {
 	if err == nil || errors.Is(err, ErrDiffers) {
 		return
 	}
@@ -102,19 +102,19 @@ func (a *App) Report(err error) {
 	var settings *SettingsError
 	switch {
 	case errors.As(err, &settings):
-		fmt.Fprint(a.Err, display.Problems(settings.List, a.Err))
+		fmt.Fprint(a.Err, display.FormatProblems(settings.List, a.Err))
 	case errors.As(err, &problems):
-		fmt.Fprint(a.Err, display.Problems(problems.List, a.Err))
+		fmt.Fprint(a.Err, display.FormatProblems(problems.List, a.Err))
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
-		fmt.Fprintf(a.Err, "fairlead: %s%s\n", a.Err.Paint(display.Red, "error: "), display.Visible(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.Err, "fairlead: %s%s\n", a.Err.Paint(display.Red, "error: "), display.SanitizeLine(strings.TrimRight(line, "\n")))
 	}
-	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(a.Err, "fairlead: hint: %s\n", display.Visible(hint))
+	if hint := findHint(err); hint != "" {
+		fmt.Fprintf(a.Err, "fairlead: hint: %s\n", display.SanitizeLine(hint))
 	}
 }
 
-func hintOf(err error) string {
+func findHint(err error) string {
 	var usage *usageError
 	var query *explain.QueryError
 	var h interface{ Hint() string }

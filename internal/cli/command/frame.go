@@ -31,8 +31,8 @@ const (
 	GroupDaemon    = "daemon"
 )
 
-// AddOutput adds the flag --output to a command: text, json, yaml, and the formats in more.
-func (a *App) AddOutput(c *cobra.Command, more ...string) {
+// AddOutputFlag adds the flag --output to a command: text, json, yaml, and the formats in more.
+func (a *App) AddOutputFlag(c *cobra.Command, more ...string) {
 	known := append([]string{"text", "json", "yaml"}, more...)
 	c.Flags().Var(&choice{&a.Format, known}, "output", "`format` of what is printed: "+display.Enumerate(known, "or"))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
@@ -66,9 +66,9 @@ func (a *App) Print(value any, text func() string) error {
 	var err error
 	switch a.Format {
 	case "json":
-		data, err = display.JSON(value)
+		data, err = display.EncodeJSON(value)
 	case "yaml":
-		data, err = display.YAML(value)
+		data, err = display.EncodeYAML(value)
 	default:
 		data = []byte(text())
 	}

@@ -2,9 +2,9 @@ package command
 
 import "strings"
 
-// Pairs parses the values of a flag of the form KEY=VALUE. Where the key is a URL, which
+// ParsePairs parses the values of a flag of the form KEY=VALUE. Where the key is a URL, which
 // may contain "=", the last "=" separates them.
-func Pairs(flag, form string, values []string) (map[string]string, error) {
+func ParsePairs(flag, form string, values []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, v := range values {
 		i := strings.LastIndex(v, "=")

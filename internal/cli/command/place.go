@@ -18,24 +18,26 @@ import (
 // SettingsFile is the default path of the settings.
 const SettingsFile = "fairlead.yaml"
 
-// Elsewhere adds a hint to an error that means that a repository does not exist or cannot be
+// WithLocationHint adds a hint to an error that means that a repository does not exist or cannot be
 // reached; it returns any other error unchanged.
-func Elsewhere(err error, hint string) error {
+func WithLocationHint(err error, hint string) error {
 	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
-		return &hinted{err, hint}
+		return &hintedError{err, hint}
 	}
 	return err
 }
 
-// Settings reads a settings file, and prints its warnings.
-func (a *App) Settings(file string) (*config.Settings, error) { return a.settings(file, config.Load) }
-
-// SettingsForPeople is Settings for commands that work without the daemon's own secrets.
-func (a *App) SettingsForPeople(file string) (*config.Settings, error) {
-	return a.settings(file, config.LoadForPeople)
+// LoadSettings reads a settings file, and prints its warnings.
+func (a *App) LoadSettings(file string) (*config.Settings, error) {
+	return a.readSettings(file, config.Load)
 }
 
-func (a *App) settings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
+// LoadUserSettings is Settings for commands that work without the daemon's own secrets.
+func (a *App) LoadUserSettings(file string) (*config.Settings, error) {
+	return a.readSettings(file, config.LoadForPeople)
+}
+
+func (a *App) readSettings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
 	settings, problems, err := load(file, os.Getenv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -43,15 +45,15 @@ func (a *App) settings(file string, load func(string, func(string) string) (*con
 	case err != nil:
 		return nil, err
 	case problems.Stops():
-		return nil, &SettingsError{ProblemsError{"the settings have " + display.Counted(problems.Count()), problems}}
+		return nil, &SettingsError{ProblemsError{"the settings have " + display.CountProblems(problems.Count()), problems}}
 	}
-	fmt.Fprint(a.Err, display.Problems(problems, a.Err))
+	fmt.Fprint(a.Err, display.FormatProblems(problems, a.Err))
 	return settings, nil
 }
 
-// Credentials returns the credentials for the host of the control plane. They come from the
+// EnvCredentials returns the credentials for the host of the control plane. They come from the
 // process environment, because other users can read command lines.
-func Credentials() git.Credentials {
+func EnvCredentials() git.Credentials {
 	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
 	if c.Username == "" {
 		c.Username = "x-access-token" // what GitHub calls the holder of a token; others ignore it
@@ -59,17 +61,17 @@ func Credentials() git.Credentials {
 	return c
 }
 
-// Repository returns the path or URL of the repository that a flag names, or else of the
+// FindRepository returns the path or URL of the repository that a flag names, or else of the
 // one in the current folder; of a clone, that is its origin. what describes the repository
 // in hints.
-func Repository(flag, named, what string) (string, error) {
+func FindRepository(flag, named, what string) (string, error) {
 	if named != "" {
 		if giturl.IsRemote(named) {
 			return named, nil
 		}
 		return filepath.Abs(giturl.LocalPath(named))
 	}
-	root, here, err := repositoryHere()
+	root, here, err := findEnclosingRepository()
 	if errors.Is(err, git.ErrNotFound) {
 		return "", Usagef(fmt.Sprintf("say where %s is with %s", what, flag), "there is no Git repository here")
 	}
@@ -91,8 +93,8 @@ func Repository(flag, named, what string) (string, error) {
 	return filepath.Join(root, from), nil
 }
 
-// repositoryHere returns the repository that the current folder is in, and its folder.
-func repositoryHere() (string, *git.Repository, error) {
+// findEnclosingRepository returns the repository that the current folder is in, and its folder.
+func findEnclosingRepository() (string, *git.Repository, error) {
 	folder, err := filepath.Abs(".")
 	if err != nil {
 		return "", nil, err
@@ -110,9 +112,9 @@ func repositoryHere() (string, *git.Repository, error) {
 	}
 }
 
-// Person returns the author of commits that record what the user did, such as closing a
+// DefaultAuthor returns the author of commits that record what the user did, such as closing a
 // pull request.
-func Person() git.Signature {
+func DefaultAuthor() git.Signature {
 	name := os.Getenv("GIT_AUTHOR_NAME")
 	if name == "" {
 		name = "somebody" // in a container the user may have no name

@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// AddMissingValues adds the flag that corresponds to the setting missingValues.
-func AddMissingValues(f *pflag.FlagSet, o *render.Options) {
+// AddMissingValuesFlag adds the flag that corresponds to the setting missingValues.
+func AddMissingValuesFlag(f *pflag.FlagSet, o *render.Options) {
 	f.BoolVar(&o.PublishMissing, "publish-missing-values", false, "publish null and missing values as <no value>, with a warning (the setting missingValues: publish)")
 }

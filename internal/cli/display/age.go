@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Age returns a duration in its largest unit: "45s", "12m", "3h", "9d".
-func Age(d time.Duration) string {
+// FormatAge returns a duration in its largest unit: "45s", "12m", "3h", "9d".
+func FormatAge(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Abs(); {
 	case d < time.Minute:
@@ -19,5 +19,5 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// Moment returns a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
-func Moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 MST") }
+// FormatMoment returns a time for people, in UTC: "Mon 2026-01-05 09:00 UTC".
+func FormatMoment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 MST") }

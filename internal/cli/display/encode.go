@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// JSON returns a value as indented JSON.
-func JSON(value any) ([]byte, error) {
+// EncodeJSON returns a value as indented JSON.
+func EncodeJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -19,9 +19,9 @@ func JSON(value any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// YAML returns the YAML equivalent of the value's JSON, in the same order: types have
+// EncodeYAML returns the YAML equivalent of the value's JSON, in the same order: types have
 // `json` tags only.
-func YAML(value any) ([]byte, error) {
+func EncodeYAML(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -30,14 +30,14 @@ func YAML(value any) ([]byte, error) {
 	if err := yaml.Unmarshal(data, &node); err != nil {
 		return nil, err
 	}
-	plain(&node)
+	clearStyle(&node)
 	return manifest.Encode(&node)
 }
 
-// plain removes the flow style and the quotes of JSON.
-func plain(n *yaml.Node) {
+// clearStyle removes the flow style and the quotes of JSON.
+func clearStyle(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {
-		plain(c)
+		clearStyle(c)
 	}
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// Found is a problem and the environments that have it.
-type Found struct {
+// EnvironmentProblem is a problem and the environments that have it.
+type EnvironmentProblem struct {
 	problem.Problem
 	Environments []string `json:"environments,omitempty"`
 }
 
-// OfSome reports whether some of several environments have a problem, and others not.
-func (p Found) OfSome(environments int) bool {
+// InSome reports whether some of several environments have a problem, and others not.
+func (p EnvironmentProblem) InSome(environments int) bool {
 	return len(p.Environments) > 0 && len(p.Environments) < environments
 }
 
 // Report is the problems of several environments, each once.
 type Report struct {
 	Environments int
-	Problems     []Found
+	Problems     []EnvironmentProblem
 	// FileOf returns the path of a file in the checkout, or "".
 	FileOf func(problem.Pos) string
 }
@@ -40,34 +40,34 @@ func (r Report) GitHub() string {
 			}
 		}
 		if p.Subject != "" {
-			properties = append(properties, "title="+property.Replace(Visible(p.Subject)))
+			properties = append(properties, "title="+property.Replace(SanitizeLine(p.Subject)))
 		}
-		command := strings.TrimRight(level(p.Problem)+" "+strings.Join(properties, ","), " ")
-		fmt.Fprintf(&b, "::%s::%s\n", command, message.Replace(r.sentence(p)))
+		command := strings.TrimRight(severityWord(p.Problem)+" "+strings.Join(properties, ","), " ")
+		fmt.Fprintf(&b, "::%s::%s\n", command, message.Replace(r.messageText(p)))
 	}
 	return b.String()
 }
 
-// level is what both GitHub and SARIF call a problem.
-func level(p problem.Problem) string {
+// severityWord is what both GitHub and SARIF call a problem.
+func severityWord(p problem.Problem) string {
 	if p.Warning {
 		return "warning"
 	}
 	return "error"
 }
 
-// sentence returns what is wrong, where, in which environments if not in all, and what
+// messageText returns what is wrong, where, in which environments if not in all, and what
 // to do.
-func (r Report) sentence(p Found) string {
-	text := Visible(p.Summary)
+func (r Report) messageText(p EnvironmentProblem) string {
+	text := SanitizeLine(p.Summary)
 	if place := p.Pos.String(); place != "" {
-		text += " (" + Visible(place) + ")"
+		text += " (" + SanitizeLine(place) + ")"
 	}
-	if p.OfSome(r.Environments) {
+	if p.InSome(r.Environments) {
 		text += "\nin " + Enumerate(p.Environments, "and")
 	}
 	if p.Hint != "" {
-		text += "\n" + Visible(p.Hint)
+		text += "\n" + SanitizeLine(p.Hint)
 	}
 	return text
 }

@@ -61,9 +61,9 @@ type (
 
 // SARIF writes problems as a SARIF log. The rule is the kind of the object that is
 // wrong.
-func (r Report) SARIF() ([]byte, error) { return JSON(r.sarif()) }
+func (r Report) SARIF() ([]byte, error) { return EncodeJSON(r.newSARIFLog()) }
 
-func (r Report) sarif() sarifLog {
+func (r Report) newSARIFLog() sarifLog {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "fairlead", InformationURI: "https://github.com/fairlead-io/fairlead", Rules: []sarifRule{}}
 	index := map[string]int{}
@@ -78,7 +78,7 @@ func (r Report) sarif() sarifLog {
 			index[kind] = i
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{kind, sarifText{"A mistake in a " + kind + " of the control plane"}})
 		}
-		run.Results = append(run.Results, sarifResult{kind, i, level(p.Problem), sarifText{r.sentence(p)}, sarifLocations(p.Problem, r.FileOf(p.Pos))})
+		run.Results = append(run.Results, sarifResult{kind, i, severityWord(p.Problem), sarifText{r.messageText(p)}, sarifLocations(p.Problem, r.FileOf(p.Pos))})
 	}
 	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }

@@ -12,14 +12,14 @@ import (
 // What it looks like as a whole is in internal/cli/testdata/script/check-ci.txtar.
 func TestSARIF(t *testing.T) {
 	pos := func(file string, line int) problem.Pos { return problem.Pos{Layer: "base", File: file, Line: line} }
-	r := Report{FileOf: func(p problem.Pos) string { return p.File }, Problems: []Found{
+	r := Report{FileOf: func(p problem.Pos) string { return p.File }, Problems: []EnvironmentProblem{
 		{Problem: problem.Problem{Pos: pos("a b/ü%.yaml", 3), Subject: "ClusterType/large", Summary: "it is broken", Hint: "mend it"}},
 		{Problem: problem.Problem{Pos: pos("a:b.yaml", 0), Summary: "it is not YAML"}},
 		{Problem: problem.Problem{Subject: "WorkloadRegistration/shop", Summary: "it is not there", Warning: true}},
 		{Problem: problem.Problem{Summary: "nowhere in particular"}},
 		{Problem: problem.Problem{Pos: pos("c.yaml", 1), Subject: "ClusterType/small", Summary: "it is broken too"}},
 	}}
-	log := r.sarif()
+	log := r.newSARIFLog()
 	if log.Version != "2.1.0" || log.Schema == "" || len(log.Runs) != 1 {
 		t.Fatalf("version %q, schema %q, %d runs", log.Version, log.Schema, len(log.Runs))
 	}

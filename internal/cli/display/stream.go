@@ -45,29 +45,29 @@ func (s *Stream) Paint(colour, text string) string {
 	return colour + text + reset
 }
 
-// Visible returns text as one line without control characters, which could move a
+// SanitizeLine returns text as one line without control characters, which could move a
 // terminal's cursor or change a colour: names and messages come from people's files.
-func Visible(text string) string {
+func SanitizeLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '
 		}
-		return harmless(r)
+		return replaceControl(r)
 	}, text)
 }
 
-// Lines is Visible for text of several lines; it keeps line feeds and tabs.
-func Lines(text string) string {
+// SanitizeLines is Visible for text of several lines; it keeps line feeds and tabs.
+func SanitizeLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
 		}
-		return harmless(r)
+		return replaceControl(r)
 	}, text)
 }
 
-// harmless replaces a character that a terminal does not show but obeys.
-func harmless(r rune) rune {
+// replaceControl replaces a character that a terminal does not show but obeys.
+func replaceControl(r rune) rune {
 	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 		return unicode.ReplacementChar
 	}

@@ -19,17 +19,17 @@ func TestHarmless(t *testing.T) {
 		"Grüße, 東京":      {"Grüße, 東京", "Grüße, 東京"},
 		"broken \xff ok": {"broken \ufffd ok", "broken \ufffd ok"},
 	} {
-		if got := Visible(text); got != want.visible {
+		if got := SanitizeLine(text); got != want.visible {
 			t.Errorf("Visible(%q) is %q, want %q", text, got, want.visible)
 		}
-		if got := Lines(text); got != want.lines {
+		if got := SanitizeLines(text); got != want.lines {
 			t.Errorf("Lines(%q) is %q, want %q", text, got, want.lines)
 		}
 	}
 }
 
 func TestTable(t *testing.T) {
-	got := Table([][]string{{"NAME", "STATE", ""}, {"düne", "in\nsync", "x"}, {"a", "b", ""}})
+	got := FormatTable([][]string{{"NAME", "STATE", ""}, {"düne", "in\nsync", "x"}, {"a", "b", ""}})
 	want := "NAME  STATE\ndüne  in sync  x\na     b\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -43,7 +43,7 @@ func TestProblems(t *testing.T) {
 	l.Addf(problem.Pos{}, "", "mend it", "it is broken too")
 	l.Warnf(problem.Pos{}, "", "", "it is\nodd")
 	want := "error: base/a.yaml:3: ClusterType/large: it is broken\nerror: it is broken too\n  hint: mend it\nwarning: it is odd\n"
-	if diff := cmp.Diff(want, Problems(l, NewStream(&bytes.Buffer{}))); diff != "" {
+	if diff := cmp.Diff(want, FormatProblems(l, NewStream(&bytes.Buffer{}))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -51,7 +51,7 @@ func TestProblems(t *testing.T) {
 func TestWords(t *testing.T) {
 	got := []string{
 		Enumerate(nil, "or"), Enumerate([]string{"a"}, "or"), Enumerate([]string{"a", "b"}, "or"), Enumerate([]string{"a", "b", "c"}, "and"),
-		Counted(0, 0), Counted(1, 0), Counted(0, 2), Counted(2, 1),
+		CountProblems(0, 0), CountProblems(1, 0), CountProblems(0, 2), CountProblems(2, 1),
 	}
 	want := []string{"", "a", "a or b", "a, b and c", "no problems", "1 problem", "2 warnings", "2 problems and 1 warning"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -66,11 +66,11 @@ func TestEncodings(t *testing.T) {
 		List []string `json:"list"`
 		None string   `json:"none,omitempty"`
 	}{"<a> & b", []string{"1", "x"}, ""}
-	asJSON, err := JSON(value)
+	asJSON, err := EncodeJSON(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asYAML, err := YAML(value)
+	asYAML, err := EncodeYAML(value)
 	if err != nil {
 		t.Fatal(err)
 	}

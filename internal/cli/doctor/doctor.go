@@ -41,10 +41,10 @@ const (
 
 // Finding is the result of a check.
 type Finding struct {
-	Level Level  `json:"level"`
-	What  string `json:"what"` // "https://git.example.com/team/fleet: push"
-	Says  string `json:"says"`
-	Hint  string `json:"hint,omitempty"` // never "" if the level is not OK
+	Level   Level  `json:"level"`
+	Subject string `json:"what"` // "https://git.example.com/team/fleet: push"
+	Message string `json:"says"`
+	Hint    string `json:"hint,omitempty"` // never "" if the level is not OK
 }
 
 // Options configures an examination.
@@ -61,43 +61,43 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	d := &doctor{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*api{}}
-	d.machine(ctx)
-	d.settings()
-	d.controlPlane(ctx)
-	all := d.sorted()
+	d := &examination{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	d.checkMachine(ctx)
+	d.checkSettings()
+	d.checkControlPlane(ctx)
+	all := d.sortedRepositories()
 	tasks := make([]func(), 0, 2*len(all))
 	for _, r := range all {
-		tasks = append(tasks, func() { d.repository(ctx, r) })
-		d.forge(r)
+		tasks = append(tasks, func() { d.checkRepository(ctx, r) })
+		d.checkForge(r)
 	}
 	for _, a := range d.forges {
-		tasks = append(tasks, func() { a.works = a.kind.credential(ctx, d, a) })
+		tasks = append(tasks, func() { a.works = a.kind.checkCredential(ctx, d, a) })
 	}
-	each(tasks)
+	runTasks(tasks)
 	tasks = tasks[:0]
 	for _, r := range all {
 		if r.api != nil && r.api.works { // otherwise there is a finding already
-			tasks = append(tasks, func() { r.api.kind.repository(ctx, d, r) })
+			tasks = append(tasks, func() { r.api.kind.checkRepository(ctx, d, r) })
 		}
 	}
-	each(tasks)
-	return d.findings(), ctx.Err()
+	runTasks(tasks)
+	return d.sortedFindings(), ctx.Err()
 }
 
-// each runs tasks concurrently, and waits for all of them.
-func each(tasks []func()) {
+// runTasks runs tasks concurrently, and waits for all of them.
+func runTasks(tasks []func()) {
 	parallel.Each(len(tasks), tasks, func(_ int, task func()) { task() })
 }
 
-// doctor is one examination.
-type doctor struct {
+// examination is one examination.
+type examination struct {
 	config       *config.Settings
 	now          func() time.Time
 	keys         *access.Keyring
 	dir          string                 // for temporary files
 	repositories map[string]*repository // by normalized URL
-	forges       map[string]*api        // by the URL of the remote whose credential is used
+	forges       map[string]*forgeAPI   // by the URL of the remote whose credential is used
 
 	mu    sync.Mutex
 	found []Finding
@@ -105,31 +105,31 @@ type doctor struct {
 
 // repository is one that the daemon reads or writes.
 type repository struct {
-	place        string
-	controlPlane bool     // statuses are set there
-	outputs      []output // of the environments, whose pull requests are there
-	plain        bool     // its forge is Git alone
-	api          *api     // of its forge; nil if there is none, or no token for it
-	path         string   // on the forge: "owner/name"
+	url          string
+	controlPlane bool      // statuses are set there
+	outputs      []output  // of the environments, whose pull requests are there
+	plain        bool      // its forge is Git alone
+	api          *forgeAPI // of its forge; nil if there is none, or no token for it
+	path         string    // on the forge: "owner/name"
 }
 
 // output is where the output of an environment goes.
 type output struct{ environment, branch string }
 
-func (r *repository) shown() string { return giturl.Redact(r.place) }
+func (r *repository) redactedURL() string { return giturl.Redact(r.url) }
 
-// at returns the repository with a URL, and adds it if it is new.
-func (d *doctor) at(place string) *repository {
+// repositoryAt returns the repository with a URL, and adds it if it is new.
+func (d *examination) repositoryAt(place string) *repository {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := giturl.Normalize(place)
 	if d.repositories[key] == nil {
-		d.repositories[key] = &repository{place: place}
+		d.repositories[key] = &repository{url: place}
 	}
 	return d.repositories[key]
 }
 
-func (d *doctor) sorted() []*repository {
+func (d *examination) sortedRepositories() []*repository {
 	var all []*repository
 	for _, r := range d.repositories {
 		slices.SortFunc(r.outputs, func(a, b output) int {
@@ -137,12 +137,12 @@ func (d *doctor) sorted() []*repository {
 		})
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *repository) int { return strings.Compare(a.place, b.place) })
+	slices.SortFunc(all, func(a, b *repository) int { return strings.Compare(a.url, b.url) })
 	return all
 }
 
-// remote returns a remote with a temporary mirror.
-func (d *doctor) remote(place string) (*git.Remote, error) {
+// newRemote returns a remote with a temporary mirror.
+func (d *examination) newRemote(place string) (*git.Remote, error) {
 	guard, err := access.GuardLocation(d.config, place)
 	if err != nil {
 		return nil, err
@@ -153,30 +153,30 @@ func (d *doctor) remote(place string) (*git.Remote, error) {
 	})
 }
 
-func (d *doctor) ok(what, format string, args ...any) {
-	d.add(Finding{OK, what, fmt.Sprintf(format, args...), ""})
+func (d *examination) addOK(what, format string, args ...any) {
+	d.addFinding(Finding{OK, what, fmt.Sprintf(format, args...), ""})
 }
 
-func (d *doctor) warn(what, hint, format string, args ...any) {
-	d.add(Finding{Warn, what, fmt.Sprintf(format, args...), hint})
+func (d *examination) addWarning(what, hint, format string, args ...any) {
+	d.addFinding(Finding{Warn, what, fmt.Sprintf(format, args...), hint})
 }
 
-func (d *doctor) fail(what, hint, format string, args ...any) {
-	d.add(Finding{Fail, what, fmt.Sprintf(format, args...), hint})
+func (d *examination) addFailure(what, hint, format string, args ...any) {
+	d.addFinding(Finding{Fail, what, fmt.Sprintf(format, args...), hint})
 }
 
-func (d *doctor) add(f Finding) {
+func (d *examination) addFinding(f Finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.found = append(d.found, f)
 }
 
-// failed adds a finding for an error, with its own hint if it has one.
-func (d *doctor) failed(level Level, what string, err error) {
-	d.add(Finding{level, what, err.Error(), hintOf(err)})
+// addError adds a finding for an error, with its own hint if it has one.
+func (d *examination) addError(level Level, what string, err error) {
+	d.addFinding(Finding{level, what, err.Error(), findHint(err)})
 }
 
-func hintOf(err error) string {
+func findHint(err error) string {
 	var hinted interface{ Hint() string }
 	var limit *forge.RateLimit
 	switch {
@@ -192,22 +192,22 @@ func hintOf(err error) string {
 	return "check the URL, and that this machine can reach the host"
 }
 
-// findings returns the findings: sorted, on one line each, and with credentials redacted,
+// sortedFindings returns the findings: sorted, on one line each, and with credentials redacted,
 // also those in messages of servers.
-func (d *doctor) findings() []Finding {
-	clean := d.cleaner()
+func (d *examination) sortedFindings() []Finding {
+	clean := d.newRedactor()
 	for i := range d.found {
 		f := &d.found[i]
-		f.Says, f.Hint = clean(f.Says), clean(f.Hint)
+		f.Message, f.Hint = clean(f.Message), clean(f.Hint)
 	}
 	slices.SortStableFunc(d.found, func(a, b Finding) int {
-		return strings.Compare(a.What+"\n"+a.Says, b.What+"\n"+b.Says)
+		return strings.Compare(a.Subject+"\n"+a.Message, b.Subject+"\n"+b.Message)
 	})
 	return slices.Compact(d.found)
 }
 
-// cleaner returns a function that redacts all known secrets in a text.
-func (d *doctor) cleaner() func(string) string {
+// newRedactor returns a function that redacts all known secrets in a text.
+func (d *examination) newRedactor() func(string) string {
 	var pairs []string
 	hide := func(ref *config.SecretRef) {
 		if ref == nil {
@@ -224,7 +224,7 @@ func (d *doctor) cleaner() func(string) string {
 		}
 	}
 	for _, r := range d.repositories { // a URL may contain a secret
-		if u, err := url.Parse(r.place); err == nil && u.User != nil && u.Scheme != "ssh" {
+		if u, err := url.Parse(r.url); err == nil && u.User != nil && u.Scheme != "ssh" {
 			if password, ok := u.User.Password(); ok {
 				pairs = append(pairs, password, "[redacted]")
 			} else {

@@ -132,9 +132,9 @@ func (w *world) examine(more string) string {
 	}
 	var b strings.Builder
 	for _, f := range found {
-		fmt.Fprintf(&b, "%-4s  %s  %s\n", f.Level, f.What, f.Says)
+		fmt.Fprintf(&b, "%-4s  %s  %s\n", f.Level, f.Subject, f.Message)
 		if (f.Hint == "") != (f.Level == doctor.OK) {
-			w.Errorf("%s %s: the hint is %q", f.Level, f.What, f.Hint)
+			w.Errorf("%s %s: the hint is %q", f.Level, f.Subject, f.Hint)
 		}
 		if f.Hint != "" {
 			fmt.Fprintf(&b, "      hint: %s\n", f.Hint)

@@ -101,7 +101,7 @@ func examineGitea(t *testing.T, s *giteatest.Server, controlPlane, token string)
 	}
 	lines := "\n"
 	for _, f := range found {
-		lines += fmt.Sprintf("%s %s: %s\n", f.Level, f.What, f.Says)
+		lines += fmt.Sprintf("%s %s: %s\n", f.Level, f.Subject, f.Message)
 	}
 	return strings.ReplaceAll(lines, s.URL, "SERVER")
 }

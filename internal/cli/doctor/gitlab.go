@@ -9,54 +9,54 @@ import (
 	"time"
 )
 
-// gitlabCredential requests the version, which needs a token, and the token's description.
-func gitlabCredential(ctx context.Context, d *doctor, a *api) bool {
+// checkGitLabCredential requests the version, which needs a token, and the token's description.
+func checkGitLabCredential(ctx context.Context, d *examination, a *forgeAPI) bool {
 	var server struct {
 		Version string `json:"version"`
 	}
-	said, err := a.get(ctx, &server, "", "version")
-	if !d.begun(a, said, err) {
+	said, err := a.getJSON(ctx, &server, "", "version")
+	if !d.checkFirstResponse(a, said, err) {
 		return false
 	}
-	if said.good() { // a token with few scopes may not read it
-		d.ok(a.shown()+": API", "GitLab %s", server.Version)
+	if said.isGood() { // a token with few scopes may not read it
+		d.addOK(a.credentialName()+": API", "GitLab %s", server.Version)
 	}
 	var token struct {
 		Scopes  []string `json:"scopes"`
 		Active  *bool    `json:"active"`
 		Expires string   `json:"expires_at"` // a day, or ""
 	}
-	what := a.shown() + ": token"
-	said, err = a.get(ctx, &token, "", "personal_access_tokens", "self")
+	what := a.credentialName() + ": token"
+	said, err = a.getJSON(ctx, &token, "", "personal_access_tokens", "self")
 	slices.Sort(token.Scopes)
 	has := strings.Join(token.Scopes, ", ")
 	switch {
-	case err != nil || !said.good():
-		d.ok(what, "GitLab does not tell what it may do: it needs the scope api")
+	case err != nil || !said.isGood():
+		d.addOK(what, "GitLab does not tell what it may do: it needs the scope api")
 		return true
 	case token.Active != nil && !*token.Active:
-		d.fail(what, "make a new one", "it is not active any more")
+		d.addFailure(what, "make a new one", "it is not active any more")
 	case !slices.Contains(token.Scopes, "api"):
-		d.fail(what, "make one with the scope api", "it lacks the scope api; its scopes: %s", has)
+		d.addFailure(what, "make one with the scope api", "it lacks the scope api; its scopes: %s", has)
 	default:
-		d.ok(what, "GitLab takes it; its scopes: %s", has)
+		d.addOK(what, "GitLab takes it; its scopes: %s", has)
 	}
 	if until, err := time.Parse(time.DateOnly, token.Expires); err == nil {
-		d.expiry(a, until)
+		d.checkExpiry(a, until)
 	}
 	return true
 }
 
-// developer is GitLab's access level that may push and open merge requests.
-const developer = 30
+// developerLevel is GitLab's access level that may push and open merge requests.
+const developerLevel = 30
 
 // gitlabAccess is an access level in a project or in its group.
 type gitlabAccess struct {
 	Level int `json:"access_level"`
 }
 
-// gitlabAnswer is GitLab's description of a project.
-type gitlabAnswer struct {
+// gitlabProject is GitLab's description of a project.
+type gitlabProject struct {
 	Path        string `json:"path_with_namespace"`
 	Archived    bool   `json:"archived"`
 	Issues      *bool  `json:"issues_enabled"`
@@ -67,8 +67,8 @@ type gitlabAnswer struct {
 	} `json:"permissions"`
 }
 
-// level returns the access level of our account; false if GitLab does not report it.
-func (g gitlabAnswer) level() (int, bool) {
+// accessLevel returns the access level of our account; false if GitLab does not report it.
+func (g gitlabProject) accessLevel() (int, bool) {
 	level, told := 0, false
 	for _, access := range []*gitlabAccess{g.Permissions.Project, g.Permissions.Group} {
 		if access != nil {
@@ -78,31 +78,31 @@ func (g gitlabAnswer) level() (int, bool) {
 	return level, told
 }
 
-func gitlabRepository(ctx context.Context, d *doctor, r *repository) {
-	what := r.shown() + ": API"
-	var is gitlabAnswer
-	said, err := r.api.get(ctx, &is, "", "projects", r.path)
+func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
+	what := r.redactedURL() + ": API"
+	var is gitlabProject
+	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
 	switch {
 	case err != nil:
-		d.failed(d.needed(r), what, err)
+		d.addError(d.severity(r), what, err)
 		return
-	case !said.good():
-		d.add(Finding{d.needed(r), what, "GitLab does not show it: " + said.says, "make the account of the token a developer of the project"})
+	case !said.isGood():
+		d.addFinding(Finding{d.severity(r), what, "GitLab does not show it: " + said.message, "make the account of the token a developer of the project"})
 		return
 	case !strings.EqualFold(is.Path, r.path):
-		d.warn(what, "write its new path into the control plane and the settings", "it is now called %s", is.Path)
+		d.addWarning(what, "write its new path into the control plane and the settings", "it is now called %s", is.Path)
 		return
 	}
-	level, told := is.level()
-	d.rights(r, level >= developer, told, is.Archived)
+	level, told := is.accessLevel()
+	d.checkRights(r, level >= developerLevel, told, is.Archived)
 	if r.outputs == nil {
 		return
 	}
-	d.issues(r, is.Issues == nil || *is.Issues)
+	d.checkIssues(r, is.Issues == nil || *is.Issues)
 	if is.Requests != nil && !*is.Requests {
-		d.add(Finding{d.needed(r), r.shown() + ": pull requests", "merge requests are off", "switch them on in the settings of the project"})
+		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", "merge requests are off", "switch them on in the settings of the project"})
 	}
-	d.gitlabProtection(ctx, r, level, told)
+	d.checkGitLabProtection(ctx, r, level, told)
 }
 
 // gitlabProtected is the protection of the branches that match a name with wildcards.
@@ -112,14 +112,14 @@ type gitlabProtected struct {
 	Force bool           `json:"allow_force_push"`
 }
 
-func (p gitlabProtected) covers(branch string) bool {
+func (p gitlabProtected) matchesBranch(branch string) bool {
 	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
 	return regexp.MustCompile(pattern).MatchString(branch)
 }
 
-// refuses returns why the protection refuses force pushes of an account with an access
+// refusalReason returns why the protection refuses force pushes of an account with an access
 // level; "" if it does not. It cannot see users that are named one by one.
-func (p gitlabProtected) refuses(level int, told bool) string {
+func (p gitlabProtected) refusalReason(level int, told bool) string {
 	may := !told || slices.ContainsFunc(p.Push, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= level })
 	switch {
 	case !may:
@@ -130,26 +130,26 @@ func (p gitlabProtected) refuses(level int, told bool) string {
 	return ""
 }
 
-func (d *doctor) gitlabProtection(ctx context.Context, r *repository, level int, told bool) {
+func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, level int, told bool) {
 	var all []gitlabProtected
-	said, err := r.api.get(ctx, &all, "per_page=100", "projects", r.path, "protected_branches")
+	said, err := r.api.getJSON(ctx, &all, "per_page=100", "projects", r.path, "protected_branches")
 	for _, to := range r.outputs {
 		branch := d.config.Output.BranchPrefix + to.environment
-		what := r.shown() + ": protection of " + branch
-		if err != nil || said.status == http.StatusForbidden || !said.good() {
-			d.ok(what, "it cannot be seen with this token")
+		what := r.redactedURL() + ": protection of " + branch
+		if err != nil || said.status == http.StatusForbidden || !said.isGood() {
+			d.addOK(what, "it cannot be seen with this token")
 			continue
 		}
 		why := ""
 		for _, p := range all {
-			if p.covers(branch) && why == "" {
-				why = p.refuses(level, told)
+			if p.matchesBranch(branch) && why == "" {
+				why = p.refusalReason(level, told)
 			}
 		}
 		if why == "" {
-			d.ok(what, "it is not in our way")
+			d.addOK(what, "it is not in our way")
 			continue
 		}
-		d.warn(what, "take the protection of our own branches away: people review them in the merge request", "the branch %s", why)
+		d.addWarning(what, "take the protection of our own branches away: people review them in the merge request", "the branch %s", why)
 	}
 }

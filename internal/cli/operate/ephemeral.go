@@ -22,7 +22,7 @@ import (
 )
 
 func newEphemeral(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	c := &cobra.Command{
 		Use:     "ephemeral",
 		GroupID: command.GroupPromotion,
@@ -35,19 +35,19 @@ to it.`,
   fairlead ephemeral list
   fairlead ephemeral extend pr-7 --ttl 24h
   fairlead ephemeral remove pr-7`,
-		Args: command.Subcommand,
+		Args: command.CheckSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newEphemeralCreate(s), newEphemeralList(s), newEphemeralExtend(s), newEphemeralRemove(s))
 	return c
 }
 
-func newEphemeralCreate(s *station) *cobra.Command {
+func newEphemeralCreate(s *commandContext) *cobra.Command {
 	var made ephemeral.Creation
 	types := ""
-	c := s.temporary("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+	c := s.newEphemeralChange("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
 		var err error
-		made.ClusterTypes, err = readSelector(types)
+		made.ClusterTypes, err = parseSelector(types)
 		if err != nil {
 			return ephemeral.Result{}, err
 		}
@@ -66,31 +66,31 @@ func newEphemeralCreate(s *station) *cobra.Command {
 	return c
 }
 
-func newEphemeralExtend(s *station) *cobra.Command {
+func newEphemeralExtend(s *commandContext) *cobra.Command {
 	ttl := time.Duration(0)
-	c := s.temporary("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+	c := s.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
 		return d.Extend(ctx, name, ttl)
 	})
 	c.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
 	return c
 }
 
-func newEphemeralRemove(s *station) *cobra.Command {
-	return s.temporary("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+func newEphemeralRemove(s *commandContext) *cobra.Command {
+	return s.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
 		return d.Remove(ctx, name)
 	})
 }
 
-// temporary returns a command that changes one ephemeral environment.
-func (s *station) temporary(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
+// newEphemeralChange returns a command that changes one ephemeral environment.
+func (s *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Args: command.Arguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: use, Short: short, Args: command.CheckArguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			who, err := author(c.Context(), s.author)
+			who, err := commitAuthor(c.Context(), s.author)
 			if err != nil {
 				return err
 			}
-			d, err := s.ephemerals(c.Context(), who)
+			d, err := s.openEphemerals(c.Context(), who)
 			if err != nil {
 				return err
 			}
@@ -106,8 +106,8 @@ func (s *station) temporary(use, short string, do func(context.Context, *ephemer
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&s.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
-	s.addPlace(c)
-	s.AddOutput(c)
+	s.addControlPlaneFlags(c)
+	s.AddOutputFlag(c)
 	return c
 }
 
@@ -116,12 +116,12 @@ func resultText(r ephemeral.Result) string {
 	if r.Commit != "" {
 		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
 	}
-	return display.Lines(text) + "\n"
+	return display.SanitizeLines(text) + "\n"
 }
 
-// ephemerals opens the control plane for actions on ephemeral environments.
-func (s *station) ephemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
-	d, err := s.desk(ctx, who)
+// openEphemerals opens the control plane for actions on ephemeral environments.
+func (s *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
+	d, err := s.openSession(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -130,52 +130,52 @@ func (s *station) ephemerals(ctx context.Context, who git.Signature) (*ephemeral
 	})
 }
 
-// temporaryList is what `fairlead ephemeral list` prints.
-type temporaryList struct {
+// ephemeralList is what `fairlead ephemeral list` prints.
+type ephemeralList struct {
 	Environments []ephemeral.Item `json:"environments"`
 	// Problems are those of branches that are not ephemeral environments.
 	Problems problem.List `json:"problems,omitempty"`
 }
 
-func newEphemeralList(s *station) *cobra.Command {
+func newEphemeralList(s *commandContext) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List them, and when they end", Args: command.Arguments(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "list", Short: "List them, and when they end", Args: command.CheckArguments(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			d, err := s.ephemerals(c.Context(), git.Signature{})
+			d, err := s.openEphemerals(c.Context(), git.Signature{})
 			if err != nil {
 				return err
 			}
-			list := temporaryList{}
+			list := ephemeralList{}
 			list.Environments, list.Problems, err = d.List(c.Context())
 			if err != nil {
 				return err
 			}
-			if s.url != "" {
-				if err := daemonStates(c.Context(), s.url, list.Environments); err != nil {
+			if s.daemonURL != "" {
+				if err := addDaemonStates(c.Context(), s.daemonURL, list.Environments); err != nil {
 					return err
 				}
 			}
-			return s.Print(list, func() string { return temporaryText(list, s.now(), s.url != "") })
+			return s.Print(list, func() string { return ephemeralListText(list, s.now(), s.daemonURL != "") })
 		},
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.url, "url", "", "also show what the daemon whose page is at this `URL` says of them")
-	s.addPlace(c)
-	s.AddOutput(c)
+	c.Flags().StringVar(&s.daemonURL, "url", "", "also show what the daemon whose page is at this `URL` says of them")
+	s.addControlPlaneFlags(c)
+	s.AddOutputFlag(c)
 	return c
 }
 
-// temporaryText returns the list as a table. asked is whether it has the states of a daemon.
-func temporaryText(list temporaryList, now time.Time, asked bool) string {
+// ephemeralListText returns the list as a table. asked is whether it has the states of a daemon.
+func ephemeralListText(list ephemeralList, now time.Time, asked bool) string {
 	var b strings.Builder
 	if len(list.Environments) == 0 {
 		b.WriteString("there are no ephemeral environments\n")
 	} else {
 		rows := [][]string{{"NAME", "FROM", "EXPIRES", "LEFT", "OUTPUT", "STATE"}}
 		for _, e := range list.Environments {
-			rows = append(rows, temporaryRow(e, now))
+			rows = append(rows, ephemeralRow(e, now))
 		}
-		b.WriteString(display.Table(rows))
+		b.WriteString(display.FormatTable(rows))
 		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
 			unknown := "a daemon knows it; --url URL asks one"
 			if asked {
@@ -185,22 +185,22 @@ func temporaryText(list temporaryList, now time.Time, asked bool) string {
 		}
 	}
 	for _, p := range list.Problems {
-		fmt.Fprintln(&b, display.Lines(p.String()))
+		fmt.Fprintln(&b, display.SanitizeLines(p.String()))
 	}
 	for _, e := range list.Environments {
 		for _, p := range e.Problems {
-			fmt.Fprintln(&b, display.Lines(p.String()))
+			fmt.Fprintln(&b, display.SanitizeLines(p.String()))
 		}
 	}
 	return b.String()
 }
 
-func temporaryRow(e ephemeral.Item, now time.Time) []string {
+func ephemeralRow(e ephemeral.Item, now time.Time) []string {
 	row := []string{e.Name, "-", "-", "-", "-", "-"}
 	if !e.Expires.IsZero() {
 		row[1], row[2], row[3] = e.From, e.Expires.UTC().Format(time.RFC3339), "over"
 		if e.Expires.After(now) {
-			row[3] = display.Age(e.Expires.Sub(now))
+			row[3] = display.FormatAge(e.Expires.Sub(now))
 		}
 	}
 	if e.Output != "" {
@@ -215,9 +215,9 @@ func temporaryRow(e ephemeral.Item, now time.Time) []string {
 	return row
 }
 
-// daemonStates sets the states that a daemon reports.
-func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// addDaemonStates sets the states that a daemon reports.
+func addDaemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
 	hint := "--url is that of the daemon's page, as in http://daemon:8080"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/api/v1/status", nil)
@@ -226,17 +226,17 @@ func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return command.Hint(err, hint)
+		return command.WithHint(err, hint)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return command.Hint(fmt.Errorf("%s answers %s", url, answer.Status), hint)
+		return command.WithHint(fmt.Errorf("%s answers %s", url, answer.Status), hint)
 	}
 	var snapshot struct {
 		Environments []struct{ Name, State string }
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&snapshot); err != nil {
-		return command.Hint(fmt.Errorf("%s answers what cannot be read: %w", url, err), hint)
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
+		return command.WithHint(fmt.Errorf("%s answers what cannot be read: %w", url, err), hint)
 	}
 	for i := range items {
 		for _, e := range snapshot.Environments {
@@ -248,8 +248,8 @@ func daemonStates(ctx context.Context, url string, items []ephemeral.Item) error
 	return nil
 }
 
-// readSelector parses key=value, key!=value, key and !key, separated by commas.
-func readSelector(text string) (model.Selector, error) {
+// parseSelector parses key=value, key!=value, key and !key, separated by commas.
+func parseSelector(text string) (model.Selector, error) {
 	var s model.Selector
 	if text == "" {
 		return s, nil

@@ -17,7 +17,7 @@ import (
 
 // NewExplain returns `fairlead explain promotion`.
 func NewExplain(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	c := &cobra.Command{
 		Use:   "promotion ENVIRONMENT",
 		Short: "Say why an environment has the commit that it has, and what it waits for",
@@ -25,10 +25,10 @@ func NewExplain(a *command.App) *cobra.Command {
 on it, and the verdict on the one that comes next, each as a tree of conditions with their
 reasons, how long each may last, and when something in them may change by itself.`,
 		Example:           `  fairlead explain promotion stage`,
-		Args:              command.Arguments(1, 1),
-		ValidArgsFunction: s.complete(1),
+		Args:              command.CheckArguments(1, 1),
+		ValidArgsFunction: s.completeEnvironments(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			who, err := s.facts(c.Context())
+			who, err := s.newChainReader(c.Context())
 			if err != nil {
 				return err
 			}
@@ -40,14 +40,14 @@ reasons, how long each may last, and when something in them may change by itself
 			if chain.Problems.Stops() {
 				return command.NewProblemsError(chain.Problems)
 			}
-			stage, err := stageOf(chain, args[0])
+			stage, err := findStage(chain, args[0])
 			if err != nil {
 				return err
 			}
 			return s.Print(stage, func() string { return stageText(stage, s.now(), s.Out) })
 		},
 	}
-	s.addLooking(c)
+	s.addObserverFlags(c)
 	return c
 }
 
@@ -72,12 +72,12 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		}
 	}
 	if s.Hold != "" {
-		fmt.Fprintf(&b, "It is held: %s\n", display.Visible(s.Hold))
+		fmt.Fprintf(&b, "It is held: %s\n", display.SanitizeLine(s.Hold))
 	}
 	writeWithheld(&b, s)
 	if s.Commit != "" {
 		b.WriteString("\nIs it proven?\n")
-		tree(&b, s.Proof, 1, now, to)
+		writeVerdict(&b, s.Proof, 1, now, to)
 	}
 	switch {
 	case s.Next.Candidate == "":
@@ -87,12 +87,12 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	default:
 		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.ShortID(s.Next.Candidate))
 	}
-	tree(&b, s.Next.Verdict, 1, now, to)
+	writeVerdict(&b, s.Next.Verdict, 1, now, to)
 	if n := len(s.Next.Skipped); n > 0 {
-		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shorts(s.Next.Skipped))
+		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shortIDs(s.Next.Skipped))
 	}
-	if at := earlier(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
-		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.Moment(at), display.Age(at.Sub(now)))
+	if at := earlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
+		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
 	}
 	return b.String()
 }
@@ -101,10 +101,10 @@ func sinceText(t, now time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(" since %s, for %s", display.Moment(t), display.Age(now.Sub(t)))
+	return fmt.Sprintf(" since %s, for %s", display.FormatMoment(t), display.FormatAge(now.Sub(t)))
 }
 
-func shorts(commits []string) string {
+func shortIDs(commits []string) string {
 	var all []string
 	for _, c := range commits {
 		all = append(all, promote.ShortID(c))
@@ -112,31 +112,31 @@ func shorts(commits []string) string {
 	return display.Enumerate(all, "and")
 }
 
-// earlier returns the earlier of two times; the zero time is none.
-func earlier(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times; the zero time is none.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// tree writes a verdict, with its parts below.
-func tree(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
+// writeVerdict writes a verdict, with its parts below.
+func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
 	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
 	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}
 	word, ok := words[v.Status]
 	if !ok {
 		word = "?   "
 	}
-	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.Visible(v.Gate), display.Visible(v.Reason))
-	if more := display.Age(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
-		if !strings.Contains(v.Reason, display.Moment(v.ValidUntil)) {
-			more = "until " + display.Moment(v.ValidUntil) + ", " + more
+	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.SanitizeLine(v.Gate), display.SanitizeLine(v.Reason))
+	if more := display.FormatAge(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
+		if !strings.Contains(v.Reason, display.FormatMoment(v.ValidUntil)) {
+			more = "until " + display.FormatMoment(v.ValidUntil) + ", " + more
 		}
 		fmt.Fprintf(b, " (%s)", more)
 	}
 	b.WriteByte('\n')
 	for _, part := range v.Parts {
-		tree(b, part, depth+1, now, to)
+		writeVerdict(b, part, depth+1, now, to)
 	}
 }

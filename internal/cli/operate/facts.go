@@ -17,38 +17,38 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// facts reads the state of the stages: from a daemon, or with a loop of its own.
-type facts interface {
+// chainReader reads the state of the stages: from a daemon, or with a loop of its own.
+type chainReader interface {
 	// Chain returns the state of the stages now.
 	Chain(ctx context.Context) (status.Chain, error)
 	// Close frees what Chain used.
 	Close()
 }
 
-// facts returns the daemon of --url, or a loop that writes nothing. The error is
+// newChainReader returns the daemon of --url, or a loop that writes nothing. The error is
 // errUnknown if there is neither.
-func (s *station) facts(ctx context.Context) (facts, error) {
-	if s.url != "" {
-		return daemon{strings.TrimSuffix(s.url, "/") + "/api/v1/status"}, nil
+func (s *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
+	if s.daemonURL != "" {
+		return daemonClient{strings.TrimSuffix(s.daemonURL, "/") + "/api/v1/status"}, nil
 	}
-	return s.look(ctx)
+	return s.newObserver(ctx)
 }
 
-// errUnknown means that there is nothing to read the state of the stages from.
-var errUnknown = command.Usagef("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
+// errNoChainReader means that there is nothing to read the state of the stages from.
+var errNoChainReader = command.Usagef("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
 
-// daemon is the client of a running daemon.
-type daemon struct{ url string }
+// daemonClient is the client of a running daemon.
+type daemonClient struct{ url string }
 
 const (
-	// askTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
-	askTimeout = 30 * time.Second
-	maxAnswer  = 64 << 20
+	// daemonTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
+	daemonTimeout   = 30 * time.Second
+	maxDaemonAnswer = 64 << 20
 )
 
 // Chain asks the daemon.
-func (d daemon) Chain(ctx context.Context) (status.Chain, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
 	if err != nil {
@@ -57,22 +57,22 @@ func (d daemon) Chain(ctx context.Context) (status.Chain, error) {
 	hint := "--url is that of the daemon's page, as in http://daemon:8080"
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return status.Chain{}, command.Hint(err, hint)
+		return status.Chain{}, command.WithHint(err, hint)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return status.Chain{}, command.Hint(fmt.Errorf("%s answers %s", d.url, answer.Status), hint)
+		return status.Chain{}, command.WithHint(fmt.Errorf("%s answers %s", d.url, answer.Status), hint)
 	}
 	var snapshot struct {
 		Chain             *status.Chain
 		ControlPlaneError string
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&snapshot); err != nil {
-		return status.Chain{}, command.Hint(fmt.Errorf("%s answers what cannot be read: %w", d.url, err), hint)
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
+		return status.Chain{}, command.WithHint(fmt.Errorf("%s answers what cannot be read: %w", d.url, err), hint)
 	}
 	switch {
 	case snapshot.Chain == nil:
-		return status.Chain{}, command.Hint(fmt.Errorf("%s does not say how far commits have got", d.url), hint)
+		return status.Chain{}, command.WithHint(fmt.Errorf("%s does not say how far commits have got", d.url), hint)
 	case snapshot.ControlPlaneError != "":
 		return status.Chain{}, fmt.Errorf("the daemon cannot read the control plane: %s", snapshot.ControlPlaneError)
 	}
@@ -80,7 +80,7 @@ func (d daemon) Chain(ctx context.Context) (status.Chain, error) {
 }
 
 // Close does nothing: the daemon keeps running.
-func (daemon) Close() {}
+func (daemonClient) Close() {}
 
 // observer is a loop that writes nothing.
 type observer struct{ loop *loop.Loop }
@@ -88,17 +88,17 @@ type observer struct{ loop *loop.Loop }
 // Close closes the loop.
 func (o observer) Close() { o.loop.Close() }
 
-// look returns a loop with mirrors of its own, so that it does not lock those of a daemon.
+// newObserver returns a loop with mirrors of its own, so that it does not lock those of a daemon.
 // The error is errUnknown if there are no settings.
-func (s *station) look(ctx context.Context) (observer, error) {
+func (s *commandContext) newObserver(ctx context.Context) (observer, error) {
 	if err := s.readSettings(); err != nil {
 		return observer{}, err
 	}
 	if s.settings == nil {
-		return observer{}, errUnknown
+		return observer{}, errNoChainReader
 	}
 	settings := *s.settings
-	settings.Write, settings.DataDir, settings.Signing = false, mirrors(s.place), nil
+	settings.Write, settings.DataDir, settings.Signing = false, observerFolder(s.controlPlane), nil
 	// The reports of clusters to the daemon on this machine, if there is one. They are only
 	// read.
 	inbox, err := observe.NewInbox(filepath.Join(s.settings.DataDir, "reports"))
@@ -112,7 +112,7 @@ func (s *station) look(ctx context.Context) (observer, error) {
 // Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	if err := o.loop.Cycle(ctx); err != nil {
-		return status.Chain{}, command.Elsewhere(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return status.Chain{}, command.WithLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
 	if o.loop.Settings.Promotion != "managed" {
 		return status.Chain{External: true, Stages: []status.Stage{}}, nil

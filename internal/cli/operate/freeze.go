@@ -11,7 +11,7 @@ import (
 )
 
 func newFreeze(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	var f actions.Freeze
 	var from, to, except string
 	remove := false
@@ -29,7 +29,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
   fairlead freeze q4 --environments prod --from 2026-12-20 --to 2027-01-04 --reason "the books"
   fairlead freeze q4 --except 4be1c2d --reason "the fix of the outage"
   fairlead freeze outage --remove`,
-		Args:              command.Arguments(1, 1),
+		Args:              command.CheckArguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
@@ -37,17 +37,17 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 			if err := checkFreeze(s, &f, from, to, except, remove); err != nil {
 				return err
 			}
-			d, err := s.ready(ctx, f.Environments...)
+			d, err := s.openForEnvironments(ctx, f.Environments...)
 			switch {
 			case err != nil:
 				return err
 			case remove:
-				return s.done(d.Unfreeze(ctx, f.Name, s.reason))
+				return s.printResult(d.Unfreeze(ctx, f.Name, s.reason))
 			case except != "":
-				return s.done(d.Except(ctx, f.Name, except, s.reason))
+				return s.printResult(d.Except(ctx, f.Name, except, s.reason))
 			}
 			f.Reason = s.reason
-			return s.done(d.Freeze(ctx, f))
+			return s.printResult(d.Freeze(ctx, f))
 		},
 	}
 	flags := c.Flags()
@@ -57,14 +57,14 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 	flags.StringVar(&to, "to", "", "`time` at which it ends (default: when somebody removes it)")
 	flags.StringVar(&except, "except", "", "let a `commit` of the base pass a freeze that is there")
 	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
-	addScope(c, &f.Scope)
+	addScopeFlag(c, &f.Scope)
 	_ = c.RegisterFlagCompletionFunc("environments", s.completeNames)
-	s.addWriting(c, "; only --remove needs none")
+	s.addActionFlags(c, "; only --remove needs none")
 	return c
 }
 
 // checkFreeze checks the flags of freeze, and parses the times.
-func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove bool) (err error) {
+func checkFreeze(s *commandContext, f *actions.Freeze, from, to, except string, remove bool) (err error) {
 	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
 	switch {
 	case remove && except != "":
@@ -74,21 +74,21 @@ func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove 
 	case !kubename.IsDNSLabel(f.Name):
 		return command.Usagef("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
 	case except != "":
-		return s.needs("an exception")
+		return s.requireReason("an exception")
 	case remove:
 		return nil
 	}
-	if err := s.needs("a freeze"); err != nil {
+	if err := s.requireReason("a freeze"); err != nil {
 		return err
 	}
 	if err := checkScope(f.Scope); err != nil {
 		return err
 	}
-	f.From, err = readTime("--from", from, s.now())
+	f.From, err = parseTime("--from", from, s.now())
 	if err != nil {
 		return err
 	}
-	f.To, err = readTime("--to", to, s.now())
+	f.To, err = parseTime("--to", to, s.now())
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func checkFreeze(s *station, f *actions.Freeze, from, to, except string, remove 
 	return nil
 }
 
-// readTime parses a date, a time, or a duration from now; "" is the zero time.
-func readTime(flag, text string, now time.Time) (time.Time, error) {
+// parseTime parses a date, a time, or a duration from now; "" is the zero time.
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

@@ -11,34 +11,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// ownToken is the variable whose token takes precedence over that of a job.
-const ownToken = "FAIRLEAD_GIT_TOKEN"
+// tokenVariable is the variable whose token takes precedence over that of a job.
+const tokenVariable = "FAIRLEAD_GIT_TOKEN"
 
-// job is what a CI job knows about the repository that it runs for.
-type job struct {
-	place string // the URL of the repository; "" outside of a job
+// ciJob is what a CI job knows about the repository that it runs for.
+type ciJob struct {
+	url   string // the URL of the repository; "" outside of a job
 	forge config.Forge
 	token string // the variable that has it; "" if there is none
 }
 
-// jobHere reads the variables of GitHub Actions and Gitea Actions, which have the same
+// readJob reads the variables of GitHub Actions and Gitea Actions, which have the same
 // names, and of GitLab CI.
-func jobHere() job {
-	j := job{}
+func readJob() ciJob {
+	j := ciJob{}
 	switch {
 	case os.Getenv("GITHUB_REPOSITORY") != "":
-		j.place, j.token = cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com")+"/"+os.Getenv("GITHUB_REPOSITORY"), "GITHUB_TOKEN"
+		j.url, j.token = cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com")+"/"+os.Getenv("GITHUB_REPOSITORY"), "GITHUB_TOKEN"
 		j.forge = config.Forge{Kind: "github", API: strings.TrimSuffix(os.Getenv("GITHUB_API_URL"), "/")}
 		if os.Getenv("GITEA_ACTIONS") != "" {
 			j.forge = config.Forge{Kind: "gitea"} // its API is where the server is
 		}
 	case os.Getenv("CI_PROJECT_URL") != "": // the token of a GitLab job may not read statuses
-		j.place = os.Getenv("CI_PROJECT_URL")
+		j.url = os.Getenv("CI_PROJECT_URL")
 		j.forge = config.Forge{Kind: "gitlab", API: os.Getenv("CI_API_V4_URL")}
 	}
-	_, j.forge.Host = server(j.place)
-	if os.Getenv(ownToken) != "" {
-		j.token = ownToken
+	_, j.forge.Host = splitServer(j.url)
+	if os.Getenv(tokenVariable) != "" {
+		j.token = tokenVariable
 	}
 	if j.token != "" && os.Getenv(j.token) == "" {
 		j.token = ""
@@ -46,23 +46,23 @@ func jobHere() job {
 	return j
 }
 
-// settings returns the settings that a job needs for a control plane. The token of a job
+// newSettings returns the settings that a job needs for a control plane. The token of a job
 // is for its own server only.
-func (j job) settings(place string) *config.Settings {
+func (j ciJob) newSettings(place string) *config.Settings {
 	s := &config.Settings{}
 	if j.forge.Host != "" {
 		s.Forges = append(s.Forges, j.forge)
 	}
-	scheme, host := server(place)
-	ownScheme, own := server(j.place)
-	if j.token != "" && host != "" && (j.token == ownToken || scheme == ownScheme && host == own) {
-		s.Remotes = append(s.Remotes, config.Remote{URL: place, Username: command.Credentials().Username, Token: &config.SecretRef{Env: j.token}})
+	scheme, host := splitServer(place)
+	ownScheme, own := splitServer(j.url)
+	if j.token != "" && host != "" && (j.token == tokenVariable || scheme == ownScheme && host == own) {
+		s.Remotes = append(s.Remotes, config.Remote{URL: place, Username: command.EnvCredentials().Username, Token: &config.SecretRef{Env: j.token}})
 	}
 	return s
 }
 
-// server returns the scheme and the host of an http or https URL; "" for any other.
-func server(place string) (scheme, host string) {
+// splitServer returns the scheme and the host of an http or https URL; "" for any other.
+func splitServer(place string) (scheme, host string) {
 	u, err := url.Parse(place)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return "", ""
@@ -70,8 +70,8 @@ func server(place string) (scheme, host string) {
 	return u.Scheme, u.Host
 }
 
-// tell writes outputs of a step for the steps that follow, where there are some.
-func tell(outputs ...[2]string) error {
+// writeJobOutput writes outputs of a step for the steps that follow, where there are some.
+func writeJobOutput(outputs ...[2]string) error {
 	file := os.Getenv("GITHUB_OUTPUT")
 	if file == "" {
 		return nil

@@ -30,8 +30,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// All lists the constructors of the commands about promotion.
-var All = []func(*command.App) *cobra.Command{
+// Commands lists the constructors of the commands about promotion.
+var Commands = []func(*command.App) *cobra.Command{
 	newStatus,
 	newSimulate,
 	newWait,
@@ -44,49 +44,49 @@ var All = []func(*command.App) *cobra.Command{
 	newEphemeral,
 }
 
-// station holds what the commands share: where the control plane is, what knows the state
+// commandContext holds what the commands share: where the control plane is, what knows the state
 // of its stages, and in whose name a command writes.
-type station struct {
+type commandContext struct {
 	*command.App
-	config, plane string // of --config and --control-plane
-	url           string // of a daemon
-	reason        string
-	author        string
-	propose       bool
-	now           func() time.Time
+	settingsFile, controlPlaneFlag string // of --config and --control-plane
+	daemonURL                      string // of a daemon
+	reason                         string
+	author                         string
+	propose                        bool
+	now                            func() time.Time
 
-	settings *config.Settings // nil if there are none
-	place    string           // path or URL
+	settings     *config.Settings // nil if there are none
+	controlPlane string           // path or URL
 }
 
-func newStation(a *command.App) *station { return &station{App: a, now: time.Now} }
+func newCommandContext(a *command.App) *commandContext { return &commandContext{App: a, now: time.Now} }
 
-// addPlace adds the flags that name the control plane to a command.
-func (s *station) addPlace(c *cobra.Command) {
+// addControlPlaneFlags adds the flags that name the control plane to a command.
+func (s *commandContext) addControlPlaneFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+", if it is there)")
-	f.StringVar(&s.plane, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
+	f.StringVar(&s.settingsFile, "config", "", "settings `file` (default: "+command.SettingsFile+", if it is there)")
+	f.StringVar(&s.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// addURL adds the flag that names a daemon to a command.
-func (s *station) addURL(c *cobra.Command) {
-	c.Flags().StringVar(&s.url, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
+// addURLFlag adds the flag that names a daemon to a command.
+func (s *commandContext) addURLFlag(c *cobra.Command) {
+	c.Flags().StringVar(&s.daemonURL, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
 }
 
-// addWriting adds the flags of an operator action to a command.
-func (s *station) addWriting(c *cobra.Command, why string) {
+// addActionFlags adds the flags of an operator action to a command.
+func (s *commandContext) addActionFlags(c *cobra.Command, why string) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.reason, "reason", "", "`text` that says why"+why)
 	f.BoolVar(&s.propose, "pull-request", false, "open a pull request instead of committing to the branch")
 	f.StringVar(&s.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
-	s.addPlace(c)
-	s.AddOutput(c)
+	s.addControlPlaneFlags(c)
+	s.AddOutputFlag(c)
 }
 
-// needs returns an error if there is no --reason.
-func (s *station) needs(what string) error {
+// requireReason returns an error if there is no --reason.
+func (s *commandContext) requireReason(what string) error {
 	if strings.TrimSpace(s.reason) == "" {
 		return command.Usagef("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)
 	}
@@ -94,9 +94,9 @@ func (s *station) needs(what string) error {
 }
 
 // readSettings reads the settings, if there are any.
-func (s *station) readSettings() error {
-	file := s.config
-	if file == "" && s.plane == "" {
+func (s *commandContext) readSettings() error {
+	file := s.settingsFile
+	if file == "" && s.controlPlaneFlag == "" {
 		if _, err := os.Stat(command.SettingsFile); err == nil {
 			file = command.SettingsFile
 		}
@@ -105,28 +105,28 @@ func (s *station) readSettings() error {
 		return nil
 	}
 	var err error
-	s.settings, err = s.SettingsForPeople(file)
+	s.settings, err = s.LoadUserSettings(file)
 	if err == nil {
-		s.place = s.settings.ControlPlane.Repo
+		s.controlPlane = s.settings.ControlPlane.Repo
 	}
 	return err
 }
 
-// locate sets the control plane: that of the flags, of the settings if there are any, or
+// locateControlPlane sets the control plane: that of the flags, of the settings if there are any, or
 // else the repository in the current folder.
-func (s *station) locate() error {
-	if s.plane != "" && s.config != "" {
+func (s *commandContext) locateControlPlane() error {
+	if s.controlPlaneFlag != "" && s.settingsFile != "" {
 		return command.Usagef("the settings name the control plane", "--config and --control-plane exclude each other")
 	}
 	err := s.readSettings()
 	if err == nil && s.settings == nil {
-		s.place, err = command.Repository("--config or --control-plane", s.plane, "the control plane")
+		s.controlPlane, err = command.FindRepository("--config or --control-plane", s.controlPlaneFlag, "the control plane")
 	}
 	return err
 }
 
-// cache returns a folder in the user's cache.
-func cache(name ...string) string {
+// cacheFolder returns a folder in the user's cache.
+func cacheFolder(name ...string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		dir = os.TempDir()
@@ -134,19 +134,19 @@ func cache(name ...string) string {
 	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
 }
 
-// desk opens the control plane for operator actions.
-func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, error) {
-	if err := s.locate(); err != nil {
+// openSession opens the control plane for operator actions.
+func (s *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+	if err := s.locateControlPlane(); err != nil {
 		return nil, err
 	}
-	o := actions.Options{ControlPlane: s.place, Dir: cache("git"), Prefix: "fairlead/", Author: who, Now: s.now}
+	o := actions.Options{ControlPlane: s.controlPlane, Dir: cacheFolder("git"), Prefix: "fairlead/", Author: who, Now: s.now}
 	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
 	if s.settings == nil {
 		o.Credentials = func(place string) func(context.Context) (git.Credentials, error) {
-			if host := giturl.Host(place); host == "" || host != giturl.Host(s.place) {
+			if host := giturl.Host(place); host == "" || host != giturl.Host(s.controlPlane) {
 				return nil
 			}
-			return func(context.Context) (git.Credentials, error) { return command.Credentials(), nil }
+			return func(context.Context) (git.Credentials, error) { return command.EnvCredentials(), nil }
 		}
 	} else {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = s.settings.ControlPlane.Branch, s.settings.Map, s.settings.NextEnvironment, s.settings.Output.BranchPrefix
@@ -154,23 +154,23 @@ func (s *station) desk(ctx context.Context, who git.Signature) (*actions.Desk, e
 		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
 	}
 	if s.propose {
-		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return s.forge(remote, place, who) }
+		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return s.openForge(remote, place, who) }
 	}
 	d, err := actions.Open(ctx, o)
 	if err != nil {
-		return nil, command.Elsewhere(err, hint)
+		return nil, command.WithLocationHint(err, hint)
 	}
 	return d, nil
 }
 
-// ready opens the control plane for actions of the person who calls; it returns an error
+// openForEnvironments opens the control plane for actions of the person who calls; it returns an error
 // if one of the environments does not exist.
-func (s *station) ready(ctx context.Context, environments ...string) (*actions.Desk, error) {
-	who, err := author(ctx, s.author)
+func (s *commandContext) openForEnvironments(ctx context.Context, environments ...string) (*actions.Desk, error) {
+	who, err := commitAuthor(ctx, s.author)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.desk(ctx, who)
+	d, err := s.openSession(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +178,11 @@ func (s *station) ready(ctx context.Context, environments ...string) (*actions.D
 	if err != nil {
 		return nil, err
 	}
-	return d, known(names, environments...)
+	return d, checkEnvironments(names, environments...)
 }
 
-// known returns an error for an environment that is not one of names.
-func known(names []string, asked ...string) error {
+// checkEnvironments returns an error for an environment that is not one of names.
+func checkEnvironments(names []string, asked ...string) error {
 	for _, name := range asked {
 		if slices.Contains(names, name) {
 			continue
@@ -196,10 +196,10 @@ func known(names []string, asked ...string) error {
 	return nil
 }
 
-// done prints the result of an action, or returns its error.
-func (s *station) done(r actions.Result, err error) error {
+// printResult prints the result of an action, or returns its error.
+func (s *commandContext) printResult(r actions.Result, err error) error {
 	if errors.Is(err, git.ErrRefused) {
-		err = command.Hint(err, "if the branch is protected, --pull-request proposes it")
+		err = command.WithHint(err, "if the branch is protected, --pull-request proposes it")
 	}
 	if err != nil {
 		return err
@@ -222,11 +222,11 @@ func doneText(r actions.Result) string {
 	for _, against := range r.Forced {
 		text += "\nforced, though " + against
 	}
-	return display.Lines(text) + "\n"
+	return display.SanitizeLines(text) + "\n"
 }
 
-// complete returns a completion of the names of environments for the first most arguments.
-func (s *station) complete(most int) cobra.CompletionFunc {
+// completeEnvironments returns a completion of the names of environments for the first most arguments.
+func (s *commandContext) completeEnvironments(most int) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -236,8 +236,8 @@ func (s *station) complete(most int) cobra.CompletionFunc {
 }
 
 // completeNames completes the names of environments.
-func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	d, err := s.desk(c.Context(), git.Signature{})
+func (s *commandContext) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := s.openSession(c.Context(), git.Signature{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -245,16 +245,16 @@ func (s *station) completeNames(c *cobra.Command, _ []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// mirrors returns the folder in which an observer of a control plane keeps its mirrors.
-func mirrors(place string) string { return cache("look", giturl.FolderName(place)) }
+// observerFolder returns the folder in which an observer of a control plane keeps its mirrors.
+func observerFolder(place string) string { return cacheFolder("look", giturl.FolderName(place)) }
 
-// stageOf returns the stage of an environment, or a usage error.
-func stageOf(c status.Chain, environment string) (status.Stage, error) {
+// findStage returns the stage of an environment, or a usage error.
+func findStage(c status.Chain, environment string) (status.Stage, error) {
 	names := make([]string, len(c.Stages))
 	for i, s := range c.Stages {
 		names[i] = s.Environment
 	}
-	if err := known(names, environment); err != nil {
+	if err := checkEnvironments(names, environment); err != nil {
 		return status.Stage{}, err
 	}
 	found, _ := c.Stage(environment)

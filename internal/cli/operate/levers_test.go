@@ -167,7 +167,7 @@ live         never                           it does not get to prod
 
 func TestReadWish(t *testing.T) {
 	names := []string{"dev", "stage", "prod"}
-	for text, want := range map[string]wish{
+	for text, want := range map[string]promotionArguments{
 		"stage":             {environment: "stage"},
 		"stage 4be1c2d":     {environment: "stage", commit: "4be1c2d"},
 		"dev stage":         {from: "dev", environment: "stage"},
@@ -175,26 +175,26 @@ func TestReadWish(t *testing.T) {
 		"dev → stage main~": {from: "dev", environment: "stage", commit: "main~"},
 		"dev stage main~":   {from: "dev", environment: "stage", commit: "main~"},
 	} {
-		if got, err := readWish(strings.Fields(text), names); err != nil || got != want {
+		if got, err := parsePromotionArguments(strings.Fields(text), names); err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"→ stage", "dev →", "dev stage → prod", "dev → → stage", "dev → stage main more", "nowhere", "nowhere → stage", "→", "dev -"} {
-		if got, err := readWish(strings.Fields(text), names); command.ExitCode(err) != command.Misused {
+		if got, err := parsePromotionArguments(strings.Fields(text), names); command.ExitCode(err) != command.ExitUsage {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	if got := Arrows([]string{"promote", "dev", "->", "stage"}); !cmp.Equal(got, []string{"promote", "dev", "→", "stage"}) {
+	if got := ReplaceArrows([]string{"promote", "dev", "->", "stage"}); !cmp.Equal(got, []string{"promote", "dev", "→", "stage"}) {
 		t.Errorf("an arrow that was typed: %q", got)
 	}
 }
 
 func TestSignature(t *testing.T) {
-	if got, err := signature("Alice B. <alice@example.com>"); err != nil || got != (git.Signature{Name: "Alice B.", Email: "alice@example.com"}) {
+	if got, err := parseSignature("Alice B. <alice@example.com>"); err != nil || got != (git.Signature{Name: "Alice B.", Email: "alice@example.com"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"Alice", "<alice@example.com>", "Alice <>", "Alice <a@b> more", "Alice <a@b", "A\nb <a@b>"} {
-		if got, err := signature(text); command.ExitCode(err) != command.Misused {
+		if got, err := parseSignature(text); command.ExitCode(err) != command.ExitUsage {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
@@ -207,12 +207,12 @@ func TestReadTime(t *testing.T) {
 		"2026-12-24T18:00:00+01:00": time.Date(2026, 12, 24, 17, 0, 0, 0, time.UTC),
 		"36h":                       now.Add(36 * time.Hour),
 	} {
-		if got, err := readTime("--to", text, now); err != nil || !got.Equal(want) {
+		if got, err := parseTime("--to", text, now); err != nil || !got.Equal(want) {
 			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"tomorrow", "-3h", "2026-13-01", "24.12.2026"} {
-		if got, err := readTime("--to", text, now); command.ExitCode(err) != command.Misused {
+		if got, err := parseTime("--to", text, now); command.ExitCode(err) != command.ExitUsage {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
@@ -233,14 +233,14 @@ func serveChain(t *testing.T, answer func(w http.ResponseWriter)) string {
 }
 
 // run runs a command, and gives what it prints.
-func run(ctx context.Context, s *station, args ...string) (code int, stdout, stderr string) {
+func run(ctx context.Context, s *commandContext, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	s.App = &command.App{Out: display.NewStream(&out), Err: display.NewStream(&errs), Format: "text"}
 	s.now = func() time.Time { return now }
-	w := &watch{station: s, every: time.Minute, ticks: ticker}
-	s.url = args[0]
-	err := w.run(ctx, false)
-	s.Report(err)
+	w := &statusCommand{commandContext: s, interval: time.Minute, ticks: newTicker}
+	s.daemonURL = args[0]
+	err := w.runStatus(ctx, false)
+	s.ReportError(err)
 	return command.ExitCode(err), out.String(), errs.String()
 }
 
@@ -251,14 +251,14 @@ func TestStatusOfDaemon(t *testing.T) {
 		store.SetChain(shown())
 		_ = json.NewEncoder(w).Encode(store.Snapshot())
 	})
-	code, out, errs := run(ctx, &station{}, url)
+	code, out, errs := run(ctx, &commandContext{}, url)
 	if code != 0 || errs != "" || out != chainText(shown(), now) {
 		t.Errorf("code %d, stdout\n%s\nstderr %s", code, out, errs)
 	}
 	broken := shown()
 	broken.Problems = problem.List{{Summary: "it is broken", Hint: "mend it"}}
 	url = serveChain(t, func(w http.ResponseWriter) { _ = json.NewEncoder(w).Encode(status.Snapshot{Chain: broken}) })
-	if code, _, errs := run(ctx, &station{}, url); code != command.HasProblems || !strings.Contains(errs, "error: it is broken\n  hint: mend it\n") {
+	if code, _, errs := run(ctx, &commandContext{}, url); code != command.ExitProblems || !strings.Contains(errs, "error: it is broken\n  hint: mend it\n") {
 		t.Errorf("problems: code %d, stderr %s", code, errs)
 	}
 	for _, test := range []struct {
@@ -272,8 +272,8 @@ func TestStatusOfDaemon(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(status.Snapshot{ControlPlaneError: "no"})
 		}},
 	} {
-		code, out, errs := run(ctx, &station{}, serveChain(t, test.answer))
-		if code != command.Failed || out != "" || !strings.Contains(errs, test.want) {
+		code, out, errs := run(ctx, &commandContext{}, serveChain(t, test.answer))
+		if code != command.ExitFailed || out != "" || !strings.Contains(errs, test.want) {
 			t.Errorf("%s: code %d, stdout %q, stderr %q", test.name, code, out, errs)
 		}
 	}
@@ -296,12 +296,12 @@ func TestWatch(t *testing.T) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	ticks := make(chan time.Time)
-	w := &watch{
-		station: &station{App: &command.App{Out: display.NewStream(&out), Err: display.NewStream(&errs), Format: "text"}, url: url, now: func() time.Time { return now }},
-		ticks:   func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
+	w := &statusCommand{
+		commandContext: &commandContext{App: &command.App{Out: display.NewStream(&out), Err: display.NewStream(&errs), Format: "text"}, daemonURL: url, now: func() time.Time { return now }},
+		ticks:          func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
 	}
 	done := make(chan error)
-	go func() { done <- w.run(ctx, true) }()
+	go func() { done <- w.runStatus(ctx, true) }()
 	ticks <- now
 	ticks <- now
 	ticks <- now // the third look is over

@@ -10,14 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// newer returns the commit that an environment has, if it is newer than the one that is
+// newerReader returns the commit that an environment has, if it is newer than the one that is
 // waited for, and "" otherwise.
-type newer func(ctx context.Context) string
+type newerReader func(ctx context.Context) string
 
-// unlessOvertaken wraps ask so that a commit is superseded when the environment has a newer
+// withSuperseded wraps ask so that a commit is superseded when the environment has a newer
 // one, as promotions never go back. It asks once more then, for the commit may have arrived
 // before the newer one did.
-func unlessOvertaken(environment string, ask look, has newer) look {
+func withSuperseded(environment string, ask arrivalReader, has newerReader) arrivalReader {
 	return func(ctx context.Context) (state, reason string, err error) {
 		state, reason, err = ask(ctx)
 		if err != nil || state != isWaiting {
@@ -35,9 +35,9 @@ func unlessOvertaken(environment string, ask look, has newer) look {
 	}
 }
 
-// newer returns a reader of the environment's record in Git. If the control plane cannot be
+// newNewerReader returns a reader of the environment's record in Git. If the control plane cannot be
 // read, it prints that once, and the wait continues without it.
-func (w *wait) newer(environment, commit string) newer {
+func (w *waitCommand) newNewerReader(environment, commit string) newerReader {
 	var desk *actions.Desk
 	said := ""
 	return func(ctx context.Context) string {
@@ -47,14 +47,14 @@ func (w *wait) newer(environment, commit string) newer {
 		var other string
 		var err error
 		if desk == nil {
-			desk, err = w.desk(ctx, git.Signature{})
+			desk, err = w.openSession(ctx, git.Signature{})
 		}
 		if err == nil {
 			other, err = desk.Newer(ctx, environment, commit)
 		}
 		if err != nil && err.Error() != said && ctx.Err() == nil {
 			said = err.Error()
-			fmt.Fprintf(w.Err, "it is not known whether a newer commit took its place: %s\n", display.Visible(said))
+			fmt.Fprintf(w.Err, "it is not known whether a newer commit took its place: %s\n", display.SanitizeLine(said))
 		}
 		return other
 	}

@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// pathCopy is `fairlead promote --path`.
-type pathCopy struct {
-	*station
+// copyCommand is `fairlead promote --path`.
+type copyCommand struct {
+	*commandContext
 	path, dryRun             bool
 	repo, branch             string
 	toRepo, toBranch, prefix string
 }
 
-// addPath adds the flags of a promotion from folder to folder to promote, which runs it if
+// addCopyFlags adds the flags of a promotion from folder to folder to promote, which runs it if
 // --path is set.
-func (s *station) addPath(c *cobra.Command) {
-	p := &pathCopy{station: s, prefix: "fairlead/"}
+func (s *commandContext) addCopyFlags(c *cobra.Command) {
+	p := &copyCommand{commandContext: s, prefix: "fairlead/"}
 	f := c.Flags()
 	f.BoolVar(&p.path, "path", false, "of a repository without a control plane: propose that the folder TARGET holds what the folder SOURCE holds")
 	f.StringVar(&p.repo, "repo", "", "with --path, the repository of SOURCE: a `PATH-or-URL` (default: the one here)")
@@ -51,7 +51,7 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 					return command.Usagef("there is no environment whose gates would be asked", "--%s does not go with --path", flag)
 				}
 			}
-			return p.run(c.Context(), args)
+			return p.runCopy(c.Context(), args)
 		}
 		for _, flag := range []string{"repo", "branch", "to-repo", "to-branch", "dry-run"} {
 			if c.Flags().Changed(flag) {
@@ -62,8 +62,8 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 	}
 }
 
-// copied is the result of --path.
-type copied struct {
+// copyReport is the result of --path.
+type copyReport struct {
 	From    string        `json:"from"`
 	To      string        `json:"to"`
 	State   folders.State `json:"state"` // "dry-run" for a dry run with changes
@@ -75,15 +75,15 @@ type copied struct {
 	Skipped int           `json:"skipped"` // files of the source that are not copied
 }
 
-func (p *pathCopy) run(ctx context.Context, args []string) error {
+func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return command.Usagef("as in fairlead promote --path clusters/staging clusters/production", "--path needs two folders, SOURCE and TARGET, and there are %d", len(args))
 	}
-	who, err := author(ctx, p.author)
+	who, err := commitAuthor(ctx, p.author)
 	if err != nil && !p.dryRun {
 		return err
 	}
-	keys, from, to, err := p.places(ctx)
+	keys, from, to, err := p.openLocations(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func (p *pathCopy) run(ctx context.Context, args []string) error {
 		if !c.Empty() {
 			state = "dry-run"
 		}
-		return p.Print(report(c, folders.Result{State: state}), func() string { return display.Lines(c.Text(true)) })
+		return p.Print(newCopyReport(c, folders.Result{State: state}), func() string { return display.SanitizeLines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.Remote, Prefix: p.prefix, Author: who, Write: true}
-	o.Forge, err = keys.OpenForge(to.at, access.Observer{}, plainForge(to.Remote, who, p.now))
+	o.Forge, err = keys.OpenForge(to.url, access.Observer{}, newPlainForge(to.Remote, who, p.now))
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (p *pathCopy) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := report(c, done)
-	return p.Print(r, func() string { return display.Lines(c.Text(false) + r.text()) })
+	r := newCopyReport(c, done)
+	return p.Print(r, func() string { return display.SanitizeLines(c.Text(false) + r.resultText()) })
 }
 
-func report(c folders.Copy, done folders.Result) copied {
-	r := copied{From: c.From.String(), To: c.To.String(), State: done.State, Kept: c.Kept, Skipped: c.Skipped}
+func newCopyReport(c folders.Copy, done folders.Result) copyReport {
+	r := copyReport{From: c.From.String(), To: c.To.String(), State: done.State, Kept: c.Kept, Skipped: c.Skipped}
 	added, changed, removed := c.Changes()
 	r.Added, r.Changed, r.Removed = append([]string{}, added...), append([]string{}, changed...), append([]string{}, removed...)
 	if done.Pull.Number != 0 {
@@ -122,8 +122,8 @@ func report(c folders.Copy, done folders.Result) copied {
 	return r
 }
 
-// text returns what became of the proposal.
-func (r copied) text() string {
+// resultText returns what became of the proposal.
+func (r copyReport) resultText() string {
 	switch r.State {
 	case folders.Proposed:
 		return "pull request " + pullText(*r.Pull) + " proposes it\n"
@@ -133,85 +133,85 @@ func (r copied) text() string {
 	return "nothing to do\n"
 }
 
-// placed is a folder in a repository, and the repository's URL.
-type placed struct {
+// copyLocation is a folder in a repository, and the repository's URL.
+type copyLocation struct {
 	folders.Place
-	at string
+	url string
 }
 
-// places opens the two repositories; if they are the same, once.
-func (p *pathCopy) places(ctx context.Context) (*access.Keyring, placed, placed, error) {
-	var from, to placed
-	here := jobHere()
-	if err := p.source(here); err != nil {
+// openLocations opens the two repositories; if they are the same, once.
+func (p *copyCommand) openLocations(ctx context.Context) (*access.Keyring, copyLocation, copyLocation, error) {
+	var from, to copyLocation
+	here := readJob()
+	if err := p.locateSource(here); err != nil {
 		return nil, from, to, err
 	}
 	settings := p.settings
 	if settings == nil {
-		settings = here.settings(p.place)
+		settings = here.newSettings(p.controlPlane)
 	} else {
 		p.prefix = settings.Output.BranchPrefix
 		if p.branch == "" && p.repo == "" {
 			p.branch = settings.ControlPlane.Branch
 		}
 	}
-	target := p.place
+	target := p.controlPlane
 	if p.toRepo != "" {
-		named, err := command.Repository("--to-repo", p.toRepo, "the repository of TARGET")
+		named, err := command.FindRepository("--to-repo", p.toRepo, "the repository of TARGET")
 		if err != nil {
 			return nil, from, to, err
 		}
 		target = named
-		if p.settings == nil && giturl.Normalize(target) != giturl.Normalize(p.place) {
-			settings.Remotes = append(settings.Remotes, here.settings(target).Remotes...)
+		if p.settings == nil && giturl.Normalize(target) != giturl.Normalize(p.controlPlane) {
+			settings.Remotes = append(settings.Remotes, here.newSettings(target).Remotes...)
 		}
 	}
 	keys := access.New(settings, p.now)
-	from, err := p.open(ctx, keys, settings, p.place, p.branch)
+	from, err := p.openRepository(ctx, keys, settings, p.controlPlane, p.branch)
 	if err != nil {
 		return nil, from, to, err
 	}
-	if giturl.Normalize(target) == giturl.Normalize(p.place) {
+	if giturl.Normalize(target) == giturl.Normalize(p.controlPlane) {
 		to = from
 		if p.toBranch != "" {
 			to.Branch = p.toBranch
 		}
 		return keys, from, to, nil
 	}
-	to, err = p.open(ctx, keys, settings, target, p.toBranch)
+	to, err = p.openRepository(ctx, keys, settings, target, p.toBranch)
 	return keys, from, to, err
 }
 
-// source sets the repository of SOURCE, which may be another one than that of the settings.
-func (p *pathCopy) source(here job) (err error) {
+// locateSource sets the repository of SOURCE, which may be another one than that of the settings.
+func (p *copyCommand) locateSource(here ciJob) (err error) {
 	if p.repo == "" {
-		return p.locateOr(here)
+		return p.locateOrUseJob(here)
 	}
-	if p.config != "" {
-		p.settings, err = p.Settings(p.config)
+	if p.settingsFile != "" {
+		p.settings, err = p.LoadSettings(p.settingsFile)
 		if err != nil {
 			return err
 		}
 	}
-	p.place, err = command.Repository("--repo", p.repo, "the repository of SOURCE")
+	p.controlPlane, err = command.FindRepository("--repo", p.repo, "the repository of SOURCE")
 	return err
 }
 
-// open fetches a repository; without a branch it takes the repository's default branch.
-func (p *pathCopy) open(ctx context.Context, keys *access.Keyring, settings *config.Settings, repo, branch string) (placed, error) {
+// openRepository fetches a repository; without a branch it takes the repository's default branch.
+func (p *copyCommand) openRepository(ctx context.Context, keys *access.Keyring, settings *config.Settings, repo, branch string) (copyLocation, error) {
 	at := access.ReadLocation(settings, repo)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cache("git", giturl.FolderName(at)), Credentials: keys.GitCredentials(at)})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cacheFolder("git", giturl.FolderName(at)), Credentials: keys.GitCredentials(at)})
 	if err != nil {
-		return placed{}, err
+		return copyLocation{}, err
 	}
 	if _, err := remote.Sync(ctx); err != nil {
-		return placed{}, command.Elsewhere(err, "--repo and --to-repo say where the repositories are; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
+		return copyLocation{}, command.WithLocationHint(err, "--repo and --to-repo say where the repositories are; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
 	}
 	if branch == "" {
 		branch = remote.Mirror().DefaultBranch()
 		if branch == "" {
-			return placed{}, command.Usagef("--branch names that of SOURCE, --to-branch that of TARGET", "it is not known which branch of %s is meant", remote.URL())
+			return copyLocation{}, command.Usagef("--branch names that of SOURCE, --to-branch that of TARGET", "it is not known which branch of %s is meant", remote.URL())
 		}
 	}
-	return placed{folders.Place{Remote: remote, Branch: branch}, at}, nil
+	return copyLocation{folders.Place{Remote: remote, Branch: branch}, at}, nil
 }

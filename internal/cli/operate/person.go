@@ -15,19 +15,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// author returns the person who runs the command: that of the flag, of the variables
+// commitAuthor returns the person who runs the command: that of the flag, of the variables
 // GIT_AUTHOR_*, or of Git's configuration for this folder. There is no default, because an
 // approval needs a person.
-func author(ctx context.Context, flag string) (git.Signature, error) {
+func commitAuthor(ctx context.Context, flag string) (git.Signature, error) {
 	if flag != "" {
-		return signature(flag)
+		return parseSignature(flag)
 	}
 	who := git.Signature{Name: os.Getenv("GIT_AUTHOR_NAME"), Email: os.Getenv("GIT_AUTHOR_EMAIL")}
 	if who.Name == "" {
-		who.Name = configured(ctx, "user.name")
+		who.Name = gitSetting(ctx, "user.name")
 	}
 	if who.Email == "" {
-		who.Email = configured(ctx, "user.email")
+		who.Email = gitSetting(ctx, "user.email")
 	}
 	if who.Name == "" || who.Email == "" {
 		return who, command.Usagef(`git config --global user.email ADDRESS, and user.name, or --author "Name <address>"`, "it is not known who you are")
@@ -35,8 +35,8 @@ func author(ctx context.Context, flag string) (git.Signature, error) {
 	return who, nil
 }
 
-// configured returns a value of Git's configuration; "" if there is none, or no Git.
-func configured(ctx context.Context, key string) string {
+// gitSetting returns a value of Git's configuration; "" if there is none, or no Git.
+func gitSetting(ctx context.Context, key string) string {
 	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
 	if err != nil {
 		return ""
@@ -44,8 +44,8 @@ func configured(ctx context.Context, key string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// signature parses "Name <address>".
-func signature(text string) (git.Signature, error) {
+// parseSignature parses "Name <address>".
+func parseSignature(text string) (git.Signature, error) {
 	name, rest, _ := strings.Cut(text, "<")
 	address, after, closed := strings.Cut(rest, ">")
 	who := git.Signature{Name: strings.TrimSpace(name), Email: strings.TrimSpace(address)}
@@ -55,17 +55,17 @@ func signature(text string) (git.Signature, error) {
 	return who, nil
 }
 
-// forge opens the forge of a repository.
-func (s *station) forge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
+// openForge opens the forge of a repository.
+func (s *commandContext) openForge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
 	settings := s.settings
 	if settings == nil {
-		settings = jobHere().settings(place)
+		settings = readJob().newSettings(place)
 	}
-	return access.New(settings, s.now).OpenForge(place, access.Observer{}, plainForge(remote, who, s.now))
+	return access.New(settings, s.now).OpenForge(place, access.Observer{}, newPlainForge(remote, who, s.now))
 }
 
-// plainForge returns a constructor of the forge of a repository that has no API.
-func plainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
+// newPlainForge returns a constructor of the forge of a repository that has no API.
+func newPlainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
 	return func() forge.Forge { return forge.NewPlain(remote, who, now) }
 }
 

@@ -16,8 +16,8 @@ import (
 // arrow separates two environments.
 const arrow = "→"
 
-// Arrows replaces "->", which can be typed, by an arrow: cobra would take it for a flag.
-func Arrows(args []string) []string {
+// ReplaceArrows replaces "->", which can be typed, by an arrow: cobra would take it for a flag.
+func ReplaceArrows(args []string) []string {
 	if !slices.Contains(args, "promote") {
 		return args
 	}
@@ -30,23 +30,23 @@ func Arrows(args []string) []string {
 	return args
 }
 
-// wish is what the arguments of promote ask for.
-type wish struct{ from, environment, commit string }
+// promotionArguments is what the arguments of promote ask for.
+type promotionArguments struct{ from, environment, commit string }
 
-// readWish parses [FROM [→]] ENVIRONMENT [COMMIT]. An argument that could be an environment
+// parsePromotionArguments parses [FROM [→]] ENVIRONMENT [COMMIT]. An argument that could be an environment
 // or a commit is an environment if there is one of that name.
-func readWish(args, names []string) (wish, error) {
+func parsePromotionArguments(args, names []string) (promotionArguments, error) {
 	if slices.Contains(args, "-") {
-		return wish{}, command.Usagef(`write →, or "->" in quotation marks`, "the shell has taken -> for a redirection")
+		return promotionArguments{}, command.Usagef(`write →, or "->" in quotation marks`, "the shell has taken -> for a redirection")
 	}
 	i := slices.Index(args, arrow)
 	rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == arrow })
 	from := i == 1
 	if i > 1 || i == 0 || len(rest) < len(args)-1 || len(rest) == 0 || from && len(rest) < 2 {
-		return wish{}, command.Usagef("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
+		return promotionArguments{}, command.Usagef("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
 	}
 	from = from || len(rest) == 3 || len(rest) == 2 && slices.Contains(names, rest[0]) && slices.Contains(names, rest[1])
-	w := wish{}
+	w := promotionArguments{}
 	if from {
 		w.from, rest = rest[0], rest[1:]
 	}
@@ -55,18 +55,18 @@ func readWish(args, names []string) (wish, error) {
 	case len(rest) == 2:
 		w.commit = rest[1]
 	case len(rest) > 2:
-		return wish{}, command.Usagef("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
+		return promotionArguments{}, command.Usagef("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
 	}
 	if w.from != "" {
-		return w, known(names, w.from, w.environment)
+		return w, checkEnvironments(names, w.from, w.environment)
 	}
-	return w, known(names, w.environment)
+	return w, checkEnvironments(names, w.environment)
 }
 
-// chain returns the state of the stages; nil if it is not known.
-func (s *station) chain(ctx context.Context) (*status.Chain, error) {
-	who, err := s.facts(ctx)
-	if errors.Is(err, errUnknown) {
+// readChain returns the state of the stages; nil if it is not known.
+func (s *commandContext) readChain(ctx context.Context) (*status.Chain, error) {
+	who, err := s.newChainReader(ctx)
+	if errors.Is(err, errNoChainReader) {
 		return nil, nil
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *station) chain(ctx context.Context) (*status.Chain, error) {
 }
 
 func newPromote(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	force := false
 	c := &cobra.Command{
 		Use:     "promote [FROM [→]] ENVIRONMENT [COMMIT]",
@@ -97,13 +97,13 @@ What was proven is known from the settings, with which it looks itself, or from 
 		Example: `  fairlead promote dev → stage                  what dev has and has proven
   fairlead promote stage 4be1c2d --pull-request
   fairlead promote stage 4be1c2d --force --reason "the fix of the outage"`,
-		Args:              command.Arguments(1, 4),
-		ValidArgsFunction: s.complete(3),
+		Args:              command.CheckArguments(1, 4),
+		ValidArgsFunction: s.completeEnvironments(3),
 		RunE: func(c *cobra.Command, args []string) error {
 			if force && s.reason == "" {
-				return s.needs("--force")
+				return s.requireReason("--force")
 			}
-			d, err := s.ready(c.Context())
+			d, err := s.openForEnvironments(c.Context())
 			if err != nil {
 				return err
 			}
@@ -111,22 +111,22 @@ What was proven is known from the settings, with which it looks itself, or from 
 			if err != nil {
 				return err
 			}
-			w, err := readWish(args, names)
+			w, err := parsePromotionArguments(args, names)
 			if err != nil {
 				return err
 			}
 			p := actions.Promotion{Environment: w.environment, From: w.from, Commit: w.commit, Reason: s.reason, Force: force}
-			p.Known, err = s.chain(c.Context())
+			p.Known, err = s.readChain(c.Context())
 			if err != nil && !force {
 				return err
 			}
-			return s.done(d.Promote(c.Context(), p))
+			return s.printResult(d.Promote(c.Context(), p))
 		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&force, "force", false, "do it against a hold, a freeze, a gate or a missing proof")
-	s.addURL(c)
-	s.addWriting(c, "; --force needs one")
-	s.addPath(c)
+	s.addURLFlag(c)
+	s.addActionFlags(c, "; --force needs one")
+	s.addCopyFlags(c)
 	return c
 }

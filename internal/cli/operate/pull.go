@@ -11,7 +11,7 @@ import (
 )
 
 func newApprove(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	removals, ahead := false, false
 	c := &cobra.Command{
 		Use:     "approve ENVIRONMENT [COMMIT]",
@@ -30,8 +30,8 @@ its pull request is merged.`,
 		Example: `  fairlead approve prod
   fairlead approve prod --removals --reason "the shop has moved"
   fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
-		Args:              command.Arguments(1, 2),
-		ValidArgsFunction: s.complete(1),
+		Args:              command.CheckArguments(1, 2),
+		ValidArgsFunction: s.completeEnvironments(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if ahead && !removals {
 				return command.Usagef("add --removals", "--ahead is for removals")
@@ -41,35 +41,35 @@ its pull request is merged.`,
 					return err
 				}
 			}
-			d, err := s.ready(c.Context(), args[0])
+			d, err := s.openForEnvironments(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if removals {
-				return s.done(s.acknowledge(c.Context(), d, args[0], args[1:], ahead))
+				return s.printResult(s.acknowledgeRemovals(c.Context(), d, args[0], args[1:], ahead))
 			}
 			if len(args) == 2 {
-				return s.done(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
+				return s.printResult(d.Approve(c.Context(), args[0], args[1], s.reason, nil))
 			}
-			chain, err := s.chain(c.Context())
+			chain, err := s.readChain(c.Context())
 			if err != nil {
 				return err
 			}
-			return s.done(d.Approve(c.Context(), args[0], "", s.reason, chain))
+			return s.printResult(d.Approve(c.Context(), args[0], "", s.reason, chain))
 		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
 	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
-	s.addURL(c)
-	s.addWriting(c, "")
+	s.addURLFlag(c)
+	s.addActionFlags(c, "")
 	return c
 }
 
 func newHold(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	scope := ""
-	c := s.onEnvironment(&cobra.Command{
+	c := s.newEnvironmentAction(&cobra.Command{
 		Use:   "hold ENVIRONMENT",
 		Short: "Keep the output of an environment as it is",
 		Long: `Hold writes an object of kind Hold to the branch of an environment. Until fairlead release
@@ -79,7 +79,7 @@ the output is kept up to date, so that people see what waits, and they may merge
 With --scope promotion only promotions wait.`,
 		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
 	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
-		if err := s.needs("a hold"); err != nil {
+		if err := s.requireReason("a hold"); err != nil {
 			return actions.Result{}, err
 		}
 		if err := checkScope(scope); err != nil {
@@ -87,12 +87,12 @@ With --scope promotion only promotions wait.`,
 		}
 		return d.Hold(ctx, environment, s.reason, scope)
 	})
-	addScope(c, &scope)
+	addScopeFlag(c, &scope)
 	return c
 }
 
-// addScope adds the flag for what waits to a command.
-func addScope(c *cobra.Command, scope *string) {
+// addScopeFlag adds the flag for what waits to a command.
+func addScopeFlag(c *cobra.Command, scope *string) {
 	c.Flags().StringVar(scope, "scope", "", "what waits: output, every change of it, or `promotion`s only (default: output)")
 	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{model.ScopeOutput, model.ScopePromotion}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -106,8 +106,8 @@ func checkScope(scope string) error {
 }
 
 func newRelease(a *command.App) *cobra.Command {
-	s := newStation(a)
-	return s.onEnvironment(&cobra.Command{
+	s := newCommandContext(a)
+	return s.newEnvironmentAction(&cobra.Command{
 		Use:   "release ENVIRONMENT",
 		Short: "Take away the hold of an environment",
 		Long: `Release removes what fairlead hold, or fairlead rollback, has written. Where a person took
@@ -119,16 +119,16 @@ Release, which says that this is over.`,
 	})
 }
 
-// onEnvironment completes a command that runs one action on one environment.
-func (s *station) onEnvironment(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
-	c.GroupID, c.Args, c.ValidArgsFunction = command.GroupPromotion, command.Arguments(1, 1), s.complete(1)
+// newEnvironmentAction completes a command that runs one action on one environment.
+func (s *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
+	c.GroupID, c.Args, c.ValidArgsFunction = command.GroupPromotion, command.CheckArguments(1, 1), s.completeEnvironments(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		d, err := s.ready(c.Context(), args[0])
+		d, err := s.openForEnvironments(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		return s.done(pull(c.Context(), d, args[0]))
+		return s.printResult(pull(c.Context(), d, args[0]))
 	}
-	s.addWriting(c, "")
+	s.addActionFlags(c, "")
 	return c
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// acknowledge approves a change that exceeds an environment's limits: the one that is
+// acknowledgeRemovals approves a change that exceeds an environment's limits: the one that is
 // named, or else the one that waits now. With ahead it need not wait yet.
-func (s *station) acknowledge(ctx context.Context, d *actions.Desk, environment string, named []string, ahead bool) (actions.Result, error) {
+func (s *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Desk, environment string, named []string, ahead bool) (actions.Result, error) {
 	if len(named) > 0 {
 		if !ahead {
 			if err := s.checkWaiting(ctx, environment, named[0]); err != nil {
@@ -23,7 +23,7 @@ func (s *station) acknowledge(ctx context.Context, d *actions.Desk, environment 
 		}
 		return d.Acknowledge(ctx, environment, named[0], s.reason)
 	}
-	waiting, err := s.withheld(ctx, environment)
+	waiting, err := s.findWithheld(ctx, environment)
 	if err != nil {
 		return actions.Result{}, err
 	}
@@ -49,8 +49,8 @@ func checkChange(named []string, ahead bool) error {
 
 // checkWaiting returns an error for a change that is not the one that waits now. Where that
 // is not known, it accepts every change.
-func (s *station) checkWaiting(ctx context.Context, environment, named string) error {
-	chain, err := s.chain(ctx)
+func (s *commandContext) checkWaiting(ctx context.Context, environment, named string) error {
+	chain, err := s.readChain(ctx)
 	if err != nil || chain == nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (s *station) checkWaiting(ctx context.Context, environment, named string) e
 	return nil
 }
 
-// withheld returns why the output of an environment waits for an acknowledgement.
-func (s *station) withheld(ctx context.Context, environment string) (status.Withheld, error) {
+// findWithheld returns why the output of an environment waits for an acknowledgement.
+func (s *commandContext) findWithheld(ctx context.Context, environment string) (status.Withheld, error) {
 	const hint = "the pull request of the output shows the command; --config FILE or --url URL let Fairlead look it up"
-	chain, err := s.chain(ctx)
+	chain, err := s.readChain(ctx)
 	if err != nil {
 		return status.Withheld{}, err
 	}
@@ -94,7 +94,7 @@ func (s *station) withheld(ctx context.Context, environment string) (status.With
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
 	for _, w := range s.Withheld {
-		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.Visible(w.Reason))
+		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))
 		change = max(change, w.Acknowledge)
 	}
 	if change != "" {

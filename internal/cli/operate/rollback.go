@@ -17,22 +17,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-// rollback is `fairlead rollback`.
-type rollback struct {
-	*wait
-	to             string
-	merges, waits  bool
-	until          time.Duration // timeout for the pull request of the output
-	desk           *actions.Desk
-	environment    string
-	asWho          git.Signature
-	result         actions.Result
-	knowsTheForges bool
+// rollbackCommand is `fairlead rollback`.
+type rollbackCommand struct {
+	*waitCommand
+	to                     string
+	mergeOutput, waitAfter bool
+	outputTimeout          time.Duration // timeout for the pull request of the output
+	session                *actions.Desk
+	environment            string
+	signature              git.Signature
+	result                 actions.Result
+	hasForges              bool
 }
 
 func newRollback(a *command.App) *cobra.Command {
-	r := &rollback{wait: &wait{station: newStation(a), ticks: ticker, every: 2 * time.Second}}
-	c := r.onEnvironment(&cobra.Command{
+	r := &rollbackCommand{waitCommand: &waitCommand{commandContext: newCommandContext(a), ticks: newTicker, interval: 2 * time.Second}}
+	c := r.newEnvironmentAction(&cobra.Command{
 		Use:   "rollback ENVIRONMENT",
 		Short: "Roll an environment back, and hold it there",
 		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
@@ -47,74 +47,76 @@ waits until the clusters run it, as fairlead wait does.`,
 		Example: `  fairlead rollback stage --reason "checkout is slow"
   fairlead rollback stage --to 4be1c2d --reason "the last good one" --merge --wait`,
 	}, nil)
-	c.RunE = func(c *cobra.Command, args []string) error { return r.run(c.Context(), args[0]) }
+	c.RunE = func(c *cobra.Command, args []string) error { return r.runRollback(c.Context(), args[0]) }
 	f := c.Flags()
 	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
-	f.BoolVar(&r.merges, "merge", false, "merge the pull request of the output")
-	f.BoolVar(&r.waits, "wait", false, "wait until the clusters run it")
-	f.DurationVar(&r.until, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
+	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
+	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
+	f.DurationVar(&r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
 	f.DurationVar(&r.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
 	return c
 }
 
-func (r *rollback) run(ctx context.Context, environment string) error {
+func (r *rollbackCommand) runRollback(ctx context.Context, environment string) error {
 	switch {
-	case r.merges && r.propose:
+	case r.mergeOutput && r.propose:
 		return command.Usagef("merge the pull request of the rollback first, and then that of the output", "--merge and --pull-request exclude each other")
-	case r.until < 0 || r.timeout < 0:
+	case r.outputTimeout < 0 || r.timeout < 0:
 		return command.Usagef("0 looks once", "a time cannot be in the past")
 	}
-	if err := r.needs("a rollback"); err != nil {
+	if err := r.requireReason("a rollback"); err != nil {
 		return err
 	}
 	var err error
-	r.asWho, err = author(ctx, r.author)
+	r.signature, err = commitAuthor(ctx, r.author)
 	if err != nil {
 		return err
 	}
-	r.desk, err = r.ready(ctx, environment)
+	r.session, err = r.openForEnvironments(ctx, environment)
 	if err != nil {
 		return err
 	}
-	r.environment, r.knowsTheForges = environment, r.settings != nil
-	r.result, err = r.desk.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.reason})
+	r.environment, r.hasForges = environment, r.settings != nil
+	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.reason})
 	if err != nil || r.result.Pull != nil {
-		return r.done(r.result, err)
+		return r.printResult(r.result, err)
 	}
-	failed := r.follow(ctx)
-	if err := r.Print(r.result, func() string { return doneText(r.result) + r.nextText() }); err != nil || failed != nil {
+	failed := r.followOutput(ctx)
+	if err := r.Print(r.result, func() string { return doneText(r.result) + r.nextSteps() }); err != nil || failed != nil {
 		return errors.Join(failed, err)
 	}
-	if r.waits {
-		return r.wait.run(ctx, environment, r.result.To)
+	if r.waitAfter {
+		return r.waitCommand.runWait(ctx, environment, r.result.To)
 	}
 	return nil
 }
 
-// follow waits for the output of the commit until it exists or the time is over, and with
+// followOutput waits for the output of the commit until it exists or the time is over, and with
 // --merge merges it.
-func (r *rollback) follow(ctx context.Context) error {
-	deadline, cancel := context.WithTimeout(ctx, r.until)
+func (r *rollbackCommand) followOutput(ctx context.Context) error {
+	deadline, cancel := context.WithTimeout(ctx, r.outputTimeout)
 	defer cancel()
-	tick, stop := r.ticks(r.every)
+	tick, stop := r.ticks(r.interval)
 	defer stop()
-	open := func(remote *git.Remote, place string) (forge.Forge, error) { return r.forge(remote, place, r.asWho) }
-	if !r.knowsTheForges {
+	open := func(remote *git.Remote, place string) (forge.Forge, error) {
+		return r.openForge(remote, place, r.signature)
+	}
+	if !r.hasForges {
 		open = nil
 	}
 	for {
-		found, err := r.desk.FindOutput(ctx, r.environment, r.result.To, open)
+		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
 		if err != nil {
-			return command.Hint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.command())
+			return command.WithHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
 		}
 		r.result.Output = &found
-		if found.Pull != nil && !found.Merged && r.merges {
+		if found.Pull != nil && !found.Merged && r.mergeOutput {
 			err = found.Merge(ctx)
 			if err != nil && !errors.Is(err, forge.ErrNotReady) && !errors.Is(err, forge.ErrMoved) {
 				return err
 			}
 		}
-		if found.Merged || found.Repo == "" || open == nil || found.Pull != nil && !r.merges {
+		if found.Merged || found.Repo == "" || open == nil || found.Pull != nil && !r.mergeOutput {
 			return nil
 		}
 		select {
@@ -122,28 +124,28 @@ func (r *rollback) follow(ctx context.Context) error {
 			continue
 		case <-deadline.Done():
 		}
-		if r.merges {
-			return command.Hint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missing(found, err)), r.command())
+		if r.mergeOutput {
+			return command.WithHint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missingReason(found, err)), r.waitHint())
 		}
 		return ctx.Err()
 	}
 }
 
-// missing returns why an output was not merged.
-func (r *rollback) missing(o actions.Output, err error) string {
+// missingReason returns why an output was not merged.
+func (r *rollbackCommand) missingReason(o actions.Output, err error) string {
 	if err != nil {
 		return err.Error()
 	}
 	return fmt.Sprintf("there is no pull request from %s to %s yet", o.From, o.Branch)
 }
 
-// command returns the hint at the command that waits for the clusters.
-func (r *rollback) command() string {
+// waitHint returns the hint at the command that waits for the clusters.
+func (r *rollbackCommand) waitHint() string {
 	return fmt.Sprintf("fairlead wait %s %s tells when the clusters run it", r.environment, r.result.To)
 }
 
-// nextText returns what the user has to do after the rollback was written.
-func (r *rollback) nextText() string {
+// nextSteps returns what the user has to do after the rollback was written.
+func (r *rollbackCommand) nextSteps() string {
 	var lines []string
 	what := promote.ShortID(r.result.To)
 	switch o := r.result.Output; {
@@ -155,8 +157,8 @@ func (r *rollback) nextText() string {
 	default:
 		lines = append(lines, fmt.Sprintf("merge the pull request from %s to %s of %s, once the daemon has made it: it brings the output of %s", o.From, o.Branch, o.Repo, what))
 	}
-	if !r.waits {
-		lines = append(lines, r.command())
+	if !r.waitAfter {
+		lines = append(lines, r.waitHint())
 	}
-	return display.Lines(strings.Join(lines, "\n")) + "\n"
+	return display.SanitizeLines(strings.Join(lines, "\n")) + "\n"
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func newSimulate(a *command.App) *cobra.Command {
-	s := newStation(a)
+	s := newCommandContext(a)
 	c := &cobra.Command{
 		Use:     "simulate COMMIT",
 		GroupID: command.GroupPromotion,
@@ -24,11 +24,11 @@ func newSimulate(a *command.App) *cobra.Command {
 and today's gates stay as they are: a time where all ends are known, and otherwise for whom
 or what it would wait. It looks itself, with the settings, and changes nothing.`,
 		Example:           `  fairlead simulate main`,
-		Args:              command.Arguments(1, 1),
+		Args:              command.CheckArguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			observer, err := s.look(c.Context())
-			if errors.Is(err, errUnknown) {
+			observer, err := s.newObserver(c.Context())
+			if errors.Is(err, errNoChainReader) {
 				return command.Usagef("--config FILE says where they are", "it takes the settings to know when a commit gets somewhere")
 			}
 			if err != nil {
@@ -50,9 +50,9 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 		},
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+")")
+	c.Flags().StringVar(&s.settingsFile, "config", "", "settings `file` (default: "+command.SettingsFile+")")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	s.AddOutput(c)
+	s.AddOutputFlag(c)
 	return c
 }
 
@@ -62,7 +62,7 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 	for _, a := range arrivals {
 		rows = append(rows, []string{a.Environment, whenText(a, now), a.Reason})
 	}
-	lines := strings.SplitAfter(display.Table(rows), "\n")
+	lines := strings.SplitAfter(display.FormatTable(rows), "\n")
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, a := range arrivals {
@@ -71,7 +71,7 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
 			continue
 		}
 		for _, w := range a.WaitsFor {
-			fmt.Fprintf(&b, "  waits for %s\n", display.Visible(w))
+			fmt.Fprintf(&b, "  waits for %s\n", display.SanitizeLine(w))
 		}
 	}
 	return b.String()
@@ -83,12 +83,12 @@ func whenText(a promote.Arrival, now time.Time) string {
 		if a.Time.IsZero() {
 			return "there"
 		}
-		return "there for " + display.Age(now.Sub(a.Time))
+		return "there for " + display.FormatAge(now.Sub(a.Time))
 	case promote.ArrivalExpected:
 		if !a.Time.After(now) {
 			return "now"
 		}
-		return fmt.Sprintf("%s, in %s", display.Moment(a.Time), display.Age(a.Time.Sub(now)))
+		return fmt.Sprintf("%s, in %s", display.FormatMoment(a.Time), display.FormatAge(a.Time.Sub(now)))
 	case promote.ArrivalNever:
 		return "never"
 	}

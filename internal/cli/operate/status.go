@@ -17,21 +17,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// watch is `fairlead status`.
-type watch struct {
-	*station
-	every time.Duration
+// statusCommand is `fairlead status`.
+type statusCommand struct {
+	*commandContext
+	interval time.Duration
 	// ticks returns the times at which to refresh, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
 }
 
-func ticker(every time.Duration) (<-chan time.Time, func()) {
+func newTicker(every time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTicker(every)
 	return t.C, t.Stop
 }
 
 func newStatus(a *command.App) *cobra.Command {
-	w := &watch{station: newStation(a), ticks: ticker}
+	w := &statusCommand{commandContext: newCommandContext(a), ticks: newTicker}
 	again := false
 	c := &cobra.Command{
 		Use:     "status",
@@ -47,35 +47,35 @@ failed or proven; or it has problems, so that it is not rendered. Long sentences
 promotion, have all of them.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
-		Args:              command.Arguments(0, 0),
+		Args:              command.CheckArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if again && w.every < time.Second {
-				return command.Usagef("a second is the least", "--interval %s is too short", w.every)
+			if again && w.interval < time.Second {
+				return command.Usagef("a second is the least", "--interval %s is too short", w.interval)
 			}
-			return w.run(c.Context(), again)
+			return w.runStatus(c.Context(), again)
 		},
 	}
 	f := c.Flags()
 	f.SortFlags = false
 	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
-	f.DurationVar(&w.every, "interval", 10*time.Second, "`time` between two looks of --watch")
-	w.addLooking(c)
+	f.DurationVar(&w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
+	w.addObserverFlags(c)
 	return c
 }
 
-// addLooking adds the flags of a command that only reads.
-func (s *station) addLooking(c *cobra.Command) {
+// addObserverFlags adds the flags of a command that only reads.
+func (s *commandContext) addObserverFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
-	s.addURL(c)
-	c.Flags().StringVar(&s.config, "config", "", "settings `file` (default: "+command.SettingsFile+")")
+	s.addURLFlag(c)
+	c.Flags().StringVar(&s.settingsFile, "config", "", "settings `file` (default: "+command.SettingsFile+")")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	s.AddOutput(c)
+	s.AddOutputFlag(c)
 }
 
-// run shows the chain once, or until ctx ends.
-func (w *watch) run(ctx context.Context, again bool) error {
-	who, err := w.facts(ctx)
+// runStatus shows the chain once, or until ctx ends.
+func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
+	who, err := w.newChainReader(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,16 +85,16 @@ func (w *watch) run(ctx context.Context, again bool) error {
 		if err != nil {
 			return err
 		}
-		return w.show(chain)
+		return w.printChain(chain)
 	}
-	tick, stop := w.ticks(w.every)
+	tick, stop := w.ticks(w.interval)
 	defer stop()
 	for {
 		chain, err := who.Chain(ctx)
 		if ctx.Err() != nil { // Ctrl-C is how it ends
 			return nil
 		}
-		w.draw(chain, err)
+		w.drawChain(chain, err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -103,20 +103,20 @@ func (w *watch) run(ctx context.Context, again bool) error {
 	}
 }
 
-// draw prints the chain over the last one. It prints an error too, which does not end the
+// drawChain prints the chain over the last one. It prints an error too, which does not end the
 // watch.
-func (w *watch) draw(chain status.Chain, err error) {
+func (w *statusCommand) drawChain(chain status.Chain, err error) {
 	if w.Out.Terminal && w.Format == "text" {
 		fmt.Fprint(w.Out, "\x1b[H\x1b[2J")
 	}
 	if err == nil {
-		err = w.show(chain)
+		err = w.printChain(chain)
 	}
-	w.Report(err)
+	w.ReportError(err)
 }
 
-// show prints the chain. Problems are an error, for they stop all promotions.
-func (s *station) show(chain status.Chain) error {
+// printChain prints the chain. Problems are an error, for they stop all promotions.
+func (s *commandContext) printChain(chain status.Chain) error {
 	if err := s.Print(chain, func() string { return chainText(chain, s.now()) }); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func chainText(c status.Chain, now time.Time) string {
 			commit = promote.ShortID(s.Commit)
 		}
 		if !s.Since.IsZero() {
-			age = display.Age(now.Sub(s.Since))
+			age = display.FormatAge(now.Sub(s.Since))
 		}
 		next := nextText(s.Next)
 		if s.Broken() { // what is wrong with its commit matters more than the next one
@@ -156,9 +156,9 @@ func chainText(c status.Chain, now time.Time) string {
 		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
 			next += "; only a person may merge its output: " + s.Withheld[i].Reason
 		}
-		rows = append(rows, []string{s.Environment, commit, age, word(s), fmt.Sprint(s.Behind), forge.OneLine(next, widest)})
+		rows = append(rows, []string{s.Environment, commit, age, stateWord(s), fmt.Sprint(s.Behind), forge.OneLine(next, maxNextWidth)})
 	}
-	b.WriteString(display.Table(rows))
+	b.WriteString(display.FormatTable(rows))
 	for _, s := range c.Stages {
 		for _, r := range s.Removals {
 			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
@@ -167,11 +167,11 @@ func chainText(c status.Chain, now time.Time) string {
 	return b.String()
 }
 
-// widest is the width of the column NEXT, in characters.
-const widest = 120
+// maxNextWidth is the width of the column NEXT, in characters.
+const maxNextWidth = 120
 
-// word returns the state of an environment's commit in one word.
-func word(s status.Stage) string {
+// stateWord returns the state of an environment's commit in one word.
+func stateWord(s status.Stage) string {
 	switch {
 	case s.Commit == "":
 		return "empty"

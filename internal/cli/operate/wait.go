@@ -43,16 +43,16 @@ const (
 	isTimedOut   = "timed-out"
 )
 
-// wait is `fairlead wait`.
-type wait struct {
-	*station
-	timeout, every time.Duration
+// waitCommand is `fairlead wait`.
+type waitCommand struct {
+	*commandContext
+	timeout, interval time.Duration
 	// ticks returns the times at which to ask again, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
 }
 
 func newWait(a *command.App) *cobra.Command {
-	w := &wait{station: newStation(a), ticks: ticker}
+	w := &waitCommand{commandContext: newCommandContext(a), ticks: newTicker}
 	c := &cobra.Command{
 		Use:     "wait ENVIRONMENT COMMIT",
 		GroupID: command.GroupPromotion,
@@ -71,39 +71,39 @@ Where GITHUB_OUTPUT names a file, state (deployed, failed, superseded, timed-out
 and commit are written to it.`,
 		Example: `  fairlead wait stage "$GITHUB_SHA"
   fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
-		Args:              command.Arguments(2, 2),
-		ValidArgsFunction: w.complete(1),
+		Args:              command.CheckArguments(2, 2),
+		ValidArgsFunction: w.completeEnvironments(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
-			case w.every < time.Second:
-				return command.Usagef("a second is the least", "--interval %s is too short", w.every)
+			case w.interval < time.Second:
+				return command.Usagef("a second is the least", "--interval %s is too short", w.interval)
 			case w.timeout < 0:
 				return command.Usagef("0 looks once", "--timeout %s is in the past", w.timeout)
 			}
-			return w.run(c.Context(), args[0], strings.ToLower(args[1]))
+			return w.runWait(c.Context(), args[0], strings.ToLower(args[1]))
 		},
 	}
 	f := c.Flags()
 	f.SortFlags = false
 	f.DurationVar(&w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
-	f.DurationVar(&w.every, "interval", 15*time.Second, "`time` between two looks")
-	w.addURL(c)
-	w.addPlace(c)
-	w.AddOutput(c)
+	f.DurationVar(&w.interval, "interval", 15*time.Second, "`time` between two looks")
+	w.addURLFlag(c)
+	w.addControlPlaneFlags(c)
+	w.AddOutputFlag(c)
 	return c
 }
 
-// run waits, and reports the end to the user and to the following steps of the job.
-func (w *wait) run(ctx context.Context, environment, commit string) error {
-	look, err := w.looker(environment, commit)
+// runWait waits, and reports the end to the user and to the following steps of the job.
+func (w *waitCommand) runWait(ctx context.Context, environment, commit string) error {
+	look, err := w.newArrivalReader(environment, commit)
 	if err != nil {
 		return err
 	}
-	result, err := w.until(ctx, arrival{Environment: environment, Commit: commit}, look)
+	result, err := w.waitUntilArrived(ctx, arrival{Environment: environment, Commit: commit}, look)
 	if err != nil {
 		return err
 	}
-	if err := tell([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", commit}); err != nil {
+	if err := writeJobOutput([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", commit}); err != nil {
 		return err
 	}
 	err = w.Print(result, func() string {
@@ -117,40 +117,40 @@ func (w *wait) run(ctx context.Context, environment, commit string) error {
 	}
 	over := ""
 	if result.State == isTimedOut {
-		over = " in " + display.Age(w.timeout)
+		over = " in " + display.FormatAge(w.timeout)
 	}
-	return command.Hint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
+	return command.WithHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
-// look returns the progress of the commit now.
-type look func(ctx context.Context) (state, reason string, err error)
+// arrivalReader returns the progress of the commit now.
+type arrivalReader func(ctx context.Context) (state, reason string, err error)
 
-// patience is how many consecutive failures end the wait. A refusal ends it at once.
-const patience = 5
+// maxFailures is how many consecutive failures end the wait. A refusal ends it at once.
+const maxFailures = 5
 
-// until asks until the commit has arrived or failed, or the time is over.
-func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) {
+// waitUntilArrived asks until the commit has arrived or failed, or the time is over.
+func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arrivalReader) (arrival, error) {
 	deadline, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	tick, stop := w.ticks(w.every)
+	tick, stop := w.ticks(w.interval)
 	defer stop()
 	for failures := 0; ; {
 		state, reason, err := ask(ctx)
 		switch {
 		case err == nil:
 			failures = 0
-		case refused(err) || w.timeout == 0:
+		case isRefused(err) || w.timeout == 0:
 			return a, err
 		default:
 			failures++
-			if failures >= patience && !limited(err) {
+			if failures >= maxFailures && !isRateLimited(err) {
 				return a, err
 			}
 			state, reason = isWaiting, err.Error()
 		}
 		if reason != a.Reason {
-			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.Visible(reason))
+			fmt.Fprintf(w.Err, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.SanitizeLine(reason))
 		}
 		a.State, a.Reason = state, reason
 		if state != isWaiting {
@@ -166,78 +166,78 @@ func (w *wait) until(ctx context.Context, a arrival, ask look) (arrival, error) 
 	}
 }
 
-// refused reports whether asking again is useless, because a person has to act first.
-func refused(err error) bool {
+// isRefused reports whether asking again is useless, because a person has to act first.
+func isRefused(err error) bool {
 	var no *forge.Refusal
 	var unknown *access.UnknownForge
 	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||
-		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errNoStage)
+		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errUnknownStage)
 }
 
-// limited reports whether err is a rate limit, which is over in time.
-func limited(err error) bool {
+// isRateLimited reports whether err is a rate limit, which is over in time.
+func isRateLimited(err error) bool {
 	var limit *forge.RateLimit
 	return errors.As(err, &limit)
 }
 
-// looker returns what reads the progress: from a daemon, or from the forge of the control
+// newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
 // plane.
-func (w *wait) looker(environment, commit string) (look, error) {
-	if w.url != "" {
-		ask := w.ofDaemon(environment, commit)
-		if err := w.locateOr(jobHere()); err != nil {
-			if w.config != "" || w.plane != "" {
+func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReader, error) {
+	if w.daemonURL != "" {
+		ask := w.newDaemonReader(environment, commit)
+		if err := w.locateOrUseJob(readJob()); err != nil {
+			if w.settingsFile != "" || w.controlPlaneFlag != "" {
 				return nil, err
 			}
 			return ask, nil // without the control plane
 		}
-		w.inJob()
-		return unlessOvertaken(environment, ask, w.newer(environment, commit)), nil
+		w.useJobSettings()
+		return withSuperseded(environment, ask, w.newNewerReader(environment, commit)), nil
 	}
 	if !fullID.MatchString(commit) {
 		return nil, command.Usagef("git rev-parse "+commit+" gives it", "%s is not a full commit id", commit)
 	}
-	if err := w.locateOr(jobHere()); err != nil {
+	if err := w.locateOrUseJob(readJob()); err != nil {
 		return nil, err
 	}
-	w.inJob()
-	keys, place := access.New(w.settings, w.now), access.ReadLocation(w.settings, w.place)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cache("git", giturl.FolderName(place)), Credentials: keys.GitCredentials(place)})
+	w.useJobSettings()
+	keys, place := access.New(w.settings, w.now), access.ReadLocation(w.settings, w.controlPlane)
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cacheFolder("git", giturl.FolderName(place)), Credentials: keys.GitCredentials(place)})
 	if err != nil {
 		return nil, err
 	}
-	f, err := keys.OpenForge(place, access.Observer{}, plainForge(remote, git.Signature{}, w.now))
+	f, err := keys.OpenForge(place, access.Observer{}, newPlainForge(remote, git.Signature{}, w.now))
 	if errors.Is(err, access.ErrNoToken) {
-		err = command.Hint(err, "GITHUB_TOKEN or "+ownToken+" is shown to the server; or say --config FILE")
+		err = command.WithHint(err, "GITHUB_TOKEN or "+tokenVariable+" is shown to the server; or say --config FILE")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return unlessOvertaken(environment, ofForge(f, remote, environment, commit), w.newer(environment, commit)), nil
+	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit)), nil
 }
 
-// inJob derives settings from the CI job, if there are none.
-func (s *station) inJob() {
+// useJobSettings derives settings from the CI job, if there are none.
+func (s *commandContext) useJobSettings() {
 	if s.settings == nil {
-		s.settings = jobHere().settings(s.place)
+		s.settings = readJob().newSettings(s.controlPlane)
 	}
 }
 
 var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// locateOr sets the control plane; in a job without flags and settings it is the repository
+// locateOrUseJob sets the control plane; in a job without flags and settings it is the repository
 // that the job runs for.
-func (s *station) locateOr(here job) error {
+func (s *commandContext) locateOrUseJob(here ciJob) error {
 	_, err := os.Stat(command.SettingsFile)
-	if here.place == "" || s.plane != "" || s.config != "" || err == nil {
-		return s.locate()
+	if here.url == "" || s.controlPlaneFlag != "" || s.settingsFile != "" || err == nil {
+		return s.locateControlPlane()
 	}
-	s.place = here.place
+	s.controlPlane = here.url
 	return nil
 }
 
-// ofForge returns what reads the statuses of the commit.
-func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look {
+// newForgeReader returns what reads the statuses of the commit.
+func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit string) arrivalReader {
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
 		if !ok {
@@ -245,24 +245,24 @@ func ofForge(f forge.Forge, remote *git.Remote, environment, commit string) look
 		}
 		if f.Name() == "git" {
 			if _, err := remote.Sync(ctx); err != nil {
-				return "", "", command.Elsewhere(err, "--config or --control-plane says where the control plane is")
+				return "", "", command.WithLocationHint(err, "--config or --control-plane says where the control plane is")
 			}
 		}
 		all, err := witness.Statuses(ctx, commit)
 		if err != nil {
 			return "", "", err
 		}
-		state, reason := read(all, environment)
+		state, reason := readStatuses(all, environment)
 		return state, reason, nil
 	}
 }
 
-// read derives the state of a commit from the statuses that Fairlead and Kalypso's
+// readStatuses derives the state of a commit from the statuses that Fairlead and Kalypso's
 // workflows set. In an environment without reports a commit is verified without a status
 // that it is deployed.
-func read(all []forge.CommitStatus, environment string) (state, reason string) {
-	is, found := said(all, promoter.DeployContext(environment))
-	proof, proven := said(all, promoter.ProofContext(environment))
+func readStatuses(all []forge.CommitStatus, environment string) (state, reason string) {
+	is, found := findStatus(all, promoter.DeployContext(environment))
+	proof, proven := findStatus(all, promoter.ProofContext(environment))
 	switch {
 	case !found:
 		return isWaiting, "it was not promoted to " + environment + " yet"
@@ -278,7 +278,7 @@ func read(all []forge.CommitStatus, environment string) (state, reason string) {
 	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
 }
 
-func said(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
+func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
 	i := slices.IndexFunc(all, func(s forge.CommitStatus) bool { return s.Context == context })
 	if i < 0 {
 		return forge.CommitStatus{}, false
@@ -286,12 +286,12 @@ func said(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
 	return all[i], true
 }
 
-// errNoStage means that a daemon does not know the environment.
-var errNoStage = errors.New("there is no such environment in its chain")
+// errUnknownStage means that a daemon does not know the environment.
+var errUnknownStage = errors.New("there is no such environment in its chain")
 
-// ofDaemon returns what asks a daemon for the commit of the environment and its state.
-func (w *wait) ofDaemon(environment, commit string) look {
-	from := daemon{strings.TrimSuffix(w.url, "/") + "/api/v1/status"}
+// newDaemonReader returns what asks a daemon for the commit of the environment and its state.
+func (w *waitCommand) newDaemonReader(environment, commit string) arrivalReader {
+	from := daemonClient{strings.TrimSuffix(w.daemonURL, "/") + "/api/v1/status"}
 	return func(ctx context.Context) (string, string, error) {
 		chain, err := from.Chain(ctx)
 		if err != nil {
@@ -299,7 +299,7 @@ func (w *wait) ofDaemon(environment, commit string) look {
 		}
 		stage, ok := chain.Stage(environment)
 		if !ok {
-			return "", "", fmt.Errorf("%s: %w", environment, errNoStage)
+			return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
 		}
 		state, reason := readStage(stage, commit)
 		return state, reason, nil

@@ -36,11 +36,11 @@ func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival,
 	for range answers[1:] {
 		ticks <- now
 	}
-	w := &wait{
-		station: &station{App: &command.App{Err: display.NewStream(&errs)}}, timeout: timeout, every: time.Second,
+	w := &waitCommand{
+		commandContext: &commandContext{App: &command.App{Err: display.NewStream(&errs)}}, timeout: timeout, interval: time.Second,
 		ticks: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
 	}
-	a, err = w.until(t.Context(), arrival{Environment: "stage", Commit: newCommit}, func(context.Context) (string, string, error) {
+	a, err = w.waitUntilArrived(t.Context(), arrival{Environment: "stage", Commit: newCommit}, func(context.Context) (string, string, error) {
 		one := answers[min(looks, len(answers)-1)]
 		looks++
 		return one.state, one.reason, one.err
@@ -108,7 +108,7 @@ func TestRead(t *testing.T) {
 		{"proven before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
 		{"proven alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
 	} {
-		if state, reason := read(test.said, "stage"); state != test.state || reason != test.reason {
+		if state, reason := readStatuses(test.said, "stage"); state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
 		}
 	}
@@ -133,7 +133,7 @@ func TestOvertaken(t *testing.T) {
 			looks++
 			return test.answers[looks-1], "Promoted", nil
 		}
-		state, reason, err := unlessOvertaken("stage", ask, func(context.Context) string { return test.newer })(t.Context())
+		state, reason, err := withSuperseded("stage", ask, func(context.Context) string { return test.newer })(t.Context())
 		if err != nil || state != test.state || looks != len(test.answers) {
 			t.Errorf("%s: %s after %d looks, %v", test.name, state, looks, err)
 		}
@@ -195,7 +195,7 @@ func TestJobHere(t *testing.T) {
 			for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN", "GITEA_ACTIONS", "CI_PROJECT_URL", "CI_API_V4_URL", "FAIRLEAD_GIT_TOKEN", "FAIRLEAD_GIT_USERNAME"} {
 				t.Setenv(name, test.variables[name])
 			}
-			got := jobHere().settings(test.place)
+			got := readJob().newSettings(test.place)
 			var forge config.Forge
 			token := ""
 			if len(got.Forges) > 0 {
@@ -216,7 +216,7 @@ func TestTell(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "output")
 	t.Setenv("GITHUB_OUTPUT", file)
 	for range 2 {
-		if err := tell([2]string{"state", "failed"}, [2]string{"reason", "it\nstate=deployed\r\n is"}); err != nil {
+		if err := writeJobOutput([2]string{"state", "failed"}, [2]string{"reason", "it\nstate=deployed\r\n is"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestTell(t *testing.T) {
 		t.Errorf("the outputs are %q (%v)", text, err)
 	}
 	t.Setenv("GITHUB_OUTPUT", "")
-	if err := tell([2]string{"state", "failed"}); err != nil {
+	if err := writeJobOutput([2]string{"state", "failed"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -118,7 +118,7 @@ func newChaos(t *testing.T) *chaos {
 	o := scaffold.Options{
 		ControlPlane: c.server.URL("cp"), GitOps: c.server.URL("out"), Environments: []string{"dev", "stage", "calm"}, Sample: true,
 	}
-	c.must(daemon.Repositories{Content: o, Author: git.Signature{Name: "a", Email: "a@git.example"}, When: time.Unix(0, 0)}.Start(t.Context()))
+	c.must(daemon.Repositories{Content: o, Author: git.Signature{Name: "a", Email: "a@git.example"}, When: time.Unix(0, 0)}.Create(t.Context()))
 	c.furnish()
 	for _, at := range chaosTargets {
 		repo, branch, _ := strings.Cut(at, " ")

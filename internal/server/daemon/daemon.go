@@ -3,7 +3,7 @@
 //
 // What the package keeps true: no cycle runs if the address cannot be listened on; when
 // ctx ends, everything that was started ends first, and that is no error; a repository
-// that is not empty is not written to by [Repositories.Start].
+// that is not empty is not written to by [Repositories.Create].
 package daemon
 
 import (
@@ -46,8 +46,8 @@ type Options struct {
 // needs a tenth less memory, for one or two percent of the CPU time.
 const GCPercent = 75
 
-// Logger returns the logger that the settings ask for.
-func Logger(s config.Log, w io.Writer) *slog.Logger {
+// NewLogger returns the logger that the settings ask for.
+func NewLogger(s config.Log, w io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	if s.Level == "debug" {
 		o.Level = slog.LevelDebug
@@ -58,37 +58,37 @@ func Logger(s config.Log, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// maxSteps bounds the cycles of one call of [Once]: each promotes a commit to one more
+// maxCycles bounds the cycles of one call of [RunOnce]: each promotes a commit to one more
 // environment.
-const maxSteps = 20
+const maxCycles = 20
 
-// Once runs a cycle, and another as long as the last one promoted a commit, and returns
+// RunOnce runs a cycle, and another as long as the last one promoted a commit, and returns
 // the state at the end.
-func Once(ctx context.Context, o Options) (status.Snapshot, error) {
+func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, err := newLoop(ctx, o, store, nil, inbox(o))
+	loop, err := newLoop(ctx, o, store, nil, openInbox(o))
 	if err != nil {
 		return status.Snapshot{}, err
 	}
 	defer loop.Close()
-	for range maxSteps {
+	for range maxCycles {
 		err = loop.Cycle(ctx)
-		if err != nil || !o.Settings.Write || !moves(store.Snapshot().Chain) {
+		if err != nil || !o.Settings.Write || !hasMoves(store.Snapshot().Chain) {
 			break
 		}
 	}
 	return store.Snapshot(), err
 }
 
-func moves(c status.Chain) bool {
+func hasMoves(c status.Chain) bool {
 	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Promotes })
 }
 
-// inbox reads the reports of clusters that the last process has stored.
-func inbox(o Options) *observe.Inbox {
+// openInbox reads the reports of clusters that the last process has stored.
+func openInbox(o Options) *observe.Inbox {
 	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
 	if err != nil {
-		Logger(o.Settings.Log, o.Log).Warn("some of what clusters have reported is lost; it is waited for", "error", err)
+		NewLogger(o.Settings.Log, o.Log).Warn("some of what clusters have reported is lost; it is waited for", "error", err)
 	}
 	return reports
 }
@@ -97,13 +97,13 @@ func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Met
 	if err := checkGit(ctx, o.Settings); err != nil {
 		return nil, err
 	}
-	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: Logger(o.Settings.Log, o.Log), Inbox: reports})
+	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: NewLogger(o.Settings.Log, o.Log), Inbox: reports})
 }
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m := &status.Store{}, metrics.New(o.Version)
-	reports := inbox(o)
+	reports := openInbox(o)
 	loop, err := newLoop(ctx, o, store, m, reports)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -138,12 +138,12 @@ func Serve(ctx context.Context, o Options) error {
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
-	return together(ctx, loop, o, listener, window)
+	return runUntilDone(ctx, loop, o, listener, window)
 }
 
-// together runs the loop, and the HTTP server if there is a listener, until ctx ends or the
+// runUntilDone runs the loop, and the HTTP server if there is a listener, until ctx ends or the
 // server fails, and waits for both.
-func together(ctx context.Context, loop *loop.Loop, o Options, listener net.Listener, window http.Handler) error {
+func runUntilDone(ctx context.Context, loop *loop.Loop, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup

@@ -35,7 +35,7 @@ func began(t *testing.T) (dir string, o scaffold.Options) {
 		ControlPlane: filepath.Join(dir, "plane.git"), GitOps: filepath.Join(dir, "out.git"),
 		Environments: []string{"dev", "prod"}, Sample: true,
 	}
-	if err := repositories(o).Start(t.Context()); err != nil {
+	if err := repositories(o).Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return dir, o
@@ -210,7 +210,7 @@ func TestOnce(t *testing.T) {
 	o := daemon.Options{Settings: settings(t, dir, "controlPlane: {repo: plane.git}\ndataDir: data\nlog: {format: json, level: debug}\n")}
 	var log bytes.Buffer
 	o.Log = &log
-	s, err := daemon.Once(t.Context(), o)
+	s, err := daemon.RunOnce(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestGitOnThisMachine(t *testing.T) {
 			}
 			t.Setenv("PATH", path)
 			dir := t.TempDir()
-			_, err := daemon.Once(t.Context(), daemon.Options{Settings: settings(t, dir, test.settings+"dataDir: data\n"), Log: io.Discard})
+			_, err := daemon.RunOnce(t.Context(), daemon.Options{Settings: settings(t, dir, test.settings+"dataDir: data\n"), Log: io.Discard})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error is %v, want %s", err, test.want)
 			}
@@ -275,12 +275,12 @@ func TestStart(t *testing.T) {
 	}
 	next := o
 	next.GitOps = filepath.Join(dir, "other.git")
-	if err := repositories(next).Start(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
+	if err := repositories(next).Create(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
 		t.Errorf("the control plane is not empty, and the error is %v", err)
 	}
 	next = o
 	next.ControlPlane = filepath.Join(dir, "another.git")
-	if err := repositories(next).Start(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
+	if err := repositories(next).Create(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
 		t.Errorf("the GitOps repository is not empty, and the error is %v", err)
 	}
 	if branches := gittest.Refs(t, next.ControlPlane); len(branches) > 0 {
@@ -296,7 +296,7 @@ func TestStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(next.GitOps, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := repositories(next).Start(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
+	if err := repositories(next).Create(t.Context()); !errors.Is(err, daemon.ErrNotEmpty) {
 		t.Errorf("the folder has files, and the error is %v", err)
 	}
 }

@@ -30,10 +30,10 @@ type Repositories struct {
 // ErrNotEmpty means that a repository has branches already.
 var ErrNotEmpty = errors.New("it is not empty")
 
-// Start fills the control plane and the GitOps repository: bare repositories on this
+// Create fills the control plane and the GitOps repository: bare repositories on this
 // machine, which it creates, or empty ones on a server. If one of them has branches,
 // neither is written to.
-func (r Repositories) Start(ctx context.Context) error {
+func (r Repositories) Create(ctx context.Context) error {
 	schema, ok := schemas.Schema("all")
 	if !ok {
 		return errors.New("there is no schema of all kinds")
@@ -54,26 +54,26 @@ func (r Repositories) Start(ctx context.Context) error {
 	defer os.RemoveAll(mirrors)
 	var ready []*git.Remote
 	for i, place := range []string{r.Content.ControlPlane, r.Content.GitOps} {
-		remote, err := r.empty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
+		remote, err := r.openEmpty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
 		if err != nil {
 			return err
 		}
 		ready = append(ready, remote)
 	}
-	controlPlane, err = r.promoted(controlPlane)
+	controlPlane, err = r.setPromotedCommit(controlPlane)
 	if err != nil {
 		return err
 	}
 	for i, branches := range [][]scaffold.Branch{controlPlane, gitOps} {
-		if err := r.fill(ctx, ready[i], branches); err != nil {
+		if err := r.pushBranches(ctx, ready[i], branches); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// empty opens a repository that has no branches. On this machine it creates it first.
-func (r Repositories) empty(ctx context.Context, place, mirror string) (*git.Remote, error) {
+// openEmpty opens a repository that has no branches. On this machine it creates it first.
+func (r Repositories) openEmpty(ctx context.Context, place, mirror string) (*git.Remote, error) {
 	if !giturl.IsRemote(place) {
 		if err := makeBare(ctx, giturl.LocalPath(place)); err != nil {
 			return nil, err
@@ -119,11 +119,11 @@ func makeBare(ctx context.Context, path string) error {
 	return nil
 }
 
-// promoted writes the first commit of main into the record of each environment but the
+// setPromotedCommit writes the first commit of main into the record of each environment but the
 // first, so that later commits get to them by promotion only. branches[0] is main, and
 // branches[1] the first environment.
-func (r Repositories) promoted(branches []scaffold.Branch) ([]scaffold.Branch, error) {
-	first, err := r.commit(branches[0]).ID()
+func (r Repositories) setPromotedCommit(branches []scaffold.Branch) ([]scaffold.Branch, error) {
+	first, err := r.initialCommit(branches[0]).ID()
 	if err != nil {
 		return nil, err
 	}
@@ -146,15 +146,15 @@ func (r Repositories) promoted(branches []scaffold.Branch) ([]scaffold.Branch, e
 	return branches, nil
 }
 
-func (r Repositories) commit(b scaffold.Branch) git.Commit {
+func (r Repositories) initialCommit(b scaffold.Branch) git.Commit {
 	return git.Commit{Tree: b.Files, Author: r.Author, When: r.When, Message: b.Message + "\n"}
 }
 
-// fill pushes all branches at once.
-func (r Repositories) fill(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
+// pushBranches pushes all branches at once.
+func (r Repositories) pushBranches(ctx context.Context, remote *git.Remote, branches []scaffold.Branch) error {
 	var commits []git.Commit
 	for _, b := range branches {
-		commits = append(commits, r.commit(b))
+		commits = append(commits, r.initialCommit(b))
 	}
 	pack, err := remote.Write(ctx, commits...)
 	if err != nil {

@@ -193,7 +193,7 @@ func (s *secretive) begin(data string, other map[string]string) error {
 	s.Helper()
 	settings, store, m := s.settings(data, other), &status.Store{}, metrics.New("test")
 	loop, err := loop.New(s.Context(), loop.Options{
-		Settings: settings, Store: store, Metrics: m, Logger: daemon.Logger(settings.Log, s), Now: func() time.Time { return s.now }, Random: func() float64 { return 0 },
+		Settings: settings, Store: store, Metrics: m, Logger: daemon.NewLogger(settings.Log, s), Now: func() time.Time { return s.now }, Random: func() float64 { return 0 },
 	})
 	s.show("begin", err)
 	if err != nil {

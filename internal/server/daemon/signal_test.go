@@ -177,7 +177,7 @@ func (s *scene) begin() {
 	s.server.Create("acme/cp")
 	s.server.Create("acme/out")
 	o := scaffold.Options{ControlPlane: s.server.URL("acme/cp"), GitOps: s.server.URL("acme/out"), Environments: []string{"dev"}, Sample: true}
-	if err := repositories(o).Start(s.Context()); err != nil {
+	if err := repositories(o).Create(s.Context()); err != nil {
 		s.Fatal(err)
 	}
 }

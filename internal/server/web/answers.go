@@ -17,8 +17,8 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// overview is the answer of /api/v1/status.
-type overview struct {
+// statusAnswer is the answer of /api/v1/status.
+type statusAnswer struct {
 	Version string   `json:"version"`
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons"` // why it is not ready
@@ -27,17 +27,19 @@ type overview struct {
 	status.Snapshot
 }
 
-// failure is every answer that is not what was asked for.
-type failure struct {
+// errorAnswer is every answer that is not what was asked for.
+type errorAnswer struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`
 }
 
-func (s *site) alive(w http.ResponseWriter, r *http.Request) { s.text(w, r, http.StatusOK, "ok\n") }
+func (s *site) serveHealth(w http.ResponseWriter, r *http.Request) {
+	s.writeText(w, r, http.StatusOK, "ok\n")
+}
 
-func (s *site) ready(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	now := s.options.Store.Snapshot()
-	reasons, overdue := s.readiness(now)
+	reasons, overdue := s.checkReadiness(now)
 	code, lines := http.StatusOK, []string{"ready"}
 	if len(reasons) > 0 {
 		code, lines = http.StatusServiceUnavailable, reasons
@@ -45,12 +47,12 @@ func (s *site) ready(w http.ResponseWriter, r *http.Request) {
 	for _, u := range overdue {
 		lines = append(lines, now.WhyOverdue(u))
 	}
-	s.text(w, r, code, strings.Join(lines, "\n")+"\n")
+	s.writeText(w, r, code, strings.Join(lines, "\n")+"\n")
 }
 
-// readiness returns why the daemon is not ready, and the environments that are overdue,
+// checkReadiness returns why the daemon is not ready, and the environments that are overdue,
 // which do not make it unready.
-func (s *site) readiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
+func (s *site) checkReadiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
 	_, reasons = now.Ready()
 	overdue = []status.Unfinished{}
 	if s.options.OverdueAfter > 0 {
@@ -63,26 +65,26 @@ func (s *site) readiness(now status.Snapshot) (reasons []string, overdue []statu
 	return reasons, overdue
 }
 
-func (s *site) status(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveStatus(w http.ResponseWriter, r *http.Request) {
 	now := s.options.Store.Snapshot()
-	reasons, overdue := s.readiness(now)
-	s.json(w, r, http.StatusOK, overview{s.options.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
+	reasons, overdue := s.checkReadiness(now)
+	s.writeJSON(w, r, http.StatusOK, statusAnswer{s.options.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
 }
 
-func (s *site) chain(w http.ResponseWriter, r *http.Request) {
-	s.json(w, r, http.StatusOK, s.options.Store.Snapshot().Chain)
+func (s *site) serveChain(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.options.Store.Snapshot().Chain)
 }
 
-func (s *site) environments(w http.ResponseWriter, r *http.Request) {
-	s.json(w, r, http.StatusOK, struct {
+func (s *site) serveEnvironments(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, struct {
 		Environments []status.Environment `json:"environments"`
 	}{s.options.Store.Snapshot().Environments})
 }
 
-func (s *site) environment(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveEnvironment(w http.ResponseWriter, r *http.Request) {
 	name, now := r.PathValue("name"), s.options.Store.Snapshot()
 	if e, ok := now.Environment(name); ok {
-		s.json(w, r, http.StatusOK, e)
+		s.writeJSON(w, r, http.StatusOK, e)
 		return
 	}
 	var names []string
@@ -93,60 +95,60 @@ func (s *site) environment(w http.ResponseWriter, r *http.Request) {
 	if hint == "" {
 		hint = "/api/v1/environments lists those that there are"
 	}
-	s.json(w, r, http.StatusNotFound, failure{fmt.Sprintf("there is no environment %q", name), hint})
+	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{fmt.Sprintf("there is no environment %q", name), hint})
 }
 
-func (s *site) wake(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveWake(w http.ResponseWriter, r *http.Request) {
 	s.options.Wake()
-	s.json(w, r, http.StatusAccepted, struct {
+	s.writeJSON(w, r, http.StatusAccepted, struct {
 		Message string `json:"message"`
 	}{"the next cycle starts now"})
 }
 
-func (s *site) description(w http.ResponseWriter, r *http.Request) {
-	s.write(w, r, http.StatusOK, "application/json", openAPI)
+func (s *site) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	s.writeBody(w, r, http.StatusOK, "application/json", openAPI)
 }
 
-// notAllowed answers a method that the address does not have.
-func (s *site) notAllowed(method string) http.HandlerFunc {
+// methodNotAllowed answers a method that the address does not have.
+func (s *site) methodNotAllowed(method string) http.HandlerFunc {
 	allow := method
 	if method == http.MethodGet {
 		allow = "GET, HEAD"
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.json(w, r, http.StatusMethodNotAllowed, failure{"the method " + r.Method + " is not allowed here", "use " + method})
+		s.writeJSON(w, r, http.StatusMethodNotAllowed, errorAnswer{"the method " + r.Method + " is not allowed here", "use " + method})
 	}
 }
 
-func (s *site) notFound(w http.ResponseWriter, r *http.Request) {
-	s.json(w, r, http.StatusNotFound, failure{"there is nothing at this address", "/api/v1/openapi.json says what there is"})
+func (s *site) serveNotFound(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"there is nothing at this address", "/api/v1/openapi.json says what there is"})
 }
 
-func (s *site) crossOrigin(w http.ResponseWriter, r *http.Request) {
-	s.json(w, r, http.StatusForbidden, failure{"a page of another site sent this request", "send it from a program, or from a page of this address"})
+func (s *site) serveCrossOrigin(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusForbidden, errorAnswer{"a page of another site sent this request", "send it from a program, or from a page of this address"})
 }
 
-func (s *site) text(w http.ResponseWriter, r *http.Request, code int, body string) {
-	s.write(w, r, code, "text/plain; charset=utf-8", body)
+func (s *site) writeText(w http.ResponseWriter, r *http.Request, code int, body string) {
+	s.writeBody(w, r, code, "text/plain; charset=utf-8", body)
 }
 
-func (s *site) json(w http.ResponseWriter, r *http.Request, code int, v any) {
+func (s *site) writeJSON(w http.ResponseWriter, r *http.Request, code int, v any) {
 	body, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		s.broken(w, r, err)
+		s.serveInternalError(w, r, err)
 		return
 	}
-	s.write(w, r, code, "application/json", string(body)+"\n")
+	s.writeBody(w, r, code, "application/json", string(body)+"\n")
 }
 
-// broken answers when the response could not be generated.
-func (s *site) broken(w http.ResponseWriter, r *http.Request, err error) {
+// serveInternalError answers when the response could not be generated.
+func (s *site) serveInternalError(w http.ResponseWriter, r *http.Request, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "cannot answer", slog.String("path", r.URL.Path), slog.Any("error", err))
-	s.write(w, r, http.StatusInternalServerError, "application/json", `{"error": "the answer could not be made", "hint": "the log of the daemon says why"}`+"\n")
+	s.writeBody(w, r, http.StatusInternalServerError, "application/json", `{"error": "the answer could not be made", "hint": "the log of the daemon says why"}`+"\n")
 }
 
-func (s *site) write(w http.ResponseWriter, r *http.Request, code int, contentType, body string) {
+func (s *site) writeBody(w http.ResponseWriter, r *http.Request, code int, contentType, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
 	if _, err := io.WriteString(w, body); err != nil { // the client has gone

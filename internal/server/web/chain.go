@@ -45,32 +45,32 @@ type verdictView struct {
 	Parts      []verdictView
 }
 
-// showChain returns the view of a chain; nil if there is none.
-func showChain(c status.Chain, now time.Time) *chainView {
+// newChainView returns the view of a chain; nil if there is none.
+func newChainView(c status.Chain, now time.Time) *chainView {
 	if !c.External && len(c.Problems) == 0 && len(c.Stages) == 0 {
 		return nil
 	}
-	v := &chainView{Chain: c, Head: promote.ShortID(c.Head), Stopped: c.Problems.Stops(), Checked: at(c.Checked, now)}
+	v := &chainView{Chain: c, Head: promote.ShortID(c.Head), Stopped: c.Problems.Stops(), Checked: newMoment(c.Checked, now)}
 	for _, s := range c.Stages {
-		v.Rows = append(v.Rows, showStage(s, c.Head, now))
+		v.Rows = append(v.Rows, newStageView(s, c.Head, now))
 	}
 	return v
 }
 
-func showStage(s status.Stage, head string, now time.Time) stageView {
+func newStageView(s status.Stage, head string, now time.Time) stageView {
 	v := stageView{
 		Stage:    s,
 		Place:    "first",
 		Short:    promote.ShortID(s.Commit),
-		Behind:   behind(s, head),
-		Since:    at(s.Since, now),
-		Deployed: at(s.Deployed, now),
+		Behind:   behindText(s, head),
+		Since:    newMoment(s.Since, now),
+		Deployed: newMoment(s.Deployed, now),
 		Tone:     stageTone(s),
-		Target:   target(s.Next),
+		Target:   targetText(s.Next),
 		Reason:   s.Next.Verdict.Reason,
-		Next:     showVerdict(s.Next.Verdict, now),
-		Proof:    showVerdict(s.Proof, now),
-		Look:     at(wake(s, now), now),
+		Next:     newVerdictView(s.Next.Verdict, now),
+		Proof:    newVerdictView(s.Proof, now),
+		Look:     newMoment(nextDecisionTime(s, now), now),
 	}
 	if len(s.After) > 0 {
 		v.Place = "after " + strings.Join(s.After, ", ")
@@ -87,8 +87,8 @@ func showStage(s status.Stage, head string, now time.Time) stageView {
 	return v
 }
 
-func showVerdict(g gate.Verdict, now time.Time) verdictView {
-	v := verdictView{Verdict: g, Tone: "busy", Word: "waits", Until: at(g.ValidUntil, now)}
+func newVerdictView(g gate.Verdict, now time.Time) verdictView {
+	v := verdictView{Verdict: g, Tone: "busy", Word: "waits", Until: newMoment(g.ValidUntil, now)}
 	switch g.Status {
 	case gate.Pass:
 		v.Tone, v.Word = "good", "passes"
@@ -97,19 +97,19 @@ func showVerdict(g gate.Verdict, now time.Time) verdictView {
 	case gate.Wait:
 	}
 	for _, p := range g.Parts {
-		v.Parts = append(v.Parts, showVerdict(p, now))
+		v.Parts = append(v.Parts, newVerdictView(p, now))
 	}
 	return v
 }
 
-// behind returns how far a stage is behind the base, as text; "" for a commit that is not
+// behindText returns how far a stage is behind the base, as text; "" for a commit that is not
 // on the base's branch.
-func behind(s status.Stage, head string) string {
+func behindText(s status.Stage, head string) string {
 	switch {
 	case s.Commit == "":
 		return ""
 	case s.Behind > 0:
-		return many(s.Behind, "commit") + " behind the base"
+		return countText(s.Behind, "commit") + " behind the base"
 	case s.Commit == head:
 		return "the newest of the base"
 	default:
@@ -134,8 +134,8 @@ func stageTone(s status.Stage) string {
 	}
 }
 
-// target returns which commit a stage gets or waits for, as text; "" if there is none.
-func target(d promote.Decision) string {
+// targetText returns which commit a stage gets or waits for, as text; "" if there is none.
+func targetText(d promote.Decision) string {
 	to := promote.ShortID(d.Candidate)
 	switch {
 	case to == "":
@@ -162,9 +162,9 @@ func proofWord(s gate.Status) string {
 	}
 }
 
-// wake returns the earliest time at which a decision on a stage may change, but not before
+// nextDecisionTime returns the earliest time at which a decision on a stage may change, but not before
 // now; the zero time if none is known.
-func wake(s status.Stage, now time.Time) time.Time {
+func nextDecisionTime(s status.Stage, now time.Time) time.Time {
 	var first time.Time
 	for _, at := range []time.Time{s.Next.Verdict.NextChange(), s.Proof.NextChange()} {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -183,11 +183,11 @@ func needsPerson(s status.Stage) bool {
 	return s.Next.State == promote.Stopped || s.Commit != "" && s.Proof.Status == gate.Fail
 }
 
-// attention counts the environments that wait for a person, for whatever reason.
-func attention(all status.Snapshot) int {
+// countAttention counts the environments that wait for a person, for whatever reason.
+func countAttention(all status.Snapshot) int {
 	var names []string
 	for _, e := range all.Environments {
-		if t := tone(e.State); t == "stopped" || t == "bad" {
+		if t := stateTone(e.State); t == "stopped" || t == "bad" {
 			names = append(names, e.Name)
 		}
 	}

@@ -96,7 +96,7 @@ func TestLook(t *testing.T) {
 		"it has come already": {in(-time.Minute), gate.Verdict{}, "now"},
 	} {
 		s := status.Stage{Proof: test.proof, Next: promote.Decision{Verdict: test.next}}
-		if got := showStage(s, "", noon).Look.Text; got != test.want {
+		if got := newStageView(s, "", noon).Look.Text; got != test.want {
 			t.Errorf("%s: looked at %q, want %q", name, got, test.want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestAttention(t *testing.T) {
 		Environments: []status.Environment{{Name: "dev", State: status.InSync}, {Name: "prod", State: status.Failed}, {Name: "west", State: status.Proposed}},
 		Chain:        chain(), // prod is stopped, west has failed, east is held
 	}
-	if got := attention(all); got != 2 {
+	if got := countAttention(all); got != 2 {
 		t.Errorf("%d environments wait for a person, want prod and west", got)
 	}
 }
@@ -127,7 +127,7 @@ func TestSaidOnce(t *testing.T) {
 		"one error":   {status.Environment{Reason: "401", Error: "401"}, []string{"", ""}},
 		"two reasons": {status.Environment{Reason: "somebody closed it", Error: "401"}, []string{"", "401"}},
 	} {
-		r := showEnvironment(test.e, noon)
+		r := newRow(test.e, noon)
 		if diff := cmp.Diff(test.want, []string{r.Title, r.Error}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

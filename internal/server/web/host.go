@@ -19,7 +19,7 @@ func CheckHost(hosts []string, next http.Handler) http.Handler {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			w.WriteHeader(http.StatusMisdirectedRequest)
-			_ = json.NewEncoder(w).Encode(failure{"the page is not reached under this name", "add the name to hosts in the settings"}) // the client has gone
+			_ = json.NewEncoder(w).Encode(errorAnswer{"the page is not reached under this name", "add the name to hosts in the settings"}) // the client has gone
 			return
 		}
 		next.ServeHTTP(w, r)

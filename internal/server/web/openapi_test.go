@@ -38,7 +38,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{Options{Webhooks: http.NotFoundHandler()}}).routes() {
+	for _, r := range (&site{Options{Webhooks: http.NotFoundHandler()}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)

@@ -87,10 +87,10 @@ type remoteView struct {
 // moment is a time relative to now and exactly; the zero moment is no time.
 type moment struct{ Text, Exact string }
 
-func (s *site) page(w http.ResponseWriter, r *http.Request) {
+func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	all := s.options.Store.Snapshot()
-	v := show(all, s.options.Now())
-	reasons, overdue := s.readiness(all)
+	v := newView(all, s.options.Now())
+	reasons, overdue := s.checkReadiness(all)
 	v.Ready, v.Reasons = len(reasons) == 0, reasons
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.WhyOverdue(u))
@@ -99,58 +99,58 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	v.Refresh = r.URL.Query().Get("refresh") != "off"
 	var body bytes.Buffer
 	if err := pageTemplate.Execute(&body, v); err != nil {
-		s.broken(w, r, err)
+		s.serveInternalError(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
+	s.writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
 }
 
-// show returns the view of a snapshot at a time.
-func show(all status.Snapshot, now time.Time) view {
+// newView returns the view of a snapshot at a time.
+func newView(all status.Snapshot, now time.Time) view {
 	v := view{
-		Style:     template.CSS(style),
-		Counted:   many(len(all.Environments), "environment"),
-		Attention: attention(all),
-		Chain:     showChain(all.Chain, now),
+		Style:     template.CSS(styleSheet),
+		Counted:   countText(len(all.Environments), "environment"),
+		Attention: countAttention(all),
+		Chain:     newChainView(all.Chain, now),
 	}
 	v.Ended = all.Cycle.Outcome != ""
-	v.Cycle = cycleView{all.Cycle, length(all.Cycle.Took), at(all.Cycle.Started, now), at(all.Cycle.Next, now)}
+	v.Cycle = cycleView{all.Cycle, elapsedText(all.Cycle.Took), newMoment(all.Cycle.Started, now), newMoment(all.Cycle.Next, now)}
 	in := map[status.State]int{}
 	for _, e := range all.Environments {
-		v.Rows = append(v.Rows, showEnvironment(e, now))
+		v.Rows = append(v.Rows, newRow(e, now))
 		in[e.State]++
 	}
 	for _, state := range status.States() {
 		if n := in[state]; n > 0 {
-			v.Counts = append(v.Counts, count{n, word(state), tone(state)})
+			v.Counts = append(v.Counts, count{n, stateWord(state), stateTone(state)})
 		}
 	}
 	for _, r := range all.Remotes {
-		v.Remotes = append(v.Remotes, remoteView{r, at(r.Since, now), at(r.NextTry, now), at(r.Checked, now)})
+		v.Remotes = append(v.Remotes, remoteView{r, newMoment(r.Since, now), newMoment(r.NextTry, now), newMoment(r.Checked, now)})
 	}
 	return v
 }
 
-func showEnvironment(e status.Environment, now time.Time) row {
+func newRow(e status.Environment, now time.Time) row {
 	shown := e.Shown()
 	r := row{
 		Environment: e,
-		Tone:        tone(e.State),
+		Tone:        stateTone(e.State),
 		Head:        promote.ShortID(e.Output.Head),
 		Problems:    shown,
 		More:        len(e.Problems) - len(shown),
-		Counted:     counted(e.Problems),
+		Counted:     problemCountText(e.Problems),
 		Open:        e.Problems.Stops(),
-		Since:       at(e.Since, now),
-		Checked:     at(e.Checked, now),
-		Took:        length(e.Took),
+		Since:       newMoment(e.Since, now),
+		Checked:     newMoment(e.Checked, now),
+		Took:        elapsedText(e.Took),
 	}
 	if e.Assignments > 0 || e.ClusterTypes > 0 {
-		r.Extent = many(e.Assignments, "assignment") + ", " + many(e.ClusterTypes, "cluster type")
+		r.Extent = countText(e.Assignments, "assignment") + ", " + countText(e.ClusterTypes, "cluster type")
 	}
 	if e.Pull != nil {
-		r.PullLink = link(e.Pull.URL)
-		if !repeats(e) {
+		r.PullLink = safeLink(e.Pull.URL)
+		if !titleRepeatsChange(e) {
 			r.Title = e.Pull.Title
 		}
 	}
@@ -158,21 +158,21 @@ func showEnvironment(e status.Environment, now time.Time) row {
 		r.Error = e.Error
 	}
 	for _, i := range e.Inputs {
-		r.Inputs = append(r.Inputs, inputView{i, link(i.Repo), promote.ShortID(i.Commit)})
+		r.Inputs = append(r.Inputs, inputView{i, safeLink(i.Repo), promote.ShortID(i.Commit)})
 	}
 	for _, removal := range e.Removals {
 		v := removalView{Text: removal.String()}
 		if removal.Pull != nil {
-			v.Link, v.Number = link(removal.Pull.URL), removal.Pull.Number
+			v.Link, v.Number = safeLink(removal.Pull.URL), removal.Pull.Number
 		}
 		r.Removals = append(r.Removals, v)
 	}
 	return r
 }
 
-// tone groups the states by what they ask of people: nothing (good), patience or
+// stateTone groups the states by what they ask of people: nothing (good), patience or
 // a review (busy), a decision (stopped), a repair (bad).
-func tone(s status.State) string {
+func stateTone(s status.State) string {
 	switch s {
 	case status.InSync:
 		return "good"
@@ -185,24 +185,24 @@ func tone(s status.State) string {
 	}
 }
 
-// word returns the word for environments in a state, to follow their number.
-func word(s status.State) string {
+// stateWord returns the word for environments in a state, to follow their number.
+func stateWord(s status.State) string {
 	if s == status.Problems {
 		return "with problems" // "3 problems" would be a number of problems
 	}
 	return string(s)
 }
 
-// repeats reports whether the title of the pull request only repeats the change, as the
+// titleRepeatsChange reports whether the title of the pull request only repeats the change, as the
 // titles that Fairlead writes do, truncated to what a forge accepts.
-func repeats(e status.Environment) bool {
+func titleRepeatsChange(e status.Environment) bool {
 	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
 	return title != "" && strings.HasPrefix(e.Change, title)
 }
 
-// link returns a URL that is safe to follow: http or https, without a password; "" for
+// safeLink returns a URL that is safe to follow: http or https, without a password; "" for
 // any other.
-func link(raw string) string {
+func safeLink(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return ""
@@ -210,28 +210,28 @@ func link(raw string) string {
 	return u.String()
 }
 
-// counted returns the number of problems as text: "2 problems, 1 warning".
-func counted(l problem.List) string {
+// problemCountText returns the number of problems as text: "2 problems, 1 warning".
+func problemCountText(l problem.List) string {
 	problems, warnings := l.Count()
 	switch {
 	case warnings == 0:
-		return many(problems, "problem")
+		return countText(problems, "problem")
 	case problems == 0:
-		return many(warnings, "warning")
+		return countText(warnings, "warning")
 	default:
-		return many(problems, "problem") + ", " + many(warnings, "warning")
+		return countText(problems, "problem") + ", " + countText(warnings, "warning")
 	}
 }
 
-func many(n int, word string) string {
+func countText(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// at returns a time relative to now: "3 min ago", "in 40 s".
-func at(t, now time.Time) moment {
+// newMoment returns a time relative to now: "3 min ago", "in 40 s".
+func newMoment(t, now time.Time) moment {
 	if t.IsZero() {
 		return moment{}
 	}
@@ -240,15 +240,15 @@ func at(t, now time.Time) moment {
 	case d == 0:
 		m.Text = "now"
 	case d > 0:
-		m.Text = far(d) + " ago"
+		m.Text = durationText(d) + " ago"
 	default:
-		m.Text = "in " + far(-d)
+		m.Text = "in " + durationText(-d)
 	}
 	return m
 }
 
-// far returns a duration in its largest unit.
-func far(d time.Duration) string {
+// durationText returns a duration in its largest unit.
+func durationText(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d < time.Minute:
@@ -262,8 +262,8 @@ func far(d time.Duration) string {
 	}
 }
 
-// length returns how long something took, as text.
-func length(d time.Duration) string {
+// elapsedText returns how long something took, as text.
+func elapsedText(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())

@@ -48,7 +48,7 @@ func TestLink(t *testing.T) {
 		"http://%zz/":                        "",
 		"":                                   "",
 	} {
-		if got := link(raw); got != want {
+		if got := safeLink(raw); got != want {
 			t.Errorf("link(%q) is %q, want %q", raw, got, want)
 		}
 	}
@@ -66,15 +66,15 @@ func TestTimes(t *testing.T) {
 		48 * time.Hour:                  "2 days ago",
 		-240 * time.Hour:                "in 10 days",
 	} {
-		if got := at(noon.Add(-d), noon); got.Text != want || got.Exact == "" {
+		if got := newMoment(noon.Add(-d), noon); got.Text != want || got.Exact == "" {
 			t.Errorf("%v before now is %+v, want %q", d, got, want)
 		}
 	}
-	if got := at(time.Time{}, noon); got != (moment{}) {
+	if got := newMoment(time.Time{}, noon); got != (moment{}) {
 		t.Errorf("no time is %+v", got)
 	}
 	for d, want := range map[time.Duration]string{0: "0 ms", 1500 * time.Millisecond: "1.5 s", 75400 * time.Millisecond: "1m15s"} {
-		if got := length(d); got != want {
+		if got := elapsedText(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCounted(t *testing.T) {
 		"2 warnings":            {warning, warning},
 		"2 problems, 1 warning": {stop, warning, stop},
 	} {
-		if got := counted(l); got != want {
+		if got := problemCountText(l); got != want {
 			t.Errorf("%v is %q, want %q", l, got, want)
 		}
 	}

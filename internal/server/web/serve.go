@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// grace is how long requests in flight may continue after the end.
-const grace = 5 * time.Second
+// shutdownGrace is how long requests in flight may continue after the end.
+const shutdownGrace = 5 * time.Second
 
 // Serve answers on the listener until ctx is done, waits at most 5 seconds for requests
 // in flight, and closes the listener. It returns an error only if serving failed.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	return serve(ctx, listener, handler, grace)
+	return serveUntilDone(ctx, listener, handler, shutdownGrace)
 }
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
+func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,

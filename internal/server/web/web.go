@@ -44,15 +44,15 @@ type Options struct {
 func New(o Options) http.Handler {
 	s := &site{options: o.withDefaults()}
 	mux := http.NewServeMux()
-	for _, r := range s.routes() {
-		mux.Handle(r.method+" "+r.path, r.answer)
-		mux.Handle(r.path, s.notAllowed(r.method)) // all methods that no other line is about
+	for _, r := range s.allRoutes() {
+		mux.Handle(r.method+" "+r.path, r.handler)
+		mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
 	}
-	mux.HandleFunc("/", s.notFound)
+	mux.HandleFunc("/", s.serveNotFound)
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
-	sameOrigin.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
+	sameOrigin.SetDenyHandler(http.HandlerFunc(s.serveCrossOrigin))
 	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser holds no secret of a webhook
-	return secure(s.isolate(sameOrigin.Handler(mux)))
+	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(mux)))
 }
 
 func (o Options) withDefaults() Options {
@@ -77,24 +77,24 @@ type site struct{ options Options }
 // route is one path and the one method that it answers (GET includes HEAD).
 type route struct {
 	method, path string
-	answer       http.Handler
+	handler      http.Handler
 }
 
 // webhooks is the address of the webhooks of a kind of forge.
 const webhooks = "/webhooks/{forge}"
 
-func (s *site) routes() []route {
+func (s *site) allRoutes() []route {
 	all := []route{
-		{http.MethodGet, "/{$}", http.HandlerFunc(s.page)},
-		{http.MethodGet, "/healthz", http.HandlerFunc(s.alive)},
-		{http.MethodGet, "/readyz", http.HandlerFunc(s.ready)},
+		{http.MethodGet, "/{$}", http.HandlerFunc(s.servePage)},
+		{http.MethodGet, "/healthz", http.HandlerFunc(s.serveHealth)},
+		{http.MethodGet, "/readyz", http.HandlerFunc(s.serveReadiness)},
 		{http.MethodGet, "/metrics", s.options.Metrics},
-		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.status)},
-		{http.MethodGet, "/api/v1/chain", http.HandlerFunc(s.chain)},
-		{http.MethodGet, "/api/v1/environments", http.HandlerFunc(s.environments)},
-		{http.MethodGet, "/api/v1/environments/{name}", http.HandlerFunc(s.environment)},
-		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.wake)},
-		{http.MethodGet, "/api/v1/openapi.json", http.HandlerFunc(s.description)},
+		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.serveStatus)},
+		{http.MethodGet, "/api/v1/chain", http.HandlerFunc(s.serveChain)},
+		{http.MethodGet, "/api/v1/environments", http.HandlerFunc(s.serveEnvironments)},
+		{http.MethodGet, "/api/v1/environments/{name}", http.HandlerFunc(s.serveEnvironment)},
+		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.serveWake)},
+		{http.MethodGet, "/api/v1/openapi.json", http.HandlerFunc(s.serveOpenAPI)},
 	}
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks})
@@ -103,12 +103,12 @@ func (s *site) routes() []route {
 }
 
 //go:embed style.css
-var style string
+var styleSheet string
 
-// secure sets headers that let browsers only show the page. The style is inline, so that
+// addSecurityHeaders sets headers that let browsers only show the page. The style is inline, so that
 // the page works below any path of a proxy; its hash allows this one style and no other.
-func secure(next http.Handler) http.Handler {
-	hash := sha256.Sum256([]byte(style))
+func addSecurityHeaders(next http.Handler) http.Handler {
+	hash := sha256.Sum256([]byte(styleSheet))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

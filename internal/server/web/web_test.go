@@ -122,7 +122,7 @@ func TestGolden(t *testing.T) {
 		{full, "/api/v1/environments/stagee", "testdata/unknown.json"},
 	} {
 		body := ask(c.h, http.MethodGet, c.target).Body.String()
-		golden(t, c.path, strings.Replace(body, style, "…", 1))
+		golden(t, c.path, strings.Replace(body, styleSheet, "…", 1))
 	}
 }
 
@@ -249,7 +249,7 @@ func TestServe(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "done")
 			})
-			go func() { served <- serve(ctx, listener, slow, c.grace) }()
+			go func() { served <- serveUntilDone(ctx, listener, slow, c.grace) }()
 			go func() { <-begun; close(release) }()
 			response, err := http.Get("http://" + listener.Addr().String())
 			if c.answers != (err == nil) {

@@ -9,20 +9,20 @@ import (
 const (
 	// pieceSize is how much of a body is read at a time.
 	pieceSize = 32 << 10
-	// atOnce is how many pieces are in memory at the same time: four of the largest bodies.
-	atOnce = 4 * tooMuch / pieceSize
+	// maxPieces is how many pieces are in memory at the same time: four of the largest bodies.
+	maxPieces = 4 * maxBodySize / pieceSize
 )
 
-// body reads the body of a request. Memory is reserved for the bytes that have arrived, so
+// readBody reads the body of a request. Memory is reserved for the bytes that have arrived, so
 // that a client that sends slowly, or nothing, does not block others. release frees it.
-func (p *post) body(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+func (p *receiver) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	taken := 0
 	release = func() {
 		for range taken {
 			<-p.pieces
 		}
 	}
-	in := http.MaxBytesReader(w, r.Body, tooMuch-1)
+	in := http.MaxBytesReader(w, r.Body, maxBodySize-1)
 	var piece [pieceSize]byte
 	for {
 		n, err := in.Read(piece[:])

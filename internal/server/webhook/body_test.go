@@ -23,7 +23,7 @@ func TestSlowClients(t *testing.T) {
 		}
 		defer conn.Close()
 		head := signed("github", "push", "", "x").Header
-		fmt.Fprintf(conn, "POST /webhooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", tooMuch-1)
+		fmt.Fprintf(conn, "POST /webhooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n", maxBodySize-1)
 		if err := head.Write(conn); err != nil {
 			t.Fatal(err)
 		}
@@ -48,10 +48,10 @@ func TestSlowClients(t *testing.T) {
 
 // TestBodiesAreBounded: where there is no room, no more is taken into memory.
 func TestBodiesAreBounded(t *testing.T) {
-	p := &post{pieces: make(chan struct{}, 2)}
+	p := &receiver{pieces: make(chan struct{}, 2)}
 	read := func(ctx context.Context, size int) ([]byte, func(), error) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat(" ", size))).WithContext(ctx)
-		return p.body(httptest.NewRecorder(), r)
+		return p.readBody(httptest.NewRecorder(), r)
 	}
 	body, release, err := read(t.Context(), pieceSize+1)
 	if len(body) != pieceSize+1 || err != nil || len(p.pieces) != 2 {

@@ -149,7 +149,7 @@ func TestFluxRefused(t *testing.T) {
 func TestFluxTooLarge(t *testing.T) {
 	b := fluxBox(nil, func(observe.Event) { t.Error("it is reported") })
 	r := fluxPost("{}", "sha256="+mac(secret, "{}"))
-	r.ContentLength, r.Body = tooMuch, http.NoBody
+	r.ContentLength, r.Body = maxBodySize, http.NoBody
 	if w := b.deliver(r); w.Code != 413 {
 		t.Errorf("%d", w.Code)
 	}

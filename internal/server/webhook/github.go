@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// hubPayload is what is read of a payload of GitHub, Gitea and Forgejo, which all have
+// githubPayload is what is read of a payload of GitHub, Gitea and Forgejo, which all have
 // the same shape.
-type hubPayload struct {
+type githubPayload struct {
 	Action string `json:"action"`
 	Ref    string `json:"ref"`
 	Number int    `json:"number"`
@@ -24,9 +24,9 @@ type hubPayload struct {
 			Ref string `json:"ref"`
 		} `json:"base"`
 	} `json:"pull_request"`
-	CheckSuite hubSuite `json:"check_suite"`
+	CheckSuite githubSuite `json:"check_suite"`
 	CheckRun   struct {
-		CheckSuite hubSuite `json:"check_suite"`
+		CheckSuite githubSuite `json:"check_suite"`
 	} `json:"check_run"`
 	Branches []struct {
 		Name string `json:"name"`
@@ -38,15 +38,15 @@ type hubPayload struct {
 	} `json:"repository"`
 }
 
-type hubSuite struct {
+type githubSuite struct {
 	HeadBranch   string `json:"head_branch"`
 	PullRequests []struct {
 		Number int `json:"number"`
 	} `json:"pull_requests"`
 }
 
-// hubKind returns the kind of an event and the actions that concern us; nil means all.
-func hubKind(name string) (Kind, []string) {
+// githubKind returns the kind of an event and the actions that concern us; nil means all.
+func githubKind(name string) (Kind, []string) {
 	switch name {
 	case "push":
 		return Push, nil
@@ -63,59 +63,59 @@ func hubKind(name string) (Kind, []string) {
 	return "", nil
 }
 
-// parseHub reads a delivery of GitHub, Gitea or Forgejo.
-func parseHub(name string, body []byte) (Event, []string, error) {
-	kind, actions := hubKind(name)
+// parseGitHub reads a delivery of GitHub, Gitea or Forgejo.
+func parseGitHub(name string, body []byte) (Event, []string, error) {
+	kind, actions := githubKind(name)
 	if kind == "" {
-		return Event{}, nil, errOther
+		return Event{}, nil, errIrrelevant
 	}
-	var p hubPayload
+	var p githubPayload
 	if err := json.Unmarshal(body, &p); err != nil {
 		return Event{}, nil, err
 	}
-	e := p.event(kind, name)
+	e := p.newEvent(kind, name)
 	if actions != nil && !slices.Contains(actions, e.Action) {
-		return Event{}, nil, errOther
+		return Event{}, nil, errIrrelevant
 	}
 	return e, []string{p.Repository.CloneURL, p.Repository.SSHURL, p.Repository.HTMLURL}, nil
 }
 
-func (p *hubPayload) event(kind Kind, name string) Event {
-	e := Event{Kind: kind, Action: wordOf(p.Action)}
+func (p *githubPayload) newEvent(kind Kind, name string) Event {
+	e := Event{Kind: kind, Action: safeWord(p.Action)}
 	switch kind {
 	case Push:
-		e.Ref = refOf(p.Ref)
+		e.Ref = fullReference(p.Ref)
 	case Pull:
-		e.Ref, e.Number, e.Action = refOf(p.PullRequest.Base.Ref), p.number(), p.pullAction()
+		e.Ref, e.Number, e.Action = fullReference(p.PullRequest.Base.Ref), p.pullNumber(), p.pullAction()
 	case Review:
-		e.Ref, e.Number = refOf(p.PullRequest.Base.Ref), p.number()
-		e.Action = wordOf(cmp.Or(p.Review.State, p.Review.Type))
+		e.Ref, e.Number = fullReference(p.PullRequest.Base.Ref), p.pullNumber()
+		e.Action = safeWord(cmp.Or(p.Review.State, p.Review.Type))
 	case Check:
 		suite := p.CheckSuite
 		if name == "check_run" {
 			suite = p.CheckRun.CheckSuite
 		}
-		e.Ref = refOf(suite.HeadBranch)
+		e.Ref = fullReference(suite.HeadBranch)
 		if len(suite.PullRequests) > 0 {
 			e.Number = max(0, suite.PullRequests[0].Number)
 		}
 	case Status:
-		e.Action = wordOf(p.State)
+		e.Action = safeWord(p.State)
 		if len(p.Branches) > 0 {
-			e.Ref = refOf(p.Branches[0].Name)
+			e.Ref = fullReference(p.Branches[0].Name)
 		}
 	}
 	return e
 }
 
-func (p *hubPayload) number() int { return max(0, cmp.Or(p.Number, p.PullRequest.Number)) }
+func (p *githubPayload) pullNumber() int { return max(0, cmp.Or(p.Number, p.PullRequest.Number)) }
 
-func (p *hubPayload) pullAction() string {
+func (p *githubPayload) pullAction() string {
 	switch {
 	case p.Action == "closed" && p.PullRequest.Merged:
 		return "merged"
 	case p.Action == "synchronized": // Gitea
 		return "synchronize"
 	}
-	return wordOf(p.Action)
+	return safeWord(p.Action)
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// labPayload is what is read of a payload of GitLab.
-type labPayload struct {
+// gitlabPayload is what is read of a payload of GitLab.
+type gitlabPayload struct {
 	Ref     string `json:"ref"`
 	Project struct {
 		HTTPURL string `json:"git_http_url"`
@@ -29,8 +29,8 @@ type labPayload struct {
 	} `json:"merge_request"`
 }
 
-// parseLab reads a delivery of GitLab: of a webhook or of a system hook.
-func parseLab(_ string, body []byte) (Event, []string, error) {
+// parseGitLab reads a delivery of GitLab: of a webhook or of a system hook.
+func parseGitLab(_ string, body []byte) (Event, []string, error) {
 	var which struct {
 		Kind string `json:"object_kind"`
 		Name string `json:"event_name"` // all that some system hooks have
@@ -38,46 +38,48 @@ func parseLab(_ string, body []byte) (Event, []string, error) {
 	if err := json.Unmarshal(body, &which); err != nil {
 		return Event{}, nil, err
 	}
-	event := labEvent(cmp.Or(which.Kind, which.Name))
+	event := gitlabEvent(cmp.Or(which.Kind, which.Name))
 	if event == nil {
-		return Event{}, nil, errOther
+		return Event{}, nil, errIrrelevant
 	}
-	var p labPayload
+	var p gitlabPayload
 	if err := json.Unmarshal(body, &p); err != nil {
 		return Event{}, nil, err
 	}
 	e, ok := event(&p)
 	if !ok {
-		return Event{}, nil, errOther
+		return Event{}, nil, errIrrelevant
 	}
 	return e, []string{p.Project.HTTPURL, p.Project.SSHURL, p.Project.WebURL}, nil
 }
 
-// labEvent returns the function that reads an event; nil if it does not concern us.
-func labEvent(name string) func(*labPayload) (Event, bool) {
+// gitlabEvent returns the function that reads an event; nil if it does not concern us.
+func gitlabEvent(name string) func(*gitlabPayload) (Event, bool) {
 	switch name {
 	case "push", "tag_push":
-		return (*labPayload).push
+		return (*gitlabPayload).pushEvent
 	case "merge_request":
-		return (*labPayload).mergeRequest
+		return (*gitlabPayload).mergeRequestEvent
 	case "note":
-		return (*labPayload).note
+		return (*gitlabPayload).noteEvent
 	case "pipeline":
-		return (*labPayload).pipeline
+		return (*gitlabPayload).pipelineEvent
 	}
 	return nil
 }
 
-func (p *labPayload) push() (Event, bool) { return Event{Kind: Push, Ref: refOf(p.Ref)}, true }
-
-func (p *labPayload) mergeRequest() (Event, bool) {
-	kind, action := labAction(p.Attributes.Action, p.Attributes.OldRevision != "")
-	return Event{Kind: kind, Ref: refOf(p.Attributes.TargetBranch), Number: max(0, p.Attributes.IID), Action: action}, kind != ""
+func (p *gitlabPayload) pushEvent() (Event, bool) {
+	return Event{Kind: Push, Ref: fullReference(p.Ref)}, true
 }
 
-// labAction returns the kind and our word for an action of a merge request; "" if it does
+func (p *gitlabPayload) mergeRequestEvent() (Event, bool) {
+	kind, action := gitlabAction(p.Attributes.Action, p.Attributes.OldRevision != "")
+	return Event{Kind: kind, Ref: fullReference(p.Attributes.TargetBranch), Number: max(0, p.Attributes.IID), Action: action}, kind != ""
+}
+
+// gitlabAction returns the kind and our word for an action of a merge request; "" if it does
 // not concern us.
-func labAction(action string, commits bool) (Kind, string) {
+func gitlabAction(action string, commits bool) (Kind, string) {
 	switch action {
 	case "open":
 		return Pull, "opened"
@@ -98,16 +100,16 @@ func labAction(action string, commits bool) (Kind, string) {
 	return "", ""
 }
 
-// note is a comment on a merge request; others do not concern us.
-func (p *labPayload) note() (Event, bool) {
-	e := Event{Kind: Review, Ref: refOf(p.MergeRequest.TargetBranch), Number: max(0, p.MergeRequest.IID), Action: "commented"}
+// noteEvent is a comment on a merge request; others do not concern us.
+func (p *gitlabPayload) noteEvent() (Event, bool) {
+	e := Event{Kind: Review, Ref: fullReference(p.MergeRequest.TargetBranch), Number: max(0, p.MergeRequest.IID), Action: "commented"}
 	return e, p.Attributes.NoteableType == "MergeRequest"
 }
 
-func (p *labPayload) pipeline() (Event, bool) {
+func (p *gitlabPayload) pipelineEvent() (Event, bool) {
 	name := p.Attributes.Ref
 	if p.Attributes.Tag && name != "" {
 		name = "refs/tags/" + name
 	}
-	return Event{Kind: Check, Ref: refOf(name), Number: max(0, p.MergeRequest.IID), Action: wordOf(p.Attributes.Status)}, true
+	return Event{Kind: Check, Ref: fullReference(name), Number: max(0, p.MergeRequest.IID), Action: safeWord(p.Attributes.Status)}, true
 }

@@ -26,7 +26,7 @@ var known = []string{
 // TestPayloads sends the payloads of testdata, signed, and compares the answers and
 // what the loop is told.
 func TestPayloads(t *testing.T) {
-	for _, f := range forges {
+	for _, f := range forgeSenders {
 		file := "testdata/" + f.name + ".txtar"
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
@@ -70,7 +70,7 @@ func outcome(forge, event string, body []byte) string {
 // TestVariants changes one thing of a published payload.
 func TestVariants(t *testing.T) {
 	const hub, lab = `{"repository": {"clone_url": "https://github.com/Codertocat/Hello-World.git"}, `, `{"project": {"git_http_url": "http://example.com/mike/diaspora.git"}, `
-	long := strings.Repeat("x", longest+1)
+	long := strings.Repeat("x", maxReferenceLength+1)
 	for _, c := range []struct {
 		forge, event, body string
 		code               int
@@ -121,7 +121,7 @@ func TestVariants(t *testing.T) {
 
 // FuzzParse holds what the loop relies on, whatever is sent.
 func FuzzParse(f *testing.F) {
-	for _, forge := range forges {
+	for _, forge := range forgeSenders {
 		archive, err := txtar.ParseFile("testdata/" + forge.name + ".txtar")
 		if err != nil {
 			f.Fatal(err)
@@ -134,13 +134,13 @@ func FuzzParse(f *testing.F) {
 	}
 	kinds := []Kind{Push, Pull, Review, Check, Status}
 	f.Fuzz(func(t *testing.T, name string, body []byte) {
-		for _, forge := range forges {
+		for _, forge := range forgeSenders {
 			e, places, err := forge.parse(name, body)
 			if err != nil {
 				continue
 			}
 			if !slices.Contains(kinds, e.Kind) || e.Repo != "" || len(places) == 0 || e.Number < 0 ||
-				e.Ref != "" && !strings.HasPrefix(e.Ref, "refs/") || len(e.Ref) > longest+len("refs/heads/") || e.Action != wordOf(e.Action) && e.Action != "" {
+				e.Ref != "" && !strings.HasPrefix(e.Ref, "refs/") || len(e.Ref) > maxReferenceLength+len("refs/heads/") || e.Action != safeWord(e.Action) && e.Action != "" {
 				t.Errorf("%s: %q gives %+v of %q", forge.name, name, e, places)
 			}
 		}

@@ -5,51 +5,51 @@ import (
 	"net/http"
 )
 
-// answer is the outcome of a delivery.
-type answer struct {
+// response is the outcome of a delivery.
+type response struct {
 	outcome string // the word by which it is counted
 	code    int
-	body    said
+	body    responseBody
 }
 
-// said is the body of an answer.
-type said struct {
+// responseBody is the body of an answer.
+type responseBody struct {
 	Message string `json:"message,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 }
 
 var (
-	woken = answer{"woken", http.StatusAccepted, said{Message: "the next cycle starts now"}}
-	seen  = answer{"seen", http.StatusOK, said{Message: "seen"}}
-	pong  = answer{"ping", http.StatusOK, said{Message: "pong"}}
+	woken    = response{"woken", http.StatusAccepted, responseBody{Message: "the next cycle starts now"}}
+	repeated = response{"seen", http.StatusOK, responseBody{Message: "seen"}}
+	pong     = response{"ping", http.StatusOK, responseBody{Message: "pong"}}
 
-	ignored           = answer{outcome: "ignored", code: http.StatusNoContent}
-	unknownRepository = answer{outcome: "unknown-repository", code: http.StatusNoContent}
+	ignored           = response{outcome: "ignored", code: http.StatusNoContent}
+	unknownRepository = response{outcome: "unknown-repository", code: http.StatusNoContent}
 
-	unauthorized = answer{"unauthorized", http.StatusUnauthorized, said{
+	unauthorized = response{"unauthorized", http.StatusUnauthorized, responseBody{
 		Error: "the signature is missing or wrong", Hint: "give the webhook the secret that the settings name"}}
-	tooLarge = answer{"too-large", http.StatusRequestEntityTooLarge, said{
+	tooLarge = response{"too-large", http.StatusRequestEntityTooLarge, responseBody{
 		Error: "the payload is too large", Hint: "it must be under 25 MB; the next poll finds what has changed"}}
-	malformed = answer{"malformed", http.StatusBadRequest, said{
+	malformed = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the payload cannot be read", Hint: "set the content type of the webhook to application/json"}}
-	notSetUp = answer{"not-set-up", http.StatusNotFound, said{
+	notSetUp = response{"not-set-up", http.StatusNotFound, responseBody{
 		Error: "webhooks of this kind are not set up", Hint: "write where their secret is under webhooks in the settings"}}
-	tooOld = answer{"malformed", http.StatusBadRequest, said{
+	eventTooOld = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the event is older than a day", Hint: "it was kept and sent again, and counts no more; if it is new, set the clock of the cluster, and that of fairlead"}}
-	tooEarly = answer{"malformed", http.StatusBadRequest, said{
+	eventInFuture = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the time of the event is still to come", Hint: "set the clock of the cluster, and that of fairlead"}}
-	noTime = answer{"malformed", http.StatusBadRequest, said{
+	noTimestamp = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the timestamp of the event is missing, or is no time", Hint: "it is written as 2026-01-05T12:00:00Z; a Provider of type generic-hmac does so"}}
-	noEvent = answer{"malformed", http.StatusBadRequest, said{
+	notFluxEvent = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "that is no event of Flux", Hint: "let a Provider of type generic-hmac post here: docs/settings.md"}}
-	failed = answer{"failed", http.StatusServiceUnavailable, said{
+	secretUnreadable = response{"failed", http.StatusServiceUnavailable, responseBody{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
-	noForge = answer{code: http.StatusNotFound, body: said{
+	unknownSender = response{code: http.StatusNotFound, body: responseBody{
 		Error: "there is no such kind of webhook", Hint: "github, gitlab, gitea and flux are there; gitea is for Forgejo too"}}
 )
 
-func (a answer) write(w http.ResponseWriter) {
+func (a response) writeTo(w http.ResponseWriter) {
 	if a.code == http.StatusNoContent {
 		w.WriteHeader(a.code)
 		return

@@ -12,57 +12,57 @@ import (
 	"strings"
 )
 
-// forge is what differs between the kinds of senders. Of several headers the first that
+// sender is what differs between the kinds of senders. Of several headers the first that
 // is set counts.
-type forge struct {
-	name     string
-	proof    func(http.Header) (proof, bool)
-	event    []string // headers with the name of the event
-	delivery []string // headers with an id that is another for each delivery
+type sender struct {
+	name            string
+	readCredential  func(http.Header) (credential, bool)
+	eventHeaders    []string // headers with the name of the event
+	deliveryHeaders []string // headers with an id that is another for each delivery
 	// parse returns the event and the URLs of its repository. The error is errOther if
 	// the event does not concern us; otherwise the payload is malformed.
 	parse func(name string, body []byte) (Event, []string, error)
 }
 
-// errOther is the error of an event that does not concern us.
-var errOther = errors.New("the event does not concern Fairlead")
+// errIrrelevant is the error of an event that does not concern us.
+var errIrrelevant = errors.New("the event does not concern Fairlead")
 
-var forges = []forge{
-	{"github", hmacOf("X-Hub-Signature-256"), []string{"X-GitHub-Event"}, []string{"X-GitHub-Delivery"}, parseHub},
+var forgeSenders = []sender{
+	{"github", readHMAC("X-Hub-Signature-256"), []string{"X-GitHub-Event"}, []string{"X-GitHub-Delivery"}, parseGitHub},
 	{
-		"gitea", hmacOf("X-Forgejo-Signature", "X-Gitea-Signature", "X-Hub-Signature-256"),
-		[]string{"X-Forgejo-Event", "X-Gitea-Event"}, []string{"X-Forgejo-Delivery", "X-Gitea-Delivery"}, parseHub,
+		"gitea", readHMAC("X-Forgejo-Signature", "X-Gitea-Signature", "X-Hub-Signature-256"),
+		[]string{"X-Forgejo-Event", "X-Gitea-Event"}, []string{"X-Forgejo-Delivery", "X-Gitea-Delivery"}, parseGitHub,
 	},
 	// X-Gitlab-Webhook-UUID is that of the webhook, and not of a delivery, and
 	// X-Gitlab-Event-UUID that of a whole chain of events, so neither identifies a
 	// repeated delivery. GitLab names the event in the payload as well, which is more
 	// precise in system hooks.
-	{"gitlab", token, nil, []string{"Idempotency-Key"}, parseLab},
+	{"gitlab", readToken, nil, []string{"Idempotency-Key"}, parseGitLab},
 }
 
-// flux is not a forge: its deliveries are reports of clusters.
-var flux = forge{name: "flux", proof: hmacOf("X-Signature")}
+// fluxSender is not a forge: its deliveries are reports of clusters.
+var fluxSender = sender{name: "flux", readCredential: readHMAC("X-Signature")}
 
-func forgeOf(name string) (forge, bool) {
-	if name == flux.name {
-		return flux, true
+func findSender(name string) (sender, bool) {
+	if name == fluxSender.name {
+		return fluxSender, true
 	}
-	i := slices.IndexFunc(forges, func(f forge) bool { return f.name == name })
+	i := slices.IndexFunc(forgeSenders, func(f sender) bool { return f.name == name })
 	if i < 0 {
-		return forge{}, false
+		return sender{}, false
 	}
-	return forges[i], true
+	return forgeSenders[i], true
 }
 
-// proof proves that the sender knows a secret: it is a MAC of the body, or else a
+// credential proves that the sender knows a secret: it is a MAC of the body, or else a
 // digest of the secret.
-type proof struct{ mac, token []byte }
+type credential struct{ mac, token []byte }
 
-func (p proof) isToken() bool { return p.mac == nil }
+func (p credential) isToken() bool { return p.mac == nil }
 
-// holds reports whether the proof matches one of the secrets. Its run time depends on how
+// matchesAny reports whether the proof matches one of the secrets. Its run time depends on how
 // many there are, not on their content.
-func (p proof) holds(secrets []string, body []byte) bool {
+func (p credential) matchesAny(secrets []string, body []byte) bool {
 	good := 0
 	for _, secret := range secrets {
 		if p.isToken() {
@@ -77,30 +77,30 @@ func (p proof) holds(secrets []string, body []byte) bool {
 	return good == 1
 }
 
-// hmacOf reads a signature with HMAC-SHA-256 in hexadecimal digits, which may have
+// readHMAC reads a signature with HMAC-SHA-256 in hexadecimal digits, which may have
 // sha256= before them.
-func hmacOf(headers ...string) func(http.Header) (proof, bool) {
-	return func(header http.Header) (proof, bool) {
-		mac, err := hex.DecodeString(strings.TrimPrefix(first(header, headers), "sha256="))
-		return proof{mac: mac}, err == nil && len(mac) == sha256.Size
+func readHMAC(headers ...string) func(http.Header) (credential, bool) {
+	return func(header http.Header) (credential, bool) {
+		mac, err := hex.DecodeString(strings.TrimPrefix(firstHeader(header, headers), "sha256="))
+		return credential{mac: mac}, err == nil && len(mac) == sha256.Size
 	}
 }
 
-// token reads the secret itself, which GitLab sends. Its digest is compared, because a
+// readToken reads the secret itself, which GitLab sends. Its digest is compared, because a
 // comparison of texts reveals whether their lengths are equal.
-func token(header http.Header) (proof, bool) {
+func readToken(header http.Header) (credential, bool) {
 	value := header.Get("X-Gitlab-Token")
 	sum := sha256.Sum256([]byte(value))
-	return proof{token: sum[:]}, value != ""
+	return credential{token: sum[:]}, value != ""
 }
 
-// longest bounds the names of references, in bytes.
-const longest = 1024
+// maxReferenceLength bounds the names of references, in bytes.
+const maxReferenceLength = 1024
 
-// refOf returns the full name of a reference; a short one is a branch's.
-func refOf(name string) string {
+// fullReference returns the full name of a reference; a short one is a branch's.
+func fullReference(name string) string {
 	switch {
-	case name == "" || len(name) > longest:
+	case name == "" || len(name) > maxReferenceLength:
 		return ""
 	case strings.HasPrefix(name, "refs/"):
 		return name
@@ -108,11 +108,11 @@ func refOf(name string) string {
 	return "refs/heads/" + name
 }
 
-var word = regexp.MustCompile(`^[a-z_-]{1,40}$`)
+var safeWordPattern = regexp.MustCompile(`^[a-z_-]{1,40}$`)
 
-// wordOf returns s if it is a word as forges use them, and "" otherwise.
-func wordOf(s string) string {
-	if word.MatchString(s) {
+// safeWord returns s if it is a word as forges use them, and "" otherwise.
+func safeWord(s string) string {
+	if safeWordPattern.MatchString(s) {
 		return s
 	}
 	return ""

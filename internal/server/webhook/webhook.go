@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// tooMuch is the size, in bytes, that a body must stay under. GitHub caps payloads
+	// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads
 	// at 25 MB.
-	tooMuch = 25_000_000
+	maxBodySize = 25_000_000
 )
 
 // Kind is the kind of an event.
@@ -85,46 +85,46 @@ func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
 	}
-	p := &post{options: o, memory: newMemory(), pieces: make(chan struct{}, atOnce)}
+	p := &receiver{options: o, deliveries: newDeliveryLog(), pieces: make(chan struct{}, maxPieces)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /webhooks/{forge}", p.receive)
+	mux.HandleFunc("POST /webhooks/{forge}", p.serveDelivery)
 	return mux
 }
 
-// post authenticates deliveries and hands them on.
-type post struct {
-	options Options
-	memory  *memory
-	pieces  chan struct{} // has an element for each piece of a body that is in memory
+// receiver authenticates deliveries and hands them on.
+type receiver struct {
+	options    Options
+	deliveries *deliveryLog
+	pieces     chan struct{} // has an element for each piece of a body that is in memory
 }
 
-func (p *post) receive(w http.ResponseWriter, r *http.Request) {
-	f, ok := forgeOf(r.PathValue("forge"))
+func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
+	f, ok := findSender(r.PathValue("forge"))
 	if !ok {
-		noForge.write(w)
+		unknownSender.writeTo(w)
 		return
 	}
-	a := p.admit(w, r, f)
+	a := p.authenticate(w, r, f)
 	p.options.Observe(f.name, a.outcome)
-	a.write(w)
+	a.writeTo(w)
 }
 
-// admit checks that the sender knows a secret, and then handles the delivery. What the
+// authenticate checks that the sender knows a secret, and then handles the delivery. What the
 // header alone shows to be wrong is refused before the body is read.
-func (p *post) admit(w http.ResponseWriter, r *http.Request, f forge) answer {
+func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, f sender) response {
 	secrets, err := p.options.Secrets(f.name)
-	proof, proven := f.proof(r.Header)
-	switch secrets = withoutEmpty(secrets); {
+	proof, proven := f.readCredential(r.Header)
+	switch secrets = nonEmptySecrets(secrets); {
 	case err != nil:
-		return failed
-	case len(secrets) == 0, f.name == flux.name && p.options.Report == nil:
+		return secretUnreadable
+	case len(secrets) == 0, f.name == fluxSender.name && p.options.Report == nil:
 		return notSetUp
-	case r.ContentLength >= tooMuch:
+	case r.ContentLength >= maxBodySize:
 		return tooLarge
-	case !proven || proof.isToken() && !proof.holds(secrets, nil):
+	case !proven || proof.isToken() && !proof.matchesAny(secrets, nil):
 		return unauthorized
 	}
-	body, release, err := p.body(w, r)
+	body, release, err := p.readBody(w, r)
 	defer release()
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return tooLarge
@@ -132,42 +132,42 @@ func (p *post) admit(w http.ResponseWriter, r *http.Request, f forge) answer {
 	switch {
 	case err != nil:
 		return malformed
-	case !proof.holds(secrets, body):
+	case !proof.matchesAny(secrets, body):
 		return unauthorized
 	}
-	return p.read(f, r.Header, body)
+	return p.handleDelivery(f, r.Header, body)
 }
 
-// read handles a delivery whose sender knows the secret.
-func (p *post) read(f forge, header http.Header, body []byte) answer {
-	if f.name == flux.name {
-		return p.report(body)
+// handleDelivery handles a delivery whose sender knows the secret.
+func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) response {
+	if f.name == fluxSender.name {
+		return p.handleReport(body)
 	}
-	name := first(header, f.event)
+	name := firstHeader(header, f.eventHeaders)
 	if name == "ping" {
 		return pong
 	}
 	event, urls, err := f.parse(name, body)
 	switch {
-	case errors.Is(err, errOther):
+	case errors.Is(err, errIrrelevant):
 		return ignored
 	case err != nil:
 		return malformed
 	}
-	event.Repo = p.known(urls)
+	event.Repo = p.knownRepository(urls)
 	if event.Repo == "" {
 		return unknownRepository
 	}
-	if !p.memory.isNew(p.options.Now(), keys(f.name, first(header, f.delivery), body)...) {
-		return seen
+	if !p.deliveries.addNew(p.options.Now(), deliveryKeys(f.name, firstHeader(header, f.deliveryHeaders), body)...) {
+		return repeated
 	}
 	p.options.Wake(event)
 	return woken
 }
 
-// known returns the first of the URLs that the loop knows, normalized; "" if it knows
+// knownRepository returns the first of the URLs that the loop knows, normalized; "" if it knows
 // none. A forge names a repository by several URLs, and the control plane may use any.
-func (p *post) known(urls []string) string {
+func (p *receiver) knownRepository(urls []string) string {
 	for _, url := range urls {
 		if repo := giturl.Normalize(url); repo != "" && p.options.Known(repo) {
 			return repo
@@ -176,7 +176,7 @@ func (p *post) known(urls []string) string {
 	return ""
 }
 
-func withoutEmpty(secrets []string) []string {
+func nonEmptySecrets(secrets []string) []string {
 	var good []string
 	for _, s := range secrets {
 		if s != "" { // an empty secret is no secret
@@ -186,8 +186,8 @@ func withoutEmpty(secrets []string) []string {
 	return good
 }
 
-// first returns the value of the first of the headers that is set.
-func first(header http.Header, names []string) string {
+// firstHeader returns the value of the first of the headers that is set.
+func firstHeader(header http.Header, names []string) string {
 	for _, name := range names {
 		if value := header.Get(name); value != "" {
 			return value

@@ -221,22 +221,22 @@ func TestSize(t *testing.T) {
 		r    *http.Request
 		code int
 	}{
-		{"too long by its header", request("github", unread{t}, tooMuch, "X-Hub-Signature-256", some), 413},
-		{"too long without a signature", request("github", unread{t}, tooMuch), 413},
+		{"too long by its header", request("github", unread{t}, maxBodySize, "X-Hub-Signature-256", some), 413},
+		{"too long without a signature", request("github", unread{t}, maxBodySize), 413},
 		{"no signature", request("github", unread{t}, 100), 401},
 		{"no signature, of no known length", request("gitea", unread{t}, -1), 401},
 		{"a wrong token", request("gitlab", unread{t}, -1, "X-Gitlab-Token", "hunter3"), 401},
 		{"endless", request("github", endless, -1, "X-Hub-Signature-256", some), 413},
 		{"a wrong length", request("github", &zeros{}, 100, "X-Hub-Signature-256", some), 413},
-		{"just too long", request("github", io.LimitReader(&zeros{}, tooMuch), -1, "X-Hub-Signature-256", some), 413},
-		{"the longest", request("github", io.LimitReader(&zeros{}, tooMuch-1), tooMuch-1, "X-Hub-Signature-256", some), 401},
+		{"just too long", request("github", io.LimitReader(&zeros{}, maxBodySize), -1, "X-Hub-Signature-256", some), 413},
+		{"the longest", request("github", io.LimitReader(&zeros{}, maxBodySize-1), maxBodySize-1, "X-Hub-Signature-256", some), 401},
 		{"broken off", request("github", io.MultiReader(strings.NewReader("{"), broken{}), 100, "X-Hub-Signature-256", some), 400},
 	} {
 		if w := newBox(nil).deliver(c.r); w.Code != c.code {
 			t.Errorf("%s: %d, want %d", c.name, w.Code, c.code)
 		}
 	}
-	if endless.read > 2*tooMuch {
+	if endless.read > 2*maxBodySize {
 		t.Errorf("%d bytes of the endless body were read", endless.read)
 	}
 }
@@ -263,7 +263,7 @@ func TestRepeated(t *testing.T) {
 		{"new", "gitlab", "1", labPush, time.Minute, 202},
 		{"another of the same webhook", "gitlab", "2", labPush + " ", time.Minute, 202},
 		{"again", "gitlab", "1", labPush, time.Minute, 200},
-		{"long after", "github", "1", hubPush, memorySpan, 202},
+		{"long after", "github", "1", hubPush, maxRememberedAge, 202},
 	} {
 		b.now = b.now.Add(c.after)
 		before := len(b.events)
@@ -303,24 +303,24 @@ func TestNotRemembered(t *testing.T) {
 // TestMemory fills the memory: the oldest is forgotten, and no more is kept than it
 // may.
 func TestMemory(t *testing.T) {
-	m := newMemory()
-	of := func(i int) []key { return keys("github", fmt.Sprint(i), fmt.Append(nil, "body ", i)) }
-	for i := range remembered + 10 {
-		if !m.isNew(noon, of(i)...) {
+	m := newDeliveryLog()
+	of := func(i int) []key { return deliveryKeys("github", fmt.Sprint(i), fmt.Append(nil, "body ", i)) }
+	for i := range maxRemembered + 10 {
+		if !m.addNew(noon, of(i)...) {
 			t.Fatalf("%d is known", i)
 		}
 	}
-	if len(m.order) != remembered || len(m.all) != 2*remembered {
-		t.Errorf("%d deliveries with %d keys", len(m.order), len(m.all))
+	if len(m.order) != maxRemembered || len(m.known) != 2*maxRemembered {
+		t.Errorf("%d deliveries with %d keys", len(m.order), len(m.known))
 	}
-	for i, want := range map[int]bool{9: true, 11: false, remembered + 9: false} {
-		if got := m.isNew(noon, of(i)...); got != want {
+	for i, want := range map[int]bool{9: true, 11: false, maxRemembered + 9: false} {
+		if got := m.addNew(noon, of(i)...); got != want {
 			t.Errorf("%d is new: %v", i, got)
 		}
 	}
-	m.isNew(noon.Add(memorySpan), of(-1)...)
-	if len(m.order) != 1 || len(m.all) != 2 {
-		t.Errorf("later there are %d deliveries with %d keys", len(m.order), len(m.all))
+	m.addNew(noon.Add(maxRememberedAge), of(-1)...)
+	if len(m.order) != 1 || len(m.known) != 2 {
+		t.Errorf("later there are %d deliveries with %d keys", len(m.order), len(m.known))
 	}
 }
 
@@ -364,13 +364,13 @@ func TestAddresses(t *testing.T) {
 // TestCounted: metrics know every outcome, and answers are JSON that says what to do.
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
-	for _, a := range []answer{woken, seen, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, tooOld, tooEarly, noTime, noEvent, notSetUp, failed} {
-		for _, f := range append(slices.Clone(forges), flux) {
+	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable} {
+		for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
 			m.Webhook(f.name, a.outcome)
 		}
 		w := httptest.NewRecorder()
-		a.write(w)
-		var body said
+		a.writeTo(w)
+		var body responseBody
 		if err := json.Unmarshal(w.Body.Bytes(), &body); a.code != 204 && (err != nil || (a.code >= 400) != (body.Error != "" && body.Hint != "")) {
 			t.Errorf("%s: %s, %v", a.outcome, w.Body, err)
 		}

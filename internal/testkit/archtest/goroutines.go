@@ -11,8 +11,8 @@ var goroutineOwners = allowances{
 	"internal/render/output/output.go: pass.renderRows": "cluster types are rendered in parallel",
 	"internal/base/parallel/parallel.go: InOrder":       "what is encoded for a pack is written in order",
 	"internal/base/parallel/parallel.go: Each":          "environments, stages and repositories are worked on in parallel",
-	"internal/server/daemon/daemon.go: runUntilDone":        "the window is open while the loop runs",
-	"internal/server/web/serve.go: serveUntilDone":               "serves until it is told to end, and waits for that",
+	"internal/server/daemon/daemon.go: runUntilDone":    "the window is open while the loop runs",
+	"internal/server/web/serve.go: serveUntilDone":      "serves until it is told to end, and waits for that",
 	"internal/testkit/giteatest/process.go: Server.run": "the server of a test, which the end of the test waits for",
 	"internal/testkit/gittest/ssh.go: SSHServer.start":  "connections and commands of a test's SSH server, which the end of the test waits for",
 }
