@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// numbers returns the index of each object in a list, by name.
+// numbers returns the index of each object in a list by its name.
 func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
 	at := make(map[string]int, len(list))
 	for i, o := range list {
@@ -22,9 +22,9 @@ func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
 
 func clusterTypeObject(t *model.ClusterType) *model.Object { return &t.Object }
 
-// grid finds the assignments of a side by names.
+// grid is a side whose assignments can be found by name.
 type grid struct {
-	Side
+	side                  Side
 	plan                  *schedule.Plan
 	clusterTypes, targets map[string]int
 }
@@ -33,15 +33,15 @@ func gridOf(s Side) grid {
 	return grid{s, schedule.Assign(s.Model, nil), numbers(s.Model.ClusterTypes, clusterTypeObject), numbers(s.Model.Targets, targetObject)}
 }
 
-// find returns the indexes of an assignment of another grid; known says whether there are
-// such a cluster type and such a target.
+// find returns the indexes of an assignment of another grid; known is false if this one does
+// not have the cluster type or the target.
 func (g grid) find(a schedule.Assignment) (i, j int, known bool) {
 	i, one := g.clusterTypes[a.ClusterType.Name]
 	j, two := g.targets[a.Target.Name]
 	return i, j, one && two
 }
 
-// assignments finds those that one side makes.
+// assignments finds the assignments that only one side has.
 func (c *comparison) assignments(f *findings) {
 	from, to := gridOf(c.from), gridOf(c.to)
 	for _, sides := range [][2]grid{{from, to}, {to, from}} {
@@ -50,10 +50,10 @@ func (c *comparison) assignments(f *findings) {
 			i, j, known := lacks.find(a)
 			switch {
 			case !known:
-				f.add(Finding{Only: has.name(), Because: "the cluster type or the deployment target is in " + has.name() + " only"}, "")
+				f.add(Finding{Only: has.side.name(), Because: "the cluster type or the deployment target is in " + has.side.name() + " only"}, "")
 			case !lacks.plan.Targets(i).Has(j):
-				there := schedule.Assignment{ClusterType: lacks.Model.ClusterTypes[i], Target: lacks.Model.Targets[j]}
-				f.add(Finding{Only: has.name(), Because: whyNot(has, a, lacks, there)}, pathOf(a))
+				there := schedule.Assignment{ClusterType: lacks.side.Model.ClusterTypes[i], Target: lacks.side.Model.Targets[j]}
+				f.add(Finding{Only: has.side.name(), Because: whyNot(has.side, a, lacks.side, there)}, pathOf(a))
 			}
 		}
 	}
@@ -61,9 +61,9 @@ func (c *comparison) assignments(f *findings) {
 
 func pathOf(a schedule.Assignment) string { return a.ClusterType.Name + "/" + a.Target.Name }
 
-// whyNot says what has become, on the side without an assignment, of the policies that
-// make it on the other one.
-func whyNot(has grid, a schedule.Assignment, lacks grid, there schedule.Assignment) string {
+// whyNot returns why one side does not have an assignment of the other: which of the
+// policies that make it there is missing, or does not select it.
+func whyNot(has Side, a schedule.Assignment, lacks Side, there schedule.Assignment) string {
 	opinions := schedule.Opinions(lacks.Model, there)
 	var reasons []string
 	for _, o := range schedule.Opinions(has.Model, a) {
@@ -87,7 +87,7 @@ func whyNot(has grid, a schedule.Assignment, lacks grid, there schedule.Assignme
 	return strings.Join(reasons, "; ")
 }
 
-// each returns the assignments that both sides make, as the indexes of each.
+// each calls do for every assignment that both sides have, with its indexes in both.
 func (c *comparison) each(do func(a schedule.Assignment, from, to [2]int)) {
 	from, to := gridOf(c.from), gridOf(c.to)
 	for a := range from.plan.All() {
@@ -97,8 +97,8 @@ func (c *comparison) each(do func(a schedule.Assignment, from, to [2]int)) {
 	}
 }
 
-// shared counts the assignments that both sides make, and those of them whose folders are
-// the same.
+// shared counts the assignments that both sides have, and those of them with the same
+// folder.
 func (c *comparison) shared() (all, same int) {
 	folders := func(t tree.Tree) func(clusterType string) map[string]tree.ID {
 		known := map[string]map[string]tree.ID{}
@@ -122,8 +122,8 @@ func (c *comparison) shared() (all, same int) {
 	return all, same
 }
 
-// values finds the keys whose values differ for an assignment that both sides make. They
-// are compared once for all assignments of the same two classes.
+// values finds the keys whose values differ for an assignment that both sides have. It
+// compares them once for all assignments of the same two classes.
 func (c *comparison) values(f *findings) {
 	from, _ := values.Resolve(c.from.Model, &values.Cache{})
 	to, _ := values.Resolve(c.to.Model, &values.Cache{})

@@ -1,18 +1,18 @@
-// Package drift says what differs between two environments, and why.
+// Package drift compares two environments: what differs between them, and why.
 //
-// It compares what the environments were made from, not what came of it: another commit
-// of the base; cluster types, deployment targets, policies, templates and configs that one
-// of them has, or has otherwise; assignments that one of them makes, with what the policies
-// of the other say of them; and values, with the configs that set them. What is the same
-// change in many places is one [Finding] with a count.
+// It compares what the environments were rendered from, not their output: the commit of the
+// base; cluster types, deployment targets, policies, templates and configs that only one of
+// them has, or that differ; assignments that only one of them has, with the reasons of the
+// other's policies; and values, with the configs that set them. The same change in many
+// places is one [Finding] with a count.
 //
-// What the package keeps true: the same two sides give the same [Report]; the other way
-// round it says the same with the sides exchanged; equal sides give an empty one; and
-// whatever differs has a reason that names where it is written.
+// What the package keeps true: the same two sides have the same [Report]; with the sides
+// exchanged, it has the same content; that of equal sides is empty; and every difference has
+// a reason that names where it is written.
 //
-// An assignment is compared with the one of the same names: a deployment target that one
-// environment calls otherwise is another one. Files are counted only; package impact says
-// what their differences mean.
+// Assignments are compared by name: a deployment target with another name is another one.
+// Of files the report only counts those that are equal; package impact explains their
+// differences.
 package drift
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Side is an environment as it was read and rendered.
+// Side is an environment that was read and rendered.
 type Side struct {
 	Model *model.Model
 	Tree  tree.Tree
 	Base  string // the commit of the base; "" if that is not known
-	// Ahead has the commits that lead to Base and not to that of the other side, newest
+	// Ahead has the ancestors of Base that the other side's Base does not have, newest
 	// first.
 	Ahead []Commit
 }
@@ -41,15 +41,15 @@ type Commit struct {
 	Title string `json:"title"`
 }
 
-// Report is what differs. The zero Report, but for its names, is of no difference.
+// Report is what differs. With only its names set, it is that of no difference.
 type Report struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	Base *Base  `json:"base,omitempty"` // nil if both have the same commit
-	// Topics has those in which something differs, from causes to effects.
+	// Topics has the topics with differences, from causes to effects.
 	Topics []Topic `json:"topics"`
-	// Shared counts the assignments that both have, and Same those of them whose files
-	// are the same.
+	// Shared counts the assignments that both have, and Same those of them with the same
+	// files.
 	Shared int `json:"sharedAssignments"`
 	Same   int `json:"sameAssignments"`
 }
@@ -65,9 +65,9 @@ type Base struct {
 // Topic is what differs in one respect.
 type Topic struct {
 	Name  string `json:"name"`
-	Count int    `json:"count"` // of the findings together
-	// Findings are sorted: what is in one environment only, then what is in both; each
-	// by falling count.
+	Count int    `json:"count"` // the sum of the findings' counts
+	// Findings are sorted: those in one environment only, then those in both; each by
+	// falling count.
 	Findings []Finding `json:"findings"`
 }
 
@@ -84,21 +84,21 @@ const (
 
 // Finding is one difference, in Count places.
 type Finding struct {
-	// Only is the environment that has it; "" if both have, and differ.
+	// Only is the one environment that has it; "" if both have it, and differ.
 	Only string `json:"only,omitempty"`
-	// Change says how they differ, as in "reconciler: flux → argocd"; "" with Only.
+	// Change is how they differ, as in "reconciler: flux → argocd"; "" with Only.
 	Change string `json:"change,omitempty"`
-	// Because is why, in one sentence without a full stop; "" where Change says it all.
+	// Because is the reason, in one sentence without a full stop; "" where Change suffices.
 	Because string `json:"because,omitempty"`
 	Count   int    `json:"count"`
-	// Names are of what differs, sorted, at most 20 of them.
+	// Names are those of the objects that differ, sorted, at most 20 of them.
 	Names []string `json:"names,omitempty"`
 }
 
 // Empty reports whether nothing differs.
 func (r Report) Empty() bool { return r.Base == nil && len(r.Topics) == 0 }
 
-// Of says what differs between two environments.
+// Of returns what differs between two environments.
 func Of(from, to Side) Report {
 	c := comparison{from: from, to: to}
 	r := Report{From: from.name(), To: to.name(), Topics: []Topic{}}
@@ -113,7 +113,8 @@ func Of(from, to Side) Report {
 		{Assignments, c.assignments}, {Values, c.values},
 	} {
 		var found findings
-		if t.find(&found); len(found.list) > 0 {
+		t.find(&found)
+		if len(found.list) > 0 {
 			r.Topics = append(r.Topics, found.topic(t.name, r))
 		}
 	}
@@ -121,28 +122,28 @@ func Of(from, to Side) Report {
 	return r
 }
 
-// comparison is of two sides.
+// comparison compares two sides.
 type comparison struct{ from, to Side }
 
 // maxNames bounds the names of a finding.
 const maxNames = 20
 
-// findings are those of a topic.
+// findings collects the findings of a topic.
 type findings struct {
-	list []*Finding
-	at   map[[3]string]*Finding // by all but the places
+	list  []*Finding
+	byKey map[[3]string]*Finding // the key: all but Count and Names
 }
 
-// add notes that something differs in one more place.
+// add counts a finding in one more place.
 func (f *findings) add(what Finding, name string) {
-	if f.at == nil {
-		f.at = map[[3]string]*Finding{}
+	if f.byKey == nil {
+		f.byKey = map[[3]string]*Finding{}
 	}
 	key := [3]string{what.Only, what.Change, what.Because}
-	known := f.at[key]
+	known := f.byKey[key]
 	if known == nil {
 		known = &Finding{Only: what.Only, Change: what.Change, Because: what.Because}
-		f.at[key] = known
+		f.byKey[key] = known
 		f.list = append(f.list, known)
 	}
 	known.Count++

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// pairs compares two lists that are sorted by name: only gets what is in one of them,
-// and which side that is, both what is in both.
+// pairs compares two lists that are sorted by name. It calls only for each object that one
+// of them has, and both for each that both have.
 func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, isTo bool), both func(a, b *T)) {
 	for len(from) > 0 || len(to) > 0 {
 		order := 0
@@ -36,7 +36,7 @@ func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, 
 	}
 }
 
-// side returns the side that has something, and the other one.
+// side returns the side that has something, and then the other one.
 func (c *comparison) side(isTo bool) (has, lacks Side) {
 	if isTo {
 		return c.to, c.from
@@ -44,8 +44,8 @@ func (c *comparison) side(isTo bool) (has, lacks Side) {
 	return c.from, c.to
 }
 
-// differ finds the objects of one kind that one side has, and says of those that both
-// have what changes says.
+// differ finds the objects of one kind that only one side has, and the changes of those
+// that both have.
 func differ[T any](c *comparison, f *findings, of func(*model.Model) []*T, object func(*T) *model.Object, changes func(a, b *T) []Finding) {
 	pairs(of(c.from.Model), of(c.to.Model), object, func(o *T, isTo bool) {
 		has, lacks := c.side(isTo)
@@ -57,7 +57,7 @@ func differ[T any](c *comparison, f *findings, of func(*model.Model) []*T, objec
 	})
 }
 
-// origin says where an object comes from that one side has.
+// origin returns the reason why only one side has an object: where it is written.
 func (c *comparison) origin(o *model.Object, has, lacks Side) string {
 	switch o.Pos.Layer {
 	case "base":
@@ -68,8 +68,8 @@ func (c *comparison) origin(o *model.Object, has, lacks Side) string {
 	return "it comes with the registration " + o.Pos.Layer + ": " + folderOf(o)
 }
 
-// folderOf returns the folder that an object is written in, so that what is written beside
-// each other is one finding.
+// folderOf returns the folder that an object is written in. Objects of one folder are one
+// finding.
 func folderOf(o *model.Object) string {
 	i := strings.LastIndexByte(o.Pos.File, '/')
 	return o.Pos.Layer + "/" + o.Pos.File[:i+1]
@@ -78,24 +78,23 @@ func folderOf(o *model.Object) string {
 // fields collects the changes of an object.
 type fields []Finding
 
-// text notes a field that is another one.
+// text adds the change of a field, if it differs.
 func (f *fields) text(name, a, b string) {
 	if a != b {
 		*f = append(*f, Finding{Change: name + ": " + orNone(a) + " → " + orNone(b)})
 	}
 }
 
-// texts notes the keys of a mapping whose values are others.
+// texts adds the changes of the keys of a mapping.
 func (f *fields) texts(name string, a, b map[string]string) {
 	for _, key := range keysOf(a, b) {
-		if !strings.HasPrefix(key, ownerPrefix) {
+		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
 			f.text(name+" "+key, a[key], b[key])
 		}
 	}
 }
 
-// ownerPrefix begins the labels that nobody writes: they name the environment.
-const ownerPrefix = "kustomize.toolkit.fluxcd.io/"
+
 
 func keysOf[V any](a, b map[string]V) []string {
 	all := slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))
@@ -103,7 +102,7 @@ func keysOf[V any](a, b map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// orNone shows a value in one line.
+// orNone returns a text in one line, shortened; "(none)" for an empty one.
 func orNone(text string) string {
 	const most = 60
 	text = strings.Join(strings.Fields(text), " ")
@@ -125,8 +124,8 @@ func (c *comparison) clusterTypes(f *findings) {
 		})
 }
 
-// targets finds deployment targets. Each environment has its own of a workload, so that
-// one that is missing was not asked for there.
+// targets compares deployment targets. A workload has its own for each environment, so that
+// the other side may lack one because none was wanted there.
 func (c *comparison) targets(f *findings) {
 	pairs(c.from.Model.Targets, c.to.Model.Targets, targetObject, func(t *model.Target, isTo bool) {
 		has, lacks := c.side(isTo)
@@ -178,8 +177,7 @@ func (c *comparison) policies(f *findings) {
 		})
 }
 
-// templates finds templates that are the control plane's own, or that one side has its
-// own of.
+// templates compares templates, without those that are built in on both sides.
 func (c *comparison) templates(f *findings) {
 	own := func(m *model.Model) []*model.Template {
 		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {
@@ -221,8 +219,7 @@ func sameTemplate(a, b *model.Template) bool {
 	return a.Expansions == b.Expansions && slices.Equal(texts(a), texts(b))
 }
 
-// configs finds configs that one side has, or for which both have other labels. What is
-// in them, the topic of values has.
+// configs compares configs and their labels. Their content belongs to the topic of values.
 func (c *comparison) configs(f *findings) {
 	differ(c, f, func(m *model.Model) []*model.Config { return m.Configs }, func(o *model.Config) *model.Object { return &o.Object },
 		func(a, b *model.Config) []Finding {

@@ -11,8 +11,8 @@ const (
 	shownNames = 5
 )
 
-// Text is the report for a terminal: a line for each topic, and then what is in them.
-// Texts of the control plane are as they are; whoever prints it makes them harmless.
+// Text returns the report for a terminal: a line for each topic, then their findings. It
+// does not escape the texts of the control plane: that is left to the caller.
 func (r Report) Text() string {
 	if r.Empty() {
 		return fmt.Sprintf("%s and %s do not differ\n", r.From, r.To)
@@ -54,7 +54,7 @@ func (c *Base) summary(r Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// text lists the commits that one side has; nothing if both have the same.
+// text writes the commits that only one side has; nothing if both have the same commit.
 func (c *Base) text(b *strings.Builder, r Report) {
 	if c == nil {
 		return
@@ -80,7 +80,7 @@ func short(commit string) string {
 	return commit[:min(len(commit), 7)]
 }
 
-// summary counts what is in one environment only, and what differs.
+// summary returns how much is in one environment only, and how much differs.
 func (t Topic) summary(r Report) string {
 	counts := map[string]int{}
 	for _, f := range t.Findings {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// keys says which keys differ, and which configs set them.
+// keys returns the keys that differ, with the configs that set them.
 func (c *comparison) keys(from, to []values.Provenance) []Finding {
 	a, b := byKey(from), byKey(to)
 	var changes []Finding
@@ -28,7 +28,7 @@ func byKey(list []values.Provenance) map[string]values.Provenance {
 	return all
 }
 
-// leaf is a value in a value: the keys of mappings that lead to it.
+// leaf is the path of a nested value: the keys of the mappings that contain it.
 type leaf struct {
 	name string // with dots
 	path []any
@@ -45,7 +45,7 @@ func (l leaf) in(v any) any {
 	return v
 }
 
-// leaves says what differs in two values of one key: of mappings, the parts that do.
+// leaves returns what differs in two values of one key; for mappings, their parts.
 func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
 	was, is := at.in(a.Value), at.in(b.Value)
 	if reflect.DeepEqual(was, is) {
@@ -70,7 +70,7 @@ func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
 	}}
 }
 
-// keysIn returns the keys of two mappings, in the order of their texts.
+// keysIn returns the keys of two mappings, sorted by their texts.
 func keysIn(a, b map[any]any) []any {
 	var all []any
 	for key := range a {
@@ -110,7 +110,8 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// setBy names the configs that a value is of: the last one, or all that were joined.
+// setBy returns the names of the configs that set a value: the last one, or all that were
+// merged.
 func setBy(p values.Provenance, at leaf) string {
 	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.in(s.Value) == nil })
 	if len(by) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Assignment says why a deployment target is on a cluster type or is not, and with
-// which values. If it is not there, the values are those that it would have.
+// Assignment explains why a deployment target is on a cluster type or not, and with
+// which values. If it is not, the values are those that it would have.
 type Assignment struct {
 	ClusterType Object `json:"clusterType" yaml:"clusterType"`
 	Target      Object `json:"target" yaml:"target"`
@@ -18,8 +18,8 @@ type Assignment struct {
 	Workspace   string `json:"workspace" yaml:"workspace"`
 	Namespace   string `json:"namespace" yaml:"namespace"`
 	Assigned    bool   `json:"assigned" yaml:"assigned"`
-	// Policies are all there are: those that select it first, then those that are
-	// nearest to it.
+	// Policies are all policies: those that select it first, then the others, the nearest
+	// first.
 	Policies  []Verdict    `json:"policies,omitempty" yaml:"policies,omitempty"`
 	Values    []Value      `json:"values,omitempty" yaml:"values,omitempty"`
 	Excluded  []Exclusion  `json:"excluded,omitempty" yaml:"excluded,omitempty"`
@@ -28,8 +28,8 @@ type Assignment struct {
 	Files     []Made       `json:"files,omitempty" yaml:"files,omitempty"`
 }
 
-// Verdict is what one policy says of an assignment. The reasons are "" where that
-// side is selected.
+// Verdict is whether one policy selects an assignment. The reason for a side is "" if the
+// policy selects that side.
 type Verdict struct {
 	Policy      Object `json:"policy" yaml:"policy"`
 	Selected    bool   `json:"selected" yaml:"selected"`
@@ -37,14 +37,14 @@ type Verdict struct {
 	Target      string `json:"target,omitempty" yaml:"target,omitempty"`
 }
 
-// Schema is a JSON Schema that checks the values, and what it does not like.
+// Schema is a JSON Schema that checks the values, and its violations.
 type Schema struct {
 	Schema     Object   `json:"schema" yaml:"schema"`
 	Violations []string `json:"violations,omitempty" yaml:"violations,omitempty"`
 }
 
-// Dependency is a name that a deployment target depends on, and the deployment
-// targets on the same cluster type that are meant. There should be one at least.
+// Dependency is a name that a deployment target depends on, and the deployment targets of
+// that name or workload on the same cluster type. Without any it is missing.
 type Dependency struct {
 	Name    string      `json:"name" yaml:"name"`
 	At      problem.Pos `json:"at" yaml:"at"`
@@ -79,7 +79,7 @@ func (q *asker) verdicts(a schedule.Assignment) []Verdict {
 	return out
 }
 
-// schemas returns the schemas that check an assignment, as Validate takes them.
+// schemas returns the schemas that check an assignment, in the order of their checks.
 func (q *asker) schemas(i, j int) []Schema {
 	v, t := q.values().For(i, j), q.model.Targets[j]
 	all := slices.Clone(v.Schemas)
@@ -98,8 +98,8 @@ func (q *asker) schemas(i, j int) []Schema {
 	return out
 }
 
-// dependencies returns what a target depends on: of each name the target on the same
-// cluster type, or else all targets of the workload.
+// dependencies returns the dependencies of a target: for each name the target on the same
+// cluster type, or else all targets of the workload of that name.
 func (q *asker) dependencies(i, j int) []Dependency {
 	var out []Dependency
 	for _, d := range q.model.Targets[j].DependsOn {

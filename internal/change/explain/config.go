@@ -11,17 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// Config says which assignments a config gives values to, or which a schema
-// checks.
+// Config explains which assignments a config sets values for, or a schema checks.
 type Config struct {
 	Config      Object `json:"config" yaml:"config"`
 	Rules       []Rule `json:"rules,omitempty" yaml:"rules,omitempty"`
-	Assignments int    `json:"assignments" yaml:"assignments"` // that any of the rules is for
+	Assignments int    `json:"assignments" yaml:"assignments"` // to which any of the rules applies
 	// ClusterTypes are those with such assignments, sorted by name.
 	ClusterTypes []Count `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
 }
 
-// Rule is what a config says for the assignments that have all of its labels. A
+// Rule is a part of a config for the assignments that have all of its labels. A
 // config has one; an App configuration has one for each of its keys.
 type Rule struct {
 	Keys        []Key  `json:"keys,omitempty" yaml:"keys,omitempty"` // none for a schema
@@ -36,8 +35,8 @@ type Key struct {
 	At    problem.Pos `json:"at" yaml:"at"`
 }
 
-// Need is a label that a rule asks for, and how many objects have it. Hint says
-// what may have been meant if none has.
+// Need is a label that a rule needs, and how many objects have it. Hint is a likely
+// correction if none has.
 type Need struct {
 	Label        string `json:"label" yaml:"label"` // "region=west"
 	ClusterTypes int    `json:"clusterTypes" yaml:"clusterTypes"`
@@ -63,8 +62,8 @@ func (q *asker) schema(name string) *Config {
 	return q.readers(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }
 
-// readers finds the assignments that rules are for, as sets of targets on each
-// cluster type.
+// readers finds the assignments to which rules apply, as sets of targets on each cluster
+// type.
 func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
 	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
 	having := map[values.Need]schedule.Set{}
@@ -110,7 +109,7 @@ func (q *asker) targetsWith(n values.Need) schedule.Set {
 	return set
 }
 
-// need counts who has a label.
+// need returns a label with the number of objects that have it.
 func (q *asker) need(n values.Need, targets int) Need {
 	out := Need{Label: n.String(), Targets: targets}
 	for _, c := range q.model.ClusterTypes {
@@ -124,10 +123,10 @@ func (q *asker) need(n values.Need, targets int) Need {
 	return out
 }
 
-// maxHints is how many values of a label a hint lists.
+// maxHints bounds the values of a label in a hint.
 const maxHints = 5
 
-// needHint says what may have been meant by a label that nothing has.
+// needHint returns a likely correction for a label that nothing has.
 func (q *asker) needHint(n values.Need) string {
 	seen, keys := map[string]bool{}, map[string]bool{}
 	for _, c := range q.model.ClusterTypes {

@@ -1,13 +1,13 @@
-// Package explain answers why something of an environment is as it is: why an
-// assignment exists or does not, where a value comes from, what a rendered file was
-// made of, what a policy, a config or a template does.
+// Package explain answers questions about an environment: why an assignment exists or does
+// not, where a value comes from, what a rendered file was made of, what a policy, a config
+// or a template does.
 //
-// A question is a name, see [Find]. An [Answer] is data, complete and sorted, for
-// machines; [Answer.Text] is the same for people, with long lists cut.
+// A question is a name, see [Find]. An [Answer] is complete, sorted data for programs;
+// [Answer.Text] is the same for people, with long lists cut.
 //
 // What the package keeps true: answers come from the model, and from the code that
-// renders it ([schedule], [values], [render]), so that what is explained is what is
-// rendered; the same model and question give the same answer; and the cost of an
+// renders it ([schedule], [values], [render]), so that they explain what is really
+// rendered; the same model and question have the same answer; and the cost of an
 // answer does not grow with the number of assignments.
 package explain
 
@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// Answer is what there is to say about one question: one of its pointers is set.
+// Answer is the answer to one question: exactly one of its pointers is set.
 type Answer struct {
 	Query       string       `json:"query" yaml:"query"`
 	Environment string       `json:"environment" yaml:"environment"`
@@ -36,7 +36,7 @@ type Answer struct {
 	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
 }
 
-// Object names an object of the control plane, and the place where it is written.
+// Object identifies an object of the control plane, and where it is written.
 type Object struct {
 	Kind string      `json:"kind" yaml:"kind"`
 	Name string      `json:"name" yaml:"name"`
@@ -47,7 +47,7 @@ func objectOf(o *model.Object) Object { return Object{o.Kind, o.Name, o.Pos} }
 
 func (o Object) subject() string { return o.Kind + "/" + o.Name }
 
-// Find answers a question about the model. A query is one of:
+// Find answers a query about the model, rendered with the given options. A query is one of:
 //
 //	<cluster type>/<target>                       an assignment, whether it exists or not
 //	<target>@<cluster type>                       the same
@@ -61,8 +61,8 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //
 // The kinds are ClusterType, Workload, DeploymentTarget, SchedulingPolicy,
 // ConfigMap, ConfigSchema and Template; a deployment target has its full name,
-// <workload>-<target>. A query that names nothing, or more than one thing, gives a
-// [*QueryError].
+// <workload>-<target>. For a query that names nothing, or more than one thing, the error
+// is a [*QueryError].
 func Find(m *model.Model, query string, o render.Options) (Answer, error) {
 	s, err := resolve(m, query)
 	if err != nil {
@@ -73,7 +73,7 @@ func Find(m *model.Model, query string, o render.Options) (Answer, error) {
 	return a, nil
 }
 
-// asker is what answers are found with.
+// asker finds answers in a model.
 type asker struct {
 	model    *model.Model
 	plan     *schedule.Plan
@@ -82,8 +82,8 @@ type asker struct {
 	resolver *values.Resolver
 }
 
-// values returns the resolver of the model, which not every question needs. What is
-// wrong with the configs is left to those who check.
+// values returns the resolver of the model, created on first use. It ignores problems of the
+// configs, which are reported when the environment is rendered.
 func (q *asker) values() *values.Resolver {
 	if q.resolver == nil {
 		q.resolver, _ = values.Resolve(q.model, &q.cache)
@@ -91,8 +91,8 @@ func (q *asker) values() *values.Resolver {
 	return q.resolver
 }
 
-// at returns the assignment at two indexes of the model's lists, whether it exists or
-// not.
+// at returns the cluster type and the target at two indexes of the model's lists, whether
+// they are assigned or not.
 func (q *asker) at(i, j int) schedule.Assignment {
 	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}
 }
@@ -105,7 +105,7 @@ func targetIndex(m *model.Model, name string) (int, bool) {
 	return indexOf(m.Targets, name, func(t *model.Target) string { return t.Name })
 }
 
-// byName finds an object in one of the model's lists; nil if it is not there.
+// byName returns the object of that name in one of the model's lists; nil if there is none.
 func byName[T any](sorted []*T, name string, nameOf func(*T) string) *T {
 	i, ok := indexOf(sorted, name, nameOf)
 	if !ok {

@@ -14,19 +14,19 @@ import (
 
 const readmeName = "README.md"
 
-// File says what a file of the output is made of.
+// File explains what a file of the output is made of.
 type File struct {
 	Path   string `json:"path" yaml:"path"`
 	Exists bool   `json:"exists" yaml:"exists"`
 	WhyNot string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
-	// Made has the template; nil for files that are not made by one.
+	// Made has the template; nil for files that no template makes.
 	Made *Made `json:"made,omitempty" yaml:"made,omitempty"`
-	// Policies are what all of them say of the file's assignment.
+	// Policies has for every policy whether it selects the file's assignment.
 	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
 	Reads    []Read    `json:"reads,omitempty" yaml:"reads,omitempty"`
 }
 
-// Read is an object that a file is made from, and what is taken from it: fields of
+// Read is an object that a file is made from, and what the file contains of it: fields of
 // the template's data, or keys of a config.
 type Read struct {
 	Object Object   `json:"object" yaml:"object"`
@@ -42,8 +42,8 @@ func (q *asker) trackingFile() *File {
 		return f
 	}
 	b := q.model.BaseRepos[i]
-	f.Reads = []Read{{objectOf(&b.Object), []string{"spec.commit"}}}
-	if f.Exists = b.Commit != ""; f.Exists {
+	f.Reads, f.Exists = []Read{{objectOf(&b.Object), []string{"spec.commit"}}}, b.Commit != ""
+	if f.Exists {
 		f.Reads[0].What[0] += " = " + b.Commit
 	} else {
 		f.WhyNot = "BaseRepo/main has no spec.commit"
@@ -51,7 +51,7 @@ func (q *asker) trackingFile() *File {
 	return f
 }
 
-// readme is there for every cluster type, whatever is on it.
+// readme explains the README.md of a cluster type, which always exists.
 func (q *asker) readme(i int) *File {
 	c := q.model.ClusterTypes[i]
 	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(&c.Object), []string{"metadata.name"}}}}
@@ -77,7 +77,7 @@ func (q *asker) files(i, j int) []Made {
 	return out
 }
 
-// rendered makes a file to see whether there is anything in it.
+// rendered renders a file to find out whether it exists.
 func (q *asker) rendered(i, j int, u use) Made {
 	m := Made{TemplateUse: q.templateUse(u)}
 	switch {
@@ -108,7 +108,7 @@ func (q *asker) rendered(i, j int, u use) Made {
 	return m
 }
 
-// expandEarlier has the templates before that of u make their changes to the data.
+// expandEarlier expands the templates before that of u, which may change the data.
 func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) {
 	for _, earlier := range usesOf(q.model, q.model.ClusterTypes[i]) {
 		if earlier == u {
@@ -121,7 +121,7 @@ func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) 
 	}
 }
 
-// data is what templates see of an assignment.
+// data returns what templates see of an assignment, and its values.
 func (q *asker) data(i, j int) (render.Data, *values.Values) {
 	a, v := q.at(i, j), q.values().For(i, j)
 	t := a.Target
@@ -142,7 +142,7 @@ func (q *asker) waits(i, j int) []Object {
 	return slices.Compact(out)
 }
 
-// field is one of the fields of render.Data, and the objects that it is made of.
+// field is a field of render.Data, and the objects that it is made of.
 type field struct {
 	name string
 	from origin
@@ -203,8 +203,8 @@ func (q *asker) reads(i, j int, u use, t *model.Template) []Read {
 	return reads
 }
 
-// nests reports whether what a template reads holds templates itself, which may
-// read anything.
+// nests reports whether the texts that a template reads contain templates, which may read
+// anything.
 func (q *asker) nests(i, j int, t *render.Template) bool {
 	d, _ := q.data(i, j)
 	for _, text := range d.Manifests {
@@ -217,8 +217,7 @@ func (q *asker) nests(i, j int, t *render.Template) bool {
 	})
 }
 
-// registration returns the registration that a target came through; nil if it did
-// not come through one.
+// registration returns the registration that a target was read through; nil for others.
 func (q *asker) registration(t *model.Target) *model.Registration {
 	r := byName(q.model.Registrations, t.Pos.Layer, func(r *model.Registration) string { return r.Name })
 	if r == nil || r.Workspace == "" || r.Workspace != t.Workspace {
@@ -227,7 +226,7 @@ func (q *asker) registration(t *model.Target) *model.Registration {
 	return r
 }
 
-// configReads returns the configs that apply to an assignment, in merge order, with
+// configReads returns the configs that apply to an assignment, in the order of merging, with
 // the keys that they set.
 func (q *asker) configReads(i, j int) []Read {
 	keys := map[string][]string{}

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// How much of a list people are shown.
+// How much of a list is shown.
 const (
 	maxRows  = 20
 	maxNames = 10
@@ -31,7 +31,7 @@ func (p *page) line(depth int, text string) {
 	p.b.WriteString(strings.TrimRight(strings.Repeat("  ", depth)+text, " ") + "\n")
 }
 
-// rows writes a table with aligned columns, and cuts it if it is long.
+// rows writes a table with aligned columns, of at most maxRows rows.
 func (p *page) rows(depth int, rows [][]string) {
 	more := len(rows) - maxRows
 	if more > 0 {
@@ -71,14 +71,13 @@ func (p *page) table(depth int, rows [][]string) {
 	}
 }
 
-// group is objects of which the same is to be said.
+// group is objects with the same description.
 type group struct {
 	about string
 	names []string
 }
 
-// grouped puts together the names of which the same is said, in the order in which
-// it is said first.
+// grouped groups names by their description, in the order of the first of each group.
 func grouped[T any](list []T, name, about func(T) string) []group {
 	var groups []group
 	at := map[string]int{}
@@ -95,7 +94,7 @@ func grouped[T any](list []T, name, about func(T) string) []group {
 	return groups
 }
 
-// groups writes each group as a line about it and a line of names.
+// groups writes each group as a description and a line of names.
 func (p *page) groups(depth int, groups []group) {
 	more := len(groups) - maxRows
 	for _, g := range groups[:min(len(groups), maxRows)] {
@@ -105,7 +104,7 @@ func (p *page) groups(depth int, groups []group) {
 	p.more(depth, more)
 }
 
-// nameList writes names on one line, up to a limit.
+// nameList returns names on one line, up to a limit.
 func nameList(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ", ")

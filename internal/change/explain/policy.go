@@ -5,8 +5,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Policy says what a policy selects, and what keeps the rest out, near misses
-// first.
+// Policy explains what a policy selects, and why not the rest, near misses first.
 type Policy struct {
 	Policy              Object    `json:"policy" yaml:"policy"`
 	ClusterTypeSelector string    `json:"clusterTypeSelector" yaml:"clusterTypeSelector"` // as kubectl writes it

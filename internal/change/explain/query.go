@@ -11,22 +11,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// QueryError says why a question cannot be answered.
+// QueryError is the reason why a question cannot be answered.
 type QueryError struct {
 	Summary string // one sentence, without a full stop
-	Hint    string // what to ask instead; "" if there is nothing useful to say
+	Hint    string // what to ask instead; "" for no hint
 }
 
-// Error returns the summary.
+// Error implements error: it returns the summary.
 func (e *QueryError) Error() string { return e.Summary }
 
-// subject is what a question turned out to be about.
+// subject is what a question is about.
 type subject struct {
-	query  string // as one would ask for this subject and no other
+	query  string // the unambiguous query for this subject
 	answer func(*asker, *Answer)
 }
 
-// kind is a kind of objects that can be asked for by name.
+// kind is a kind of objects that queries can name.
 type kind struct {
 	name   string
 	names  func(*model.Model) []string // sorted
@@ -82,8 +82,8 @@ func namesOf[T any](list []*T, name func(*T) string) []string {
 	return names
 }
 
-// resolve finds out what a query is about. No kind is in lower case, no cluster
-// type in upper case, and no name has a space or an @: the forms do not overlap.
+// resolve returns the subject of a query. The forms of queries do not overlap: no kind is in
+// lower case, no cluster type in upper case, and no name has a space or an @.
 func resolve(m *model.Model, query string) (subject, error) {
 	query = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(query), "./"), "/")
 	if query == "" {
@@ -119,7 +119,7 @@ func kindNames() []string {
 	return names
 }
 
-// exampleOf returns a query that has an answer, if there is any.
+// exampleOf returns an example of a query, with names of the model if it has any.
 func exampleOf(m *model.Model) string {
 	if len(m.ClusterTypes) > 0 && len(m.Targets) > 0 {
 		return m.ClusterTypes[0].Name + "/" + m.Targets[0].Name
@@ -144,13 +144,13 @@ func ofKind(m *model.Model, k kind, name string) (subject, error) {
 	return subject{k.name + "/" + name, func(q *asker, a *Answer) { k.answer(q, name, a) }}, nil
 }
 
-// workloadHint tells people whose workload is not there what may be the reason: the
-// model has the deployment targets of its own environment only.
+// workloadHint returns the likely reason why a workload was not found: a model has the
+// deployment targets of its own environment only.
 func workloadHint(m *model.Model) string {
 	return "a workload without a deployment target for environment " + m.Environment + " is not part of it"
 }
 
-// inFolder resolves what begins with the folder of a cluster type.
+// inFolder resolves a path that begins with the folder of a cluster type.
 func inFolder(m *model.Model, clusterType, rest string) (subject, error) {
 	target, file, deeper := strings.Cut(rest, "/")
 	i, ok := clusterTypeIndex(m, clusterType)
@@ -204,7 +204,8 @@ func nearestAssignment(m *model.Model, clusterType, target string) string {
 		if slices.Contains(side.known, *side.name) {
 			continue
 		}
-		if *side.name = problem.Nearest(*side.name, side.known); *side.name == "" {
+		*side.name = problem.Nearest(*side.name, side.known)
+		if *side.name == "" {
 			return "ask for <cluster type>/<workload>-<target>, as " + exampleOf(m)
 		}
 	}
@@ -244,8 +245,8 @@ func named(m *model.Model, name string) (subject, error) {
 	return subject{}, unknown("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
 }
 
-// kalypsoAssignments returns the assignments that Kalypso would name so. A name may
-// be taken apart in more than one way.
+// kalypsoAssignments returns the assignments to which Kalypso gives this name. There may be
+// several, since a name can be split in more than one way.
 func kalypsoAssignments(m *model.Model, name string) []subject {
 	var found []subject
 	for _, t := range m.Targets {

@@ -5,7 +5,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// Template says who uses a template.
+// Template explains which cluster types use a template.
 type Template struct {
 	Template Object   `json:"template" yaml:"template"`
 	BuiltIn  bool     `json:"builtIn" yaml:"builtIn"`
@@ -63,8 +63,8 @@ func usesOf(m *model.Model, c *model.ClusterType) []use {
 	}
 }
 
-// configFile is the name of the file with the values: the content type of the
-// template says which.
+// configFile returns the name of the file with the values, which depends on the content type
+// of the template.
 func configFile(m *model.Model, c *model.ClusterType) string {
 	if t := m.Template(c.ConfigType); t != nil {
 		return t.ConfigFile()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text writes the answer for people: indented and aligned, with long lists cut.
+// Text returns the answer for people: indented and aligned, with long lists cut.
 func (a Answer) Text() string {
 	p := &page{}
 	switch {
@@ -73,7 +73,7 @@ func writeVerdicts(p *page, list []Verdict) {
 	p.rows(1, rows)
 }
 
-// writeValues writes all values: they are what people ask for.
+// writeValues writes all values: most questions are about them.
 func writeValues(p *page, assigned bool, list []Value) {
 	if assigned {
 		p.section("values: %s", plural(len(list), "key"))
@@ -98,7 +98,7 @@ func writeValues(p *page, assigned bool, list []Value) {
 	}
 }
 
-// maxLacks is how many of the labels that a config lacks people are shown.
+// maxLacks bounds the labels that are shown of those that a config needs.
 const maxLacks = 2
 
 func writeExclusions(p *page, list []Exclusion) {
@@ -161,7 +161,7 @@ func madeRows(list []Made) [][]string {
 	return rows
 }
 
-// row says where a template is, and what names it.
+// row returns a template's file, name, location, and the field that names it.
 func (u TemplateUse) row() []string {
 	return []string{u.File, u.Template.subject(), place(u.Template, u.BuiltIn), u.Field}
 }

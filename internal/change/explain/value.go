@@ -10,23 +10,23 @@ type Value struct {
 	By    []Source `json:"by,omitempty" yaml:"by,omitempty"`
 }
 
-// Source is one config that sets a key. Config.At is the line of the key.
+// Source is a config that sets a key. Config.At is the line of the key.
 type Source struct {
 	Config  Object   `json:"config" yaml:"config"`
-	Because []string `json:"because,omitempty" yaml:"because,omitempty"` // its labels; none if it is for everybody
+	Because []string `json:"because,omitempty" yaml:"because,omitempty"` // the labels that it needs; none if it is for all assignments
 	Value   any      `json:"value" yaml:"value"`
 	Outcome Outcome  `json:"outcome" yaml:"outcome"`
 }
 
-// Outcome is what became of a value in merging.
+// Outcome is what merging has done with a value.
 type Outcome string
 
 // The outcomes.
 const (
-	Set      Outcome = "set"      // nobody else sets the key
-	Wins     Outcome = "wins"     // it replaced those before it
+	Set      Outcome = "set"      // it is the only value of the key
+	Wins     Outcome = "wins"     // it has replaced those before it
 	Merged   Outcome = "merged"   // it is a part of the result
-	Replaced Outcome = "replaced" // nothing of it is left
+	Replaced Outcome = "replaced" // it is not a part of the result
 )
 
 // explained returns the values of an assignment, sorted by key.
@@ -44,8 +44,8 @@ func (q *asker) explained(i, j int) []Value {
 	return out
 }
 
-// outcomesOf says what became of each source. Lists are joined with lists, and
-// mappings with mappings; anything else replaces what was there.
+// outcomesOf returns the outcome of each source. Lists are merged with lists, and mappings
+// with mappings; anything else replaces the values before it.
 func outcomesOf(by []values.Source) []Outcome {
 	if len(by) == 1 {
 		return []Outcome{Set}

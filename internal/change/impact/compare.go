@@ -21,10 +21,10 @@ const (
 	changed   operation = iota // a field: added, removed, or with another value
 	added                      // an object
 	removed                    // an object
-	renamed                    // an object: the old one goes, a new one comes
+	renamed                    // an object: the old one is deleted, and a new one created
 	reordered                  // the items of a list
 	mode                       // the mode of a file
-	opaque                     // a file that cannot be looked into
+	opaque                     // a file that cannot be decoded
 )
 
 // change is one thing that differs between two versions of a unit.
@@ -39,22 +39,22 @@ type change struct {
 	old, new *yaml.Node // nil where there is none
 	// beside is the mapping of the new object that the field is in.
 	beside *yaml.Node
-	// prunes says that a reconciler in the same files deletes what is no longer
-	// there.
+	// prunes is true if a reconciler in the same files deletes the objects that are
+	// removed from its source.
 	prunes bool
-	text   string // what old and new do not say
+	text   string // the description, for operations without nodes
 	row    int    // of the table of rules
 }
 
 // document is an object, and the file that it is in.
 type document struct {
-	manifest.Object
-	file  string
-	order int // among the documents of its file
+	object manifest.Object
+	file   string
+	order  int // among the documents of its file
 }
 
-// compare returns what differs in the files of one unit. Objects are looked for in
-// all of its files: one that moves to another file is not removed.
+// compare returns what differs in the files of one unit, and whether only the order of
+// something did. An object that moves to another file has not changed.
 func compare(files []tree.Change) (changes []change, reorder bool) {
 	var old, new []document
 	for _, f := range files {
@@ -81,10 +81,10 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 	return append(changes, found...), reorder
 }
 
-// lineNumber is left out of what is said of a file: it is that of one unit.
+// lineNumber matches what is left out of an error, because it differs between units.
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
-// decode returns the documents of a file; settings are one that has no kind.
+// decode returns the documents of a file. Settings are one document without a kind.
 func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
 	var objects []manifest.Object
 	switch {
@@ -108,7 +108,7 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	w.pairs(pairUp(&old, &new, inAnyGroup, false))
 	renames := pairUp(&old, &new, ofKind, true)
 	for _, p := range renames {
-		w.found = append(w.found, change{op: renamed, kind: p[0].Kind, name: p[0].title(), text: p[1].title()})
+		w.found = append(w.found, change{op: renamed, kind: p[0].object.Kind, name: p[0].title(), text: p[1].title()})
 	}
 	w.pairs(renames)
 	for _, d := range old {
@@ -123,25 +123,25 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	return w.found, w.reorder
 }
 
-// whole is the change that a document comes or goes. Documents without a kind
-// are no objects on a cluster, but values.
+// whole returns the change that adds or removes a document. A document without a kind is
+// not an object on a cluster, but has values.
 func (d document) whole(op operation) change {
 	switch {
-	case d.Kind != "":
-		return change{op: op, kind: d.Kind, name: d.title()}
+	case d.object.Kind != "":
+		return change{op: op, kind: d.object.Kind, name: d.title()}
 	case op == added:
-		return change{op: changed, kind: d.file, new: d.Node}
+		return change{op: changed, kind: d.file, new: d.object.Node}
 	default:
-		return change{op: changed, kind: d.file, old: d.Node}
+		return change{op: changed, kind: d.file, old: d.object.Node}
 	}
 }
 
 func (d document) title() string {
-	return strings.TrimPrefix(d.Namespace+"/"+d.Name, "/")
+	return strings.TrimPrefix(d.object.Namespace+"/"+d.object.Name, "/")
 }
 
 func (d document) group() string {
-	group, version, _ := strings.Cut(d.APIVersion, "/")
+	group, version, _ := strings.Cut(d.object.APIVersion, "/")
 	if version == "" {
 		return "" // the core group has only a version
 	}
@@ -149,33 +149,33 @@ func (d document) group() string {
 }
 
 func (d document) prunes() bool {
-	return isTrue(lookup(d.Node, "spec", "prune")) ||
-		isTrue(lookup(d.Node, "spec", "syncPolicy", "automated", "prune"))
+	return isTrue(lookup(d.object.Node, "spec", "prune")) ||
+		isTrue(lookup(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
 }
 
-// pairKey is what two documents must agree on to be versions of one; the zero
-// key is of none.
+// pairKey identifies a document in both versions of a unit. Documents with the zero key
+// are not paired.
 type pairKey struct{ group, kind, name string }
 
 func exactly(d document) pairKey {
-	if d.Kind == "" {
+	if d.object.Kind == "" {
 		return pairKey{name: fmt.Sprintf("%s %d", d.file, d.order)}
 	}
-	return pairKey{d.group(), d.Kind, d.title()}
+	return pairKey{d.group(), d.object.Kind, d.title()}
 }
 
 func inAnyGroup(d document) pairKey { return keyOf(d, "", d.title()) }
 func ofKind(d document) pairKey     { return keyOf(d, d.group(), "") }
 
 func keyOf(d document, group, name string) pairKey {
-	if d.Kind == "" {
+	if d.object.Kind == "" {
 		return pairKey{}
 	}
-	return pairKey{group, d.Kind, name}
+	return pairKey{group, d.object.Kind, name}
 }
 
-// pairUp takes the documents with equal keys out of old and new, in old's order;
-// if single, only those of which the key is no other's on their side.
+// pairUp removes the documents with equal keys from old and new, and returns them in pairs,
+// in old's order. If single is set, keys that a side has twice are not paired.
 func pairUp(old, new *[]document, key func(document) pairKey, single bool) (pairs [][2]document) {
 	at, times := map[pairKey][]int{}, map[pairKey]int{}
 	for i, d := range *new {

@@ -6,15 +6,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// walk compares documents field by field. That it ends, and soon, is what
-// manifest.Decode promises of aliases.
+// walk compares documents field by field. manifest.Decode bounds the aliases that it
+// follows.
 type walk struct {
 	kind, name string
 	object     bool // not values
 	path       []string
 	found      []change
-	// reorder says that the keys of a mapping have another order, or the
-	// documents of a file: which changes nothing.
+	// reorder is true if the keys of a mapping, or the documents of a file, are in
+	// another order, which has no effect.
 	reorder bool
 }
 
@@ -22,7 +22,7 @@ func (w *walk) pairs(pairs [][2]document) {
 	last := map[string]int{}
 	for _, p := range pairs {
 		old, new := p[0], p[1]
-		w.kind, w.name, w.object = new.Kind, new.title(), new.Kind != ""
+		w.kind, w.name, w.object = new.object.Kind, new.title(), new.object.Kind != ""
 		if !w.object {
 			w.kind = new.file
 		}
@@ -30,7 +30,7 @@ func (w *walk) pairs(pairs [][2]document) {
 			w.reorder = true
 		}
 		last[new.file] = new.order
-		w.node(old.Node, new.Node, nil)
+		w.node(old.object.Node, new.object.Node, nil)
 	}
 }
 
@@ -56,8 +56,8 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// filled returns an empty mapping or list for a null that stands where the other
-// side has one.
+// filled returns an empty mapping or list instead of a null, if the other side has a
+// mapping or a list.
 func filled(n, other *yaml.Node) *yaml.Node {
 	if n.ShortTag() == "!!null" && other.Kind != yaml.ScalarNode {
 		return &yaml.Node{Kind: other.Kind}
@@ -71,7 +71,7 @@ func (w *walk) emit(op operation, old, new, beside *yaml.Node) {
 	})
 }
 
-// in runs f with one more key on the path.
+// in calls f with one more key on the path, unless that is the object's own name.
 func (w *walk) in(key string, f func()) {
 	w.path = append(w.path, key)
 	if !w.isName() {
@@ -103,8 +103,8 @@ func (w *walk) mapping(old, new *yaml.Node) {
 	}
 }
 
-// isName reports whether the path is that of the object's own name, of which the
-// pairing of objects has spoken.
+// isName reports whether the path is that of the object's own name, which the pairing of
+// objects has compared.
 func (w *walk) isName() bool {
 	return w.object && len(w.path) == 2 && w.path[0] == "metadata" && (w.path[1] == "name" || w.path[1] == "namespace")
 }
@@ -114,8 +114,8 @@ type field struct {
 	order int
 }
 
-// fieldsOf returns the keys of a mapping in their order, and the fields. Of a key
-// that is there twice, the last counts.
+// fieldsOf returns the keys of a mapping in their order, and the fields. If a key occurs
+// twice, the last counts.
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -128,8 +128,8 @@ func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	return keys, fields
 }
 
-// list compares items by their names, if all have one; else by their places,
-// after what is equal at the start and at the end.
+// list compares items by their names, if all have one; else by their indexes, without
+// those that are equal at the start and at the end.
 func (w *walk) list(old, new []*yaml.Node) {
 	was, is := byName(old), byName(new)
 	if was != nil && is != nil {
@@ -185,7 +185,7 @@ func (w *walk) named(old, new []*yaml.Node, was, is map[string]int) {
 	}
 }
 
-// byName returns the places of items by name; nil if one has none, or two have
+// byName returns the index of each item by its name; nil if one has none, or two have
 // the same.
 func byName(items []*yaml.Node) map[string]int {
 	at := make(map[string]int, len(items))
@@ -206,17 +206,17 @@ func nameOf(item *yaml.Node) string {
 	return ""
 }
 
-// segment is what stands for a named item in a path. The name is shown only if
-// it is the first key: the signature of a change knows no other (itemName).
+// segment returns the key of a named item in a path. The name is part of it only if it is
+// the first key, since the signature of a change sees no other (itemName).
 func segment(item *yaml.Node) string {
-	if item = resolve(item); resolve(item.Content[0]).Value == "name" {
+	if first := resolve(item).Content[0]; resolve(first).Value == "name" {
 		return "[" + nameOf(item) + "]"
 	}
 	return "[]"
 }
 
-// same reports whether two nodes are equal, in the same order. It does no more,
-// so that lists within lists stay cheap.
+// same reports whether two nodes are equal, with their items in the same order. Anything
+// cleverer would make nested lists expensive.
 func same(a, b *yaml.Node) bool {
 	a, b = resolve(a), resolve(b)
 	if a.Kind == yaml.ScalarNode && a.ShortTag() != b.ShortTag() {
@@ -230,10 +230,11 @@ func shuffled(old, new []*yaml.Node) bool {
 	count := map[string]int{}
 	for i, items := range [...][]*yaml.Node{old, new} {
 		for _, n := range items {
-			if n = resolve(n); n.Kind != yaml.ScalarNode {
+			scalar := resolve(n)
+			if scalar.Kind != yaml.ScalarNode {
 				return false
 			}
-			count[n.ShortTag()+n.Value] += 1 - 2*i
+			count[scalar.ShortTag()+scalar.Value] += 1 - 2*i
 		}
 	}
 	for _, n := range count {
@@ -247,11 +248,13 @@ func shuffled(old, new []*yaml.Node) bool {
 // lookup returns the field at the end of the keys; nil if there is none.
 func lookup(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
-		if n = resolve(n); n.Kind != yaml.MappingNode {
+		mapping := resolve(n)
+		if mapping.Kind != yaml.MappingNode {
 			return nil
 		}
-		_, fields := fieldsOf(n)
-		if n = fields[key].value; n == nil {
+		_, fields := fieldsOf(mapping)
+		n = fields[key].value
+		if n == nil {
 			return nil
 		}
 	}

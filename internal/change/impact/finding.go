@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// How much of a change is told.
+// The bounds of a finding.
 const (
 	maxDetails   = 8
 	maxValue     = 120 // characters of a value
@@ -23,7 +23,7 @@ const (
 	maxDiffBytes = 4000
 )
 
-// finding is what looking into the files of one unit has shown.
+// finding is the result of inspecting the files of one unit.
 type finding struct {
 	classes []Class
 	details []detail
@@ -34,7 +34,7 @@ type finding struct {
 // same shape.
 type detail struct{ what, value string }
 
-// look decodes the files of one unit and says what its change is.
+// look decodes the files of one unit, and classifies and describes its change.
 func look(at place, files []tree.Change, names []replacement) finding {
 	var f finding
 	changes, reorder := compare(files)
@@ -60,8 +60,8 @@ func look(at place, files []tree.Change, names []replacement) finding {
 
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret\b`)
 
-// excerpt is a unified diff of the files, cut where it gets long. A file that may
-// hold a Secret is left out.
+// excerpt returns a unified diff of the files, cut if it is long. It leaves out files
+// that may hold a Secret.
 func excerpt(at place, files []tree.Change) string {
 	var b strings.Builder
 	lines := 0
@@ -74,7 +74,8 @@ func excerpt(at place, files []tree.Change) string {
 			if strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "index ") {
 				continue
 			}
-			if lines++; lines > maxDiffLines || b.Len()+len(l) > maxDiffBytes {
+			lines++
+			if lines > maxDiffLines || b.Len()+len(l) > maxDiffBytes {
 				b.WriteString("[…]\n")
 				return b.String()
 			}
@@ -109,7 +110,7 @@ func (c change) detail(names []replacement) detail {
 	return detail{what, c.values(plain)}
 }
 
-// values says what becomes of a field. Those of a Secret are nobody's business.
+// values describes the old and the new value of a field; those of a Secret are left out.
 func (c change) values(plain func(string) string) string {
 	was, is := plain(scalar(c.old)), plain(scalar(c.new))
 	if c.kind == "Secret" {
@@ -127,8 +128,7 @@ func (c change) values(plain func(string) string) string {
 	}
 }
 
-// scalar returns the text of a scalar, "" of everything else. Texts of several
-// lines are for the diff to show.
+// scalar returns the text of a scalar in one line; "" for anything else.
 func scalar(n *yaml.Node) string {
 	if n == nil || resolve(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolve(n).Value), "\n") {
 		return ""
@@ -147,7 +147,7 @@ func pathText(path []string, plain func(string) string) string {
 	return strings.ReplaceAll(printable(strings.Join(shown, ".")), ".[", "[")
 }
 
-// texts returns the details for people.
+// texts returns the details as texts, up to maxDetails of them.
 func (f finding) texts(withValues bool) []string {
 	var texts []string
 	for _, d := range f.details[:min(len(f.details), maxDetails)] {
@@ -165,8 +165,8 @@ func (f finding) texts(withValues bool) []string {
 	return texts
 }
 
-// printable returns a text on one line that a terminal shows as it is: shortened,
-// and quoted if it has anything else than visible characters.
+// printable returns a text that is safe to print on one line: shortened, and quoted if it
+// has invisible characters.
 func printable(s string) string {
 	if utf8.RuneCountInString(s) > maxValue {
 		s = string([]rune(s)[:maxValue]) + "…"

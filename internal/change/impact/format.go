@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// format is how the content of a file is read.
+// format is how the content of a file is decoded.
 type format int
 
 const (
@@ -33,9 +33,9 @@ func formatOf(c tree.Change) format {
 	}
 }
 
-// tells reports whether the lines of a text show what is where. They do not in
-// YAML with flow style, aliases, lists of objects or tabs, and in settings that
-// are a program.
+// tells reports whether changed lines and the keys around them identify a change. They do
+// not in YAML with flow style, aliases, lists of objects or tabs, and in settings that are
+// a program.
 func (f format) tells(text []byte, lines [][]byte) bool {
 	if f == formatSettings {
 		return !slices.ContainsFunc(lines, isProgram)

@@ -8,14 +8,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// The bounds of what is looked into. Beyond them a report says less, never
-// something wrong.
+// The bounds of an inspection. Beyond them a report is less detailed, never wrong.
 const (
-	// maxLooks is how many changes are decoded. A fleet has many assignments and
-	// few different changes; where it is not so, nobody reads them all.
+	// maxLooks is how many changes are decoded. A fleet has many assignments and few
+	// different changes; a list of more of them is not read anyway.
 	maxLooks = 2000
-	// maxVariants is how many changes of the same fields to other values are
-	// told apart.
+	// maxVariants is how many groups the changes of the same fields to different
+	// values are split into.
 	maxVariants = 20
 	maxExamples = 5
 )
@@ -23,50 +22,50 @@ const (
 // shape is a change of certain fields, whatever their values. Its units are
 // counted twice: all together, and by their values while those are few.
 type shape struct {
-	first    finding
 	all      *group
-	variants map[digest]*group // nil: there were too many
+	variants map[digest]*group // nil if there were too many
 }
 
 // group is a Group that still grows.
 type group struct {
-	Group
+	result Group
 	found  finding
 	last   string   // the cluster type of the unit before
 	others []string // examples on a cluster type that has one already
 }
 
 func newGroup(unit Unit, f finding) *group {
-	return &group{Group: Group{Unit: unit}, found: f}
+	return &group{result: Group{Unit: unit}, found: f}
 }
 
 // add counts one more unit. Units come in the order of their paths.
 func (g *group) add(clusterType, path string) {
-	fresh := clusterType == "" || g.Count == 0 || clusterType != g.last
-	g.Count++
+	r := &g.result
+	fresh := clusterType == "" || r.Count == 0 || clusterType != g.last
+	r.Count++
 	g.last = clusterType
 	if fresh && clusterType != "" {
-		g.ClusterTypes++
+		r.ClusterTypes++
 	}
 	switch {
-	case fresh && len(g.Examples) < maxExamples:
-		g.Examples = append(g.Examples, path)
+	case fresh && len(r.Examples) < maxExamples:
+		r.Examples = append(r.Examples, path)
 	case !fresh && len(g.others) < maxExamples:
 		g.others = append(g.others, path)
 	}
 }
 
-// done returns the finished Group; without values, if its units do not agree on
-// them.
+// done returns the finished Group, with or without the values that change. Without is for
+// units with different values.
 func (g *group) done(withValues bool) Group {
-	classes := g.found.classes
-	g.Name, g.Classes, g.Risk = groupName(classes), classes, riskOf(classes)
-	g.Details, g.Diff = g.found.texts(withValues), g.found.diff
-	g.Examples = append(g.Examples, g.others[:min(len(g.others), maxExamples-len(g.Examples))]...)
-	return g.Group
+	r, classes := g.result, g.found.classes
+	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)
+	r.Details, r.Diff = g.found.texts(withValues), g.found.diff
+	r.Examples = append(r.Examples, g.others[:min(len(g.others), maxExamples-len(r.Examples))]...)
+	return r
 }
 
-// whole returns the group of units for which no file need be looked into.
+// whole returns the group of units whose files need not be inspected.
 func (s *survey) whole(unit Unit, what string, classes ...Class) *group {
 	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
 	if s.groups[key] == nil {
@@ -93,9 +92,8 @@ func (s *survey) change(at place, unit Unit, changes []tree.Change) {
 			return
 		}
 		s.looks--
-		sh = &shape{first: look(at, changes, s.signer.names), variants: map[digest]*group{}}
-		sh.all = newGroup(unit, sh.first)
-		sh.variants[values] = newGroup(unit, sh.first)
+		first := look(at, changes, s.signer.names)
+		sh = &shape{all: newGroup(unit, first), variants: map[digest]*group{values: newGroup(unit, first)}}
 		s.shapes[fields] = sh
 	}
 	sh.all.add(at.clusterType, path)
@@ -116,12 +114,12 @@ func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Chan
 		return nil
 	}
 	s.looks--
-	g = newGroup(sh.all.Unit, look(at, changes, s.signer.names))
+	g = newGroup(sh.all.result.Unit, look(at, changes, s.signer.names))
 	sh.variants[values] = g
 	return g
 }
 
-// sorted returns all groups in their one order.
+// sorted returns all groups, sorted.
 func (s *survey) sorted() []Group {
 	groups := []Group{}
 	for _, g := range s.groups {

@@ -1,6 +1,6 @@
-// Package impact says what the change from one output tree to another means for
-// people: how many clusters and workloads it touches, which kinds of change it
-// is made of, and what of it deletes things on clusters.
+// Package impact summarizes the change from one output tree to another: how many
+// clusters and workloads it touches, which kinds of change it consists of, and
+// which of them delete things on clusters.
 //
 // The unit of counting is an assignment, the folder `<cluster type>/<target>`.
 // Units that change in the same way share a [Group]: the same lines under the
@@ -8,19 +8,19 @@
 // target, workload) count as equal. Only one unit of a group is decoded and
 // looked into, so the cost grows with the number of different changes; the rest
 // is line diffs. A change that many units have with different values (a
-// checksum, say) is one group as well, which then names the fields and no values.
+// checksum, for example) is one group as well, which names the fields and no values.
 //
-// What a change is called is decided by a table (rules.go). A unit to which
-// several rows apply is of several classes, and a change that no row knows is
-// "unclassified": the package never guesses. The groups are sorted by risk first.
+// A table decides what a change is called (rules.go). A unit to which several rows
+// apply is of several classes, and a change that matches no row is "unclassified":
+// the package never guesses. The groups are sorted by risk first.
 //
-// It takes for granted that no mapping has a key twice: that is a problem, and
-// never gets into an output.
+// The package assumes that no mapping has a key twice: that is a problem, which
+// keeps an output from being published.
 //
-// What the package keeps true: the same two trees give the same [Report]; two
-// equal trees give an empty one; every unit that differs is in exactly one group;
-// a detail of a group is true for all its members; and text from the trees cannot
-// break out of the rendering that it is shown in (terminal, Markdown).
+// What the package keeps true: the same two trees have the same [Report]; that of
+// two equal trees is empty; every unit that differs is in exactly one group; a
+// detail of a group is true for all its members; and text from the trees cannot
+// break out of the format that it is shown in (terminal, Markdown).
 //
 // Folders of the root whose names begin with a dot, and files of the root, are
 // not of a cluster type: they are counted per file.
@@ -32,15 +32,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Options says what a tree does not know itself.
+// Options has what the trees do not contain.
 type Options struct {
 	// Workload returns the workload that a deployment target's folder belongs to;
-	// "" if that is not known, and then the target stands for itself. If it is
+	// "" if that is not known, and then the target counts as a workload. If it is
 	// nil, workloads are not counted.
 	Workload func(target string) string
 }
 
-// Report is what a change means. The zero Report is of no change.
+// Report summarizes a change. The zero Report is that of no change.
 type Report struct {
 	// ClusterTypes counts those with a change in their folder.
 	ClusterTypes int `json:"clusterTypes"`
@@ -52,8 +52,7 @@ type Report struct {
 	Assignments Counts `json:"assignments"`
 	// Files counts all files, also those outside of cluster types.
 	Files Counts `json:"files"`
-	// Groups is sorted: what deletes, what is not understood, the rest; each by
-	// falling count.
+	// Groups is sorted by risk, highest first, and then by falling count.
 	Groups []Group `json:"groups"`
 }
 
@@ -79,8 +78,8 @@ type Group struct {
 	Classes []Class `json:"classes"`
 	// Risk is the highest of the classes' risks.
 	Risk Risk `json:"risk,omitempty"`
-	// Details say what exactly changes, as far as it is the same everywhere in
-	// the group. Names of the assignment are placeholders, as "<target>".
+	// Details describe what changes, as far as it is the same everywhere in the
+	// group. Names of the assignment are placeholders, such as "<target>".
 	Details []string `json:"details,omitempty"`
 	// Unit is what Count counts.
 	Unit  Unit `json:"unit"`
@@ -90,16 +89,16 @@ type Group struct {
 	// Examples are paths of up to five units, on different cluster types if
 	// there are.
 	Examples []string `json:"examples"`
-	// Diff is the unified diff of one unit, cut if it is long; "" where the
-	// change is that the whole unit comes or goes.
+	// Diff is the unified diff of one unit, cut if it is long; "" if whole units
+	// are added or removed.
 	Diff string `json:"diff,omitempty"`
 }
 
-// Class is a kind of change; those of fields and objects are in the table of
+// Class is a kind of change. The classes of fields and objects are in the table of
 // rules.
 type Class string
 
-// The classes that do not come from the table alone.
+// The classes that code outside of the table refers to.
 const (
 	AssignmentAdded    Class = "assignment added"
 	AssignmentRemoved  Class = "assignment removed"
@@ -116,13 +115,13 @@ const (
 	Unclassified       Class = "unclassified"
 )
 
-// Risk says how closely people should look. The zero Risk is none in particular.
+// Risk is how closely a change has to be reviewed. The zero Risk is no particular one.
 type Risk string
 
 // The risks above none.
 const (
-	Deletes Risk = "deletes" // things on clusters go away
-	Unknown Risk = "unknown" // the change is not understood
+	Deletes Risk = "deletes" // the change deletes things on clusters
+	Unknown Risk = "unknown" // the change is unclassified
 )
 
 func (r Risk) rank() int { return slices.Index([]Risk{"", Unknown, Deletes}, r) }
@@ -137,7 +136,7 @@ const (
 	File        Unit = "file"
 )
 
-// Of says what the change from old to new means. Its cost grows with what
+// Of returns the report of the change from old to new. Its cost grows with what
 // differs, not with the size of the trees.
 func Of(old, new tree.Tree, opt Options) Report {
 	s := survey{

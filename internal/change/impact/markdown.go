@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// rung is how much Markdown tells: of how many groups, and of each.
+// rung is a level of detail: how many groups, and how much of each.
 type rung struct {
 	groups, details, examples int
 	diffs                     bool
 }
 
-// rungs is the ladder from everything to the classes only.
+// rungs are the levels of detail, from everything to the classes only.
 var rungs = []rung{
 	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples, diffs: true},
 	{groups: maxGroups, details: maxDetails + 2, examples: maxExamples},
@@ -21,17 +21,17 @@ var rungs = []rung{
 	{groups: maxGroups / 10},
 }
 
-// Markdown is the report for the body of a pull request, of at most limit bytes:
-// it says as much as fits, from every group with an example of its lines down to
-// the summary. Texts from the trees are in code, where forges follow no mentions,
-// references or HTML.
+// Markdown returns the report for the body of a pull request, in at most limit bytes and
+// with as much detail as fits: from every group with an example of its lines down to the
+// summary. Texts from the trees are in code, where forges ignore mentions, references and
+// HTML.
 func (r Report) Markdown(limit int) string {
 	for _, step := range rungs {
 		if text, ok := r.markdown(step, limit); ok {
 			return text
 		}
 	}
-	// The summary has words of this package only; it may be cut anywhere.
+	// The summary has no text from the trees; it may be cut anywhere.
 	summary := r.Summary()
 	return summary[:min(len(summary), max(limit, 0))]
 }
@@ -78,7 +78,7 @@ func writeFenced(b *strings.Builder, diff string) {
 	fmt.Fprintf(b, "  %s\n\n  </details>\n\n", fence)
 }
 
-// code makes a code span of any text.
+// code returns any text as a code span.
 func code(text string) string {
 	text = unmentioned(visible(text))
 	ticks := strings.Repeat("`", longestRun(text)+1)
@@ -88,12 +88,12 @@ func code(text string) string {
 	return ticks + text + ticks
 }
 
-// mention is "@" and a name, not after a letter or digit: as in an image's digest
-// or an address, that mentions nobody.
+// mention matches "@" and a name. After a letter or digit, as in an image's digest or a mail
+// address, that is not a mention.
 var mention = regexp.MustCompile(`(^|[^0-9A-Za-z])@(\w)`)
 
-// unmentioned parts the "@" of a mention from its name, with a character of no
-// width, as some forges look for mentions in code as well.
+// unmentioned inserts a character of no width between the "@" and the name of a mention,
+// since some forges follow mentions in code as well.
 func unmentioned(text string) string {
 	return mention.ReplaceAllString(text, "$1@\u200b$2")
 }
@@ -102,7 +102,8 @@ func unmentioned(text string) string {
 func longestRun(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {
-		if run++; text[i] != '`' {
+		run++
+		if text[i] != '`' {
 			run = 0
 		}
 		longest = max(longest, run)

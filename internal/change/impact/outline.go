@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// outline reads YAML by its indentation, line by line, and knows which keys are
-// open. It is no parser: it serves to tell places apart. Text that would mislead
-// it is found by format.tells.
+// outline reads YAML line by line, and tracks the open keys by their indentation. It is
+// not a parser: it only has to tell locations apart. format.tells finds text that would
+// mislead it.
 type outline struct {
 	lines [][]byte
 	at    int // the next line
 	start int // the first line of the document that it is in
 	stack []level
-	below []level // while seeking: what the lines below have opened, the last first
+	below []level // while seeking: the levels that lines below have opened, the last first
 	ident identity
-	known bool // ident is of this document
+	known bool // ident is that of the current document
 }
 
-// level is an open key or list item. Items stand between the depths of keys, as
-// a list may be as deep as the key that it belongs to.
+// level is an open key or list item. The depths of items are between those of keys, as
+// a list may be indented like the key that it belongs to.
 type level struct {
 	depth int
 	key   []byte
@@ -32,16 +32,16 @@ func (l level) isItem() bool { return l.depth%2 == 1 }
 // identity is the object that a document is.
 type identity struct{ apiVersion, kind, namespace, name []byte }
 
-// reset starts over with another text, in the same memory.
+// reset starts over with another text, and reuses the memory.
 func (o *outline) reset(text []byte) {
 	*o = outline{lines: splitLines(o.lines[:0], text), stack: o.stack[:0], below: o.below[:0]}
 }
 
-// seek goes on to line i: the stack is then the keys around it. The lines between are
-// read from the last to the first, because most of them are deeper than a line below
-// them, and need not be taken apart.
+// seek advances to line i and sets the stack to the levels around it. It reads the lines
+// between from the last to the first, because most of them are deeper than a line below
+// them, and need not be parsed.
 func (o *outline) seek(i int) {
-	limit := math.MaxInt // what is as deep as that is closed again above line i
+	limit := math.MaxInt // levels of this depth and deeper are closed again above line i
 	if l := parseLine(o.lines[i]); !l.blank {
 		limit = l.depth()
 	}
@@ -67,8 +67,8 @@ func (o *outline) seek(i int) {
 	}
 }
 
-// open adds what a line opens to what the lines below it have opened: items and a key,
-// each deeper than the one before.
+// open adds the levels that a line opens to those that the lines below it have opened:
+// items and a key, each deeper than the one before.
 func (o *outline) open(l line, limit int) {
 	from := len(o.below)
 	for l.dash && l.depth() < limit {
@@ -81,8 +81,8 @@ func (o *outline) open(l line, limit int) {
 	slices.Reverse(o.below[from:])
 }
 
-// next returns the keys around the first line from i on that is not blank. A change
-// above it that moves it changes more than its own lines.
+// next returns the levels around the first line from i on that is not blank. If a change
+// above that line alters them, it changes more than its own lines.
 func (o *outline) next(i int) []level {
 	for i < len(o.lines) && parseLine(o.lines[i]).blank {
 		i++
@@ -100,7 +100,7 @@ func sameKeys(a, b []level) bool {
 	})
 }
 
-// closeTo closes what is as deep as that, or deeper.
+// closeTo closes the levels of that depth and deeper ones.
 func (o *outline) closeTo(depth int) {
 	n := len(o.stack)
 	for n > 0 && o.stack[n-1].depth >= depth {
@@ -116,8 +116,7 @@ func (o *outline) isEdge(i int) bool {
 
 func separates(raw []byte) bool { return bytes.HasPrefix(raw, []byte("---")) }
 
-// itemName is what an item of a list is told apart by: its name, if that is its
-// first key.
+// itemName returns what identifies an item of a list: its name, if that is its first key.
 func itemName(rest []byte) []byte {
 	if bytes.HasPrefix(rest, []byte("name:")) {
 		return rest
@@ -125,7 +124,7 @@ func itemName(rest []byte) []byte {
 	return []byte("-")
 }
 
-// identity returns the object that the document at hand is.
+// identity returns the identity of the object in the current document.
 func (o *outline) identity() identity {
 	if o.known {
 		return o.ident
@@ -165,17 +164,17 @@ func (id *identity) take(l line, inMetadata bool) {
 	}
 }
 
-// line is one line of YAML, taken apart.
+// line is a parsed line of YAML.
 type line struct {
 	indent int
 	blank  bool // empty, or a comment
-	dash   bool // the start of a list item; then rest begins skip bytes after it
+	dash   bool // it starts a list item, and rest begins skip bytes after the dash
 	skip   int
 	key    []byte // nil if there is none
 	rest   []byte // the text after the dash or the key
 }
 
-// depth is that of a level: of the first one that the line opens.
+// depth returns the depth of the first level that the line opens.
 func (l line) depth() int {
 	if l.dash {
 		return 2*l.indent + 1
@@ -192,7 +191,7 @@ func parseLine(raw []byte) line {
 	return parseText(raw[from:to], from)
 }
 
-// indentOf returns how many spaces a line begins with.
+// indentOf returns the number of spaces that a line begins with.
 func indentOf(raw []byte) int {
 	n := 0
 	for n < len(raw) && raw[n] == ' ' {

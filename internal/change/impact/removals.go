@@ -10,46 +10,45 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Removals says what a change takes away from an environment, and of how much. The zero
-// Removals is of a change that takes nothing away.
+// Removals counts what a change removes from an environment. The zero Removals is that of a
+// change that removes nothing.
 type Removals struct {
 	Assignments  Share
-	ClusterTypes Share // that are gone, or have lost their last assignment
-	// Namespaces counts the assignments that lose theirs: with their folder, or because
-	// it gets another name. Each assignment has one.
+	ClusterTypes Share // whose folder or last assignment is removed
+	// Namespaces counts the assignments that lose their namespace: with their folder, or
+	// because it is renamed. Each assignment has one.
 	Namespaces Share
-	// Workloads are those whose last assignment goes, sorted. A target whose workload is
-	// not known stands for itself.
+	// Workloads are those whose last assignment is removed, sorted. A target whose workload
+	// is not known counts as one.
 	Workloads []string
-	// Emptied are the cluster types whose last assignment goes, sorted.
+	// Emptied are the cluster types whose last assignment is removed, sorted.
 	Emptied []string
 
-	gone     []string            // cluster types whose whole folder goes, sorted
-	within   map[string][]string // the targets that these take along
-	lost     map[string]bool     // targets that go from other cluster types
+	gone     []string            // cluster types whose whole folder is removed, sorted
+	within   map[string][]string // the targets that were on each of these
+	lost     map[string]bool     // targets that are removed from other cluster types
 	lostFrom []string            // those cluster types, sorted
 }
 
-// Share is how many things go, of how many there were.
+// Share is how many things are removed, of how many there were.
 type Share struct {
 	Removed int `json:"removed"`
 	Before  int `json:"before"`
 }
 
-// Exceeds reports whether more than a percentage of the things go.
+// Exceeds reports whether more than a percentage of the things are removed.
 func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Before }
 
-// The classes by which an assignment that stays loses its namespace.
+// namespaceGone has the classes by which a remaining assignment loses its namespace.
 var namespaceGone = []Class{NamespaceRemoved, NamespaceRenamed}
 
-// Empty reports whether nothing is taken away.
+// Empty reports whether nothing is removed.
 func (r Removals) Empty() bool {
 	return r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
-// RemovalsOf returns what the change from old to new takes away. The report is that of the
-// same change. A change that removes nothing costs nothing; any other costs a look at the
-// names of the assignments in new.
+// RemovalsOf returns what the change from old to new removes; report is that of the same
+// change. It reads the names of all assignments in new, unless nothing is removed.
 func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	r := Removals{within: map[string][]string{}, lost: map[string]bool{}}
 	removesTypes := false
@@ -76,7 +75,8 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	return r
 }
 
-// countAfter counts what new has, and returns the names of the workloads in it.
+// countAfter counts the cluster types and assignments in new, and returns the names of its
+// workloads.
 func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
 	workloads, targets := map[string]bool{}, map[string]bool{}
 	for _, e := range new.Entries() {
@@ -97,7 +97,7 @@ func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
 	return workloads
 }
 
-// collect notes the cluster types and assignments that are in old and not in new, and
+// collect adds the cluster types and assignments that are in old and not in new, and
 // returns the names of the workloads that lose one.
 func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
@@ -121,7 +121,7 @@ func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
 	return workloads
 }
 
-// note notes what a cluster type loses, of which after is left.
+// note adds the targets that a cluster type has lost; after is its folder in new.
 func (r *Removals) note(clusterType string, lost []string, after tree.Tree) {
 	emptied := len(lost) > 0 && !slices.ContainsFunc(after.Entries(), tree.Entry.IsDir)
 	if emptied {
@@ -162,7 +162,7 @@ func CountAssignments(t tree.Tree) int {
 // isClusterType reports whether an entry of an output's root is the folder of a cluster type.
 func isClusterType(e tree.Entry) bool { return e.IsDir() && !strings.HasPrefix(e.Name, ".") }
 
-// workload returns the workload of a target, or else the target itself.
+// workload returns the workload of a target; the target itself if that is not known.
 func (o Options) workload(target string) string {
 	if o.Workload == nil {
 		return target
@@ -170,7 +170,7 @@ func (o Options) workload(target string) string {
 	return cmp.Or(o.Workload(target), target)
 }
 
-// String says what is removed: "hello-web from cloud and edge"; "" for nothing.
+// String returns what is removed: "hello-web from cloud and edge"; "" for nothing.
 func (r Removals) String() string {
 	var parts []string
 	if len(r.gone) > 0 {
@@ -180,7 +180,8 @@ func (r Removals) String() string {
 			along = append(along, r.within[name]...)
 		}
 		slices.Sort(along)
-		if along = slices.Compact(along); len(along) > 0 {
+		along = slices.Compact(along)
+		if len(along) > 0 {
 			part += " with " + listed("deployment target", along)
 		}
 		parts = append(parts, part)
@@ -194,9 +195,9 @@ func (r Removals) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Reasons says by which of the limits the removals need a person: a phrase each. percent
-// is how much may go, few how many of each whatever percentage that is, and last whether
-// the last assignment of something may.
+// Reasons returns a phrase for each limit that the removals exceed, so that they need an
+// approval. percent is the share that may be removed, few the number that may be removed
+// whatever share that is, and last whether last assignments may be removed.
 func (r Removals) Reasons(percent, few int, last bool) []string {
 	var reasons []string
 	if !last && len(r.Workloads) > 0 {
@@ -205,18 +206,18 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+counted("cluster type", r.Emptied))
 	}
-	for _, s := range []struct {
-		Share
-		unit string
+	for _, kind := range []struct {
+		share Share
+		unit  string
 	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}} {
-		if s.Removed > few && s.Exceeds(percent) {
-			reasons = append(reasons, fmt.Sprintf("%d of %d %s, and the limit is %d%%", s.Removed, s.Before, s.unit, percent))
+		if s := kind.share; s.Removed > few && s.Exceeds(percent) {
+			reasons = append(reasons, fmt.Sprintf("%d of %d %s, and the limit is %d%%", s.Removed, s.Before, kind.unit, percent))
 		}
 	}
 	return reasons
 }
 
-// mostListed is how many names a list of removals has.
+// mostListed bounds the names in a list of removals.
 const mostListed = 3
 
 // listed returns names as a list, or their number if they are many: "a, b and c", "12 workloads".

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// rule returns a class to the changes that it matches. All that it names must
-// hold; what it leaves out matches everything.
+// rule assigns a class to the changes that it matches. All of its conditions must hold;
+// an empty one matches everything.
 type rule struct {
 	class Class
-	// alone is the name of a group that is of this class and no other, if that
-	// is not the class itself.
+	// alone is the name of a group that has only this class; "" for the class itself.
 	alone string
 	risk  Risk
 	op    operation
@@ -30,9 +29,9 @@ const (
 	valueFiles    = "platform-config.* values.* *.tfvars"
 )
 
-// rules is the table: the first row that matches a change gives its class. The
-// classes of a group stand in the order of the rows. What a condition reads from
-// outside of the changed lines must be in signer.surroundings.
+// rules is the table: the first row that matches a change has its class. The classes of a
+// group are in the order of the rows. What a condition reads outside of the changed lines
+// must be in signer.surroundings.
 var rules = []rule{
 	// Whole objects.
 	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},
@@ -127,14 +126,13 @@ func valuesReplicas(under string) string {
 	return under + "**.replicas " + under + "**.replicaCount " + under + "**.minReplicas " + under + "**.maxReplicas"
 }
 
-// The conditions. never is that of classes which the survey gives itself.
+// The conditions. never is that of classes that the survey assigns.
 func never(change) bool         { return false }
 func prunes(c change) bool      { return c.prunes }
 func switchedOn(c change) bool  { return isTrue(c.new) }
 func besideChart(c change) bool { return c.beside != nil && lookup(c.beside, "chart") != nil }
 
-// rowOf returns the row of the table that a change belongs to; the last if there is
-// no other.
+// rowOf returns the row of the table that a change belongs to; the last if none matches.
 func rowOf(c change) int {
 	if i := slices.IndexFunc(rules, func(r rule) bool { return r.matches(c) }); i >= 0 {
 		return i
@@ -195,7 +193,7 @@ func matchWord(pattern, word string) bool {
 	return len(word) >= len(before)+len(after) && strings.HasPrefix(word, before) && strings.HasSuffix(word, after)
 }
 
-// groupName is what a group of these classes is called.
+// groupName returns the name of a group with these classes.
 func groupName(classes []Class) string {
 	if len(classes) == 1 {
 		for _, r := range rules {

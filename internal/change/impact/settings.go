@@ -11,8 +11,8 @@ import (
 
 var settingLine = regexp.MustCompile(`^(?:export )?\s*([A-Za-z_][\w.-]*)\s*=\s*(.*)$`)
 
-// settings reads KEY=value lines as a mapping. Anything else than such lines and
-// comments is an error.
+// settings parses KEY=value lines into a mapping. Any other line that is not a comment is
+// an error.
 func settings(text []byte) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for raw := range bytes.Lines(text) {

@@ -15,11 +15,11 @@ import (
 // could make a change that passes for another.
 type digest [sha256.Size]byte
 
-// maxSize is the size in bytes up to which a file is looked into.
+// maxSize is the size in bytes up to which a file is decoded.
 const maxSize = 1 << 20
 
-// signer writes down changes such that equal changes come out as equal bytes.
-// It is kept to use its memory again.
+// signer encodes changes, such that equal changes have equal bytes. It is kept to reuse
+// its memory.
 type signer struct {
 	// shape holds the change, but for the values of fields that have one before
 	// and after: what a change is called does not depend on those.
@@ -28,12 +28,12 @@ type signer struct {
 	was, is       outline
 }
 
-// replacement is a name of the unit, and what stands for it in a text that is to
-// be the same for other units.
+// replacement is a name of the unit and the placeholder that replaces it in texts, so that
+// these are the same for other units.
 type replacement struct{ name, placeholder string }
 
-// namesOf returns the names of a unit, the longest first. Those with a single
-// character or of digits only would be found where they are not meant.
+// namesOf returns the names of a unit, the longest first. It leaves out names of a single
+// character or of digits only, which would match other text.
 func namesOf(dst []replacement, at place, workload string) []replacement {
 	dst = dst[:0]
 	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}} {
@@ -45,8 +45,8 @@ func namesOf(dst []replacement, at place, workload string) []replacement {
 	return dst
 }
 
-// sign returns the digests of the changes of one unit: of which fields change, and
-// of the values that they change between.
+// sign returns two digests of the changes of one unit: of the fields that change, and of
+// their old and new values.
 func (s *signer) sign(at place, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)
@@ -76,8 +76,7 @@ func (s *signer) file(c tree.Change) {
 	}
 }
 
-// surroundings writes what the conditions of the rules read outside of the lines
-// that change.
+// surroundings writes what the conditions of the rules read outside of the changed lines.
 func (s *signer) surroundings(text []byte) {
 	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
 		for rest := text; ; {
@@ -93,8 +92,8 @@ func (s *signer) surroundings(text []byte) {
 	}
 }
 
-// cuts reports whether a change of some lines moves others to another document:
-// it has a separator, and begins or ends inside of a document.
+// cuts reports whether a block moves other lines to another document: it has a separator,
+// and begins or ends inside a document.
 func (s *signer) cuts(b block) bool {
 	if !slices.ContainsFunc(s.was.lines[b.a0:b.a1], separates) && !slices.ContainsFunc(s.is.lines[b.b0:b.b1], separates) {
 		return false
@@ -102,7 +101,7 @@ func (s *signer) cuts(b block) bool {
 	return !(s.was.isEdge(b.a0) && s.was.isEdge(b.a1) && s.is.isEdge(b.b0) && s.is.isEdge(b.b1))
 }
 
-// block writes one block. It is not telling if it changes the meaning of lines
+// block writes one block. It returns false if the block changes the meaning of lines
 // outside of it.
 func (s *signer) block(b block, f format) (telling bool) {
 	s.add("\x00@")
@@ -121,8 +120,7 @@ func (s *signer) block(b block, f format) (telling bool) {
 	return f != formatYAML || !s.cuts(b) && sameKeys(s.was.next(b.a1), s.is.next(b.b1))
 }
 
-// text writes the whole text, where the lines that change are no guide to what
-// does.
+// text writes both whole texts, for changes that their lines do not identify.
 func (s *signer) text() {
 	for _, o := range [...]*outline{&s.was, &s.is} {
 		s.add("\x00text")
@@ -132,7 +130,7 @@ func (s *signer) text() {
 	}
 }
 
-// line writes one changed line, after the keys that it is in.
+// line writes one changed line, after the keys around it.
 func (s *signer) line(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
 	s.add(sign)
 	if f == formatYAML {
@@ -161,8 +159,8 @@ func (s *signer) object(o *outline, i int) {
 	s.plain(id.name)
 }
 
-// keys writes the open keys. They are never taken for names of the unit: what a
-// change is called depends on them.
+// keys writes the open keys. No names of the unit are replaced in them: the class of a
+// change depends on keys.
 func (s *signer) keys(o *outline) {
 	for _, l := range o.stack {
 		s.add("\x00")
@@ -183,9 +181,9 @@ func (s *signer) add(texts ...string) {
 // plain writes text with the names of the unit replaced.
 func (s *signer) plain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
 
-// sameFields reports whether the lines are the same fields in the same order,
-// with plain values that differ. Fields that say what an object is, or of which
-// the value decides what a change means, do not count.
+// sameFields reports whether the lines have the same fields in the same order, with plain
+// values that differ. It is false if a value identifies an object, or decides the class of
+// a change.
 func sameFields(removed, added [][]byte, f format) bool {
 	if len(removed) != len(added) {
 		return false
@@ -208,8 +206,8 @@ func sameFields(removed, added [][]byte, f format) bool {
 
 var tellingFields = []string{"apiVersion", "kind", "name", "namespace", "prune", "suspend"}
 
-// cutField splits a line into all that stands before the value, and the value
-// without the line end; the field is empty if the line is none.
+// cutField splits a line into all that precedes the value, and the value without the line
+// end. The field is empty if the line has none.
 func cutField(raw []byte, f format) (field, value []byte) {
 	text := bytes.TrimRight(raw, " \r\n")
 	if f == formatSettings {
@@ -240,8 +238,8 @@ func plainValue(v []byte) ([]byte, bool) {
 	return v, !bytes.ContainsAny(v, `\"'`) && !bytes.Contains(v, []byte(" #")) && !bytes.Contains(v, []byte(": ")) && v[len(v)-1] != ':'
 }
 
-// appendPlain appends text with the names replaced, where they stand as words:
-// not inside of a longer run of letters and digits.
+// appendPlain appends text with the names replaced by their placeholders, where they are
+// whole words.
 func appendPlain(dst, text []byte, names []replacement) []byte {
 	for i := 0; i < len(text); {
 		if n, r := nameAt(text, i, names); n > 0 {

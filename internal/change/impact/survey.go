@@ -9,16 +9,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// survey is a walk over two trees, and what it has found so far. Units are
-// visited in the order of their paths and not kept.
+// survey is a walk over two trees, with its findings so far. Units are visited in
+// the order of their paths, and are not kept.
 type survey struct {
 	opt       Options
 	report    Report
 	targets   map[string]string // to their workloads
 	workloads map[string]bool
-	groups    map[string]*group // what is told apart without looking into files
+	groups    map[string]*group // of units whose files are not inspected
 	shapes    map[digest]*shape
-	looks     int // how many changes may still be decoded
+	looks     int // how many changes may still be inspected
 	signer    signer
 	changes   []tree.Change // of the unit at hand
 }
@@ -60,8 +60,8 @@ func (s *survey) clusterType(name string, old, new tree.Tree) {
 	}
 }
 
-// assignment records one assignment that differs. Those that come or go are
-// told apart by why they do: with their cluster type, or with their target.
+// assignment records an assignment that differs. Those that are added or removed
+// are grouped by the cause: their cluster type, or their target.
 func (s *survey) assignment(at place, old, new tree.Tree, withClusterType bool) {
 	s.addTarget(at.target)
 	cause := printable("target " + at.target)
@@ -90,8 +90,8 @@ func (s *survey) assignment(at place, old, new tree.Tree, withClusterType bool) 
 	}
 }
 
-// countRemoved counts the files of a folder that goes, and reports whether a
-// CustomResourceDefinition goes with it.
+// countRemoved counts the files of a folder that is removed, and reports whether it
+// defines custom resources.
 func (s *survey) countRemoved(old tree.Tree) (definesResources bool) {
 	for _, e := range old.Walk() {
 		s.report.Files.Removed++
@@ -124,7 +124,7 @@ func (s *survey) file(c tree.Change) {
 	s.whole(File, detail, class).add("", c.Path)
 }
 
-// commit returns what the tracking file says.
+// commit returns the commit in the tracking file.
 func commit(e tree.Entry) string {
 	return cmp.Or(printable(strings.TrimSpace(string(e.Data))), "none")
 }
@@ -140,15 +140,15 @@ func (s *survey) addTarget(target string) {
 	}
 }
 
-// place is where a unit is. Files and folders that belong to a cluster type as
-// such have no target.
+// place is the location of a unit. Files and folders of the cluster type itself
+// have no target.
 type place struct{ clusterType, target string }
 
 func (p place) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")
 }
 
-// alone returns a tree with that entry only; none if it is the zero Entry.
+// alone returns a tree with only that entry; an empty one for the zero Entry.
 func alone(e tree.Entry) tree.Tree {
 	if e.Name == "" {
 		return tree.Tree{}

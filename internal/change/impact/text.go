@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxGroups is how many groups people are shown; those with a risk come first.
+// maxGroups bounds the groups that are shown; those with a risk come first.
 const maxGroups = 200
 
-// Summary is the change in one line: what it touches, and how many units change
-// in which way, the most frequent first and what is not understood last.
+// Summary returns the change in one line: what it touches, and how many units change in
+// which way, the most frequent first and unclassified ones last.
 func (r Report) Summary() string {
 	if r.Empty() {
 		return "no change"
@@ -24,7 +24,7 @@ func (r Report) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// scope says what the change touches.
+// scope returns the number of cluster types and workloads that the change touches.
 func (r Report) scope() string {
 	scope := plural(r.ClusterTypes, "cluster type")
 	switch {
@@ -36,8 +36,8 @@ func (r Report) scope() string {
 	return scope
 }
 
-// counts returns "name: count" of the groups by name. Files outside of cluster
-// types count only if there is nothing else.
+// counts returns "name: count" for each name of groups. Files outside of cluster types
+// count only if nothing else changes.
 func (r Report) counts() []string {
 	counts := map[string]int{}
 	for _, g := range r.Groups {
@@ -60,19 +60,18 @@ func (r Report) counts() []string {
 	return names
 }
 
-// totals says how many assignments and files come, change and go.
+// totals returns how many assignments and files are added, changed and removed.
 func (r Report) totals() string {
 	return fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
 }
 
-// String returns "1 added, 2 changed, 3 removed".
+// String returns the counts as "1 added, 2 changed, 3 removed".
 func (c Counts) String() string {
 	return fmt.Sprintf("%d added, %d changed, %d removed", c.Added, c.Changed, c.Removed)
 }
 
-// Text is the whole report for a terminal, in several lines. A group that
-// deletes things begins with "!", one that is not understood with "?" and shows
-// an example of its lines.
+// Text returns the whole report for a terminal, in several lines. A group that deletes
+// things begins with "!", an unclassified one with "?" and has an example of its lines.
 func (r Report) Text() string {
 	var b strings.Builder
 	b.WriteString(r.Summary() + "\n")
@@ -105,7 +104,7 @@ func (g Group) text() string {
 	return b.String()
 }
 
-// headline says what the change is and in how many places.
+// headline returns the name of the change, and in how many places it is made.
 func (g Group) headline() string {
 	line := g.Name + ": " + plural(g.Count, string(g.Unit))
 	if g.ClusterTypes > 0 && g.Unit != ClusterType {
@@ -117,8 +116,7 @@ func (g Group) headline() string {
 	return line
 }
 
-// examples returns up to n examples as show makes them, and how many more units
-// there are.
+// examples returns up to n examples, formatted by show, and the number of other units.
 func (g Group) examples(n int, show func(string) string) []string {
 	var texts []string
 	for _, e := range g.Examples[:min(n, len(g.Examples))] {
@@ -130,8 +128,7 @@ func (g Group) examples(n int, show func(string) string) []string {
 	return texts
 }
 
-// visible replaces what a terminal or a reader could take for something else
-// than text, and cuts the line end.
+// visible returns a line without its end, and with invisible characters replaced.
 func visible(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && isInvisible(r) {

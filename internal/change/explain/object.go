@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// ClusterType says what is on a cluster type, and what is not.
+// ClusterType explains which targets are on a cluster type, and which are not.
 type ClusterType struct {
 	ClusterType Object            `json:"clusterType" yaml:"clusterType"`
 	Labels      map[string]string `json:"labels" yaml:"labels"`
@@ -34,8 +34,7 @@ func (q *asker) clusterType(name string) *ClusterType {
 	return out
 }
 
-// ownLabels are the labels that people wrote: those that Flux puts on every object
-// are left out.
+// ownLabels returns the labels without those that Flux adds to every object.
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for key, value := range labels {
@@ -46,7 +45,7 @@ func ownLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// Target says where a deployment target is, and where it is not.
+// Target explains on which cluster types a deployment target is, and on which it is not.
 type Target struct {
 	Target       Object            `json:"target" yaml:"target"`
 	Workload     string            `json:"workload" yaml:"workload"`
@@ -78,7 +77,7 @@ func (q *asker) target(name string) *Target {
 	return out
 }
 
-// Workload says where the deployment targets of a workload are.
+// Workload explains where the deployment targets of a workload are.
 type Workload struct {
 	Name    string    `json:"name" yaml:"name"`
 	Targets []*Target `json:"targets,omitempty" yaml:"targets,omitempty"`

@@ -8,21 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Placement is one side of an assignment that exists, and the policies that made
-// it.
+// Placement is one side of an existing assignment, and the policies that made it.
 type Placement struct {
 	Object   Object   `json:"object" yaml:"object"`
 	Policies []string `json:"policies,omitempty" yaml:"policies,omitempty"`
 }
 
-// Absence is one side of an assignment that does not exist, and what is missing
-// for the policy that comes nearest to making it. Policy is "" if none selects the
-// side that was asked about.
+// Absence is one side of an assignment that does not exist, and what it lacks for the
+// policy that is nearest to making it. Policy is "" if none selects the side that the
+// question is about.
 type Absence struct {
 	Object Object `json:"object" yaml:"object"`
 	Policy string `json:"policy,omitempty" yaml:"policy,omitempty"`
-	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // the first that is missing: "needs size=large, has size=small"
-	Lacks  int    `json:"lacks,omitempty" yaml:"lacks,omitempty"`   // how many things are missing
+	Reason string `json:"reason,omitempty" yaml:"reason,omitempty"` // the first unmet requirement: "needs size=large, has size=small"
+	Lacks  int    `json:"lacks,omitempty" yaml:"lacks,omitempty"`   // how many requirements are not met
 }
 
 // sortByLacks puts the near misses first.
@@ -30,15 +29,15 @@ func sortByLacks(list []Absence) {
 	slices.SortStableFunc(list, func(a, b Absence) int { return cmp.Compare(a.Lacks, b.Lacks) })
 }
 
-// Selection is what one policy says of one side; Reason is "" where it selects it.
+// Selection is whether one policy selects one side; Reason is "" if it does.
 type Selection struct {
 	Policy   Object `json:"policy" yaml:"policy"`
 	Selected bool   `json:"selected" yaml:"selected"`
 	Reason   string `json:"reason,omitempty" yaml:"reason,omitempty"`
 }
 
-// clusterTypeDistance and targetDistance count what keeps a side from being
-// selected by a policy: it is selected at 0.
+// clusterTypeDistance and targetDistance return the number of a policy's requirements that
+// a side does not meet: it is selected at 0.
 func clusterTypeDistance(p *model.Policy, c *model.ClusterType) int {
 	return failing(p.ClusterTypes, c.Labels)
 }
@@ -61,13 +60,12 @@ func failing(s model.Selector, labels map[string]string) int {
 	return n
 }
 
-// distance counts what keeps an assignment from being made by a policy.
+// distance returns the number of a policy's requirements that an assignment does not meet.
 func distance(p *model.Policy, a schedule.Assignment) int {
 	return clusterTypeDistance(p, a.ClusterType) + targetDistance(p, a.Target)
 }
 
-// opinion returns what one policy says of an assignment, of which one side may be
-// left out.
+// opinion returns the opinion of one policy on an assignment, of which one side may be nil.
 func opinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
 	if a.ClusterType == nil {
 		a.ClusterType = &model.ClusterType{}
@@ -78,8 +76,8 @@ func opinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
 	return schedule.Opinions(&model.Model{Policies: []*model.Policy{p}}, a)[0]
 }
 
-// side is one of the two sides of an assignment: how far it is from being selected
-// by a policy, and why.
+// side has the functions for one of the two sides of an assignment: how far it is from
+// being selected by a policy, and why.
 type side struct {
 	distance func(*model.Policy, schedule.Assignment) int
 	reason   func(schedule.Opinion) string
@@ -96,8 +94,8 @@ var (
 	}
 )
 
-// selections returns what every policy says of one side of an assignment, those that
-// select it first, and the policies that do.
+// selections returns for every policy whether it selects one side of an assignment, those
+// that do first; and the policies that do.
 func (s side) selections(policies []*model.Policy, a schedule.Assignment) (all []Selection, selecting []*model.Policy) {
 	var others []Selection
 	for _, p := range policies {
@@ -123,8 +121,8 @@ func (s side) placement(o *model.Object, a schedule.Assignment, policies []*mode
 	return p
 }
 
-// absence says why none of the policies that select the other side of an assignment
-// makes it. Of policies that are equally near the first by name is taken.
+// absence returns why none of the policies that select the other side of an assignment
+// makes it, for the nearest of them; if several are equally near, the first by name.
 func (s side) absence(o *model.Object, a schedule.Assignment, policies []*model.Policy) Absence {
 	absent := Absence{Object: objectOf(o)}
 	if len(policies) == 0 {

@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Unified returns a unified diff from old to new as Git writes it, one piece of
-// text per changed file, sorted by path, with so many unchanged lines around
-// each change. `git apply` takes it, but for files that are not text: of those it
-// says only that they differ.
+// Unified returns a unified diff from old to new as Git writes it, one text for each
+// changed file, sorted by path, with context unchanged lines around each change.
+// `git apply` accepts it, except for binary files: of those it only has that they
+// differ.
 func Unified(old, new tree.Tree, context int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for c := range tree.Diff(old, new) {
@@ -23,13 +23,13 @@ func Unified(old, new tree.Tree, context int) iter.Seq[string] {
 	}
 }
 
-// unifiedFile writes one file. A file that becomes a link (or the like) is one
-// that goes and one that comes, as for Git.
+// unifiedFile returns the diff of one file. As in Git, a file that becomes a link (or the
+// like) is removed and added.
 func unifiedFile(c tree.Change, context int) string {
 	if !c.Added() && !c.Removed() && fileType(c.Old.Mode) != fileType(c.New.Mode) {
-		gone, come := c, c
-		gone.New, come.Old = tree.Entry{}, tree.Entry{}
-		return unifiedFile(gone, context) + unifiedFile(come, context)
+		removal, addition := c, c
+		removal.New, addition.Old = tree.Entry{}, tree.Entry{}
+		return unifiedFile(removal, context) + unifiedFile(addition, context)
 	}
 	var b strings.Builder
 	from, to := quotePath("a/"+c.Path), quotePath("b/"+c.Path)
@@ -73,7 +73,7 @@ func writeModes(b *strings.Builder, c tree.Change) {
 	}
 }
 
-// content returns what a diff shows of an entry; a submodule has only its commit.
+// content returns what a diff shows of an entry: its data, or the commit of a submodule.
 func content(e tree.Entry) []byte {
 	if e.Mode == tree.ModeSubmodule {
 		return fmt.Appendf(nil, "Subproject commit %s\n", e.ID)
@@ -81,7 +81,7 @@ func content(e tree.Entry) []byte {
 	return e.Data
 }
 
-// isBinary reports whether Git would take data for something else than text.
+// isBinary reports whether Git would treat data as binary.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
@@ -116,8 +116,8 @@ func writeHunk(b *strings.Builder, was, is [][]byte, blocks []block, context int
 	writeLines(b, ' ', was[at:at+after])
 }
 
-// span writes lines from (counted from 0) to to as Git does: the number of lines
-// is left out if it is one, and no lines at all stand after the line before.
+// span returns the lines from (counted from 0) up to to as Git writes them: without the
+// number of lines if it is one, and an empty range after the line before it.
 func span(from, to int) string {
 	if to-from == 1 {
 		return fmt.Sprint(to)
@@ -135,8 +135,8 @@ func writeLines(b *strings.Builder, sign byte, lines [][]byte) {
 	}
 }
 
-// quotePath writes a path as Git reads it: in quotes, with octal escapes, if it has
-// bytes that would be taken for something else.
+// quotePath returns a path as Git reads it: in quotes, with octal escapes, if it has
+// special bytes.
 func quotePath(path string) string {
 	var quoted []byte
 	for i := range len(path) {

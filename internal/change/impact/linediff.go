@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// block is a place where two texts differ: lines a0 to a1 of the one stand where
-// lines b0 to b1 of the other do. Either may be none.
+// block is a difference between two texts: lines a0 to a1 of the one are replaced by lines
+// b0 to b1 of the other. Either may be none.
 type block struct{ a0, a1, b0, b1 int }
 
-// The effort that one line diff may cost. Beyond it, all that lies between the
-// common start and the common end counts as replaced.
+// The bounds of one line diff. Beyond them, all lines between the common start and the
+// common end count as replaced.
 const (
 	maxEdits = 1000
 	maxSteps = 4_000_000
@@ -30,8 +30,8 @@ func splitLines(dst [][]byte, text []byte) [][]byte {
 	return dst
 }
 
-// diffLines returns the blocks in which a and b differ, in order, as few lines as
-// possible (Myers' algorithm), within the bounds above.
+// diffLines returns the blocks in which a and b differ, in order, with as few lines as
+// possible (Myers' algorithm) within the bounds above.
 func diffLines(a, b [][]byte) []block {
 	start := 0
 	for start < len(a) && start < len(b) && bytes.Equal(a[start], b[start]) {
@@ -64,17 +64,17 @@ func middle(a, b [][]byte) []block {
 	return []block{{0, len(a), 0, len(b)}}
 }
 
-// trace holds for every number of edits d, one row after the other, how far into a one
-// gets with so many on the diagonals -d to d.
+// trace has a row for every number of edits d, one after the other: how far into a so many
+// edits lead on the diagonals -d to d.
 type trace struct {
 	edits int
 	rows  []int32
 }
 
-// usualTrace is room for the edits of an ordinary file.
+// usualTrace is a capacity for the edits of an ordinary file.
 const usualTrace = 1 << 10
 
-// row returns that of d edits.
+// row returns the row of d edits.
 func (t *trace) row(d int) []int32 { return t.rows[d*d : (d+1)*(d+1)] }
 
 // search finds the smallest number of edits that turn a into b.
@@ -103,8 +103,8 @@ func search(a, b [][]byte) (t trace, ok bool) {
 	return t, false
 }
 
-// step returns how far into a the d-th edit leads on diagonal k, where last is
-// how far d-1 edits got.
+// step returns how far into a the d-th edit leads on diagonal k; last is the row of d-1
+// edits.
 func step(last []int32, d, k int) int {
 	switch {
 	case d == 0:
@@ -116,13 +116,13 @@ func step(last []int32, d, k int) int {
 	}
 }
 
-// goesDown reports whether the d-th edit on diagonal k takes a line from b
-// rather than drop one of a.
+// goesDown reports whether the d-th edit on diagonal k adds a line of b, and does not
+// remove one of a.
 func goesDown(last []int32, d, k int) bool {
 	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
 }
 
-// back returns the blocks of the edits that led to x and y.
+// back returns the blocks of the edits that lead to x and y.
 func (t *trace) back(x, y int) []block {
 	var reversed []block
 	for d := t.edits; d > 0; d-- {

@@ -20,8 +20,8 @@ func onTarget(n values.Need, t *model.Target) bool {
 	return ok && value == n.Value
 }
 
-// lackOf says what an assignment has instead of the label that it needs; ok is
-// false if it lacks nothing.
+// lackOf returns what an assignment has instead of a label that it needs; ok is false if it
+// has the label.
 func lackOf(n values.Need, a schedule.Assignment) (l Lack, ok bool) {
 	if onClusterType(n, a.ClusterType) || onTarget(n, a.Target) {
 		return Lack{}, false
@@ -53,8 +53,8 @@ type Lack struct {
 	Has   string `json:"has" yaml:"has"`     // "the cluster type has region=east"
 }
 
-// exclusions returns the configs that do not apply to an assignment, those that lack
-// the fewest labels first.
+// exclusions returns the configs that do not apply to an assignment, those first for which
+// it lacks the fewest labels.
 func (q *asker) exclusions(a schedule.Assignment) []Exclusion {
 	var out []Exclusion
 	for _, c := range q.model.Configs {

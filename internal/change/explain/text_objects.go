@@ -84,8 +84,8 @@ func writePlacements(p *page, depth int, list []Placement) {
 		func(x Placement) string { return "by " + nameList(x.Policies, maxNames) }))
 }
 
-// writeAbsences says what is missing on the other side of the one that was asked
-// about.
+// writeAbsences writes why the assignments do not exist. side is the one that the question
+// was about.
 func writeAbsences(p *page, depth int, side string, list []Absence) {
 	p.groups(depth, grouped(list,
 		func(x Absence) string { return x.Object.Name },

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// plain turns what YAML gives into what JSON can hold.
+// plain converts a value that YAML was decoded to, such that JSON can encode it.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
@@ -31,11 +31,11 @@ func plain(v any) any {
 	return v
 }
 
-// maxValue is how much of a value people are shown, in characters.
+// maxValue bounds the value that is shown, in characters.
 const maxValue = 72
 
-// compact writes a plain value on one line: a text as it is if that is one clear
-// line, everything else as JSON with sorted keys. What is too long is cut.
+// compact returns a value on one line: a text as it is if that is one clear line,
+// everything else as JSON with sorted keys. It cuts long values.
 func compact(v any) string {
 	s, isText := v.(string)
 	if !isText || !isClear(s) {
