@@ -94,8 +94,6 @@ func (f *fields) texts(name string, a, b map[string]string) {
 	}
 }
 
-
-
 func keysOf[V any](a, b map[string]V) []string {
 	all := slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))
 	slices.Sort(all)
