@@ -108,7 +108,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		if r.Problems != nil {
 			failed = append(failed, name)
 		}
-		if r.Problems != nil || !r.Empty() {
+		if r.Problems != nil || !r.IsEmpty() {
 			report.Environments = append(report.Environments, r)
 		}
 	}
@@ -157,7 +157,7 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 		result.Problems = slices.Concat(problems[0], problems[1]).Sorted()
 		return result, nil
 	}
-	report := impact.Of(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
+	report := impact.Compare(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
 	result.Report = &report
 	if d.unified {
 		result.Unified = d.unifiedText(trees[0], trees[1])
@@ -168,7 +168,7 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 // unifiedText returns the changes line by line.
 func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 	var b strings.Builder
-	for piece := range impact.Unified(from, to, int(d.context)) {
+	for piece := range impact.UnifiedDiff(from, to, int(d.context)) {
 		b.WriteString(piece)
 	}
 	return b.String()

@@ -42,7 +42,7 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	if err := d.findAhead(ctx, &both); err != nil {
 		return err
 	}
-	report := drift.Of(both[0], both[1])
+	report := drift.Compare(both[0], both[1])
 	full := diffReport{Environments: []environmentDiff{}, Drift: &report}
 	if d.unified {
 		full.Unified = d.unifiedText(made[0].Tree, made[1].Tree)
@@ -50,7 +50,7 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	if err := d.printReport(full); err != nil {
 		return err
 	}
-	return d.differenceError(!report.Empty())
+	return d.differenceError(!report.IsEmpty())
 }
 
 // baseCommit returns the commit of the base that an environment was rendered from.

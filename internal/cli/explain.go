@@ -67,7 +67,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		fmt.Fprintf(e.Err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
 			e.Err.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
 	}
-	answer, err := explain.Find(r.Model, query, e.options.Rendering)
+	answer, err := explain.AnswerQuery(r.Model, query, e.options.Rendering)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (p *prCommand) writeDiff(b *strings.Builder, pull forge.Pull) error {
 	if err != nil {
 		return err
 	}
-	for piece := range impact.Unified(before.Tree, after.Tree, contextLines) {
+	for piece := range impact.UnifiedDiff(before.Tree, after.Tree, contextLines) {
 		b.WriteString(display.SanitizeLines(piece))
 	}
 	return errors.Join(before.Err(), after.Err())

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// numbers returns the index of each object in a list by its name.
-func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
+// indexByName returns the index of each object in a list by its name.
+func indexByName[T any](list []*T, object func(*T) *model.Object) map[string]int {
 	at := make(map[string]int, len(list))
 	for i, o := range list {
 		at[object(o).Name] = i
@@ -22,48 +22,48 @@ func numbers[T any](list []*T, object func(*T) *model.Object) map[string]int {
 
 func clusterTypeObject(t *model.ClusterType) *model.Object { return &t.Object }
 
-// grid is a side whose assignments can be found by name.
-type grid struct {
+// assignmentGrid is a side whose assignments can be found by name.
+type assignmentGrid struct {
 	side                  Side
 	plan                  *schedule.Plan
 	clusterTypes, targets map[string]int
 }
 
-func gridOf(s Side) grid {
-	return grid{s, schedule.Assign(s.Model, nil), numbers(s.Model.ClusterTypes, clusterTypeObject), numbers(s.Model.Targets, targetObject)}
+func newGrid(s Side) assignmentGrid {
+	return assignmentGrid{s, schedule.Assign(s.Model, nil), indexByName(s.Model.ClusterTypes, clusterTypeObject), indexByName(s.Model.Targets, targetObject)}
 }
 
-// find returns the indexes of an assignment of another grid; known is false if this one does
+// findAssignment returns the indexes of an assignment of another grid; known is false if this one does
 // not have the cluster type or the target.
-func (g grid) find(a schedule.Assignment) (i, j int, known bool) {
+func (g assignmentGrid) findAssignment(a schedule.Assignment) (i, j int, known bool) {
 	i, one := g.clusterTypes[a.ClusterType.Name]
 	j, two := g.targets[a.Target.Name]
 	return i, j, one && two
 }
 
-// assignments finds the assignments that only one side has.
-func (c *comparison) assignments(f *findings) {
-	from, to := gridOf(c.from), gridOf(c.to)
-	for _, sides := range [][2]grid{{from, to}, {to, from}} {
+// compareAssignments finds the assignments that only one side has.
+func (c *comparison) compareAssignments(f *findings) {
+	from, to := newGrid(c.from), newGrid(c.to)
+	for _, sides := range [][2]assignmentGrid{{from, to}, {to, from}} {
 		has, lacks := sides[0], sides[1]
 		for a := range has.plan.All() {
-			i, j, known := lacks.find(a)
+			i, j, known := lacks.findAssignment(a)
 			switch {
 			case !known:
 				f.add(Finding{Only: has.side.name(), Because: "the cluster type or the deployment target is in " + has.side.name() + " only"}, "")
 			case !lacks.plan.Targets(i).Has(j):
 				there := schedule.Assignment{ClusterType: lacks.side.Model.ClusterTypes[i], Target: lacks.side.Model.Targets[j]}
-				f.add(Finding{Only: has.side.name(), Because: whyNot(has.side, a, lacks.side, there)}, pathOf(a))
+				f.add(Finding{Only: has.side.name(), Because: whyNotAssigned(has.side, a, lacks.side, there)}, assignmentPath(a))
 			}
 		}
 	}
 }
 
-func pathOf(a schedule.Assignment) string { return a.ClusterType.Name + "/" + a.Target.Name }
+func assignmentPath(a schedule.Assignment) string { return a.ClusterType.Name + "/" + a.Target.Name }
 
-// whyNot returns why one side does not have an assignment of the other: which of the
+// whyNotAssigned returns why one side does not have an assignment of the other: which of the
 // policies that make it there is missing, or does not select it.
-func whyNot(has Side, a schedule.Assignment, lacks Side, there schedule.Assignment) string {
+func whyNotAssigned(has Side, a schedule.Assignment, lacks Side, there schedule.Assignment) string {
 	opinions := schedule.Opinions(lacks.Model, there)
 	var reasons []string
 	for _, o := range schedule.Opinions(has.Model, a) {
@@ -87,19 +87,19 @@ func whyNot(has Side, a schedule.Assignment, lacks Side, there schedule.Assignme
 	return strings.Join(reasons, "; ")
 }
 
-// each calls do for every assignment that both sides have, with its indexes in both.
-func (c *comparison) each(do func(a schedule.Assignment, from, to [2]int)) {
-	from, to := gridOf(c.from), gridOf(c.to)
+// eachShared calls do for every assignment that both sides have, with its indexes in both.
+func (c *comparison) eachShared(do func(a schedule.Assignment, from, to [2]int)) {
+	from, to := newGrid(c.from), newGrid(c.to)
 	for a := range from.plan.All() {
-		if i, j, known := to.find(a); known && to.plan.Targets(i).Has(j) {
+		if i, j, known := to.findAssignment(a); known && to.plan.Targets(i).Has(j) {
 			do(a, [2]int{from.clusterTypes[a.ClusterType.Name], from.targets[a.Target.Name]}, [2]int{i, j})
 		}
 	}
 }
 
-// shared counts the assignments that both sides have, and those of them with the same
+// countShared counts the assignments that both sides have, and those of them with the same
 // folder.
-func (c *comparison) shared() (all, same int) {
+func (c *comparison) countShared() (all, same int) {
 	folders := func(t tree.Tree) func(clusterType string) map[string]tree.ID {
 		known := map[string]map[string]tree.ID{}
 		return func(clusterType string) map[string]tree.ID {
@@ -113,7 +113,7 @@ func (c *comparison) shared() (all, same int) {
 		}
 	}
 	from, to := folders(c.from.Tree), folders(c.to.Tree)
-	c.each(func(a schedule.Assignment, _, _ [2]int) {
+	c.eachShared(func(a schedule.Assignment, _, _ [2]int) {
 		all++
 		if from(a.ClusterType.Name)[a.Target.Name] == to(a.ClusterType.Name)[a.Target.Name] {
 			same++
@@ -122,21 +122,21 @@ func (c *comparison) shared() (all, same int) {
 	return all, same
 }
 
-// values finds the keys whose values differ for an assignment that both sides have. It
+// compareValues finds the keys whose values differ for an assignment that both sides have. It
 // compares them once for all assignments of the same two classes.
-func (c *comparison) values(f *findings) {
+func (c *comparison) compareValues(f *findings) {
 	from, _ := values.Resolve(c.from.Model, &values.Cache{})
 	to, _ := values.Resolve(c.to.Model, &values.Cache{})
 	known := map[[2]*values.Values][]Finding{}
-	c.each(func(a schedule.Assignment, x, y [2]int) {
+	c.eachShared(func(a schedule.Assignment, x, y [2]int) {
 		class := [2]*values.Values{from.For(x[0], x[1]), to.For(y[0], y[1])}
 		changes, seen := known[class]
 		if !seen && class[0].Digest != class[1].Digest {
-			changes = c.keys(from.Explain(x[0], x[1]), to.Explain(y[0], y[1]))
+			changes = c.compareKeys(from.Explain(x[0], x[1]), to.Explain(y[0], y[1]))
 		}
 		known[class] = changes
 		for _, change := range changes {
-			f.add(change, pathOf(a))
+			f.add(change, assignmentPath(a))
 		}
 	})
 }

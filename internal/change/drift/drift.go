@@ -95,11 +95,11 @@ type Finding struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// Empty reports whether nothing differs.
-func (r Report) Empty() bool { return r.Base == nil && len(r.Topics) == 0 }
+// IsEmpty reports whether nothing differs.
+func (r Report) IsEmpty() bool { return r.Base == nil && len(r.Topics) == 0 }
 
-// Of returns what differs between two environments.
-func Of(from, to Side) Report {
+// Compare returns what differs between two environments.
+func Compare(from, to Side) Report {
 	c := comparison{from: from, to: to}
 	r := Report{From: from.name(), To: to.name(), Topics: []Topic{}}
 	if from.Base != to.Base {
@@ -109,16 +109,16 @@ func Of(from, to Side) Report {
 		name string
 		find func(*findings)
 	}{
-		{ClusterTypes, c.clusterTypes}, {Targets, c.targets}, {Policies, c.policies}, {Templates, c.templates}, {Configs, c.configs},
-		{Assignments, c.assignments}, {Values, c.values},
+		{ClusterTypes, c.compareClusterTypes}, {Targets, c.compareTargets}, {Policies, c.comparePolicies}, {Templates, c.compareTemplates}, {Configs, c.compareConfigs},
+		{Assignments, c.compareAssignments}, {Values, c.compareValues},
 	} {
 		var found findings
 		t.find(&found)
 		if len(found.list) > 0 {
-			r.Topics = append(r.Topics, found.topic(t.name, r))
+			r.Topics = append(r.Topics, found.sortedTopic(t.name, r))
 		}
 	}
-	r.Shared, r.Same = c.shared()
+	r.Shared, r.Same = c.countShared()
 	return r
 }
 
@@ -152,7 +152,7 @@ func (f *findings) add(what Finding, name string) {
 	}
 }
 
-func (f *findings) topic(name string, r Report) Topic {
+func (f *findings) sortedTopic(name string, r Report) Topic {
 	t := Topic{Name: name}
 	for _, one := range f.list {
 		slices.Sort(one.Names)

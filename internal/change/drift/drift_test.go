@@ -36,12 +36,12 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := sideOf(t, archive, "dev"), sideOf(t, archive, "prod")
-			report := drift.Of(from, to)
+			report := drift.Compare(from, to)
 			encoded, err := json.MarshalIndent(report, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := map[string]string{"want.txt": report.Text(), "want.json": string(encoded) + "\n", "want-back.txt": drift.Of(to, from).Text()}
+			got := map[string]string{"want.txt": report.Text(), "want.json": string(encoded) + "\n", "want-back.txt": drift.Compare(to, from).Text()}
 			for i, f := range archive.Files {
 				text, wanted := got[f.Name]
 				if !wanted {
@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			for _, side := range []drift.Side{from, to} {
-				if same := drift.Of(side, side); !same.Empty() || same.Shared != same.Same {
+				if same := drift.Compare(side, side); !same.IsEmpty() || same.Shared != same.Same {
 					t.Errorf("%s differs from itself: %+v", side.Model.Environment, same)
 				}
 			}

@@ -23,7 +23,7 @@ func TestMany(t *testing.T) {
 	for i := range 12 {
 		ahead = append(ahead, drift.Commit{ID: fmt.Sprintf("%040d", i), Title: fmt.Sprintf("change %d", i)})
 	}
-	r := drift.Of(drift.Side{Model: from, Base: ahead[0].ID, Ahead: ahead}, drift.Side{Model: to, Base: strings.Repeat("f", 40)})
+	r := drift.Compare(drift.Side{Model: from, Base: ahead[0].ID, Ahead: ahead}, drift.Side{Model: to, Base: strings.Repeat("f", 40)})
 	want := `dev → prod
   base commit: dev has 12 commits more
   cluster types: 30 only in dev

@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// pairs compares two lists that are sorted by name. It calls only for each object that one
+// pairByName compares two lists that are sorted by name. It calls only for each object that one
 // of them has, and both for each that both have.
-func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, isTo bool), both func(a, b *T)) {
+func pairByName[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, isTo bool), both func(a, b *T)) {
 	for len(from) > 0 || len(to) > 0 {
 		order := 0
 		switch {
@@ -36,20 +36,20 @@ func pairs[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, 
 	}
 }
 
-// side returns the side that has something, and then the other one.
-func (c *comparison) side(isTo bool) (has, lacks Side) {
+// sidesOf returns the side that has something, and then the other one.
+func (c *comparison) sidesOf(isTo bool) (has, lacks Side) {
 	if isTo {
 		return c.to, c.from
 	}
 	return c.from, c.to
 }
 
-// differ finds the objects of one kind that only one side has, and the changes of those
+// compareObjects finds the objects of one kind that only one side has, and the changes of those
 // that both have.
-func differ[T any](c *comparison, f *findings, of func(*model.Model) []*T, object func(*T) *model.Object, changes func(a, b *T) []Finding) {
-	pairs(of(c.from.Model), of(c.to.Model), object, func(o *T, isTo bool) {
-		has, lacks := c.side(isTo)
-		f.add(Finding{Only: has.name(), Because: c.origin(object(o), has, lacks)}, object(o).Name)
+func compareObjects[T any](c *comparison, f *findings, of func(*model.Model) []*T, object func(*T) *model.Object, changes func(a, b *T) []Finding) {
+	pairByName(of(c.from.Model), of(c.to.Model), object, func(o *T, isTo bool) {
+		has, lacks := c.sidesOf(isTo)
+		f.add(Finding{Only: has.name(), Because: c.describeOrigin(object(o), has, lacks)}, object(o).Name)
 	}, func(a, b *T) {
 		for _, change := range changes(a, b) {
 			f.add(change, object(a).Name)
@@ -57,8 +57,8 @@ func differ[T any](c *comparison, f *findings, of func(*model.Model) []*T, objec
 	})
 }
 
-// origin returns the reason why only one side has an object: where it is written.
-func (c *comparison) origin(o *model.Object, has, lacks Side) string {
+// describeOrigin returns the reason why only one side has an object: where it is written.
+func (c *comparison) describeOrigin(o *model.Object, has, lacks Side) string {
 	switch o.Pos.Layer {
 	case "base":
 		return "the base of " + lacks.name() + " does not have it: " + folderOf(o)
@@ -75,21 +75,21 @@ func folderOf(o *model.Object) string {
 	return o.Pos.Layer + "/" + o.Pos.File[:i+1]
 }
 
-// fields collects the changes of an object.
-type fields []Finding
+// fieldChanges collects the changes of an object.
+type fieldChanges []Finding
 
-// text adds the change of a field, if it differs.
-func (f *fields) text(name, a, b string) {
+// addText adds the change of a field, if it differs.
+func (f *fieldChanges) addText(name, a, b string) {
 	if a != b {
 		*f = append(*f, Finding{Change: name + ": " + orNone(a) + " → " + orNone(b)})
 	}
 }
 
-// texts adds the changes of the keys of a mapping.
-func (f *fields) texts(name string, a, b map[string]string) {
+// addTexts adds the changes of the keys of a mapping.
+func (f *fieldChanges) addTexts(name string, a, b map[string]string) {
 	for _, key := range keysOf(a, b) {
 		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
-			f.text(name+" "+key, a[key], b[key])
+			f.addText(name+" "+key, a[key], b[key])
 		}
 	}
 }
@@ -110,30 +110,30 @@ func orNone(text string) string {
 	return cmp.Or(text, "(none)")
 }
 
-func (c *comparison) clusterTypes(f *findings) {
-	differ(c, f, func(m *model.Model) []*model.ClusterType { return m.ClusterTypes }, func(t *model.ClusterType) *model.Object { return &t.Object },
+func (c *comparison) compareClusterTypes(f *findings) {
+	compareObjects(c, f, func(m *model.Model) []*model.ClusterType { return m.ClusterTypes }, func(t *model.ClusterType) *model.Object { return &t.Object },
 		func(a, b *model.ClusterType) []Finding {
-			var changes fields
-			changes.text("reconciler", a.Reconciler, b.Reconciler)
-			changes.text("namespace service", a.NamespaceService, b.NamespaceService)
-			changes.text("config type", a.ConfigType, b.ConfigType)
-			changes.texts("label", a.Labels, b.Labels)
+			var changes fieldChanges
+			changes.addText("reconciler", a.Reconciler, b.Reconciler)
+			changes.addText("namespace service", a.NamespaceService, b.NamespaceService)
+			changes.addText("config type", a.ConfigType, b.ConfigType)
+			changes.addTexts("label", a.Labels, b.Labels)
 			return changes
 		})
 }
 
-// targets compares deployment targets. A workload has its own for each environment, so that
+// compareTargets compares deployment targets. A workload has its own for each environment, so that
 // the other side may lack one because none was wanted there.
-func (c *comparison) targets(f *findings) {
-	pairs(c.from.Model.Targets, c.to.Model.Targets, targetObject, func(t *model.Target, isTo bool) {
-		has, lacks := c.side(isTo)
+func (c *comparison) compareTargets(f *findings) {
+	pairByName(c.from.Model.Targets, c.to.Model.Targets, targetObject, func(t *model.Target, isTo bool) {
+		has, lacks := c.sidesOf(isTo)
 		f.add(Finding{Only: has.name(), Because: whyNoTarget(t, has, lacks)}, t.Name)
 	}, func(a, b *model.Target) {
-		var changes fields
-		changes.text("workspace", a.Workspace, b.Workspace)
-		changes.texts("label", a.Labels, b.Labels)
-		changes.texts("manifests", a.Manifests, b.Manifests)
-		changes.text("depends on", dependencies(a), dependencies(b))
+		var changes fieldChanges
+		changes.addText("workspace", a.Workspace, b.Workspace)
+		changes.addTexts("label", a.Labels, b.Labels)
+		changes.addTexts("manifests", a.Manifests, b.Manifests)
+		changes.addText("depends on", dependencyNames(a), dependencyNames(b))
 		for _, change := range changes {
 			f.add(change, a.Name)
 		}
@@ -142,7 +142,7 @@ func (c *comparison) targets(f *findings) {
 
 func targetObject(t *model.Target) *model.Object { return &t.Object }
 
-func dependencies(t *model.Target) string {
+func dependencyNames(t *model.Target) string {
 	var names []string
 	for _, d := range t.DependsOn {
 		names = append(names, d.Name)
@@ -164,19 +164,19 @@ func whyNoTarget(t *model.Target, has, lacks Side) string {
 	return "workload " + t.Workload + " has it for " + has.name() + ", and others for " + lacks.name()
 }
 
-func (c *comparison) policies(f *findings) {
-	differ(c, f, func(m *model.Model) []*model.Policy { return m.Policies }, func(p *model.Policy) *model.Object { return &p.Object },
+func (c *comparison) comparePolicies(f *findings) {
+	compareObjects(c, f, func(m *model.Model) []*model.Policy { return m.Policies }, func(p *model.Policy) *model.Object { return &p.Object },
 		func(a, b *model.Policy) []Finding {
-			var changes fields
-			changes.text("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
-			changes.text("deployment targets", a.Targets.String(), b.Targets.String())
-			changes.text("workspace", a.Workspace, b.Workspace)
+			var changes fieldChanges
+			changes.addText("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
+			changes.addText("deployment targets", a.Targets.String(), b.Targets.String())
+			changes.addText("workspace", a.Workspace, b.Workspace)
 			return changes
 		})
 }
 
-// templates compares templates, without those that are built in on both sides.
-func (c *comparison) templates(f *findings) {
+// compareTemplates compares templates, without those that are built in on both sides.
+func (c *comparison) compareTemplates(f *findings) {
 	own := func(m *model.Model) []*model.Template {
 		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {
 			other := c.from.Model
@@ -187,19 +187,19 @@ func (c *comparison) templates(f *findings) {
 			return t.BuiltIn && (twin == nil || twin.BuiltIn)
 		})
 	}
-	differ(c, f, own, func(t *model.Template) *model.Object { return &t.Object }, func(a, b *model.Template) []Finding {
+	compareObjects(c, f, own, func(t *model.Template) *model.Object { return &t.Object }, func(a, b *model.Template) []Finding {
 		if sameTemplate(a, b) {
 			return nil
 		}
-		because := c.from.name() + " has that of " + place(a) + ", " + c.to.name() + " that of " + place(b)
+		because := c.from.name() + " has that of " + templateLocation(a) + ", " + c.to.name() + " that of " + templateLocation(b)
 		if a.Pos.Layer == "base" && b.Pos.Layer == "base" {
-			because = "the commits of the base differ: " + place(a)
+			because = "the commits of the base differ: " + templateLocation(a)
 		}
 		return []Finding{{Change: "its text differs", Because: because}}
 	})
 }
 
-func place(t *model.Template) string {
+func templateLocation(t *model.Template) string {
 	if t.BuiltIn {
 		return "Fairlead"
 	}
@@ -217,12 +217,12 @@ func sameTemplate(a, b *model.Template) bool {
 	return a.Expansions == b.Expansions && slices.Equal(texts(a), texts(b))
 }
 
-// configs compares configs and their labels. Their content belongs to the topic of values.
-func (c *comparison) configs(f *findings) {
-	differ(c, f, func(m *model.Model) []*model.Config { return m.Configs }, func(o *model.Config) *model.Object { return &o.Object },
+// compareConfigs compares configs and their labels. Their content belongs to the topic of values.
+func (c *comparison) compareConfigs(f *findings) {
+	compareObjects(c, f, func(m *model.Model) []*model.Config { return m.Configs }, func(o *model.Config) *model.Object { return &o.Object },
 		func(a, b *model.Config) []Finding {
-			var changes fields
-			changes.texts("label", a.Labels, b.Labels)
+			var changes fieldChanges
+			changes.addTexts("label", a.Labels, b.Labels)
 			return changes
 		})
 }

@@ -14,58 +14,58 @@ const (
 // Text returns the report for a terminal: a line for each topic, then their findings. It
 // does not escape the texts of the control plane: that is left to the caller.
 func (r Report) Text() string {
-	if r.Empty() {
+	if r.IsEmpty() {
 		return fmt.Sprintf("%s and %s do not differ\n", r.From, r.To)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s → %s\n", r.From, r.To)
 	if r.Base != nil {
-		fmt.Fprintf(&b, "  base commit: %s\n", r.Base.summary(r))
+		fmt.Fprintf(&b, "  base commit: %s\n", r.Base.summaryText(r))
 	}
 	for _, t := range r.Topics {
-		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.summary(r))
+		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.summaryText(r))
 	}
 	if r.Shared > 0 {
-		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, plural(r.Shared, "assignment"))
+		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, countNoun(r.Shared, "assignment"))
 	}
-	r.Base.text(&b, r)
+	r.Base.writeText(&b, r)
 	for _, t := range r.Topics {
 		fmt.Fprintf(&b, "\n%s\n", t.Name)
 		for _, f := range t.Findings {
-			f.text(&b)
+			f.writeText(&b)
 		}
 	}
 	return b.String()
 }
 
-func (c *Base) summary(r Report) string {
+func (c *Base) summaryText(r Report) string {
 	var parts []string
 	for _, side := range []struct {
 		name    string
 		commits []Commit
 	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
 		if n := len(side.commits); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, plural(n, "commit")))
+			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, countNoun(n, "commit")))
 		}
 	}
 	if parts == nil {
-		return fmt.Sprintf("%s has %s, %s has %s", r.From, short(c.From), r.To, short(c.To))
+		return fmt.Sprintf("%s has %s, %s has %s", r.From, shortID(c.From), r.To, shortID(c.To))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// text writes the commits that only one side has; nothing if both have the same commit.
-func (c *Base) text(b *strings.Builder, r Report) {
+// writeText writes the commits that only one side has; nothing if both have the same commit.
+func (c *Base) writeText(b *strings.Builder, r Report) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(b, "\nbase commit\n  %s has %s, %s has %s\n", r.From, short(c.From), r.To, short(c.To))
+	fmt.Fprintf(b, "\nbase commit\n  %s has %s, %s has %s\n", r.From, shortID(c.From), r.To, shortID(c.To))
 	for _, side := range []struct {
 		name    string
 		commits []Commit
 	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
 		for _, one := range side.commits[:min(len(side.commits), maxTitles)] {
-			fmt.Fprintf(b, "  only in %s: %s %s\n", side.name, short(one.ID), one.Title)
+			fmt.Fprintf(b, "  only in %s: %s %s\n", side.name, shortID(one.ID), one.Title)
 		}
 		if more := len(side.commits) - maxTitles; more > 0 {
 			fmt.Fprintf(b, "  only in %s: and %d more\n", side.name, more)
@@ -73,15 +73,15 @@ func (c *Base) text(b *strings.Builder, r Report) {
 	}
 }
 
-func short(commit string) string {
+func shortID(commit string) string {
 	if commit == "" {
 		return "none"
 	}
 	return commit[:min(len(commit), 7)]
 }
 
-// summary returns how much is in one environment only, and how much differs.
-func (t Topic) summary(r Report) string {
+// summaryText returns how much is in one environment only, and how much differs.
+func (t Topic) summaryText(r Report) string {
 	counts := map[string]int{}
 	for _, f := range t.Findings {
 		counts[f.Only] += f.Count
@@ -99,12 +99,12 @@ func (t Topic) summary(r Report) string {
 				changes++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s in %s", plural(changes, "difference"), plural(counts[""], "place")))
+		parts = append(parts, fmt.Sprintf("%s in %s", countNoun(changes, "difference"), countNoun(counts[""], "place")))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (f Finding) text(b *strings.Builder) {
+func (f Finding) writeText(b *strings.Builder) {
 	what := f.Change
 	if f.Only != "" {
 		what = "only in " + f.Only
@@ -123,7 +123,7 @@ func (f Finding) text(b *strings.Builder) {
 	}
 }
 
-func plural(n int, noun string) string {
+func countNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

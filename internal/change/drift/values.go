@@ -10,12 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// keys returns the keys that differ, with the configs that set them.
-func (c *comparison) keys(from, to []values.Provenance) []Finding {
+// compareKeys returns the keys that differ, with the configs that set them.
+func (c *comparison) compareKeys(from, to []values.Provenance) []Finding {
 	a, b := byKey(from), byKey(to)
 	var changes []Finding
 	for _, key := range keysOf(a, b) {
-		changes = append(changes, c.leaves(a[key], b[key], leaf{name: key})...)
+		changes = append(changes, c.compareLeaves(a[key], b[key], leaf{name: key})...)
 	}
 	return changes
 }
@@ -34,7 +34,7 @@ type leaf struct {
 	path []any
 }
 
-func (l leaf) in(v any) any {
+func (l leaf) valueIn(v any) any {
 	for _, key := range l.path {
 		m, ok := v.(map[any]any)
 		if !ok {
@@ -45,9 +45,9 @@ func (l leaf) in(v any) any {
 	return v
 }
 
-// leaves returns what differs in two values of one key; for mappings, their parts.
-func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
-	was, is := at.in(a.Value), at.in(b.Value)
+// compareLeaves returns what differs in two values of one key; for mappings, their parts.
+func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
+	was, is := at.valueIn(a.Value), at.valueIn(b.Value)
 	if reflect.DeepEqual(was, is) {
 		return nil
 	}
@@ -56,11 +56,11 @@ func (c *comparison) leaves(a, b values.Provenance, at leaf) []Finding {
 	if one && two {
 		var changes []Finding
 		for _, key := range keysIn(before, after) {
-			changes = append(changes, c.leaves(a, b, leaf{at.name + "." + fmt.Sprint(key), append(slices.Clone(at.path), key)})...)
+			changes = append(changes, c.compareLeaves(a, b, leaf{at.name + "." + fmt.Sprint(key), append(slices.Clone(at.path), key)})...)
 		}
 		return changes
 	}
-	old, now := shown(was), shown(is)
+	old, now := valueText(was), valueText(is)
 	if old == now { // the number 1 is not the text 1
 		old, now = fmt.Sprintf("%s (%T)", old, was), fmt.Sprintf("%s (%T)", now, is)
 	}
@@ -85,20 +85,20 @@ func keysIn(a, b map[any]any) []any {
 	return all
 }
 
-// shown returns a value in one line; "" for none.
-func shown(v any) string {
+// valueText returns a value in one line; "" for none.
+func valueText(v any) string {
 	var parts []string
 	switch v := v.(type) {
 	case nil:
 		return ""
 	case []any:
 		for _, one := range v {
-			parts = append(parts, shown(one))
+			parts = append(parts, valueText(one))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[any]any:
 		for key, one := range v {
-			parts = append(parts, shown(key)+": "+shown(one))
+			parts = append(parts, valueText(key)+": "+valueText(one))
 		}
 		slices.Sort(parts)
 		return "{" + strings.Join(parts, ", ") + "}"
@@ -113,11 +113,11 @@ func shown(v any) string {
 // setBy returns the names of the configs that set a value: the last one, or all that were
 // merged.
 func setBy(p values.Provenance, at leaf) string {
-	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.in(s.Value) == nil })
+	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.valueIn(s.Value) == nil })
 	if len(by) == 0 {
 		return "no config sets it"
 	}
-	switch at.in(p.Value).(type) {
+	switch at.valueIn(p.Value).(type) {
 	case []any, map[any]any:
 	default:
 		by = by[len(by)-1:]

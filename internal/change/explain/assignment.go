@@ -20,12 +20,12 @@ type Assignment struct {
 	Assigned    bool   `json:"assigned" yaml:"assigned"`
 	// Policies are all policies: those that select it first, then the others, the nearest
 	// first.
-	Policies  []Verdict    `json:"policies,omitempty" yaml:"policies,omitempty"`
-	Values    []Value      `json:"values,omitempty" yaml:"values,omitempty"`
-	Excluded  []Exclusion  `json:"excluded,omitempty" yaml:"excluded,omitempty"`
-	Schemas   []Schema     `json:"schemas,omitempty" yaml:"schemas,omitempty"`
-	DependsOn []Dependency `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
-	Files     []Made       `json:"files,omitempty" yaml:"files,omitempty"`
+	Policies  []Verdict      `json:"policies,omitempty" yaml:"policies,omitempty"`
+	Values    []Value        `json:"values,omitempty" yaml:"values,omitempty"`
+	Excluded  []Exclusion    `json:"excluded,omitempty" yaml:"excluded,omitempty"`
+	Schemas   []Schema       `json:"schemas,omitempty" yaml:"schemas,omitempty"`
+	DependsOn []Dependency   `json:"dependsOn,omitempty" yaml:"dependsOn,omitempty"`
+	Files     []RenderedFile `json:"files,omitempty" yaml:"files,omitempty"`
 }
 
 // Verdict is whether one policy selects an assignment. The reason for a side is "" if the
@@ -51,26 +51,26 @@ type Dependency struct {
 	Targets []Object    `json:"targets,omitempty" yaml:"targets,omitempty"`
 }
 
-func (q *asker) assignment(i, j int) *Assignment {
-	a := q.at(i, j)
+func (q *explainer) explainAssignment(i, j int) *Assignment {
+	a := q.assignmentAt(i, j)
 	return &Assignment{
 		ClusterType: objectOf(&a.ClusterType.Object), Target: objectOf(&a.Target.Object),
-		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespace(a),
+		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
 		Assigned: q.plan.Targets(i).Has(j),
-		Policies: q.verdicts(a), Values: q.explained(i, j), Excluded: q.exclusions(a),
-		Schemas: q.schemas(i, j), DependsOn: q.dependencies(i, j), Files: q.files(i, j),
+		Policies: q.policyVerdicts(a), Values: q.explainValues(i, j), Excluded: q.excludedConfigs(a),
+		Schemas: q.checkingSchemas(i, j), DependsOn: q.resolveDependencies(i, j), Files: q.explainFiles(i, j),
 	}
 }
 
-// namespace is Kalypso's name for the namespace of an assignment.
-func (q *asker) namespace(a schedule.Assignment) string {
+// namespaceName is Kalypso's name for the namespace of an assignment.
+func (q *explainer) namespaceName(a schedule.Assignment) string {
 	return q.model.Environment + "-" + a.ClusterType.Name + "-" + a.Target.Name
 }
 
-func (q *asker) verdicts(a schedule.Assignment) []Verdict {
+func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	opinions := schedule.Opinions(q.model, a)
 	slices.SortStableFunc(opinions, func(o, p schedule.Opinion) int {
-		return cmp.Compare(distance(o.Policy, a), distance(p.Policy, a))
+		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})
 	var out []Verdict
 	for _, o := range opinions {
@@ -79,9 +79,9 @@ func (q *asker) verdicts(a schedule.Assignment) []Verdict {
 	return out
 }
 
-// schemas returns the schemas that check an assignment, in the order of their checks.
-func (q *asker) schemas(i, j int) []Schema {
-	v, t := q.values().For(i, j), q.model.Targets[j]
+// checkingSchemas returns the schemas that check an assignment, in the order of their checks.
+func (q *explainer) checkingSchemas(i, j int) []Schema {
+	v, t := q.valueResolver().For(i, j), q.model.Targets[j]
 	all := slices.Clone(v.Schemas)
 	for k := range t.Schemas {
 		all = append(all, &t.Schemas[k])
@@ -98,9 +98,9 @@ func (q *asker) schemas(i, j int) []Schema {
 	return out
 }
 
-// dependencies returns the dependencies of a target: for each name the target on the same
+// resolveDependencies returns the dependencies of a target: for each name the target on the same
 // cluster type, or else all targets of the workload of that name.
-func (q *asker) dependencies(i, j int) []Dependency {
+func (q *explainer) resolveDependencies(i, j int) []Dependency {
 	var out []Dependency
 	for _, d := range q.model.Targets[j].DependsOn {
 		found := Dependency{Name: d.Name, At: d.Pos}

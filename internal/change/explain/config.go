@@ -17,7 +17,7 @@ type Config struct {
 	Rules       []Rule `json:"rules,omitempty" yaml:"rules,omitempty"`
 	Assignments int    `json:"assignments" yaml:"assignments"` // to which any of the rules applies
 	// ClusterTypes are those with such assignments, sorted by name.
-	ClusterTypes []Count `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+	ClusterTypes []AssignmentCount `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
 }
 
 // Rule is a part of a config for the assignments that have all of its labels. A
@@ -44,27 +44,27 @@ type Need struct {
 	Hint         string `json:"hint,omitempty" yaml:"hint,omitempty"`
 }
 
-// Count is a cluster type, the number of assignments on it, and the target of the
+// AssignmentCount is a cluster type, the number of assignments on it, and the target of the
 // first of them.
-type Count struct {
+type AssignmentCount struct {
 	ClusterType string `json:"clusterType" yaml:"clusterType"`
 	Assignments int    `json:"assignments" yaml:"assignments"`
 	Example     string `json:"example" yaml:"example"`
 }
 
-func (q *asker) config(name string) *Config {
+func (q *explainer) explainConfig(name string) *Config {
 	c := byName(q.model.Configs, name, func(c *model.Config) string { return c.Name })
-	return q.readers(&c.Object, values.RulesOf(c))
+	return q.explainRules(&c.Object, values.RulesOf(c))
 }
 
-func (q *asker) schema(name string) *Config {
+func (q *explainer) explainSchema(name string) *Config {
 	s := byName(q.model.Schemas, name, func(s *model.Schema) string { return s.Name })
-	return q.readers(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
+	return q.explainRules(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }
 
-// readers finds the assignments to which rules apply, as sets of targets on each cluster
+// explainRules finds the assignments to which rules apply, as sets of targets on each cluster
 // type.
-func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
+func (q *explainer) explainRules(o *model.Object, rules []*values.Rule) *Config {
 	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
 	having := map[values.Need]schedule.Set{}
 	for k, r := range rules {
@@ -72,7 +72,7 @@ func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
 			if having[n] == nil {
 				having[n] = q.targetsWith(n)
 			}
-			out.Rules[k].Needs = append(out.Rules[k].Needs, q.need(n, having[n].Len()))
+			out.Rules[k].Needs = append(out.Rules[k].Needs, q.countNeed(n, having[n].Len()))
 		}
 		for _, v := range r.Values {
 			out.Rules[k].Keys = append(out.Rules[k].Keys, Key{v.Key, v.Text, v.Pos})
@@ -91,7 +91,7 @@ func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
 			all.Union(on)
 		}
 		for j := range all.All() {
-			out.ClusterTypes = append(out.ClusterTypes, Count{c.Name, all.Len(), q.model.Targets[j].Name})
+			out.ClusterTypes = append(out.ClusterTypes, AssignmentCount{c.Name, all.Len(), q.model.Targets[j].Name})
 			break
 		}
 		out.Assignments += all.Len()
@@ -99,7 +99,7 @@ func (q *asker) readers(o *model.Object, rules []*values.Rule) *Config {
 	return out
 }
 
-func (q *asker) targetsWith(n values.Need) schedule.Set {
+func (q *explainer) targetsWith(n values.Need) schedule.Set {
 	set := schedule.NewSet(len(q.model.Targets))
 	for j, t := range q.model.Targets {
 		if onTarget(n, t) {
@@ -109,8 +109,8 @@ func (q *asker) targetsWith(n values.Need) schedule.Set {
 	return set
 }
 
-// need returns a label with the number of objects that have it.
-func (q *asker) need(n values.Need, targets int) Need {
+// countNeed returns a label with the number of objects that have it.
+func (q *explainer) countNeed(n values.Need, targets int) Need {
 	out := Need{Label: n.String(), Targets: targets}
 	for _, c := range q.model.ClusterTypes {
 		if onClusterType(n, c) {
@@ -127,7 +127,7 @@ func (q *asker) need(n values.Need, targets int) Need {
 const maxHints = 5
 
 // needHint returns a likely correction for a label that nothing has.
-func (q *asker) needHint(n values.Need) string {
+func (q *explainer) needHint(n values.Need) string {
 	seen, keys := map[string]bool{}, map[string]bool{}
 	for _, c := range q.model.ClusterTypes {
 		if value, ok := n.OfClusterType(c); ok {

@@ -53,9 +53,9 @@ type Lack struct {
 	Has   string `json:"has" yaml:"has"`     // "the cluster type has region=east"
 }
 
-// exclusions returns the configs that do not apply to an assignment, those first for which
+// excludedConfigs returns the configs that do not apply to an assignment, those first for which
 // it lacks the fewest labels.
-func (q *asker) exclusions(a schedule.Assignment) []Exclusion {
+func (q *explainer) excludedConfigs(a schedule.Assignment) []Exclusion {
 	var out []Exclusion
 	for _, c := range q.model.Configs {
 		for _, r := range values.RulesOf(c) {

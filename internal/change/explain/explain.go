@@ -2,7 +2,7 @@
 // not, where a value comes from, what a rendered file was made of, what a policy, a config
 // or a template does.
 //
-// A question is a name, see [Find]. An [Answer] is complete, sorted data for programs;
+// A question is a name, see [AnswerQuery]. An [Answer] is complete, sorted data for programs;
 // [Answer.Text] is the same for people, with long lists cut.
 //
 // What the package keeps true: answers come from the model, and from the code that
@@ -47,7 +47,7 @@ func objectOf(o *model.Object) Object { return Object{o.Kind, o.Name, o.Pos} }
 
 func (o Object) subject() string { return o.Kind + "/" + o.Name }
 
-// Find answers a query about the model, rendered with the given options. A query is one of:
+// AnswerQuery answers a query about the model, rendered with the given options. A query is one of:
 //
 //	<cluster type>/<target>                       an assignment, whether it exists or not
 //	<target>@<cluster type>                       the same
@@ -63,18 +63,18 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // ConfigMap, ConfigSchema and Template; a deployment target has its full name,
 // <workload>-<target>. For a query that names nothing, or more than one thing, the error
 // is a [*QueryError].
-func Find(m *model.Model, query string, o render.Options) (Answer, error) {
-	s, err := resolve(m, query)
+func AnswerQuery(m *model.Model, query string, o render.Options) (Answer, error) {
+	s, err := resolveQuery(m, query)
 	if err != nil {
 		return Answer{}, err
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	s.answer(&asker{model: m, plan: schedule.Assign(m, nil), options: o}, &a)
+	s.answer(&explainer{model: m, plan: schedule.Assign(m, nil), options: o}, &a)
 	return a, nil
 }
 
-// asker finds answers in a model.
-type asker struct {
+// explainer finds answers in a model.
+type explainer struct {
 	model    *model.Model
 	plan     *schedule.Plan
 	options  render.Options
@@ -82,18 +82,18 @@ type asker struct {
 	resolver *values.Resolver
 }
 
-// values returns the resolver of the model, created on first use. It ignores problems of the
+// valueResolver returns the resolver of the model, created on first use. It ignores problems of the
 // configs, which are reported when the environment is rendered.
-func (q *asker) values() *values.Resolver {
+func (q *explainer) valueResolver() *values.Resolver {
 	if q.resolver == nil {
 		q.resolver, _ = values.Resolve(q.model, &q.cache)
 	}
 	return q.resolver
 }
 
-// at returns the cluster type and the target at two indexes of the model's lists, whether
+// assignmentAt returns the cluster type and the target at two indexes of the model's lists, whether
 // they are assigned or not.
-func (q *asker) at(i, j int) schedule.Assignment {
+func (q *explainer) assignmentAt(i, j int) schedule.Assignment {
 	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}
 }
 

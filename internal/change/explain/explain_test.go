@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 		var b strings.Builder
 		for query := range strings.SplitSeq(strings.TrimSuffix(c.Text("queries"), "\n"), "\n") {
 			fmt.Fprintf(&b, "=== %s\n", query)
-			a, err := explain.Find(m, query, render.Options{})
+			a, err := explain.AnswerQuery(m, query, render.Options{})
 			var unknown *explain.QueryError
 			switch {
 			case errors.As(err, &unknown):

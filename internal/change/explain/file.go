@@ -19,8 +19,8 @@ type File struct {
 	Path   string `json:"path" yaml:"path"`
 	Exists bool   `json:"exists" yaml:"exists"`
 	WhyNot string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
-	// Made has the template; nil for files that no template makes.
-	Made *Made `json:"made,omitempty" yaml:"made,omitempty"`
+	// Rendered has the template; nil for files that no template makes.
+	Rendered *RenderedFile `json:"made,omitempty" yaml:"made,omitempty"`
 	// Policies has for every policy whether it selects the file's assignment.
 	Policies []Verdict `json:"policies,omitempty" yaml:"policies,omitempty"`
 	Reads    []Read    `json:"reads,omitempty" yaml:"reads,omitempty"`
@@ -33,8 +33,8 @@ type Read struct {
 	What   []string `json:"what,omitempty" yaml:"what,omitempty"`
 }
 
-// trackingFile holds the commit of the BaseRepo named main.
-func (q *asker) trackingFile() *File {
+// explainTrackingFile holds the commit of the BaseRepo named main.
+func (q *explainer) explainTrackingFile() *File {
 	f := &File{Path: output.TrackingFile}
 	i := slices.IndexFunc(q.model.BaseRepos, func(b *model.BaseRepo) bool { return b.Name == "main" })
 	if i < 0 {
@@ -51,35 +51,35 @@ func (q *asker) trackingFile() *File {
 	return f
 }
 
-// readme explains the README.md of a cluster type, which always exists.
-func (q *asker) readme(i int) *File {
+// explainReadme explains the README.md of a cluster type, which always exists.
+func (q *explainer) explainReadme(i int) *File {
 	c := q.model.ClusterTypes[i]
 	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(&c.Object), []string{"metadata.name"}}}}
 }
 
-// file explains the file that a template makes for an assignment.
-func (q *asker) file(i, j int, u use) *File {
-	a := q.at(i, j)
-	made := q.rendered(i, j, u)
-	f := &File{Path: path.Join(a.ClusterType.Name, a.Target.Name, u.file), Exists: made.Exists, WhyNot: made.WhyNot, Made: &made, Policies: q.verdicts(a)}
+// explainFile explains the file that a template makes for an assignment.
+func (q *explainer) explainFile(i, j int, u templateSlot) *File {
+	a := q.assignmentAt(i, j)
+	made := q.renderFile(i, j, u)
+	f := &File{Path: path.Join(a.ClusterType.Name, a.Target.Name, u.file), Exists: made.Exists, WhyNot: made.WhyNot, Rendered: &made, Policies: q.policyVerdicts(a)}
 	if t := q.model.Template(u.template); t != nil {
-		f.Reads = q.reads(i, j, u, t)
+		f.Reads = q.readObjects(i, j, u, t)
 	}
 	return f
 }
 
-// files returns the files of an assignment.
-func (q *asker) files(i, j int) []Made {
-	var out []Made
-	for _, u := range usesOf(q.model, q.model.ClusterTypes[i]) {
-		out = append(out, q.rendered(i, j, u))
+// explainFiles returns the files of an assignment.
+func (q *explainer) explainFiles(i, j int) []RenderedFile {
+	var out []RenderedFile
+	for _, u := range slotsOf(q.model, q.model.ClusterTypes[i]) {
+		out = append(out, q.renderFile(i, j, u))
 	}
 	return out
 }
 
-// rendered renders a file to find out whether it exists.
-func (q *asker) rendered(i, j int, u use) Made {
-	m := Made{TemplateUse: q.templateUse(u)}
+// renderFile renders a file to find out whether it exists.
+func (q *explainer) renderFile(i, j int, u templateSlot) RenderedFile {
+	m := RenderedFile{TemplateUse: q.templateUse(u)}
 	switch {
 	case m.Missing:
 		m.WhyNot = "there is no template " + u.template
@@ -93,7 +93,7 @@ func (q *asker) rendered(i, j int, u use) Made {
 		m.WhyNot = "the template is broken: " + problems[0].Summary
 		return m
 	}
-	d, v := q.data(i, j)
+	d, v := q.templateData(i, j)
 	scope := render.Scope{Values: v.Digest}
 	q.expandEarlier(i, u, &d, scope)
 	text, mistakes := t.Expand(&render.Pass{}, nil, &d, scope, nil)
@@ -109,8 +109,8 @@ func (q *asker) rendered(i, j int, u use) Made {
 }
 
 // expandEarlier expands the templates before that of u, which may change the data.
-func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) {
-	for _, earlier := range usesOf(q.model, q.model.ClusterTypes[i]) {
+func (q *explainer) expandEarlier(i int, u templateSlot, d *render.Data, scope render.Scope) {
+	for _, earlier := range slotsOf(q.model, q.model.ClusterTypes[i]) {
 		if earlier == u {
 			return
 		}
@@ -121,21 +121,21 @@ func (q *asker) expandEarlier(i int, u use, d *render.Data, scope render.Scope) 
 	}
 }
 
-// data returns what templates see of an assignment, and its values.
-func (q *asker) data(i, j int) (render.Data, *values.Values) {
-	a, v := q.at(i, j), q.values().For(i, j)
+// templateData returns what templates see of an assignment, and its values.
+func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
+	a, v := q.assignmentAt(i, j), q.valueResolver().For(i, j)
 	t := a.Target
 	return render.Data{
-		DeploymentTargetName: t.Name, Namespace: q.namespace(a), Environment: q.model.Environment,
+		DeploymentTargetName: t.Name, Namespace: q.namespaceName(a), Environment: q.model.Environment,
 		Workspace: t.Workspace, Workload: t.Workload, Labels: t.Labels, Manifests: t.Manifests,
-		ClusterType: a.ClusterType.Name, ConfigData: v.Data, DependsOn: objectNames(q.waits(i, j)),
+		ClusterType: a.ClusterType.Name, ConfigData: v.Data, DependsOn: objectNames(q.waitedTargets(i, j)),
 	}, v
 }
 
-// waits returns the deployment targets that one waits for, sorted by name.
-func (q *asker) waits(i, j int) []Object {
+// waitedTargets returns the deployment targets that one waits for, sorted by name.
+func (q *explainer) waitedTargets(i, j int) []Object {
 	var out []Object
-	for _, d := range q.dependencies(i, j) {
+	for _, d := range q.resolveDependencies(i, j) {
 		out = append(out, d.Targets...)
 	}
 	slices.SortFunc(out, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
@@ -145,39 +145,39 @@ func (q *asker) waits(i, j int) []Object {
 // field is a field of render.Data, and the objects that it is made of.
 type field struct {
 	name string
-	from origin
+	from fieldSource
 }
 
-type origin int
+type fieldSource int
 
 const (
-	ofClusterType origin = 1 << iota
-	ofTarget
-	ofRegistration
-	ofConfigs
-	ofDependencies
+	fromClusterType fieldSource = 1 << iota
+	fromTarget
+	fromRegistration
+	fromConfigs
+	fromDependencies
 )
 
 var fields = []field{
-	{"DeploymentTargetName", ofTarget},
-	{"Namespace", ofClusterType | ofTarget},
+	{"DeploymentTargetName", fromTarget},
+	{"Namespace", fromClusterType | fromTarget},
 	{"Environment", 0},
-	{"Workspace", ofTarget | ofRegistration},
-	{"Workload", ofTarget},
-	{"Labels", ofTarget | ofRegistration},
-	{"Manifests", ofTarget},
-	{"ClusterType", ofClusterType},
-	{"ConfigData", ofConfigs},
-	{"DependsOn", ofTarget | ofDependencies},
+	{"Workspace", fromTarget | fromRegistration},
+	{"Workload", fromTarget},
+	{"Labels", fromTarget | fromRegistration},
+	{"Manifests", fromTarget},
+	{"ClusterType", fromClusterType},
+	{"ConfigData", fromConfigs},
+	{"DependsOn", fromTarget | fromDependencies},
 }
 
-// reads returns the objects that a file is made from: the cluster type, which names
+// readObjects returns the objects that a file is made from: the cluster type, which names
 // the template, the target, and what the template reads beside them.
-func (q *asker) reads(i, j int, u use, t *model.Template) []Read {
-	a := q.at(i, j)
+func (q *explainer) readObjects(i, j int, u templateSlot, t *model.Template) []Read {
+	a := q.assignmentAt(i, j)
 	compiled, _ := render.Compile(t)
-	all := t.Expansions > 1 && q.nests(i, j, compiled)
-	of := func(from origin) (names []string) {
+	all := t.Expansions > 1 && q.readsTemplates(i, j, compiled)
+	of := func(from fieldSource) (names []string) {
 		for _, f := range fields {
 			if f.from&from != 0 && (all || compiled.Reads(f.name)) {
 				names = append(names, "."+f.name)
@@ -186,39 +186,39 @@ func (q *asker) reads(i, j int, u use, t *model.Template) []Read {
 		return names
 	}
 	reads := []Read{
-		{objectOf(&a.ClusterType.Object), append([]string{u.field}, of(ofClusterType)...)},
-		{objectOf(&a.Target.Object), append([]string{"name"}, of(ofTarget)...)},
+		{objectOf(&a.ClusterType.Object), append([]string{u.field}, of(fromClusterType)...)},
+		{objectOf(&a.Target.Object), append([]string{"name"}, of(fromTarget)...)},
 	}
-	if r := q.registration(a.Target); r != nil && of(ofRegistration) != nil {
+	if r := q.registrationOf(a.Target); r != nil && of(fromRegistration) != nil {
 		reads = append(reads, Read{objectOf(&r.Object), []string{"spec.workspace"}})
 	}
-	if of(ofDependencies) != nil {
-		for _, o := range q.waits(i, j) {
+	if of(fromDependencies) != nil {
+		for _, o := range q.waitedTargets(i, j) {
 			reads = append(reads, Read{o, []string{"name"}})
 		}
 	}
-	if of(ofConfigs) != nil {
+	if of(fromConfigs) != nil {
 		reads = append(reads, q.configReads(i, j)...)
 	}
 	return reads
 }
 
-// nests reports whether the texts that a template reads contain templates, which may read
+// readsTemplates reports whether the texts that a template reads contain templates, which may read
 // anything.
-func (q *asker) nests(i, j int, t *render.Template) bool {
-	d, _ := q.data(i, j)
+func (q *explainer) readsTemplates(i, j int, t *render.Template) bool {
+	d, _ := q.templateData(i, j)
 	for _, text := range d.Manifests {
 		if t.Reads("Manifests") && strings.Contains(text, "{{") {
 			return true
 		}
 	}
-	return t.Reads("ConfigData") && slices.ContainsFunc(q.explained(i, j), func(v Value) bool {
+	return t.Reads("ConfigData") && slices.ContainsFunc(q.explainValues(i, j), func(v Value) bool {
 		return strings.Contains(asJSON(v.Value), "{{")
 	})
 }
 
-// registration returns the registration that a target was read through; nil for others.
-func (q *asker) registration(t *model.Target) *model.Registration {
+// registrationOf returns the registration that a target was read through; nil for others.
+func (q *explainer) registrationOf(t *model.Target) *model.Registration {
 	r := byName(q.model.Registrations, t.Pos.Layer, func(r *model.Registration) string { return r.Name })
 	if r == nil || r.Workspace == "" || r.Workspace != t.Workspace {
 		return nil
@@ -228,9 +228,9 @@ func (q *asker) registration(t *model.Target) *model.Registration {
 
 // configReads returns the configs that apply to an assignment, in the order of merging, with
 // the keys that they set.
-func (q *asker) configReads(i, j int) []Read {
+func (q *explainer) configReads(i, j int) []Read {
 	keys := map[string][]string{}
-	for _, v := range q.explained(i, j) {
+	for _, v := range q.explainValues(i, j) {
 		for _, s := range v.By {
 			if of := keys[s.Config.Name]; !slices.Contains(of, v.Key) {
 				keys[s.Config.Name] = append(of, v.Key)

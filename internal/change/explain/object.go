@@ -17,17 +17,17 @@ type ClusterType struct {
 	Absent      []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
 }
 
-func (q *asker) clusterType(name string) *ClusterType {
+func (q *explainer) explainClusterType(name string) *ClusterType {
 	i, _ := clusterTypeIndex(q.model, name)
 	c := q.model.ClusterTypes[i]
-	out := &ClusterType{ClusterType: objectOf(&c.Object), Labels: ownLabels(c.Labels), Templates: q.templates(c)}
+	out := &ClusterType{ClusterType: objectOf(&c.Object), Labels: ownLabels(c.Labels), Templates: q.clusterTypeTemplates(c)}
 	var selecting []*model.Policy
-	out.Policies, selecting = clusterTypeSide.selections(q.model.Policies, schedule.Assignment{ClusterType: c})
+	out.Policies, selecting = clusterTypeSide.policySelections(q.model.Policies, schedule.Assignment{ClusterType: c})
 	for j, t := range q.model.Targets {
 		if q.plan.Targets(i).Has(j) {
-			out.Targets = append(out.Targets, targetSide.placement(&t.Object, q.at(i, j), selecting))
+			out.Targets = append(out.Targets, targetSide.explainPlacement(&t.Object, q.assignmentAt(i, j), selecting))
 		} else {
-			out.Absent = append(out.Absent, targetSide.absence(&t.Object, q.at(i, j), selecting))
+			out.Absent = append(out.Absent, targetSide.explainAbsence(&t.Object, q.assignmentAt(i, j), selecting))
 		}
 	}
 	sortByLacks(out.Absent)
@@ -57,7 +57,7 @@ type Target struct {
 	Absent       []Absence         `json:"absent,omitempty" yaml:"absent,omitempty"`
 }
 
-func (q *asker) target(name string) *Target {
+func (q *explainer) explainTarget(name string) *Target {
 	j, _ := targetIndex(q.model, name)
 	t := q.model.Targets[j]
 	out := &Target{Target: objectOf(&t.Object), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
@@ -65,12 +65,12 @@ func (q *asker) target(name string) *Target {
 		out.DependsOn = append(out.DependsOn, d.Name)
 	}
 	var selecting []*model.Policy
-	out.Policies, selecting = targetSide.selections(q.model.Policies, schedule.Assignment{Target: t})
+	out.Policies, selecting = targetSide.policySelections(q.model.Policies, schedule.Assignment{Target: t})
 	for i, c := range q.model.ClusterTypes {
 		if q.plan.Targets(i).Has(j) {
-			out.ClusterTypes = append(out.ClusterTypes, clusterTypeSide.placement(&c.Object, q.at(i, j), selecting))
+			out.ClusterTypes = append(out.ClusterTypes, clusterTypeSide.explainPlacement(&c.Object, q.assignmentAt(i, j), selecting))
 		} else {
-			out.Absent = append(out.Absent, clusterTypeSide.absence(&c.Object, q.at(i, j), selecting))
+			out.Absent = append(out.Absent, clusterTypeSide.explainAbsence(&c.Object, q.assignmentAt(i, j), selecting))
 		}
 	}
 	sortByLacks(out.Absent)
@@ -83,11 +83,11 @@ type Workload struct {
 	Targets []*Target `json:"targets,omitempty" yaml:"targets,omitempty"`
 }
 
-func (q *asker) workload(name string) *Workload {
+func (q *explainer) explainWorkload(name string) *Workload {
 	out := &Workload{Name: name}
 	for _, t := range q.model.Targets {
 		if t.Workload == name {
-			out.Targets = append(out.Targets, q.target(t.Name))
+			out.Targets = append(out.Targets, q.explainTarget(t.Name))
 		}
 	}
 	return out

@@ -17,39 +17,39 @@ const (
 // page is an answer being written for people.
 type page struct{ b strings.Builder }
 
-func (p *page) title(format string, args ...any) {
+func (p *page) writeTitle(format string, args ...any) {
 	fmt.Fprintf(&p.b, format+"\n", args...)
 }
 
-// section begins a part of the answer.
-func (p *page) section(format string, args ...any) {
+// writeSection begins a part of the answer.
+func (p *page) writeSection(format string, args ...any) {
 	p.b.WriteByte('\n')
-	p.title(format, args...)
+	p.writeTitle(format, args...)
 }
 
-func (p *page) line(depth int, text string) {
+func (p *page) writeLine(depth int, text string) {
 	p.b.WriteString(strings.TrimRight(strings.Repeat("  ", depth)+text, " ") + "\n")
 }
 
-// rows writes a table with aligned columns, of at most maxRows rows.
-func (p *page) rows(depth int, rows [][]string) {
+// writeRows writes a table with aligned columns, of at most maxRows rows.
+func (p *page) writeRows(depth int, rows [][]string) {
 	more := len(rows) - maxRows
 	if more > 0 {
 		rows = rows[:maxRows]
 	}
-	p.table(depth, rows)
-	p.more(depth, more)
+	p.writeTable(depth, rows)
+	p.writeMore(depth, more)
 }
 
-func (p *page) more(depth, n int) {
+func (p *page) writeMore(depth, n int) {
 	if n > 0 {
-		p.line(depth, fmt.Sprintf("… and %d more", n))
+		p.writeLine(depth, fmt.Sprintf("… and %d more", n))
 	}
 }
 
-// table writes rows with aligned columns. The last cell of a row does not count
+// writeTable writes rows with aligned columns. The last cell of a row does not count
 // for the width of its column.
-func (p *page) table(depth int, rows [][]string) {
+func (p *page) writeTable(depth int, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
@@ -67,19 +67,19 @@ func (p *page) table(depth int, rows [][]string) {
 				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 			}
 		}
-		p.line(depth, b.String())
+		p.writeLine(depth, b.String())
 	}
 }
 
-// group is objects with the same description.
-type group struct {
+// nameGroup is objects with the same description.
+type nameGroup struct {
 	about string
 	names []string
 }
 
-// grouped groups names by their description, in the order of the first of each group.
-func grouped[T any](list []T, name, about func(T) string) []group {
-	var groups []group
+// groupNames groups names by their description, in the order of the first of each group.
+func groupNames[T any](list []T, name, about func(T) string) []nameGroup {
+	var groups []nameGroup
 	at := map[string]int{}
 	for _, item := range list {
 		said := about(item)
@@ -87,21 +87,21 @@ func grouped[T any](list []T, name, about func(T) string) []group {
 		if !ok {
 			i = len(groups)
 			at[said] = i
-			groups = append(groups, group{about: said})
+			groups = append(groups, nameGroup{about: said})
 		}
 		groups[i].names = append(groups[i].names, name(item))
 	}
 	return groups
 }
 
-// groups writes each group as a description and a line of names.
-func (p *page) groups(depth int, groups []group) {
+// writeGroups writes each group as a description and a line of names.
+func (p *page) writeGroups(depth int, groups []nameGroup) {
 	more := len(groups) - maxRows
 	for _, g := range groups[:min(len(groups), maxRows)] {
-		p.line(depth, fmt.Sprintf("%s (%d)", g.about, len(g.names)))
-		p.line(depth+1, nameList(g.names, maxNames))
+		p.writeLine(depth, fmt.Sprintf("%s (%d)", g.about, len(g.names)))
+		p.writeLine(depth+1, nameList(g.names, maxNames))
 	}
-	p.more(depth, more)
+	p.writeMore(depth, more)
 }
 
 // nameList returns names on one line, up to a limit.
@@ -132,7 +132,7 @@ func labelList(labels map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-func plural(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -39,18 +39,18 @@ type Selection struct {
 // clusterTypeDistance and targetDistance return the number of a policy's requirements that
 // a side does not meet: it is selected at 0.
 func clusterTypeDistance(p *model.Policy, c *model.ClusterType) int {
-	return failing(p.ClusterTypes, c.Labels)
+	return countFailing(p.ClusterTypes, c.Labels)
 }
 
 func targetDistance(p *model.Policy, t *model.Target) int {
-	n := failing(p.Targets, t.Labels)
+	n := countFailing(p.Targets, t.Labels)
 	if p.Workspace != "" && p.Workspace != t.Workspace {
 		n++
 	}
 	return n
 }
 
-func failing(s model.Selector, labels map[string]string) int {
+func countFailing(s model.Selector, labels map[string]string) int {
 	n := 0
 	for _, r := range s.Requirements {
 		if !r.Holds(labels) {
@@ -60,13 +60,13 @@ func failing(s model.Selector, labels map[string]string) int {
 	return n
 }
 
-// distance returns the number of a policy's requirements that an assignment does not meet.
-func distance(p *model.Policy, a schedule.Assignment) int {
+// assignmentDistance returns the number of a policy's requirements that an assignment does not meet.
+func assignmentDistance(p *model.Policy, a schedule.Assignment) int {
 	return clusterTypeDistance(p, a.ClusterType) + targetDistance(p, a.Target)
 }
 
-// opinion returns the opinion of one policy on an assignment, of which one side may be nil.
-func opinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
+// policyOpinion returns the opinion of one policy on an assignment, of which one side may be nil.
+func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
 	if a.ClusterType == nil {
 		a.ClusterType = &model.ClusterType{}
 	}
@@ -76,27 +76,27 @@ func opinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
 	return schedule.Opinions(&model.Model{Policies: []*model.Policy{p}}, a)[0]
 }
 
-// side has the functions for one of the two sides of an assignment: how far it is from
+// assignmentSide has the functions for one of the two sides of an assignment: how far it is from
 // being selected by a policy, and why.
-type side struct {
+type assignmentSide struct {
 	distance func(*model.Policy, schedule.Assignment) int
 	reason   func(schedule.Opinion) string
 }
 
 var (
-	targetSide = side{
+	targetSide = assignmentSide{
 		distance: func(p *model.Policy, a schedule.Assignment) int { return targetDistance(p, a.Target) },
 		reason:   func(o schedule.Opinion) string { return o.Target },
 	}
-	clusterTypeSide = side{
+	clusterTypeSide = assignmentSide{
 		distance: func(p *model.Policy, a schedule.Assignment) int { return clusterTypeDistance(p, a.ClusterType) },
 		reason:   func(o schedule.Opinion) string { return o.ClusterType },
 	}
 )
 
-// selections returns for every policy whether it selects one side of an assignment, those
+// policySelections returns for every policy whether it selects one side of an assignment, those
 // that do first; and the policies that do.
-func (s side) selections(policies []*model.Policy, a schedule.Assignment) (all []Selection, selecting []*model.Policy) {
+func (s assignmentSide) policySelections(policies []*model.Policy, a schedule.Assignment) (all []Selection, selecting []*model.Policy) {
 	var others []Selection
 	for _, p := range policies {
 		if s.distance(p, a) == 0 {
@@ -104,14 +104,14 @@ func (s side) selections(policies []*model.Policy, a schedule.Assignment) (all [
 			selecting = append(selecting, p)
 			continue
 		}
-		others = append(others, Selection{Policy: objectOf(&p.Object), Reason: s.reason(opinion(p, a))})
+		others = append(others, Selection{Policy: objectOf(&p.Object), Reason: s.reason(policyOpinion(p, a))})
 	}
 	return append(all, others...), selecting
 }
 
-// placement returns the policies that make an assignment, of those that select its
+// explainPlacement returns the policies that make an assignment, of those that select its
 // other side.
-func (s side) placement(o *model.Object, a schedule.Assignment, policies []*model.Policy) Placement {
+func (s assignmentSide) explainPlacement(o *model.Object, a schedule.Assignment, policies []*model.Policy) Placement {
 	p := Placement{Object: objectOf(o)}
 	for _, policy := range policies {
 		if s.distance(policy, a) == 0 {
@@ -121,14 +121,14 @@ func (s side) placement(o *model.Object, a schedule.Assignment, policies []*mode
 	return p
 }
 
-// absence returns why none of the policies that select the other side of an assignment
+// explainAbsence returns why none of the policies that select the other side of an assignment
 // makes it, for the nearest of them; if several are equally near, the first by name.
-func (s side) absence(o *model.Object, a schedule.Assignment, policies []*model.Policy) Absence {
+func (s assignmentSide) explainAbsence(o *model.Object, a schedule.Assignment, policies []*model.Policy) Absence {
 	absent := Absence{Object: objectOf(o)}
 	if len(policies) == 0 {
 		return absent
 	}
 	nearest := slices.MinFunc(policies, func(p, r *model.Policy) int { return cmp.Compare(s.distance(p, a), s.distance(r, a)) })
-	absent.Policy, absent.Reason, absent.Lacks = nearest.Name, s.reason(opinion(nearest, a)), s.distance(nearest, a)
+	absent.Policy, absent.Reason, absent.Lacks = nearest.Name, s.reason(policyOpinion(nearest, a)), s.distance(nearest, a)
 	return absent
 }

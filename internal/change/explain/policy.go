@@ -18,7 +18,7 @@ type Policy struct {
 	OtherTargets        []Absence `json:"otherTargets,omitempty" yaml:"otherTargets,omitempty"`
 }
 
-func (q *asker) policy(name string) *Policy {
+func (q *explainer) explainPolicy(name string) *Policy {
 	p := byName(q.model.Policies, name, func(p *model.Policy) string { return p.Name })
 	out := &Policy{
 		Policy: objectOf(&p.Object), ClusterTypeSelector: p.ClusterTypes.String(), TargetSelector: p.Targets.String(), Workspace: p.Workspace,
@@ -28,14 +28,14 @@ func (q *asker) policy(name string) *Policy {
 		if clusterTypeDistance(p, c) == 0 {
 			out.ClusterTypes = append(out.ClusterTypes, objectOf(&c.Object))
 		} else {
-			out.OtherClusterTypes = append(out.OtherClusterTypes, clusterTypeSide.absence(&c.Object, schedule.Assignment{ClusterType: c}, this))
+			out.OtherClusterTypes = append(out.OtherClusterTypes, clusterTypeSide.explainAbsence(&c.Object, schedule.Assignment{ClusterType: c}, this))
 		}
 	}
 	for _, t := range q.model.Targets {
 		if targetDistance(p, t) == 0 {
 			out.Targets = append(out.Targets, objectOf(&t.Object))
 		} else {
-			out.OtherTargets = append(out.OtherTargets, targetSide.absence(&t.Object, schedule.Assignment{Target: t}, this))
+			out.OtherTargets = append(out.OtherTargets, targetSide.explainAbsence(&t.Object, schedule.Assignment{Target: t}, this))
 		}
 	}
 	sortByLacks(out.OtherClusterTypes)

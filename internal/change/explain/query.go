@@ -23,24 +23,24 @@ func (e *QueryError) Error() string { return e.Summary }
 // subject is what a question is about.
 type subject struct {
 	query  string // the unambiguous query for this subject
-	answer func(*asker, *Answer)
+	answer func(*explainer, *Answer)
 }
 
 // kind is a kind of objects that queries can name.
 type kind struct {
 	name   string
 	names  func(*model.Model) []string // sorted
-	answer func(q *asker, name string, a *Answer)
+	answer func(q *explainer, name string, a *Answer)
 }
 
 var kinds = []kind{
-	{"ClusterType", clusterTypeNames, func(q *asker, name string, a *Answer) { a.ClusterType = q.clusterType(name) }},
-	{"Workload", workloadNames, func(q *asker, name string, a *Answer) { a.Workload = q.workload(name) }},
-	{"DeploymentTarget", targetNames, func(q *asker, name string, a *Answer) { a.Target = q.target(name) }},
-	{"SchedulingPolicy", policyNames, func(q *asker, name string, a *Answer) { a.Policy = q.policy(name) }},
-	{"ConfigMap", configNames, func(q *asker, name string, a *Answer) { a.Config = q.config(name) }},
-	{"ConfigSchema", schemaNames, func(q *asker, name string, a *Answer) { a.Config = q.schema(name) }},
-	{"Template", templateNames, func(q *asker, name string, a *Answer) { a.Template = q.template(name) }},
+	{"ClusterType", clusterTypeNames, func(q *explainer, name string, a *Answer) { a.ClusterType = q.explainClusterType(name) }},
+	{"Workload", workloadNames, func(q *explainer, name string, a *Answer) { a.Workload = q.explainWorkload(name) }},
+	{"DeploymentTarget", targetNames, func(q *explainer, name string, a *Answer) { a.Target = q.explainTarget(name) }},
+	{"SchedulingPolicy", policyNames, func(q *explainer, name string, a *Answer) { a.Policy = q.explainPolicy(name) }},
+	{"ConfigMap", configNames, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
+	{"ConfigSchema", schemaNames, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
+	{"Template", templateNames, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
 }
 
 func clusterTypeNames(m *model.Model) []string {
@@ -82,33 +82,33 @@ func namesOf[T any](list []*T, name func(*T) string) []string {
 	return names
 }
 
-// resolve returns the subject of a query. The forms of queries do not overlap: no kind is in
+// resolveQuery returns the subject of a query. The forms of queries do not overlap: no kind is in
 // lower case, no cluster type in upper case, and no name has a space or an @.
-func resolve(m *model.Model, query string) (subject, error) {
+func resolveQuery(m *model.Model, query string) (subject, error) {
 	query = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(query), "./"), "/")
 	if query == "" {
 		return subject{}, &QueryError{"nothing was asked for", "name an assignment, an object or a file, as " + exampleOf(m)}
 	}
 	if query == output.TrackingFile {
-		return subject{query, func(q *asker, a *Answer) { a.File = q.trackingFile() }}, nil
+		return subject{query, func(q *explainer, a *Answer) { a.File = q.explainTrackingFile() }}, nil
 	}
 	for _, sign := range []string{"@", " on "} {
 		if target, clusterType, ok := strings.Cut(query, sign); ok {
-			return assignment(m, strings.TrimSpace(clusterType), strings.TrimSpace(target))
+			return resolveAssignment(m, strings.TrimSpace(clusterType), strings.TrimSpace(target))
 		}
 	}
 	first, rest, slash := strings.Cut(query, "/")
 	if !slash {
-		return named(m, query)
+		return resolveName(m, query)
 	}
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == first }); i >= 0 {
-		return ofKind(m, kinds[i], rest)
+		return resolveKind(m, kinds[i], rest)
 	}
 	if first != strings.ToLower(first) {
 		names := kindNames()
-		return subject{}, unknown(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
+		return subject{}, queryErrorf(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
 	}
-	return inFolder(m, first, rest)
+	return resolvePath(m, first, rest)
 }
 
 func kindNames() []string {
@@ -127,21 +127,21 @@ func exampleOf(m *model.Model) string {
 	return "<cluster type>/<deployment target>"
 }
 
-func unknown(hint, format string, args ...any) *QueryError {
+func queryErrorf(hint, format string, args ...any) *QueryError {
 	return &QueryError{fmt.Sprintf(format, args...), hint}
 }
 
-// ofKind resolves <Kind>/<name>.
-func ofKind(m *model.Model, k kind, name string) (subject, error) {
+// resolveKind resolves <Kind>/<name>.
+func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 	names := k.names(m)
 	if !slices.Contains(names, name) {
 		hint := problem.DidYouMean(name, names)
 		if hint == "" && k.name == "Workload" {
 			hint = workloadHint(m)
 		}
-		return subject{}, unknown(hint, "there is no %s %q in environment %s", k.name, name, m.Environment)
+		return subject{}, queryErrorf(hint, "there is no %s %q in environment %s", k.name, name, m.Environment)
 	}
-	return subject{k.name + "/" + name, func(q *asker, a *Answer) { k.answer(q, name, a) }}, nil
+	return subject{k.name + "/" + name, func(q *explainer, a *Answer) { k.answer(q, name, a) }}, nil
 }
 
 // workloadHint returns the likely reason why a workload was not found: a model has the
@@ -150,37 +150,37 @@ func workloadHint(m *model.Model) string {
 	return "a workload without a deployment target for environment " + m.Environment + " is not part of it"
 }
 
-// inFolder resolves a path that begins with the folder of a cluster type.
-func inFolder(m *model.Model, clusterType, rest string) (subject, error) {
+// resolvePath resolves a path that begins with the folder of a cluster type.
+func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	target, file, deeper := strings.Cut(rest, "/")
 	i, ok := clusterTypeIndex(m, clusterType)
 	switch {
 	case !ok || target != readmeName && !deeper:
-		return assignment(m, clusterType, target)
+		return resolveAssignment(m, clusterType, target)
 	case target == readmeName && !deeper:
-		return subject{path.Join(clusterType, readmeName), func(q *asker, a *Answer) { a.File = q.readme(i) }}, nil
+		return subject{path.Join(clusterType, readmeName), func(q *explainer, a *Answer) { a.File = q.explainReadme(i) }}, nil
 	}
 	j, ok := targetIndex(m, target)
 	if !ok {
-		return assignment(m, clusterType, target)
+		return resolveAssignment(m, clusterType, target)
 	}
 	var names []string
-	for _, u := range usesOf(m, m.ClusterTypes[i]) {
+	for _, u := range slotsOf(m, m.ClusterTypes[i]) {
 		if u.file == file {
-			return subject{path.Join(clusterType, target, file), func(q *asker, a *Answer) { a.File = q.file(i, j, u) }}, nil
+			return subject{path.Join(clusterType, target, file), func(q *explainer, a *Answer) { a.File = q.explainFile(i, j, u) }}, nil
 		}
 		names = append(names, u.file)
 	}
-	return subject{}, unknown(problem.DidYouMean(file, names), "no file %q is made on cluster type %s; the files of an assignment are %s",
+	return subject{}, queryErrorf(problem.DidYouMean(file, names), "no file %q is made on cluster type %s; the files of an assignment are %s",
 		file, clusterType, strings.Join(names, ", "))
 }
 
-// assignment resolves the names of a cluster type and a deployment target.
-func assignment(m *model.Model, clusterType, target string) (subject, error) {
+// resolveAssignment resolves the names of a cluster type and a deployment target.
+func resolveAssignment(m *model.Model, clusterType, target string) (subject, error) {
 	i, isType := clusterTypeIndex(m, clusterType)
 	j, isTarget := targetIndex(m, target)
 	if isType && isTarget {
-		return subject{clusterType + "/" + target, func(q *asker, a *Answer) { a.Assignment = q.assignment(i, j) }}, nil
+		return subject{clusterType + "/" + target, func(q *explainer, a *Answer) { a.Assignment = q.explainAssignment(i, j) }}, nil
 	}
 	var missing []string
 	if !isType {
@@ -189,7 +189,7 @@ func assignment(m *model.Model, clusterType, target string) (subject, error) {
 	if !isTarget {
 		missing = append(missing, fmt.Sprintf("deployment target %q", target))
 	}
-	return subject{}, unknown(nearestAssignment(m, clusterType, target), "there is no %s in environment %s", strings.Join(missing, " and no "), m.Environment)
+	return subject{}, queryErrorf(nearestAssignment(m, clusterType, target), "there is no %s in environment %s", strings.Join(missing, " and no "), m.Environment)
 }
 
 func nearestAssignment(m *model.Model, clusterType, target string) string {
@@ -212,15 +212,15 @@ func nearestAssignment(m *model.Model, clusterType, target string) string {
 	return fmt.Sprintf("did you mean %q?", clusterType+"/"+target)
 }
 
-// named resolves a name without a kind.
-func named(m *model.Model, name string) (subject, error) {
+// resolveName resolves a name without a kind.
+func resolveName(m *model.Model, name string) (subject, error) {
 	var found []subject
 	var known []string
 	for _, k := range kinds {
 		names := k.names(m)
 		known = append(known, names...)
 		if slices.Contains(names, name) {
-			s, err := ofKind(m, k, name)
+			s, err := resolveKind(m, k, name)
 			if err != nil {
 				return subject{}, err
 			}
@@ -234,7 +234,7 @@ func named(m *model.Model, name string) (subject, error) {
 		if hint == "" {
 			hint = workloadHint(m)
 		}
-		return subject{}, unknown(hint, "nothing is named %q in environment %s", name, m.Environment)
+		return subject{}, queryErrorf(hint, "nothing is named %q in environment %s", name, m.Environment)
 	case 1:
 		return found[0], nil
 	}
@@ -242,7 +242,7 @@ func named(m *model.Model, name string) (subject, error) {
 	for _, s := range found {
 		queries = append(queries, s.query)
 	}
-	return subject{}, unknown("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
+	return subject{}, queryErrorf("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
 }
 
 // kalypsoAssignments returns the assignments to which Kalypso gives this name. There may be
@@ -254,7 +254,7 @@ func kalypsoAssignments(m *model.Model, name string) []subject {
 		if !ok || m.ClusterType(clusterType) == nil {
 			continue
 		}
-		if s, err := assignment(m, clusterType, t.Name); err == nil {
+		if s, err := resolveAssignment(m, clusterType, t.Name); err == nil {
 			found = append(found, s)
 		}
 	}

@@ -14,18 +14,18 @@ type Template struct {
 	Reads    []string `json:"reads,omitempty" yaml:"reads,omitempty"` // fields of the data: ".ConfigData"
 	Broken   string   `json:"broken,omitempty" yaml:"broken,omitempty"`
 	// ClusterTypes are those that name it, sorted by name.
-	ClusterTypes []User `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
-	Assignments  int    `json:"assignments" yaml:"assignments"`
+	ClusterTypes []TemplateUser `json:"clusterTypes,omitempty" yaml:"clusterTypes,omitempty"`
+	Assignments  int            `json:"assignments" yaml:"assignments"`
 }
 
-// User is a cluster type that names a template, and in which field.
-type User struct {
+// TemplateUser is a cluster type that names a template, and in which field.
+type TemplateUser struct {
 	ClusterType Object `json:"clusterType" yaml:"clusterType"`
 	Field       string `json:"field" yaml:"field"`
 	Assignments int    `json:"assignments" yaml:"assignments"`
 }
 
-func (q *asker) template(name string) *Template {
+func (q *explainer) explainTemplate(name string) *Template {
 	t := q.model.Template(name)
 	out := &Template{Template: objectOf(&t.Object), BuiltIn: t.BuiltIn, Type: t.Type, Engine: t.Engine}
 	compiled, problems := render.Compile(t)
@@ -39,9 +39,9 @@ func (q *asker) template(name string) *Template {
 	}
 	for i, c := range q.model.ClusterTypes {
 		n, used := q.plan.Targets(i).Len(), false
-		for _, u := range usesOf(q.model, c) {
+		for _, u := range slotsOf(q.model, c) {
 			if u.template == name {
-				out.ClusterTypes = append(out.ClusterTypes, User{objectOf(&c.Object), u.field, n})
+				out.ClusterTypes = append(out.ClusterTypes, TemplateUser{objectOf(&c.Object), u.field, n})
 				used = true
 			}
 		}
@@ -52,11 +52,11 @@ func (q *asker) template(name string) *Template {
 	return out
 }
 
-// use is one of the three templates of a cluster type, and the file that it makes.
-type use struct{ field, template, file string }
+// templateSlot is one of the three templates of a cluster type, and the file that it makes.
+type templateSlot struct{ field, template, file string }
 
-func usesOf(m *model.Model, c *model.ClusterType) []use {
-	return []use{
+func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
+	return []templateSlot{
 		{"spec.reconciler", c.Reconciler, "reconciler.yaml"},
 		{"spec.namespaceService", c.NamespaceService, "namespace.yaml"},
 		{"spec.configType", c.ConfigType, configFile(m, c)},
@@ -82,23 +82,23 @@ type TemplateUse struct {
 	Missing  bool   `json:"missing,omitempty" yaml:"missing,omitempty"` // there is no such template
 }
 
-// Made is a file of an assignment.
-type Made struct {
+// RenderedFile is a file of an assignment.
+type RenderedFile struct {
 	TemplateUse `yaml:",inline"`
 	Exists      bool   `json:"exists" yaml:"exists"`
 	WhyNot      string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
 }
 
-// templates returns the templates of a cluster type.
-func (q *asker) templates(c *model.ClusterType) []TemplateUse {
+// clusterTypeTemplates returns the templates of a cluster type.
+func (q *explainer) clusterTypeTemplates(c *model.ClusterType) []TemplateUse {
 	var out []TemplateUse
-	for _, u := range usesOf(q.model, c) {
+	for _, u := range slotsOf(q.model, c) {
 		out = append(out, q.templateUse(u))
 	}
 	return out
 }
 
-func (q *asker) templateUse(u use) TemplateUse {
+func (q *explainer) templateUse(u templateSlot) TemplateUse {
 	out := TemplateUse{File: u.file, Field: u.field, Template: Object{Kind: "Template", Name: u.template}, Missing: true}
 	if t := q.model.Template(u.template); t != nil {
 		out.Template, out.BuiltIn, out.Missing = objectOf(&t.Object), t.BuiltIn, false

@@ -10,32 +10,32 @@ func (a Answer) Text() string {
 	p := &page{}
 	switch {
 	case a.Assignment != nil:
-		a.Assignment.write(p, a.Environment)
+		a.Assignment.writePage(p, a.Environment)
 	case a.File != nil:
-		a.File.write(p, a.Environment)
+		a.File.writePage(p, a.Environment)
 	case a.ClusterType != nil:
-		a.ClusterType.write(p, a.Environment)
+		a.ClusterType.writePage(p, a.Environment)
 	case a.Workload != nil:
-		a.Workload.write(p, a.Environment)
+		a.Workload.writePage(p, a.Environment)
 	case a.Target != nil:
-		a.Target.write(p, a.Environment)
+		a.Target.writePage(p, a.Environment)
 	case a.Policy != nil:
-		a.Policy.write(p, a.Environment)
+		a.Policy.writePage(p, a.Environment)
 	case a.Config != nil:
-		a.Config.write(p, a.Environment)
+		a.Config.writePage(p, a.Environment)
 	case a.Template != nil:
-		a.Template.write(p, a.Environment)
+		a.Template.writePage(p, a.Environment)
 	}
 	return p.b.String()
 }
 
-func (a *Assignment) write(p *page, env string) {
+func (a *Assignment) writePage(p *page, env string) {
 	state := "not assigned"
 	if a.Assigned {
 		state = "assigned"
 	}
-	p.title("%s/%s in environment %s: %s", a.ClusterType.Name, a.Target.Name, env, state)
-	p.table(1, [][]string{
+	p.writeTitle("%s/%s in environment %s: %s", a.ClusterType.Name, a.Target.Name, env, state)
+	p.writeTable(1, [][]string{
 		{"cluster type", a.ClusterType.Name, a.ClusterType.At.String()},
 		{"target", a.Target.Name, a.Target.At.String()},
 		{"workload", orNone(a.Workload), ""},
@@ -47,8 +47,8 @@ func (a *Assignment) write(p *page, env string) {
 	writeExclusions(p, a.Excluded)
 	a.writeSchemas(p)
 	a.writeDependencies(p)
-	p.section("files")
-	p.table(1, madeRows(a.Files))
+	p.writeSection("files")
+	p.writeTable(1, madeRows(a.Files))
 }
 
 func writeVerdicts(p *page, list []Verdict) {
@@ -69,19 +69,19 @@ func writeVerdicts(p *page, list []Verdict) {
 		}
 		rows = append(rows, []string{"does not", v.Policy.Name, v.Policy.At.String(), strings.Join(why, "; ")})
 	}
-	p.section("policies that select it: %d of %d", selected, len(list))
-	p.rows(1, rows)
+	p.writeSection("policies that select it: %d of %d", selected, len(list))
+	p.writeRows(1, rows)
 }
 
 // writeValues writes all values: most questions are about them.
 func writeValues(p *page, assigned bool, list []Value) {
 	if assigned {
-		p.section("values: %s", plural(len(list), "key"))
+		p.writeSection("values: %s", countNoun(len(list), "key"))
 	} else {
-		p.section("values that it would have: %s", plural(len(list), "key"))
+		p.writeSection("values that it would have: %s", countNoun(len(list), "key"))
 	}
 	for _, v := range list {
-		p.line(1, v.Key+" = "+compact(v.Value))
+		p.writeLine(1, v.Key+" = "+compactText(v.Value))
 		var rows [][]string
 		for _, s := range v.By {
 			because := "for everybody"
@@ -90,11 +90,11 @@ func writeValues(p *page, assigned bool, list []Value) {
 			}
 			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), because}
 			if s.Outcome == Merged || s.Outcome == Replaced {
-				row = append(row, compact(s.Value))
+				row = append(row, compactText(s.Value))
 			}
 			rows = append(rows, row)
 		}
-		p.table(2, rows)
+		p.writeTable(2, rows)
 	}
 }
 
@@ -105,7 +105,7 @@ func writeExclusions(p *page, list []Exclusion) {
 	if len(list) == 0 {
 		return
 	}
-	p.section("configs that do not apply: %d", len(list))
+	p.writeSection("configs that do not apply: %d", len(list))
 	var rows [][]string
 	for _, e := range list {
 		var lacks []string
@@ -117,22 +117,22 @@ func writeExclusions(p *page, list []Exclusion) {
 		}
 		rows = append(rows, []string{e.Config.Name, e.Config.At.String(), nameList(e.Keys, 3), strings.Join(lacks, "; ")})
 	}
-	p.rows(1, rows)
+	p.writeRows(1, rows)
 }
 
 func (a *Assignment) writeSchemas(p *page) {
 	if len(a.Schemas) == 0 {
 		return
 	}
-	p.section("schemas that check the values")
+	p.writeSection("schemas that check the values")
 	for _, s := range a.Schemas {
 		state := "satisfied"
 		if len(s.Violations) > 0 {
 			state = "not satisfied"
 		}
-		p.table(1, [][]string{{s.Schema.subject(), s.Schema.At.String(), state}})
+		p.writeTable(1, [][]string{{s.Schema.subject(), s.Schema.At.String(), state}})
 		for _, v := range s.Violations {
-			p.line(2, v)
+			p.writeLine(2, v)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (a *Assignment) writeDependencies(p *page) {
 	if len(a.DependsOn) == 0 {
 		return
 	}
-	p.section("depends on")
+	p.writeSection("depends on")
 	var rows [][]string
 	for _, d := range a.DependsOn {
 		found := "nothing of that name is on this cluster type"
@@ -150,47 +150,47 @@ func (a *Assignment) writeDependencies(p *page) {
 		}
 		rows = append(rows, []string{d.Name, d.At.String(), found})
 	}
-	p.rows(1, rows)
+	p.writeRows(1, rows)
 }
 
-func madeRows(list []Made) [][]string {
+func madeRows(list []RenderedFile) [][]string {
 	var rows [][]string
 	for _, m := range list {
-		rows = append(rows, append(m.row(), m.WhyNot))
+		rows = append(rows, append(m.tableRow(), m.WhyNot))
 	}
 	return rows
 }
 
-// row returns a template's file, name, location, and the field that names it.
-func (u TemplateUse) row() []string {
-	return []string{u.File, u.Template.subject(), place(u.Template, u.BuiltIn), u.Field}
+// tableRow returns a template's file, name, location, and the field that names it.
+func (u TemplateUse) tableRow() []string {
+	return []string{u.File, u.Template.subject(), locationText(u.Template, u.BuiltIn), u.Field}
 }
 
-func place(o Object, builtIn bool) string {
+func locationText(o Object, builtIn bool) string {
 	if builtIn {
 		return o.At.String() + " (built-in)"
 	}
 	return o.At.String()
 }
 
-func (f *File) write(p *page, env string) {
+func (f *File) writePage(p *page, env string) {
 	if f.Exists {
-		p.title("%s in environment %s", f.Path, env)
+		p.writeTitle("%s in environment %s", f.Path, env)
 	} else {
-		p.title("%s in environment %s: there is no such file (%s)", f.Path, env, f.WhyNot)
+		p.writeTitle("%s in environment %s: there is no such file (%s)", f.Path, env, f.WhyNot)
 	}
-	if f.Made != nil {
-		p.section("template")
-		p.table(1, [][]string{f.Made.row()})
+	if f.Rendered != nil {
+		p.writeSection("template")
+		p.writeTable(1, [][]string{f.Rendered.tableRow()})
 		writeVerdicts(p, f.Policies)
 	}
 	if len(f.Reads) == 0 {
 		return
 	}
-	p.section("made from")
+	p.writeSection("made from")
 	var rows [][]string
 	for _, r := range f.Reads {
 		rows = append(rows, []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)})
 	}
-	p.table(1, rows)
+	p.writeTable(1, rows)
 }

@@ -2,57 +2,57 @@ package explain
 
 import "fmt"
 
-func (c *ClusterType) write(p *page, env string) {
-	p.title("%s in environment %s: %s", c.ClusterType.subject(), env, plural(len(c.Targets), "deployment target"))
-	p.table(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
-	p.section("templates")
+func (c *ClusterType) writePage(p *page, env string) {
+	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, countNoun(len(c.Targets), "deployment target"))
+	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
+	p.writeSection("templates")
 	var rows [][]string
 	for _, u := range c.Templates {
 		missing := ""
 		if u.Missing {
 			missing = "there is no such template"
 		}
-		rows = append(rows, append(u.row(), missing))
+		rows = append(rows, append(u.tableRow(), missing))
 	}
-	p.table(1, rows)
-	p.section("policies that select the cluster type: %s", selectedOf(c.Policies))
-	p.rows(1, selectionRows(c.Policies))
-	p.section("targets on it: %d", len(c.Targets))
+	p.writeTable(1, rows)
+	p.writeSection("policies that select the cluster type: %s", selectedOf(c.Policies))
+	p.writeRows(1, selectionRows(c.Policies))
+	p.writeSection("targets on it: %d", len(c.Targets))
 	writePlacements(p, 1, c.Targets)
-	p.section("targets that are not on it: %d", len(c.Absent))
+	p.writeSection("targets that are not on it: %d", len(c.Absent))
 	writeAbsences(p, 1, "cluster type", c.Absent)
 }
 
-func (w *Workload) write(p *page, env string) {
-	p.title("Workload/%s in environment %s: %s", w.Name, env, plural(len(w.Targets), "deployment target"))
+func (w *Workload) writePage(p *page, env string) {
+	p.writeTitle("Workload/%s in environment %s: %s", w.Name, env, countNoun(len(w.Targets), "deployment target"))
 	for _, t := range w.Targets[:min(len(w.Targets), maxRows)] {
-		p.section("%s  %s", t.Target.subject(), t.Target.At)
-		p.line(1, "policies that select it: "+selectedOf(t.Policies))
+		p.writeSection("%s  %s", t.Target.subject(), t.Target.At)
+		p.writeLine(1, "policies that select it: "+selectedOf(t.Policies))
 		if len(t.ClusterTypes) == 0 {
-			p.rows(2, selectionRows(t.Policies))
+			p.writeRows(2, selectionRows(t.Policies))
 		}
-		p.line(1, fmt.Sprintf("cluster types that it is on: %d", len(t.ClusterTypes)))
+		p.writeLine(1, fmt.Sprintf("cluster types that it is on: %d", len(t.ClusterTypes)))
 		writePlacements(p, 2, t.ClusterTypes)
-		p.line(1, fmt.Sprintf("cluster types that it is not on: %d", len(t.Absent)))
+		p.writeLine(1, fmt.Sprintf("cluster types that it is not on: %d", len(t.Absent)))
 		writeAbsences(p, 2, "target", t.Absent)
 	}
-	p.more(0, len(w.Targets)-maxRows)
+	p.writeMore(0, len(w.Targets)-maxRows)
 }
 
-func (t *Target) write(p *page, env string) {
-	p.title("%s in environment %s: on %s", t.Target.subject(), env, plural(len(t.ClusterTypes), "cluster type"))
+func (t *Target) writePage(p *page, env string) {
+	p.writeTitle("%s in environment %s: on %s", t.Target.subject(), env, countNoun(len(t.ClusterTypes), "cluster type"))
 	rows := [][]string{
 		{"written at", t.Target.At.String()}, {"workload", orNone(t.Workload)}, {"workspace", orNone(t.Workspace)}, {"labels", labelList(t.Labels)},
 	}
 	if len(t.DependsOn) > 0 {
 		rows = append(rows, []string{"depends on", nameList(t.DependsOn, maxNames)})
 	}
-	p.table(1, rows)
-	p.section("policies that select it: %s", selectedOf(t.Policies))
-	p.rows(1, selectionRows(t.Policies))
-	p.section("cluster types that it is on: %d", len(t.ClusterTypes))
+	p.writeTable(1, rows)
+	p.writeSection("policies that select it: %s", selectedOf(t.Policies))
+	p.writeRows(1, selectionRows(t.Policies))
+	p.writeSection("cluster types that it is on: %d", len(t.ClusterTypes))
 	writePlacements(p, 1, t.ClusterTypes)
-	p.section("cluster types that it is not on: %d", len(t.Absent))
+	p.writeSection("cluster types that it is not on: %d", len(t.Absent))
 	writeAbsences(p, 1, "target", t.Absent)
 }
 
@@ -79,7 +79,7 @@ func selectionRows(list []Selection) [][]string {
 }
 
 func writePlacements(p *page, depth int, list []Placement) {
-	p.groups(depth, grouped(list,
+	p.writeGroups(depth, groupNames(list,
 		func(x Placement) string { return x.Object.Name },
 		func(x Placement) string { return "by " + nameList(x.Policies, maxNames) }))
 }
@@ -87,7 +87,7 @@ func writePlacements(p *page, depth int, list []Placement) {
 // writeAbsences writes why the assignments do not exist. side is the one that the question
 // was about.
 func writeAbsences(p *page, depth int, side string, list []Absence) {
-	p.groups(depth, grouped(list,
+	p.writeGroups(depth, groupNames(list,
 		func(x Absence) string { return x.Object.Name },
 		func(x Absence) string {
 			if x.Policy == "" {
@@ -97,83 +97,83 @@ func writeAbsences(p *page, depth int, side string, list []Absence) {
 		}))
 }
 
-func (o *Policy) write(p *page, env string) {
-	p.title("%s in environment %s: %s", o.Policy.subject(), env, plural(o.Assignments, "assignment"))
+func (o *Policy) writePage(p *page, env string) {
+	p.writeTitle("%s in environment %s: %s", o.Policy.subject(), env, countNoun(o.Assignments, "assignment"))
 	rows := [][]string{{"written at", o.Policy.At.String()}, {"cluster types", o.ClusterTypeSelector}, {"targets", o.TargetSelector}}
 	if o.Workspace != "" {
 		rows = append(rows, []string{"workspace", o.Workspace})
 	}
-	p.table(1, rows)
+	p.writeTable(1, rows)
 	o.writeSide(p, "cluster type", o.ClusterTypes, o.OtherClusterTypes)
 	o.writeSide(p, "deployment target", o.Targets, o.OtherTargets)
 }
 
 func (o *Policy) writeSide(p *page, side string, selected []Object, others []Absence) {
-	p.section("selects %s", plural(len(selected), side))
+	p.writeSection("selects %s", countNoun(len(selected), side))
 	if len(selected) > 0 {
-		p.line(1, nameList(objectNames(selected), maxNames))
+		p.writeLine(1, nameList(objectNames(selected), maxNames))
 	}
 	if len(others) > 0 {
-		p.section("does not select %s", plural(len(others), side))
-		p.groups(1, grouped(others, func(x Absence) string { return x.Object.Name }, func(x Absence) string { return x.Reason }))
+		p.writeSection("does not select %s", countNoun(len(others), side))
+		p.writeGroups(1, groupNames(others, func(x Absence) string { return x.Object.Name }, func(x Absence) string { return x.Reason }))
 	}
 }
 
-func (c *Config) write(p *page, env string) {
+func (c *Config) writePage(p *page, env string) {
 	use := "read by"
 	if c.Config.Kind == "ConfigSchema" {
 		use = "checks"
 	}
-	p.title("%s in environment %s: %s %s", c.Config.subject(), env, use, plural(c.Assignments, "assignment"))
-	p.line(1, "written at "+c.Config.At.String())
+	p.writeTitle("%s in environment %s: %s %s", c.Config.subject(), env, use, countNoun(c.Assignments, "assignment"))
+	p.writeLine(1, "written at "+c.Config.At.String())
 	more := len(c.Rules) - maxRows
 	for _, r := range c.Rules[:min(len(c.Rules), maxRows)] {
-		r.write(p)
+		r.writeSection(p)
 	}
-	p.more(0, more)
+	p.writeMore(0, more)
 	if len(c.ClusterTypes) == 0 {
 		return
 	}
-	p.section("cluster types: %d", len(c.ClusterTypes))
+	p.writeSection("cluster types: %d", len(c.ClusterTypes))
 	var rows [][]string
 	for _, n := range c.ClusterTypes {
-		rows = append(rows, []string{n.ClusterType, plural(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example})
+		rows = append(rows, []string{n.ClusterType, countNoun(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example})
 	}
-	p.rows(1, rows)
+	p.writeRows(1, rows)
 }
 
-func (r *Rule) write(p *page) {
+func (r *Rule) writeSection(p *page) {
 	if len(r.Needs) == 0 {
-		p.section("for everybody: %s", plural(r.Assignments, "assignment"))
+		p.writeSection("for everybody: %s", countNoun(r.Assignments, "assignment"))
 	} else {
-		p.section("for assignments with all of these labels: %d", r.Assignments)
+		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
 	var rows [][]string
 	for _, n := range r.Needs {
-		rows = append(rows, []string{n.Label, fmt.Sprintf("on %s, %s", plural(n.ClusterTypes, "cluster type"), plural(n.Targets, "deployment target")), n.Hint})
+		rows = append(rows, []string{n.Label, fmt.Sprintf("on %s, %s", countNoun(n.ClusterTypes, "cluster type"), countNoun(n.Targets, "deployment target")), n.Hint})
 	}
-	p.table(1, rows)
+	p.writeTable(1, rows)
 	rows = nil
 	for _, k := range r.Keys {
-		rows = append(rows, []string{k.Key, k.At.String(), compact(k.Value)})
+		rows = append(rows, []string{k.Key, k.At.String(), compactText(k.Value)})
 	}
 	if len(rows) > 0 {
-		p.line(1, "keys")
-		p.rows(2, rows)
+		p.writeLine(1, "keys")
+		p.writeRows(2, rows)
 	}
 }
 
-func (t *Template) write(p *page, env string) {
-	p.title("%s in environment %s: makes files of %s", t.Template.subject(), env, plural(t.Assignments, "assignment"))
-	rows := [][]string{{"written at", place(t.Template, t.BuiltIn)}, {"type", orNone(t.Type)}, {"engine", t.Engine}, {"reads", orNone(nameList(t.Reads, len(t.Reads)))}}
+func (t *Template) writePage(p *page, env string) {
+	p.writeTitle("%s in environment %s: makes files of %s", t.Template.subject(), env, countNoun(t.Assignments, "assignment"))
+	rows := [][]string{{"written at", locationText(t.Template, t.BuiltIn)}, {"type", orNone(t.Type)}, {"engine", t.Engine}, {"reads", orNone(nameList(t.Reads, len(t.Reads)))}}
 	if t.Broken != "" {
 		rows = append(rows, []string{"broken", t.Broken})
 	}
-	p.table(1, rows)
-	p.section("cluster types that use it: %d", len(t.ClusterTypes))
+	p.writeTable(1, rows)
+	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
 	rows = nil
 	for _, u := range t.ClusterTypes {
-		rows = append(rows, []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, plural(u.Assignments, "assignment")})
+		rows = append(rows, []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, countNoun(u.Assignments, "assignment")})
 	}
-	p.rows(1, rows)
+	p.writeRows(1, rows)
 }

@@ -29,15 +29,15 @@ const (
 	Replaced Outcome = "replaced" // it is not a part of the result
 )
 
-// explained returns the values of an assignment, sorted by key.
-func (q *asker) explained(i, j int) []Value {
+// explainValues returns the values of an assignment, sorted by key.
+func (q *explainer) explainValues(i, j int) []Value {
 	var out []Value
-	for _, p := range q.values().Explain(i, j) {
-		v := Value{Key: p.Key, Value: plain(p.Value)}
+	for _, p := range q.valueResolver().Explain(i, j) {
+		v := Value{Key: p.Key, Value: jsonValue(p.Value)}
 		outcomes := outcomesOf(p.By)
 		for k, s := range p.By {
 			at := Object{s.Config.Kind, s.Config.Name, s.Pos}
-			v.By = append(v.By, Source{at, s.Because, plain(s.Value), outcomes[k]})
+			v.By = append(v.By, Source{at, s.Because, jsonValue(s.Value), outcomes[k]})
 		}
 		out = append(out, v)
 	}
@@ -53,7 +53,7 @@ func outcomesOf(by []values.Source) []Outcome {
 	out := make([]Outcome, len(by))
 	last := len(by) - 1
 	first := last // of those that are part of the result
-	for shape := shapeOf(by[last].Value); shape != text && first > 0 && shapeOf(by[first-1].Value) == shape; {
+	for shape := shapeOf(by[last].Value); shape != scalarShape && first > 0 && shapeOf(by[first-1].Value) == shape; {
 		first--
 	}
 	for k := range by {
@@ -69,20 +69,20 @@ func outcomesOf(by []values.Source) []Outcome {
 	return out
 }
 
-type shape int
+type valueShape int
 
 const (
-	text shape = iota
-	list
-	mapping
+	scalarShape valueShape = iota
+	listShape
+	mappingShape
 )
 
-func shapeOf(v any) shape {
+func shapeOf(v any) valueShape {
 	switch v.(type) {
 	case []any:
-		return list
+		return listShape
 	case map[any]any:
-		return mapping
+		return mappingShape
 	}
-	return text
+	return scalarShape
 }

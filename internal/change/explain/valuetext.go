@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// plain converts a value that YAML was decoded to, such that JSON can encode it.
-func plain(v any) any {
+// jsonValue converts a value that YAML was decoded to, such that JSON can encode it.
+func jsonValue(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[fmt.Sprint(key)] = plain(value)
+			out[fmt.Sprint(key)] = jsonValue(value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, value := range v {
-			out[i] = plain(value)
+			out[i] = jsonValue(value)
 		}
 		return out
 	case float64:
@@ -34,9 +34,9 @@ func plain(v any) any {
 // maxValue bounds the value that is shown, in characters.
 const maxValue = 72
 
-// compact returns a value on one line: a text as it is if that is one clear line,
+// compactText returns a value on one line: a text as it is if that is one clear line,
 // everything else as JSON with sorted keys. It cuts long values.
-func compact(v any) string {
+func compactText(v any) string {
 	s, isText := v.(string)
 	if !isText || !isClear(s) {
 		s = asJSON(v)

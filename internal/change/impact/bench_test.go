@@ -59,7 +59,7 @@ func BenchmarkOf(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if Of(old, bench.new, Options{}).Assignments.Total() != n {
+					if Compare(old, bench.new, Options{}).Assignments.Total() != n {
 						b.Fatal("not all assignments were found")
 					}
 				}

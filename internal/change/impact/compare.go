@@ -53,9 +53,9 @@ type document struct {
 	order  int // among the documents of its file
 }
 
-// compare returns what differs in the files of one unit, and whether only the order of
+// compareFiles returns what differs in the files of one unit, and whether only the order of
 // something did. An object that moves to another file has not changed.
-func compare(files []tree.Change) (changes []change, reorder bool) {
+func compareFiles(files []tree.Change) (changes []change, reorder bool) {
 	var old, new []document
 	for _, f := range files {
 		base := path.Base(f.Path)
@@ -66,8 +66,8 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 			continue
 		}
 		format := formatOf(f)
-		was, err := format.decode(f.Path, f.Old)
-		is, err2 := format.decode(f.Path, f.New)
+		was, err := format.decodeDocuments(f.Path, f.Old)
+		is, err2 := format.decodeDocuments(f.Path, f.New)
 		switch err := cmp.Or(err, err2); {
 		case format == formatOpaque:
 			changes = append(changes, change{op: opaque, kind: base})
@@ -84,14 +84,14 @@ func compare(files []tree.Change) (changes []change, reorder bool) {
 // lineNumber matches what is left out of an error, because it differs between units.
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
-// decode returns the documents of a file. Settings are one document without a kind.
-func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
+// decodeDocuments returns the documents of a file. Settings are one document without a kind.
+func (f format) decodeDocuments(file string, e tree.Entry) (docs []document, err error) {
 	var objects []manifest.Object
 	switch {
 	case e.Name == "" || f == formatOpaque:
 	case f == formatSettings:
 		objects = make([]manifest.Object, 1)
-		objects[0].Node, err = settings(e.Data)
+		objects[0].Node, err = parseSettings(e.Data)
 	default:
 		objects, err = manifest.Decode(e.Data)
 	}
@@ -102,20 +102,20 @@ func (f format) decode(file string, e tree.Entry) (docs []document, err error) {
 }
 
 func compareDocuments(old, new []document) (changes []change, reorder bool) {
-	var w walk
-	prunes := slices.ContainsFunc(new, document.prunes)
-	w.pairs(pairUp(&old, &new, exactly, false))
-	w.pairs(pairUp(&old, &new, inAnyGroup, false))
-	renames := pairUp(&old, &new, ofKind, true)
+	var w comparison
+	prunes := slices.ContainsFunc(new, document.isPruning)
+	w.comparePairs(pairUp(&old, &new, exactKey, false))
+	w.comparePairs(pairUp(&old, &new, anyGroupKey, false))
+	renames := pairUp(&old, &new, kindKey, true)
 	for _, p := range renames {
 		w.found = append(w.found, change{op: renamed, kind: p[0].object.Kind, name: p[0].title(), text: p[1].title()})
 	}
-	w.pairs(renames)
+	w.comparePairs(renames)
 	for _, d := range old {
-		w.found = append(w.found, d.whole(removed))
+		w.found = append(w.found, d.wholeChange(removed))
 	}
 	for _, d := range new {
-		w.found = append(w.found, d.whole(added))
+		w.found = append(w.found, d.wholeChange(added))
 	}
 	for i := range w.found {
 		w.found[i].prunes = prunes
@@ -123,9 +123,9 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	return w.found, w.reorder
 }
 
-// whole returns the change that adds or removes a document. A document without a kind is
+// wholeChange returns the change that adds or removes a document. A document without a kind is
 // not an object on a cluster, but has values.
-func (d document) whole(op operation) change {
+func (d document) wholeChange(op operation) change {
 	switch {
 	case d.object.Kind != "":
 		return change{op: op, kind: d.object.Kind, name: d.title()}
@@ -148,26 +148,26 @@ func (d document) group() string {
 	return group
 }
 
-func (d document) prunes() bool {
-	return isTrue(lookup(d.object.Node, "spec", "prune")) ||
-		isTrue(lookup(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
+func (d document) isPruning() bool {
+	return isTrue(lookupField(d.object.Node, "spec", "prune")) ||
+		isTrue(lookupField(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
 }
 
 // pairKey identifies a document in both versions of a unit. Documents with the zero key
 // are not paired.
 type pairKey struct{ group, kind, name string }
 
-func exactly(d document) pairKey {
+func exactKey(d document) pairKey {
 	if d.object.Kind == "" {
 		return pairKey{name: fmt.Sprintf("%s %d", d.file, d.order)}
 	}
 	return pairKey{d.group(), d.object.Kind, d.title()}
 }
 
-func inAnyGroup(d document) pairKey { return keyOf(d, "", d.title()) }
-func ofKind(d document) pairKey     { return keyOf(d, d.group(), "") }
+func anyGroupKey(d document) pairKey { return objectKey(d, "", d.title()) }
+func kindKey(d document) pairKey     { return objectKey(d, d.group(), "") }
 
-func keyOf(d document, group, name string) pairKey {
+func objectKey(d document, group, name string) pairKey {
 	if d.object.Kind == "" {
 		return pairKey{}
 	}

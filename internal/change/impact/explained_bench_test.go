@@ -71,7 +71,7 @@ func (e explained) run(b *testing.B) {
 	var spent float64
 	for b.Loop() {
 		from := cpu(b)
-		report := impact.Of(old, new, impact.Options{Workload: model.WorkloadOf(before, after)})
+		report := impact.Compare(old, new, impact.Options{Workload: model.WorkloadOf(before, after)})
 		text := report.Markdown(60_000)
 		spent += cpu(b) - from
 		if report.Assignments.Changed != e.assignments || text == "" {

@@ -6,9 +6,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// walk compares documents field by field. manifest.Decode bounds the aliases that it
+// comparison compares documents field by field. manifest.Decode bounds the aliases that it
 // follows.
-type walk struct {
+type comparison struct {
 	kind, name string
 	object     bool // not values
 	path       []string
@@ -18,7 +18,7 @@ type walk struct {
 	reorder bool
 }
 
-func (w *walk) pairs(pairs [][2]document) {
+func (w *comparison) comparePairs(pairs [][2]document) {
 	last := map[string]int{}
 	for _, p := range pairs {
 		old, new := p[0], p[1]
@@ -30,49 +30,49 @@ func (w *walk) pairs(pairs [][2]document) {
 			w.reorder = true
 		}
 		last[new.file] = new.order
-		w.node(old.object.Node, new.object.Node, nil)
+		w.compareNodes(old.object.Node, new.object.Node, nil)
 	}
 }
 
-func (w *walk) node(old, new, beside *yaml.Node) {
-	old, new = resolve(old), resolve(new)
-	old, new = filled(old, new), filled(new, old)
+func (w *comparison) compareNodes(old, new, beside *yaml.Node) {
+	old, new = resolveAlias(old), resolveAlias(new)
+	old, new = fillNull(old, new), fillNull(new, old)
 	switch {
 	case old.Kind == yaml.MappingNode && new.Kind == yaml.MappingNode:
-		w.mapping(old, new)
+		w.compareMappings(old, new)
 	case old.Kind == yaml.SequenceNode && new.Kind == yaml.SequenceNode:
-		w.list(old.Content, new.Content)
+		w.compareLists(old.Content, new.Content)
 	case old.Kind == yaml.ScalarNode && new.Kind == yaml.ScalarNode &&
 		old.Value == new.Value && old.ShortTag() == new.ShortTag():
 	default:
-		w.emit(changed, old, new, beside)
+		w.addChange(changed, old, new, beside)
 	}
 }
 
-func resolve(n *yaml.Node) *yaml.Node {
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-// filled returns an empty mapping or list instead of a null, if the other side has a
+// fillNull returns an empty mapping or list instead of a null, if the other side has a
 // mapping or a list.
-func filled(n, other *yaml.Node) *yaml.Node {
+func fillNull(n, other *yaml.Node) *yaml.Node {
 	if n.ShortTag() == "!!null" && other.Kind != yaml.ScalarNode {
 		return &yaml.Node{Kind: other.Kind}
 	}
 	return n
 }
 
-func (w *walk) emit(op operation, old, new, beside *yaml.Node) {
+func (w *comparison) addChange(op operation, old, new, beside *yaml.Node) {
 	w.found = append(w.found, change{
 		op: op, kind: w.kind, name: w.name, path: slices.Clone(w.path), old: old, new: new, beside: beside,
 	})
 }
 
-// in calls f with one more key on the path, unless that is the object's own name.
-func (w *walk) in(key string, f func()) {
+// withKey calls f with one more key on the path, unless that is the object's own name.
+func (w *comparison) withKey(key string, f func()) {
 	w.path = append(w.path, key)
 	if !w.isName() {
 		f()
@@ -80,32 +80,32 @@ func (w *walk) in(key string, f func()) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-func (w *walk) mapping(old, new *yaml.Node) {
+func (w *comparison) compareMappings(old, new *yaml.Node) {
 	oldKeys, was := fieldsOf(old)
 	newKeys, is := fieldsOf(new)
 	last := -1
 	for _, key := range oldKeys {
-		w.in(key, func() {
+		w.withKey(key, func() {
 			y, ok := is[key]
 			if !ok {
-				w.emit(changed, was[key].value, nil, new)
+				w.addChange(changed, was[key].value, nil, new)
 				return
 			}
 			w.reorder = w.reorder || y.order < last
 			last = y.order
-			w.node(was[key].value, y.value, new)
+			w.compareNodes(was[key].value, y.value, new)
 		})
 	}
 	for _, key := range newKeys {
 		if _, ok := was[key]; !ok {
-			w.in(key, func() { w.emit(changed, nil, is[key].value, new) })
+			w.withKey(key, func() { w.addChange(changed, nil, is[key].value, new) })
 		}
 	}
 }
 
 // isName reports whether the path is that of the object's own name, which the pairing of
 // objects has compared.
-func (w *walk) isName() bool {
+func (w *comparison) isName() bool {
 	return w.object && len(w.path) == 2 && w.path[0] == "metadata" && (w.path[1] == "name" || w.path[1] == "namespace")
 }
 
@@ -119,7 +119,7 @@ type field struct {
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := resolve(n.Content[i]).Value
+		key := resolveAlias(n.Content[i]).Value
 		if _, twice := fields[key]; !twice {
 			keys = append(keys, key)
 		}
@@ -128,60 +128,60 @@ func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	return keys, fields
 }
 
-// list compares items by their names, if all have one; else by their indexes, without
+// compareLists compares items by their names, if all have one; else by their indexes, without
 // those that are equal at the start and at the end.
-func (w *walk) list(old, new []*yaml.Node) {
+func (w *comparison) compareLists(old, new []*yaml.Node) {
 	was, is := byName(old), byName(new)
 	if was != nil && is != nil {
-		w.named(old, new, was, is)
+		w.compareNamed(old, new, was, is)
 		return
 	}
-	for len(old) > 0 && len(new) > 0 && same(old[0], new[0]) {
+	for len(old) > 0 && len(new) > 0 && equalNodes(old[0], new[0]) {
 		old, new = old[1:], new[1:]
 	}
-	for len(old) > 0 && len(new) > 0 && same(old[len(old)-1], new[len(new)-1]) {
+	for len(old) > 0 && len(new) > 0 && equalNodes(old[len(old)-1], new[len(new)-1]) {
 		old, new = old[:len(old)-1], new[:len(new)-1]
 	}
 	switch {
 	case len(old) == 0 && len(new) == 0:
-	case shuffled(old, new):
-		w.emit(reordered, nil, nil, nil)
+	case isShuffled(old, new):
+		w.addChange(reordered, nil, nil, nil)
 	case len(old) == len(new):
 		for i := range old {
-			w.in("[]", func() { w.node(old[i], new[i], nil) })
+			w.withKey("[]", func() { w.compareNodes(old[i], new[i], nil) })
 		}
 	default:
 		for _, n := range old {
-			w.in("[]", func() { w.emit(changed, n, nil, nil) })
+			w.withKey("[]", func() { w.addChange(changed, n, nil, nil) })
 		}
 		for _, n := range new {
-			w.in("[]", func() { w.emit(changed, nil, n, nil) })
+			w.withKey("[]", func() { w.addChange(changed, nil, n, nil) })
 		}
 	}
 }
 
-func (w *walk) named(old, new []*yaml.Node, was, is map[string]int) {
+func (w *comparison) compareNamed(old, new []*yaml.Node, was, is map[string]int) {
 	last, moved := -1, false
 	for _, n := range old {
 		name := nameOf(n)
-		w.in(segment(n), func() {
+		w.withKey(itemSegment(n), func() {
 			i, ok := is[name]
 			if !ok {
-				w.emit(changed, n, nil, nil)
+				w.addChange(changed, n, nil, nil)
 				return
 			}
 			moved = moved || i < last
 			last = i
-			w.node(n, new[i], nil)
+			w.compareNodes(n, new[i], nil)
 		})
 	}
 	for _, n := range new {
 		if _, ok := was[nameOf(n)]; !ok {
-			w.in(segment(n), func() { w.emit(changed, nil, n, nil) })
+			w.withKey(itemSegment(n), func() { w.addChange(changed, nil, n, nil) })
 		}
 	}
 	if moved {
-		w.emit(reordered, nil, nil, nil)
+		w.addChange(reordered, nil, nil, nil)
 	}
 }
 
@@ -200,37 +200,37 @@ func byName(items []*yaml.Node) map[string]int {
 }
 
 func nameOf(item *yaml.Node) string {
-	if n := lookup(item, "name"); n != nil && n.Kind == yaml.ScalarNode {
+	if n := lookupField(item, "name"); n != nil && n.Kind == yaml.ScalarNode {
 		return n.Value
 	}
 	return ""
 }
 
-// segment returns the key of a named item in a path. The name is part of it only if it is
+// itemSegment returns the key of a named item in a path. The name is part of it only if it is
 // the first key, since the signature of a change sees no other (itemName).
-func segment(item *yaml.Node) string {
-	if first := resolve(item).Content[0]; resolve(first).Value == "name" {
+func itemSegment(item *yaml.Node) string {
+	if first := resolveAlias(item).Content[0]; resolveAlias(first).Value == "name" {
 		return "[" + nameOf(item) + "]"
 	}
 	return "[]"
 }
 
-// same reports whether two nodes are equal, with their items in the same order. Anything
+// equalNodes reports whether two nodes are equal, with their items in the same order. Anything
 // cleverer would make nested lists expensive.
-func same(a, b *yaml.Node) bool {
-	a, b = resolve(a), resolve(b)
+func equalNodes(a, b *yaml.Node) bool {
+	a, b = resolveAlias(a), resolveAlias(b)
 	if a.Kind == yaml.ScalarNode && a.ShortTag() != b.ShortTag() {
 		return false
 	}
-	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, same)
+	return a.Kind == b.Kind && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, equalNodes)
 }
 
-// shuffled reports whether two lists hold the same scalars in another order.
-func shuffled(old, new []*yaml.Node) bool {
+// isShuffled reports whether two lists hold the same scalars in another order.
+func isShuffled(old, new []*yaml.Node) bool {
 	count := map[string]int{}
 	for i, items := range [...][]*yaml.Node{old, new} {
 		for _, n := range items {
-			scalar := resolve(n)
+			scalar := resolveAlias(n)
 			if scalar.Kind != yaml.ScalarNode {
 				return false
 			}
@@ -245,10 +245,10 @@ func shuffled(old, new []*yaml.Node) bool {
 	return true
 }
 
-// lookup returns the field at the end of the keys; nil if there is none.
-func lookup(n *yaml.Node, keys ...string) *yaml.Node {
+// lookupField returns the field at the end of the keys; nil if there is none.
+func lookupField(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
-		mapping := resolve(n)
+		mapping := resolveAlias(n)
 		if mapping.Kind != yaml.MappingNode {
 			return nil
 		}
@@ -258,7 +258,7 @@ func lookup(n *yaml.Node, keys ...string) *yaml.Node {
 			return nil
 		}
 	}
-	return resolve(n)
+	return resolveAlias(n)
 }
 
 func isTrue(n *yaml.Node) bool { return n != nil && n.Value == "true" }

@@ -34,17 +34,17 @@ type finding struct {
 // same shape.
 type detail struct{ what, value string }
 
-// look decodes the files of one unit, and classifies and describes its change.
-func look(at place, files []tree.Change, names []replacement) finding {
+// inspectUnit decodes the files of one unit, and classifies and describes its change.
+func inspectUnit(at location, files []tree.Change, names []replacement) finding {
 	var f finding
-	changes, reorder := compare(files)
+	changes, reorder := compareFiles(files)
 	for i, c := range changes {
 		changes[i].row = rowOf(c)
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.row - b.row })
 	for _, c := range changes {
 		f.classes = append(f.classes, rules[c.row].class)
-		f.details = append(f.details, c.detail(names))
+		f.details = append(f.details, c.describeChange(names))
 	}
 	f.classes = slices.Compact(f.classes)
 	switch {
@@ -54,15 +54,15 @@ func look(at place, files []tree.Change, names []replacement) finding {
 	default:
 		f.classes = []Class{FormattingOnly}
 	}
-	f.diff = excerpt(at, files)
+	f.diff = diffExcerpt(at, files)
 	return f
 }
 
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret\b`)
 
-// excerpt returns a unified diff of the files, cut if it is long. It leaves out files
+// diffExcerpt returns a unified diff of the files, cut if it is long. It leaves out files
 // that may hold a Secret.
-func excerpt(at place, files []tree.Change) string {
+func diffExcerpt(at location, files []tree.Change) string {
 	var b strings.Builder
 	lines := 0
 	for _, f := range files {
@@ -70,7 +70,7 @@ func excerpt(at place, files []tree.Change) string {
 			continue
 		}
 		f.Path = at.path() + "/" + f.Path
-		for l := range strings.Lines(unifiedFile(f, 1)) {
+		for l := range strings.Lines(unifiedFileDiff(f, 1)) {
 			if strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "index ") {
 				continue
 			}
@@ -85,8 +85,8 @@ func excerpt(at place, files []tree.Change) string {
 	return b.String()
 }
 
-func (c change) detail(names []replacement) detail {
-	plain := func(s string) string { return printable(string(appendPlain(nil, []byte(s), names))) }
+func (c change) describeChange(names []replacement) detail {
+	plain := func(s string) string { return printableText(string(appendPlain(nil, []byte(s), names))) }
 	subject := plain(c.kind)
 	if c.name != "" {
 		subject += "/" + plain(c.name)
@@ -107,12 +107,12 @@ func (c change) detail(names []replacement) detail {
 	if c.op == reordered {
 		return detail{what, "another order"}
 	}
-	return detail{what, c.values(plain)}
+	return detail{what, c.describeValues(plain)}
 }
 
-// values describes the old and the new value of a field; those of a Secret are left out.
-func (c change) values(plain func(string) string) string {
-	was, is := plain(scalar(c.old)), plain(scalar(c.new))
+// describeValues describes the old and the new value of a field; those of a Secret are left out.
+func (c change) describeValues(plain func(string) string) string {
+	was, is := plain(scalarText(c.old)), plain(scalarText(c.new))
 	if c.kind == "Secret" {
 		was, is = "", ""
 	}
@@ -128,12 +128,12 @@ func (c change) values(plain func(string) string) string {
 	}
 }
 
-// scalar returns the text of a scalar in one line; "" for anything else.
-func scalar(n *yaml.Node) string {
-	if n == nil || resolve(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolve(n).Value), "\n") {
+// scalarText returns the text of a scalar in one line; "" for anything else.
+func scalarText(n *yaml.Node) string {
+	if n == nil || resolveAlias(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolveAlias(n).Value), "\n") {
 		return ""
 	}
-	return cmp.Or(strings.TrimSpace(resolve(n).Value), `""`)
+	return cmp.Or(strings.TrimSpace(resolveAlias(n).Value), `""`)
 }
 
 // pathText writes a path with dots; names of list items are texts of the unit.
@@ -144,11 +144,11 @@ func pathText(path []string, plain func(string) string) string {
 			shown[i] = plain(key)
 		}
 	}
-	return strings.ReplaceAll(printable(strings.Join(shown, ".")), ".[", "[")
+	return strings.ReplaceAll(printableText(strings.Join(shown, ".")), ".[", "[")
 }
 
-// texts returns the details as texts, up to maxDetails of them.
-func (f finding) texts(withValues bool) []string {
+// detailTexts returns the details as texts, up to maxDetails of them.
+func (f finding) detailTexts(withValues bool) []string {
 	var texts []string
 	for _, d := range f.details[:min(len(f.details), maxDetails)] {
 		if d.value != "" && withValues {
@@ -165,9 +165,9 @@ func (f finding) texts(withValues bool) []string {
 	return texts
 }
 
-// printable returns a text that is safe to print on one line: shortened, and quoted if it
+// printableText returns a text that is safe to print on one line: shortened, and quoted if it
 // has invisible characters.
-func printable(s string) string {
+func printableText(s string) string {
 	if utf8.RuneCountInString(s) > maxValue {
 		s = string([]rune(s)[:maxValue]) + "…"
 	}

@@ -33,10 +33,10 @@ func formatOf(c tree.Change) format {
 	}
 }
 
-// tells reports whether changed lines and the keys around them identify a change. They do
+// hasTellingLines reports whether changed lines and the keys around them identify a change. They do
 // not in YAML with flow style, aliases, lists of objects or tabs, and in settings that are
 // a program.
-func (f format) tells(text []byte, lines [][]byte) bool {
+func (f format) hasTellingLines(text []byte, lines [][]byte) bool {
 	if f == formatSettings {
 		return !slices.ContainsFunc(lines, isProgram)
 	}

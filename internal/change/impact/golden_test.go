@@ -36,7 +36,7 @@ func golden(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	old, new := treeOf(t, archive, "old/"), treeOf(t, archive, "new/")
-	report := Of(old, new, Options{Workload: workloadOf})
+	report := Compare(old, new, Options{Workload: workloadOf})
 	encoded, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func golden(t *testing.T, file string) {
 		"want.txt":  report.Text(),
 		"want.md":   report.Markdown(60_000),
 		"want.json": string(encoded) + "\n",
-		"want.diff": strings.Join(slices.Collect(Unified(old, new, 3)), ""),
+		"want.diff": strings.Join(slices.Collect(UnifiedDiff(old, new, 3)), ""),
 	}
 	for i, f := range archive.Files {
 		text, wanted := got[f.Name]

@@ -10,9 +10,9 @@ import (
 
 // The bounds of an inspection. Beyond them a report is less detailed, never wrong.
 const (
-	// maxLooks is how many changes are decoded. A fleet has many assignments and few
+	// maxInspections is how many changes are decoded. A fleet has many assignments and few
 	// different changes; a list of more of them is not read anyway.
-	maxLooks = 2000
+	maxInspections = 2000
 	// maxVariants is how many groups the changes of the same fields to different
 	// values are split into.
 	maxVariants = 20
@@ -55,18 +55,18 @@ func (g *group) add(clusterType, path string) {
 	}
 }
 
-// done returns the finished Group, with or without the values that change. Without is for
+// finishGroup returns the finished Group, with or without the values that change. Without is for
 // units with different values.
-func (g *group) done(withValues bool) Group {
+func (g *group) finishGroup(withValues bool) Group {
 	r, classes := g.result, g.found.classes
 	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)
-	r.Details, r.Diff = g.found.texts(withValues), g.found.diff
+	r.Details, r.Diff = g.found.detailTexts(withValues), g.found.diff
 	r.Examples = append(r.Examples, g.others[:min(len(g.others), maxExamples-len(r.Examples))]...)
 	return r
 }
 
-// whole returns the group of units whose files need not be inspected.
-func (s *survey) whole(unit Unit, what string, classes ...Class) *group {
+// wholeGroup returns the group of units whose files need not be inspected.
+func (s *survey) wholeGroup(unit Unit, what string, classes ...Class) *group {
 	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
 	if s.groups[key] == nil {
 		f := finding{classes: classes}
@@ -78,59 +78,59 @@ func (s *survey) whole(unit Unit, what string, classes ...Class) *group {
 	return s.groups[key]
 }
 
-// change records a unit that is in both trees.
-func (s *survey) change(at place, unit Unit, changes []tree.Change) {
+// recordChange records a unit that is in both trees.
+func (s *survey) recordChange(at location, unit Unit, changes []tree.Change) {
 	path := at.path()
 	if unit == File {
 		path += "/" + changes[0].Path
 	}
-	fields, values := s.signer.sign(at, s.targets[at.target], changes)
+	fields, values := s.signer.signUnit(at, s.targets[at.target], changes)
 	sh := s.shapes[fields]
 	if sh == nil {
-		if s.looks == 0 {
-			s.whole(unit, "too many different changes to look into all of them", Unclassified).add(at.clusterType, path)
+		if s.inspectionsLeft == 0 {
+			s.wholeGroup(unit, "too many different changes to look into all of them", Unclassified).add(at.clusterType, path)
 			return
 		}
-		s.looks--
-		first := look(at, changes, s.signer.names)
+		s.inspectionsLeft--
+		first := inspectUnit(at, changes, s.signer.names)
 		sh = &shape{all: newGroup(unit, first), variants: map[digest]*group{values: newGroup(unit, first)}}
 		s.shapes[fields] = sh
 	}
 	sh.all.add(at.clusterType, path)
-	if g := s.variant(sh, values, at, changes); g != nil {
+	if g := s.variantGroup(sh, values, at, changes); g != nil {
 		g.add(at.clusterType, path)
 	}
 }
 
-// variant returns the group of the units with the same values; nil if the shape
+// variantGroup returns the group of the units with the same values; nil if the shape
 // has too many of them.
-func (s *survey) variant(sh *shape, values digest, at place, changes []tree.Change) *group {
+func (s *survey) variantGroup(sh *shape, values digest, at location, changes []tree.Change) *group {
 	g := sh.variants[values]
 	switch {
 	case g != nil || sh.variants == nil:
 		return g
-	case len(sh.variants) == maxVariants || s.looks == 0:
+	case len(sh.variants) == maxVariants || s.inspectionsLeft == 0:
 		sh.variants = nil
 		return nil
 	}
-	s.looks--
-	g = newGroup(sh.all.result.Unit, look(at, changes, s.signer.names))
+	s.inspectionsLeft--
+	g = newGroup(sh.all.result.Unit, inspectUnit(at, changes, s.signer.names))
 	sh.variants[values] = g
 	return g
 }
 
-// sorted returns all groups, sorted.
-func (s *survey) sorted() []Group {
+// sortedGroups returns all groups, sorted.
+func (s *survey) sortedGroups() []Group {
 	groups := []Group{}
 	for _, g := range s.groups {
-		groups = append(groups, g.done(true))
+		groups = append(groups, g.finishGroup(true))
 	}
 	for _, sh := range s.shapes {
 		if sh.variants == nil {
-			groups = append(groups, sh.all.done(false))
+			groups = append(groups, sh.all.finishGroup(false))
 		}
 		for _, g := range sh.variants {
-			groups = append(groups, g.done(true))
+			groups = append(groups, g.finishGroup(true))
 		}
 	}
 	slices.SortFunc(groups, func(a, b Group) int {

@@ -66,8 +66,8 @@ type Counts struct {
 // Total returns the number of things that differ.
 func (c Counts) Total() int { return c.Added + c.Changed + c.Removed }
 
-// Empty reports whether nothing changes.
-func (r Report) Empty() bool { return len(r.Groups) == 0 }
+// IsEmpty reports whether nothing changes.
+func (r Report) IsEmpty() bool { return len(r.Groups) == 0 }
 
 // Group is one change, made in Count places.
 type Group struct {
@@ -136,15 +136,15 @@ const (
 	File        Unit = "file"
 )
 
-// Of returns the report of the change from old to new. Its cost grows with what
+// Compare returns the report of the change from old to new. Its cost grows with what
 // differs, not with the size of the trees.
-func Of(old, new tree.Tree, opt Options) Report {
+func Compare(old, new tree.Tree, opt Options) Report {
 	s := survey{
 		opt: opt, targets: map[string]string{}, workloads: map[string]bool{},
-		groups: map[string]*group{}, shapes: map[digest]*shape{}, looks: maxLooks,
+		groups: map[string]*group{}, shapes: map[digest]*shape{}, inspectionsLeft: maxInspections,
 	}
-	s.root(old, new)
+	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
-	s.report.Groups = s.sorted()
+	s.report.Groups = s.sortedGroups()
 	return s.report
 }

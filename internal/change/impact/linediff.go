@@ -42,7 +42,7 @@ func diffLines(a, b [][]byte) []block {
 		end++
 	}
 	a, b = a[start:len(a)-end], b[start:len(b)-end]
-	blocks := middle(a, b)
+	blocks := diffMiddle(a, b)
 	for i := range blocks {
 		blocks[i].a0 += start
 		blocks[i].a1 += start
@@ -52,13 +52,13 @@ func diffLines(a, b [][]byte) []block {
 	return blocks
 }
 
-func middle(a, b [][]byte) []block {
+func diffMiddle(a, b [][]byte) []block {
 	if len(a) == 0 && len(b) == 0 {
 		return nil
 	}
 	if len(a) > 0 && len(b) > 0 && len(a)+len(b) > 2 {
-		if t, ok := search(a, b); ok {
-			return t.back(len(a), len(b))
+		if t, ok := searchEdits(a, b); ok {
+			return t.editBlocks(len(a), len(b))
 		}
 	}
 	return []block{{0, len(a), 0, len(b)}}
@@ -77,8 +77,8 @@ const usualTrace = 1 << 10
 // row returns the row of d edits.
 func (t *trace) row(d int) []int32 { return t.rows[d*d : (d+1)*(d+1)] }
 
-// search finds the smallest number of edits that turn a into b.
-func search(a, b [][]byte) (t trace, ok bool) {
+// searchEdits finds the smallest number of edits that turn a into b.
+func searchEdits(a, b [][]byte) (t trace, ok bool) {
 	limit := min(maxEdits, maxSteps/(len(a)+len(b)), len(a)+len(b))
 	t.rows = make([]int32, 0, min((limit+1)*(limit+1), usualTrace))
 	var last []int32
@@ -90,7 +90,7 @@ func search(a, b [][]byte) (t trace, ok bool) {
 			last = t.row(d - 1)
 		}
 		for k := -d; k <= d; k += 2 {
-			x := step(last, d, k)
+			x := furthestReach(last, d, k)
 			for x < len(a) && x-k < len(b) && bytes.Equal(a[x], b[x-k]) {
 				x++
 			}
@@ -103,9 +103,9 @@ func search(a, b [][]byte) (t trace, ok bool) {
 	return t, false
 }
 
-// step returns how far into a the d-th edit leads on diagonal k; last is the row of d-1
+// furthestReach returns how far into a the d-th edit leads on diagonal k; last is the row of d-1
 // edits.
-func step(last []int32, d, k int) int {
+func furthestReach(last []int32, d, k int) int {
 	switch {
 	case d == 0:
 		return 0
@@ -122,8 +122,8 @@ func goesDown(last []int32, d, k int) bool {
 	return k == -d || (k != d && last[k-1+d-1] < last[k+1+d-1])
 }
 
-// back returns the blocks of the edits that lead to x and y.
-func (t *trace) back(x, y int) []block {
+// editBlocks returns the blocks of the edits that lead to x and y.
+func (t *trace) editBlocks(x, y int) []block {
 	var reversed []block
 	for d := t.edits; d > 0; d-- {
 		last, k := t.row(d-1), x-y

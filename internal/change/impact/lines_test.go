@@ -116,7 +116,7 @@ func TestUnifiedOfOddFiles(t *testing.T) {
 				"--- \"a/\\303\\244 \\\"\\011\"\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.Join(slices.Collect(Unified(c.old, c.new, 3)), "")
+			got := strings.Join(slices.Collect(UnifiedDiff(c.old, c.new, 3)), "")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -139,7 +139,7 @@ func TestUnifiedContext(t *testing.T) {
 		{2, []string{"@@ -1,9 +1,9 @@"}},
 	} {
 		var got []string
-		for l := range strings.Lines(strings.Join(slices.Collect(Unified(old, new, c.context)), "")) {
+		for l := range strings.Lines(strings.Join(slices.Collect(UnifiedDiff(old, new, c.context)), "")) {
 			if strings.HasPrefix(l, "@@") {
 				got = append(got, strings.TrimSpace(l))
 			}
@@ -166,15 +166,15 @@ func FuzzOf(f *testing.F) {
 			}
 			return tr
 		}
-		report := Of(side(old), side(new), Options{})
-		if report.Empty() != (old == new) {
-			t.Errorf("empty is %t", report.Empty())
+		report := Compare(side(old), side(new), Options{})
+		if report.IsEmpty() != (old == new) {
+			t.Errorf("empty is %t", report.IsEmpty())
 		}
 		for _, text := range []string{report.Text(), report.Markdown(500)} {
 			if strings.ContainsRune(text, '\x1b') {
 				t.Errorf("an escape gets through: %q", text)
 			}
 		}
-		_ = slices.Collect(Unified(side(old), side(new), 3))
+		_ = slices.Collect(UnifiedDiff(side(old), side(new), 3))
 	})
 }

@@ -27,7 +27,7 @@ var rungs = []rung{
 // HTML.
 func (r Report) Markdown(limit int) string {
 	for _, step := range rungs {
-		if text, ok := r.markdown(step, limit); ok {
+		if text, ok := r.renderMarkdown(step, limit); ok {
 			return text
 		}
 	}
@@ -36,14 +36,14 @@ func (r Report) Markdown(limit int) string {
 	return summary[:min(len(summary), max(limit, 0))]
 }
 
-func (r Report) markdown(step rung, limit int) (string, bool) {
+func (r Report) renderMarkdown(step rung, limit int) (string, bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n", r.Summary())
-	if !r.Empty() {
+	if !r.IsEmpty() {
 		fmt.Fprintf(&b, "\n%s\n\n", r.totals())
 	}
 	for _, g := range r.Groups[:min(step.groups, len(r.Groups))] {
-		g.markdown(&b, step)
+		g.writeMarkdown(&b, step)
 	}
 	if more := len(r.Groups) - step.groups; more > 0 {
 		fmt.Fprintf(&b, "- and %d more groups\n", more)
@@ -51,17 +51,17 @@ func (r Report) markdown(step rung, limit int) (string, bool) {
 	return b.String(), b.Len() <= limit
 }
 
-func (g Group) markdown(b *strings.Builder, step rung) {
+func (g Group) writeMarkdown(b *strings.Builder, step rung) {
 	headline := g.headline()
 	if g.Risk != "" {
 		headline = "**" + headline + "**"
 	}
 	fmt.Fprintf(b, "- %s\n", headline)
 	for _, d := range g.Details[:min(step.details, len(g.Details))] {
-		fmt.Fprintf(b, "  - %s\n", code(d))
+		fmt.Fprintf(b, "  - %s\n", codeSpan(d))
 	}
 	if step.examples > 0 {
-		fmt.Fprintf(b, "  - in %s\n", strings.Join(g.examples(step.examples, code), ", "))
+		fmt.Fprintf(b, "  - in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
 	}
 	if step.diffs && g.Diff != "" {
 		writeFenced(b, g.Diff)
@@ -73,14 +73,14 @@ func writeFenced(b *strings.Builder, diff string) {
 	fence := strings.Repeat("`", max(3, longestRun(diff)+1))
 	fmt.Fprintf(b, "\n  <details><summary>example</summary>\n\n  %sdiff\n", fence)
 	for l := range strings.Lines(diff) {
-		fmt.Fprintf(b, "  %s\n", unmentioned(visible(l)))
+		fmt.Fprintf(b, "  %s\n", breakMentions(visibleText(l)))
 	}
 	fmt.Fprintf(b, "  %s\n\n  </details>\n\n", fence)
 }
 
-// code returns any text as a code span.
-func code(text string) string {
-	text = unmentioned(visible(text))
+// codeSpan returns any text as a code span.
+func codeSpan(text string) string {
+	text = breakMentions(visibleText(text))
 	ticks := strings.Repeat("`", longestRun(text)+1)
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
@@ -92,9 +92,9 @@ func code(text string) string {
 // address, that is not a mention.
 var mention = regexp.MustCompile(`(^|[^0-9A-Za-z])@(\w)`)
 
-// unmentioned inserts a character of no width between the "@" and the name of a mention,
+// breakMentions inserts a character of no width between the "@" and the name of a mention,
 // since some forges follow mentions in code as well.
-func unmentioned(text string) string {
+func breakMentions(text string) string {
 	return mention.ReplaceAllString(text, "$1@\u200b$2")
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // outline reads YAML line by line, and tracks the open keys by their indentation. It is
-// not a parser: it only has to tell locations apart. format.tells finds text that would
+// not a parser: it only has to tell locations apart. format.hasTellingLines finds text that would
 // mislead it.
 type outline struct {
 	lines [][]byte
@@ -43,12 +43,12 @@ func (o *outline) reset(text []byte) {
 func (o *outline) seek(i int) {
 	limit := math.MaxInt // levels of this depth and deeper are closed again above line i
 	if l := parseLine(o.lines[i]); !l.blank {
-		limit = l.depth()
+		limit = l.levelDepth()
 	}
 	o.below = o.below[:0]
 	for k := i - 1; k >= o.at; k-- {
 		raw := o.lines[k]
-		if separates(raw) {
+		if isSeparator(raw) {
 			o.start, o.known, o.stack = k+1, false, o.stack[:0]
 			break
 		}
@@ -56,8 +56,8 @@ func (o *outline) seek(i int) {
 			continue
 		}
 		if l := parseLine(raw); !l.blank {
-			o.open(l, limit)
-			limit = min(limit, l.depth())
+			o.openBelow(l, limit)
+			limit = min(limit, l.levelDepth())
 		}
 	}
 	o.at = max(o.at, i)
@@ -67,23 +67,23 @@ func (o *outline) seek(i int) {
 	}
 }
 
-// open adds the levels that a line opens to those that the lines below it have opened:
+// openBelow adds the levels that a line opens to those that the lines below it have opened:
 // items and a key, each deeper than the one before.
-func (o *outline) open(l line, limit int) {
+func (o *outline) openBelow(l line, limit int) {
 	from := len(o.below)
-	for l.dash && l.depth() < limit {
-		o.below = append(o.below, level{l.depth(), itemName(l.rest), nil})
+	for l.dash && l.levelDepth() < limit {
+		o.below = append(o.below, level{l.levelDepth(), itemName(l.rest), nil})
 		l = parseText(l.rest, l.indent+l.skip)
 	}
-	if !l.dash && l.key != nil && l.depth() < limit {
-		o.below = append(o.below, level{l.depth(), l.key, l.rest[:min(1, len(l.rest))]})
+	if !l.dash && l.key != nil && l.levelDepth() < limit {
+		o.below = append(o.below, level{l.levelDepth(), l.key, l.rest[:min(1, len(l.rest))]})
 	}
 	slices.Reverse(o.below[from:])
 }
 
-// next returns the levels around the first line from i on that is not blank. If a change
+// keysAround returns the levels around the first line from i on that is not blank. If a change
 // above that line alters them, it changes more than its own lines.
-func (o *outline) next(i int) []level {
+func (o *outline) keysAround(i int) []level {
 	for i < len(o.lines) && parseLine(o.lines[i]).blank {
 		i++
 	}
@@ -111,10 +111,10 @@ func (o *outline) closeTo(depth int) {
 
 // isEdge reports whether a document ends before line i, or begins there.
 func (o *outline) isEdge(i int) bool {
-	return i == 0 || i == len(o.lines) || separates(o.lines[i]) || separates(o.lines[i-1])
+	return i == 0 || i == len(o.lines) || isSeparator(o.lines[i]) || isSeparator(o.lines[i-1])
 }
 
-func separates(raw []byte) bool { return bytes.HasPrefix(raw, []byte("---")) }
+func isSeparator(raw []byte) bool { return bytes.HasPrefix(raw, []byte("---")) }
 
 // itemName returns what identifies an item of a list: its name, if that is its first key.
 func itemName(rest []byte) []byte {
@@ -124,8 +124,8 @@ func itemName(rest []byte) []byte {
 	return []byte("-")
 }
 
-// identity returns the identity of the object in the current document.
-func (o *outline) identity() identity {
+// objectIdentity returns the identity of the object in the current document.
+func (o *outline) objectIdentity() identity {
 	if o.known {
 		return o.ident
 	}
@@ -135,7 +135,7 @@ func (o *outline) identity() identity {
 		if raw[0] == ' ' && !inMetadata {
 			continue
 		}
-		if separates(raw) {
+		if isSeparator(raw) {
 			break
 		}
 		l := parseLine(raw)
@@ -145,12 +145,12 @@ func (o *outline) identity() identity {
 		if l.indent == 0 {
 			inMetadata = string(l.key) == "metadata"
 		}
-		o.ident.take(l, inMetadata)
+		o.ident.readField(l, inMetadata)
 	}
 	return o.ident
 }
 
-func (id *identity) take(l line, inMetadata bool) {
+func (id *identity) readField(l line, inMetadata bool) {
 	switch {
 	case l.indent == 0 && string(l.key) == "apiVersion":
 		id.apiVersion = l.rest
@@ -174,8 +174,8 @@ type line struct {
 	rest   []byte // the text after the dash or the key
 }
 
-// depth returns the depth of the first level that the line opens.
-func (l line) depth() int {
+// levelDepth returns the depth of the first level that the line opens.
+func (l line) levelDepth() int {
 	if l.dash {
 		return 2*l.indent + 1
 	}

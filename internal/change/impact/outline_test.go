@@ -51,12 +51,12 @@ func names(levels []level) string {
 // around gives the keys around line i, and the first line of its document.
 func around(lines [][]byte, i int) (stack []level, start int) {
 	closeTo := func(l line) {
-		for len(stack) > 0 && stack[len(stack)-1].depth >= l.depth() {
+		for len(stack) > 0 && stack[len(stack)-1].depth >= l.levelDepth() {
 			stack = stack[:len(stack)-1]
 		}
 	}
 	for at, raw := range lines[:i] {
-		if separates(raw) {
+		if isSeparator(raw) {
 			stack, start = nil, at+1
 			continue
 		}
@@ -66,10 +66,10 @@ func around(lines [][]byte, i int) (stack []level, start int) {
 		}
 		closeTo(l)
 		for ; l.dash; l = parseText(l.rest, l.indent+l.skip) {
-			stack = append(stack, level{l.depth(), itemName(l.rest), nil})
+			stack = append(stack, level{l.levelDepth(), itemName(l.rest), nil})
 		}
 		if l.key != nil {
-			stack = append(stack, level{l.depth(), l.key, l.rest[:min(1, len(l.rest))]})
+			stack = append(stack, level{l.levelDepth(), l.key, l.rest[:min(1, len(l.rest))]})
 		}
 	}
 	if l := parseLine(lines[i]); !l.blank {

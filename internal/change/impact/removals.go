@@ -24,10 +24,10 @@ type Removals struct {
 	// Emptied are the cluster types whose last assignment is removed, sorted.
 	Emptied []string
 
-	gone     []string            // cluster types whose whole folder is removed, sorted
-	within   map[string][]string // the targets that were on each of these
-	lost     map[string]bool     // targets that are removed from other cluster types
-	lostFrom []string            // those cluster types, sorted
+	removedTypes   []string            // cluster types whose whole folder is removed, sorted
+	removedTargets map[string][]string // the targets that were on each of these
+	lostTargets    map[string]bool     // targets that are removed from other cluster types
+	losingTypes    []string            // those cluster types, sorted
 }
 
 // Share is how many things are removed, of how many there were.
@@ -39,21 +39,21 @@ type Share struct {
 // Exceeds reports whether more than a percentage of the things are removed.
 func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Before }
 
-// namespaceGone has the classes by which a remaining assignment loses its namespace.
-var namespaceGone = []Class{NamespaceRemoved, NamespaceRenamed}
+// namespaceLosses has the classes by which a remaining assignment loses its namespace.
+var namespaceLosses = []Class{NamespaceRemoved, NamespaceRenamed}
 
-// Empty reports whether nothing is removed.
-func (r Removals) Empty() bool {
+// IsEmpty reports whether nothing is removed.
+func (r Removals) IsEmpty() bool {
 	return r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
 // RemovalsOf returns what the change from old to new removes; report is that of the same
 // change. It reads the names of all assignments in new, unless nothing is removed.
 func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
-	r := Removals{within: map[string][]string{}, lost: map[string]bool{}}
+	r := Removals{removedTargets: map[string][]string{}, lostTargets: map[string]bool{}}
 	removesTypes := false
 	for _, g := range report.Groups {
-		if slices.ContainsFunc(namespaceGone, func(c Class) bool { return slices.Contains(g.Classes, c) }) {
+		if slices.ContainsFunc(namespaceLosses, func(c Class) bool { return slices.Contains(g.Classes, c) }) {
 			r.Namespaces.Removed += g.Count
 		}
 		removesTypes = removesTypes || slices.Contains(g.Classes, ClusterTypeRemoved)
@@ -62,7 +62,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 		return Removals{}
 	}
 	left := r.countAfter(new, opt)
-	workloads := r.collect(old, new, opt)
+	workloads := r.collectLost(old, new, opt)
 	r.Assignments.Removed = report.Assignments.Removed
 	r.Assignments.Before += report.Assignments.Removed - report.Assignments.Added
 	r.Namespaces.Removed += report.Assignments.Removed
@@ -90,16 +90,16 @@ func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
 			}
 			r.Assignments.Before++
 			if !targets[t.Name] {
-				targets[t.Name], workloads[opt.workload(t.Name)] = true, true
+				targets[t.Name], workloads[opt.workloadOf(t.Name)] = true, true
 			}
 		}
 	}
 	return workloads
 }
 
-// collect adds the cluster types and assignments that are in old and not in new, and
+// collectLost adds the cluster types and assignments that are in old and not in new, and
 // returns the names of the workloads that lose one.
-func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
+func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
 	for was, is := range tree.Pairs(old, new) {
 		before, after := was.Tree(), is.Tree()
@@ -114,15 +114,15 @@ func (r *Removals) collect(old, new tree.Tree, opt Options) map[string]bool {
 		}
 		lost := targetsLost(before, after)
 		for _, target := range lost {
-			workloads[opt.workload(target)] = true
+			workloads[opt.workloadOf(target)] = true
 		}
-		r.note(cmp.Or(was.Name, is.Name), lost, after)
+		r.addLost(cmp.Or(was.Name, is.Name), lost, after)
 	}
 	return workloads
 }
 
-// note adds the targets that a cluster type has lost; after is its folder in new.
-func (r *Removals) note(clusterType string, lost []string, after tree.Tree) {
+// addLost adds the targets that a cluster type has lost; after is its folder in new.
+func (r *Removals) addLost(clusterType string, lost []string, after tree.Tree) {
 	emptied := len(lost) > 0 && !slices.ContainsFunc(after.Entries(), tree.Entry.IsDir)
 	if emptied {
 		r.Emptied = append(r.Emptied, clusterType)
@@ -132,11 +132,11 @@ func (r *Removals) note(clusterType string, lost []string, after tree.Tree) {
 	}
 	switch {
 	case after.IsEmpty():
-		r.gone, r.within[clusterType] = append(r.gone, clusterType), lost
+		r.removedTypes, r.removedTargets[clusterType] = append(r.removedTypes, clusterType), lost
 	case len(lost) > 0:
-		r.lostFrom = append(r.lostFrom, clusterType)
+		r.losingTypes = append(r.losingTypes, clusterType)
 		for _, target := range lost {
-			r.lost[target] = true
+			r.lostTargets[target] = true
 		}
 	}
 }
@@ -162,8 +162,8 @@ func CountAssignments(t tree.Tree) int {
 // isClusterType reports whether an entry of an output's root is the folder of a cluster type.
 func isClusterType(e tree.Entry) bool { return e.IsDir() && !strings.HasPrefix(e.Name, ".") }
 
-// workload returns the workload of a target; the target itself if that is not known.
-func (o Options) workload(target string) string {
+// workloadOf returns the workload of a target; the target itself if that is not known.
+func (o Options) workloadOf(target string) string {
 	if o.Workload == nil {
 		return target
 	}
@@ -173,21 +173,21 @@ func (o Options) workload(target string) string {
 // String returns what is removed: "hello-web from cloud and edge"; "" for nothing.
 func (r Removals) String() string {
 	var parts []string
-	if len(r.gone) > 0 {
-		part := counted("cluster type", r.gone)
+	if len(r.removedTypes) > 0 {
+		part := countedNames("cluster type", r.removedTypes)
 		var along []string
-		for _, name := range r.gone {
-			along = append(along, r.within[name]...)
+		for _, name := range r.removedTypes {
+			along = append(along, r.removedTargets[name]...)
 		}
 		slices.Sort(along)
 		along = slices.Compact(along)
 		if len(along) > 0 {
-			part += " with " + listed("deployment target", along)
+			part += " with " + listNames("deployment target", along)
 		}
 		parts = append(parts, part)
 	}
-	if len(r.lost) > 0 {
-		parts = append(parts, fmt.Sprintf("%s from %s", listed("deployment target", slices.Sorted(maps.Keys(r.lost))), listed("cluster type", r.lostFrom)))
+	if len(r.lostTargets) > 0 {
+		parts = append(parts, fmt.Sprintf("%s from %s", listNames("deployment target", slices.Sorted(maps.Keys(r.lostTargets))), listNames("cluster type", r.losingTypes)))
 	}
 	if n := r.Namespaces.Removed - r.Assignments.Removed; n > 0 {
 		parts = append(parts, fmt.Sprintf("the namespaces of %d of %d assignments", n, r.Namespaces.Before))
@@ -201,10 +201,10 @@ func (r Removals) String() string {
 func (r Removals) Reasons(percent, few int, last bool) []string {
 	var reasons []string
 	if !last && len(r.Workloads) > 0 {
-		reasons = append(reasons, "the last assignment of "+counted("workload", r.Workloads))
+		reasons = append(reasons, "the last assignment of "+countedNames("workload", r.Workloads))
 	}
 	if !last && len(r.Emptied) > 0 {
-		reasons = append(reasons, "the last assignment of "+counted("cluster type", r.Emptied))
+		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))
 	}
 	for _, kind := range []struct {
 		share Share
@@ -220,14 +220,14 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 // mostListed bounds the names in a list of removals.
 const mostListed = 3
 
-// listed returns names as a list, or their number if they are many: "a, b and c", "12 workloads".
-func listed(unit string, names []string) string {
+// listNames returns names as a list, or their number if they are many: "a, b and c", "12 workloads".
+func listNames(unit string, names []string) string {
 	if len(names) > mostListed {
 		return fmt.Sprintf("%d %ss", len(names), unit)
 	}
 	shown := make([]string, len(names))
 	for i, name := range names {
-		shown[i] = printable(name)
+		shown[i] = printableText(name)
 	}
 	last := len(shown) - 1
 	if last < 1 {
@@ -236,13 +236,13 @@ func listed(unit string, names []string) string {
 	return strings.Join(shown[:last], ", ") + " and " + shown[last]
 }
 
-// counted returns names as a list behind what they are: "cluster types a and b".
-func counted(unit string, names []string) string {
+// countedNames returns names as a list behind what they are: "cluster types a and b".
+func countedNames(unit string, names []string) string {
 	switch {
 	case len(names) > mostListed:
-		return listed(unit, names)
+		return listNames(unit, names)
 	case len(names) > 1:
-		return unit + "s " + listed(unit, names)
+		return unit + "s " + listNames(unit, names)
 	}
-	return unit + " " + listed(unit, names)
+	return unit + " " + listNames(unit, names)
 }

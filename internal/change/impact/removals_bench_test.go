@@ -25,10 +25,10 @@ func BenchmarkRemovals(b *testing.B) {
 	}
 	old, new := build(""), build("c7/t7")
 	opt := Options{Workload: func(target string) string { return target }}
-	report := Of(old, new, opt)
+	report := Compare(old, new, opt)
 	b.Run("Of", func(b *testing.B) {
 		for b.Loop() {
-			Of(old, new, opt)
+			Compare(old, new, opt)
 		}
 	})
 	b.Run("RemovalsOf", func(b *testing.B) {

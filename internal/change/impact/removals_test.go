@@ -85,9 +85,9 @@ func TestRemovalsOf(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			opt := Options{Workload: workloads}
 			old, new := outputOf(t, test.old...), outputOf(t, test.new...)
-			got := RemovalsOf(old, new, Of(old, new, opt), opt)
+			got := RemovalsOf(old, new, Compare(old, new, opt), opt)
 			want := []any{test.says, test.types, test.all, test.spaces, test.workloads, test.emptied, test.says == ""}
-			if diff := cmp.Diff(want, []any{got.String(), got.ClusterTypes, got.Assignments, got.Namespaces, got.Workloads, got.Emptied, got.Empty()}); diff != "" {
+			if diff := cmp.Diff(want, []any{got.String(), got.ClusterTypes, got.Assignments, got.Namespaces, got.Workloads, got.Emptied, got.IsEmpty()}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -100,7 +100,7 @@ func TestRemovalsOfPeople(t *testing.T) {
 	note := tree.FromEntries([]tree.Entry{tree.File("note", []byte("x"))})
 	old := tree.FromEntries([]tree.Entry{tree.File("CODEOWNERS", []byte("x")), tree.Dir(".github", note), tree.Dir("a", note)})
 	new := tree.FromEntries([]tree.Entry{tree.Dir("a", tree.FromEntries([]tree.Entry{tree.File("README.md", []byte("x"))}))})
-	if got := RemovalsOf(old, new, Of(old, new, Options{}), Options{}); !got.Empty() || got.String() != "" {
+	if got := RemovalsOf(old, new, Compare(old, new, Options{}), Options{}); !got.IsEmpty() || got.String() != "" {
 		t.Errorf("it removes %+v: %s", got, got)
 	}
 }

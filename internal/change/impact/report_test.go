@@ -58,7 +58,7 @@ func TestFileModes(t *testing.T) {
 		{"too large", tree.File("r.yaml", make([]byte, maxSize+1)), tree.File("r.yaml", []byte("a: b\n")), []string{"unclassified", "r.yaml"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			report := Of(side(c.old), side(c.new), Options{})
+			report := Compare(side(c.old), side(c.new), Options{})
 			if len(report.Groups) != 1 {
 				t.Fatalf("there are %d groups:\n%s", len(report.Groups), report.Text())
 			}
@@ -80,7 +80,7 @@ func TestSummaryWithoutWorkloads(t *testing.T) {
 		{Options{Workload: func(string) string { return "gull" }}, "2 cluster types, 1 workload; image only: 200"},
 		{Options{Workload: func(string) string { return "" }}, "2 cluster types, 100 workloads; image only: 200"},
 	} {
-		if got := Of(old, new, c.opt).Summary(); got != c.want {
+		if got := Compare(old, new, c.opt).Summary(); got != c.want {
 			t.Errorf("the summary is %q, want %q", got, c.want)
 		}
 	}
@@ -89,13 +89,13 @@ func TestSummaryWithoutWorkloads(t *testing.T) {
 func TestOfIsDeterministic(t *testing.T) {
 	old := fleet(t, 300, "nginx:1.25", constant)
 	new := fleet(t, 300, "nginx:1.27", func(i int) string { return fmt.Sprintf("x%dx\n    extra%d: 1", i%40, i%7) })
-	want := Of(old, new, Options{})
+	want := Compare(old, new, Options{})
 	for range 5 {
-		if diff := cmp.Diff(want, Of(old, new, Options{})); diff != "" {
+		if diff := cmp.Diff(want, Compare(old, new, Options{})); diff != "" {
 			t.Fatalf("another run gives another report:\n%s", diff)
 		}
 	}
-	if !Of(old, old, Options{}).Empty() || !Of(tree.Tree{}, tree.Tree{}, Options{}).Empty() {
+	if !Compare(old, old, Options{}).IsEmpty() || !Compare(tree.Tree{}, tree.Tree{}, Options{}).IsEmpty() {
 		t.Error("equal trees give a report that is not empty")
 	}
 }
@@ -112,10 +112,10 @@ func TestGroupsAddUp(t *testing.T) {
 		{"one change", constant, 1},
 		{"twenty values", func(i int) string { return fmt.Sprintf("x%dx", i%20) }, 20},
 		{"a value each", func(i int) string { return fmt.Sprintf("x%dx", i) }, 1},
-		{"a field each", func(i int) string { return fmt.Sprintf("1\n    x%dx: 1", i) }, maxLooks + 1},
+		{"a field each", func(i int) string { return fmt.Sprintf("1\n    x%dx: 1", i) }, maxInspections + 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			report := Of(old, fleet(t, n, "nginx:1.27", c.checksum), Options{})
+			report := Compare(old, fleet(t, n, "nginx:1.27", c.checksum), Options{})
 			total := 0
 			for _, g := range report.Groups {
 				total += g.Count
@@ -130,7 +130,7 @@ func TestGroupsAddUp(t *testing.T) {
 func TestMarkdownKeepsToItsLimit(t *testing.T) {
 	old := fleet(t, 300, "nginx:1.25", constant)
 	new := fleet(t, 300, "nginx:1.27", func(i int) string { return fmt.Sprintf("1\n    x%dx: 1", i) })
-	report := Of(old, new, Options{})
+	report := Compare(old, new, Options{})
 	previous := 0
 	for _, limit := range []int{-1, 0, 10, 100, 1000, 3000, 10_000, 30_000, 60_000, 1_000_000} {
 		text := report.Markdown(limit)
@@ -160,7 +160,7 @@ func TestMarkdownOfHostileText(t *testing.T) {
 		}
 		return tr
 	}
-	report := Of(side("  k: v\n"), side(lines.String()), Options{})
+	report := Compare(side("  k: v\n"), side(lines.String()), Options{})
 	for _, text := range []string{report.Markdown(100_000), report.Text()} {
 		if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && r != '\u200b' && isInvisible(r) }); i >= 0 {
 			t.Errorf("there is an invisible character in\n%s", text[i:])
@@ -228,7 +228,7 @@ func TestMemoryOfALargeChange(t *testing.T) {
 	old, new := fleet(t, 5000, "nginx:1.25", constant), fleet(t, 5000, "nginx:1.27", constant)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	Of(old, new, Options{})
+	Compare(old, new, Options{})
 	runtime.ReadMemStats(&after)
 	if perAssignment := (after.TotalAlloc - before.TotalAlloc) / 5000; perAssignment > 2000 {
 		t.Errorf("%d bytes are allocated for each assignment", perAssignment)

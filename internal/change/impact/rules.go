@@ -31,19 +31,19 @@ const (
 
 // rules is the table: the first row that matches a change has its class. The classes of a
 // group are in the order of the rows. What a condition reads outside of the changed lines
-// must be in signer.surroundings.
+// must be in signer.writeSurroundings.
 var rules = []rule{
 	// Whole objects.
 	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},
 	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
-	{class: ClusterTypeRemoved, risk: Deletes, when: never},
-	{class: AssignmentRemoved, risk: Deletes, when: never},
+	{class: ClusterTypeRemoved, risk: Deletes, when: neverMatches},
+	{class: AssignmentRemoved, risk: Deletes, when: neverMatches},
 	{class: NamespaceRemoved, risk: Deletes, op: removed, kinds: "Namespace"},
 	{class: NamespaceRenamed, risk: Deletes, op: renamed, kinds: "Namespace"},
 	{class: "object removed", risk: Deletes, op: removed},
 	{class: "object renamed", risk: Deletes, op: renamed},
-	{class: ClusterTypeAdded, when: never},
-	{class: AssignmentAdded, when: never},
+	{class: ClusterTypeAdded, when: neverMatches},
+	{class: AssignmentAdded, when: neverMatches},
 	{class: "namespace added", op: added, kinds: "Namespace"},
 	{class: "object added", op: added},
 
@@ -51,16 +51,16 @@ var rules = []rule{
 	{class: "destination moved", risk: Deletes, kinds: fluxKinds, fields: "spec.targetNamespace spec.storageNamespace spec.releaseName spec.kubeConfig.**"},
 	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
 	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
-	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: switchedOn},
+	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: isSwitchedOn},
 	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},
-	{class: "source moved with pruning", risk: Deletes, kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**", when: prunes},
-	{class: "source moved with pruning", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: sourceFields, when: prunes},
+	{class: "source moved with pruning", risk: Deletes, kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**", when: isPruned},
+	{class: "source moved with pruning", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: sourceFields, when: isPruned},
 	{class: "source moved", kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**"},
 	{class: "source moved", kinds: fluxKinds + " " + argoKinds, fields: sourceFields},
 	{class: "source moved", kinds: "GitRepo fleet.yaml", fields: "spec.repo spec.paths.** helm.repo helm.chart"},
 	{class: "chart version", alone: "chart version only", kinds: "HelmRelease HelmChart", fields: "spec.chart.spec.version spec.version"},
 	{class: "chart version", alone: "chart version only", kinds: "fleet.yaml Kustomization", fields: "helm.version helmCharts.[].version"},
-	{class: "chart version", alone: "chart version only", kinds: argoKinds, fields: "**.targetRevision", when: besideChart},
+	{class: "chart version", alone: "chart version only", kinds: argoKinds, fields: "**.targetRevision", when: isBesideChart},
 	{class: "source revision", alone: "source revision only", kinds: "GitRepository OCIRepository", fields: "spec.ref.**"},
 	{class: "source revision", alone: "source revision only", kinds: argoKinds + " GitRepo", fields: "**.targetRevision spec.branch spec.revision"},
 
@@ -98,12 +98,12 @@ var rules = []rule{
 	{class: "order", alone: string(OrderOnly), op: reordered},
 	{class: "file mode", alone: "file mode only", op: mode},
 	{class: "readme", alone: "readme only", op: opaque, kinds: "*.md"},
-	{class: OrderOnly, when: never},
-	{class: FormattingOnly, when: never},
-	{class: PromotedCommit, when: never},
-	{class: Bookkeeping, when: never},
-	{class: OtherFiles, when: never},
-	{class: Unclassified, risk: Unknown, when: never},
+	{class: OrderOnly, when: neverMatches},
+	{class: FormattingOnly, when: neverMatches},
+	{class: PromotedCommit, when: neverMatches},
+	{class: Bookkeeping, when: neverMatches},
+	{class: OtherFiles, when: neverMatches},
+	{class: Unclassified, risk: Unknown, when: neverMatches},
 }
 
 const (
@@ -127,10 +127,10 @@ func valuesReplicas(under string) string {
 }
 
 // The conditions. never is that of classes that the survey assigns.
-func never(change) bool         { return false }
-func prunes(c change) bool      { return c.prunes }
-func switchedOn(c change) bool  { return isTrue(c.new) }
-func besideChart(c change) bool { return c.beside != nil && lookup(c.beside, "chart") != nil }
+func neverMatches(change) bool    { return false }
+func isPruned(c change) bool      { return c.prunes }
+func isSwitchedOn(c change) bool  { return isTrue(c.new) }
+func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
 
 // rowOf returns the row of the table that a change belongs to; the last if none matches.
 func rowOf(c change) int {

@@ -11,9 +11,9 @@ import (
 
 var settingLine = regexp.MustCompile(`^(?:export )?\s*([A-Za-z_][\w.-]*)\s*=\s*(.*)$`)
 
-// settings parses KEY=value lines into a mapping. Any other line that is not a comment is
+// parseSettings parses KEY=value lines into a mapping. Any other line that is not a comment is
 // an error.
-func settings(text []byte) (*yaml.Node, error) {
+func parseSettings(text []byte) (*yaml.Node, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for raw := range bytes.Lines(text) {
 		l := strings.TrimSpace(string(raw))

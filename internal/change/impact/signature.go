@@ -34,7 +34,7 @@ type replacement struct{ name, placeholder string }
 
 // namesOf returns the names of a unit, the longest first. It leaves out names of a single
 // character or of digits only, which would match other text.
-func namesOf(dst []replacement, at place, workload string) []replacement {
+func namesOf(dst []replacement, at location, workload string) []replacement {
 	dst = dst[:0]
 	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}} {
 		if len(r.name) > 1 && strings.Trim(r.name, "0123456789.") != "" {
@@ -45,20 +45,20 @@ func namesOf(dst []replacement, at place, workload string) []replacement {
 	return dst
 }
 
-// sign returns two digests of the changes of one unit: of the fields that change, and of
+// signUnit returns two digests of the changes of one unit: of the fields that change, and of
 // their old and new values.
-func (s *signer) sign(at place, workload string, changes []tree.Change) (shape, values digest) {
+func (s *signer) signUnit(at location, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)
 	for _, c := range changes {
-		s.add(c.Path, "\x00")
+		s.writeText(c.Path, "\x00")
 		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)
-		s.file(c)
+		s.signFile(c)
 	}
 	return sha256.Sum256(s.shape), sha256.Sum256(s.values)
 }
 
-func (s *signer) file(c tree.Change) {
+func (s *signer) signFile(c tree.Change) {
 	f := formatOf(c)
 	if f == formatOpaque {
 		s.values = append(append(s.values, c.Old.ID[:]...), c.New.ID[:]...)
@@ -66,18 +66,18 @@ func (s *signer) file(c tree.Change) {
 	}
 	s.was.reset(c.Old.Data)
 	s.is.reset(c.New.Data)
-	s.surroundings(c.New.Data)
-	telling := f.tells(c.Old.Data, s.was.lines) && f.tells(c.New.Data, s.is.lines)
+	s.writeSurroundings(c.New.Data)
+	telling := f.hasTellingLines(c.Old.Data, s.was.lines) && f.hasTellingLines(c.New.Data, s.is.lines)
 	for _, b := range diffLines(s.was.lines, s.is.lines) {
-		telling = s.block(b, f) && telling
+		telling = s.signBlock(b, f) && telling
 	}
 	if !telling {
-		s.text()
+		s.writeWhole()
 	}
 }
 
-// surroundings writes what the conditions of the rules read outside of the changed lines.
-func (s *signer) surroundings(text []byte) {
+// writeSurroundings writes what the conditions of the rules read outside of the changed lines.
+func (s *signer) writeSurroundings(text []byte) {
 	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
 		for rest := text; ; {
 			at := bytes.Index(rest, mark)
@@ -85,101 +85,101 @@ func (s *signer) surroundings(text []byte) {
 				break
 			}
 			line, after, _ := bytes.Cut(rest[at:], []byte("\n"))
-			s.plain(rest[bytes.LastIndexByte(rest[:at], '\n')+1 : at+len(line)])
-			s.add("\n")
+			s.writePlain(rest[bytes.LastIndexByte(rest[:at], '\n')+1 : at+len(line)])
+			s.writeText("\n")
 			rest = after
 		}
 	}
 }
 
-// cuts reports whether a block moves other lines to another document: it has a separator,
+// cutsDocument reports whether a block moves other lines to another document: it has a separator,
 // and begins or ends inside a document.
-func (s *signer) cuts(b block) bool {
-	if !slices.ContainsFunc(s.was.lines[b.a0:b.a1], separates) && !slices.ContainsFunc(s.is.lines[b.b0:b.b1], separates) {
+func (s *signer) cutsDocument(b block) bool {
+	if !slices.ContainsFunc(s.was.lines[b.a0:b.a1], isSeparator) && !slices.ContainsFunc(s.is.lines[b.b0:b.b1], isSeparator) {
 		return false
 	}
 	return !(s.was.isEdge(b.a0) && s.was.isEdge(b.a1) && s.is.isEdge(b.b0) && s.is.isEdge(b.b1))
 }
 
-// block writes one block. It returns false if the block changes the meaning of lines
+// signBlock writes one block. It returns false if the block changes the meaning of lines
 // outside of it.
-func (s *signer) block(b block, f format) (telling bool) {
-	s.add("\x00@")
+func (s *signer) signBlock(b block, f format) (telling bool) {
+	s.writeText("\x00@")
 	if f == formatYAML {
-		s.object(&s.was, b.a0)
-		s.object(&s.is, b.b0)
+		s.writeObject(&s.was, b.a0)
+		s.writeObject(&s.is, b.b0)
 	}
 	removed, added := s.was.lines[b.a0:b.a1], s.is.lines[b.b0:b.b1]
 	valuesOnly := sameFields(removed, added, f)
 	for i, l := range removed {
-		s.line(&s.was, b.a0+i, "\x00-", l, f, valuesOnly)
+		s.writeLine(&s.was, b.a0+i, "\x00-", l, f, valuesOnly)
 	}
 	for i, l := range added {
-		s.line(&s.is, b.b0+i, "\x00+", l, f, valuesOnly)
+		s.writeLine(&s.is, b.b0+i, "\x00+", l, f, valuesOnly)
 	}
-	return f != formatYAML || !s.cuts(b) && sameKeys(s.was.next(b.a1), s.is.next(b.b1))
+	return f != formatYAML || !s.cutsDocument(b) && sameKeys(s.was.keysAround(b.a1), s.is.keysAround(b.b1))
 }
 
-// text writes both whole texts, for changes that their lines do not identify.
-func (s *signer) text() {
+// writeWhole writes both whole texts, for changes that their lines do not identify.
+func (s *signer) writeWhole() {
 	for _, o := range [...]*outline{&s.was, &s.is} {
-		s.add("\x00text")
+		s.writeText("\x00text")
 		for _, l := range o.lines {
-			s.plain(l)
+			s.writePlain(l)
 		}
 	}
 }
 
-// line writes one changed line, after the keys around it.
-func (s *signer) line(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
-	s.add(sign)
+// writeLine writes one changed line, after the keys around it.
+func (s *signer) writeLine(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
+	s.writeText(sign)
 	if f == formatYAML {
 		o.seek(i)
-		s.keys(o)
+		s.writeKeys(o)
 	}
-	s.add("\x00")
+	s.writeText("\x00")
 	field, value := cutField(raw, f)
 	s.shape = append(s.shape, field...)
 	if valueOnly {
 		s.values = append(appendPlain(s.values, value, s.names), 0)
 		return
 	}
-	s.plain(value)
+	s.writePlain(value)
 }
 
-// object writes the object that line i is in.
-func (s *signer) object(o *outline, i int) {
+// writeObject writes the object that line i is in.
+func (s *signer) writeObject(o *outline, i int) {
 	if i < len(o.lines) {
 		o.seek(i)
 	}
-	id := o.identity()
-	s.add("\x00", string(id.apiVersion), "\x00", string(id.kind), "\x00")
-	s.plain(id.namespace)
-	s.add("\x00")
-	s.plain(id.name)
+	id := o.objectIdentity()
+	s.writeText("\x00", string(id.apiVersion), "\x00", string(id.kind), "\x00")
+	s.writePlain(id.namespace)
+	s.writeText("\x00")
+	s.writePlain(id.name)
 }
 
-// keys writes the open keys. No names of the unit are replaced in them: the class of a
+// writeKeys writes the open keys. No names of the unit are replaced in them: the class of a
 // change depends on keys.
-func (s *signer) keys(o *outline) {
+func (s *signer) writeKeys(o *outline) {
 	for _, l := range o.stack {
-		s.add("\x00")
+		s.writeText("\x00")
 		if l.isItem() {
-			s.plain(l.key)
+			s.writePlain(l.key)
 		} else {
 			s.shape = append(append(s.shape, l.key...), l.style...)
 		}
 	}
 }
 
-func (s *signer) add(texts ...string) {
+func (s *signer) writeText(texts ...string) {
 	for _, t := range texts {
 		s.shape = append(s.shape, t...)
 	}
 }
 
-// plain writes text with the names of the unit replaced.
-func (s *signer) plain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
+// writePlain writes text with the names of the unit replaced.
+func (s *signer) writePlain(text []byte) { s.shape = appendPlain(s.shape, text, s.names) }
 
 // sameFields reports whether the lines have the same fields in the same order, with plain
 // values that differ. It is false if a value identifies an object, or decides the class of

@@ -65,7 +65,7 @@ func TestGroupsAreTrueForAllMembers(t *testing.T) {
 	var s signer
 	shared := 0
 	for seed := range uint64(1200) {
-		for _, at := range []place{{"cluster-1", "gull0-main"}, {"image", "tern"}, {"data", "x-y"}} {
+		for _, at := range []location{{"cluster-1", "gull0-main"}, {"image", "tern"}, {"data", "x-y"}} {
 			files := assignmentFiles(at.clusterType, at.target, "nginx:1.25", "1")
 			name := slices.Sorted(maps.Keys(files))[seed%3]
 			old, new := files[name], mutate(seed/3, files[name])
@@ -76,23 +76,23 @@ func TestGroupsAreTrueForAllMembers(t *testing.T) {
 			if change.Old.ID == change.New.ID || hasKeyTwice(old) || hasKeyTwice(new) {
 				continue
 			}
-			shape, values := s.sign(at, "", []tree.Change{change})
-			got := look(at, []tree.Change{change}, s.names)
+			shape, values := s.signUnit(at, "", []tree.Change{change})
+			got := inspectUnit(at, []tree.Change{change}, s.names)
 			want, seen := first[shape]
 			if !seen {
-				first[shape], diffs[shape] = got, unifiedFile(change, 9)
+				first[shape], diffs[shape] = got, unifiedFileDiff(change, 9)
 			} else if diff := cmp.Diff(want.classes, got.classes); diff != "" {
-				t.Fatalf("same shape, other classes (-first +this): %s\n%s\n%s", diff, diffs[shape], unifiedFile(change, 9))
+				t.Fatalf("same shape, other classes (-first +this): %s\n%s\n%s", diff, diffs[shape], unifiedFileDiff(change, 9))
 			}
 			shape = digest(append(shape[:16], values[:16]...))
 			want, seen = exact[shape]
 			if !seen {
-				exact[shape], diffs[shape] = got, unifiedFile(change, 9)
+				exact[shape], diffs[shape] = got, unifiedFileDiff(change, 9)
 				continue
 			}
 			shared++
-			if diff := cmp.Diff(want.texts(true), got.texts(true)); diff != "" {
-				t.Fatalf("same change, other details (-first +this): %s\n%s\n%s", diff, diffs[shape], unifiedFile(change, 9))
+			if diff := cmp.Diff(want.detailTexts(true), got.detailTexts(true)); diff != "" {
+				t.Fatalf("same change, other details (-first +this): %s\n%s\n%s", diff, diffs[shape], unifiedFileDiff(change, 9))
 			}
 		}
 	}

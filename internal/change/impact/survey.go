@@ -12,81 +12,81 @@ import (
 // survey is a walk over two trees, with its findings so far. Units are visited in
 // the order of their paths, and are not kept.
 type survey struct {
-	opt       Options
-	report    Report
-	targets   map[string]string // to their workloads
-	workloads map[string]bool
-	groups    map[string]*group // of units whose files are not inspected
-	shapes    map[digest]*shape
-	looks     int // how many changes may still be inspected
-	signer    signer
-	changes   []tree.Change // of the unit at hand
+	opt             Options
+	report          Report
+	targets         map[string]string // to their workloads
+	workloads       map[string]bool
+	groups          map[string]*group // of units whose files are not inspected
+	shapes          map[digest]*shape
+	inspectionsLeft int // how many changes may still be inspected
+	signer          signer
+	changes         []tree.Change // of the unit at hand
 }
 
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
 
-func (s *survey) root(old, new tree.Tree) {
+func (s *survey) visitRoot(old, new tree.Tree) {
 	for was, is := range tree.Pairs(old, new) {
 		name := cmp.Or(was.Name, is.Name)
 		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") {
-			s.clusterType(name, was.Tree(), is.Tree())
+			s.visitClusterType(name, was.Tree(), is.Tree())
 			continue
 		}
-		for c := range tree.Diff(alone(was), alone(is)) {
-			s.file(c)
+		for c := range tree.Diff(singleEntryTree(was), singleEntryTree(is)) {
+			s.visitFile(c)
 		}
 	}
 }
 
-func (s *survey) clusterType(name string, old, new tree.Tree) {
+func (s *survey) visitClusterType(name string, old, new tree.Tree) {
 	s.report.ClusterTypes++
 	switch {
 	case old.IsEmpty():
-		s.whole(ClusterType, "", ClusterTypeAdded).add(name, name)
+		s.wholeGroup(ClusterType, "", ClusterTypeAdded).add(name, name)
 	case new.IsEmpty():
-		s.whole(ClusterType, "", ClusterTypeRemoved).add(name, name)
+		s.wholeGroup(ClusterType, "", ClusterTypeRemoved).add(name, name)
 	}
 	for was, is := range tree.Pairs(old, new) {
 		entry, isWhole := cmp.Or(was.Name, is.Name), old.IsEmpty() || new.IsEmpty()
 		if was.IsDir() || is.IsDir() {
-			s.assignment(place{name, entry}, was.Tree(), is.Tree(), isWhole)
+			s.visitAssignment(location{name, entry}, was.Tree(), is.Tree(), isWhole)
 			continue
 		}
 		change := tree.Change{Path: entry, Old: was, New: is}
-		s.count(change)
+		s.countFile(change)
 		if !isWhole {
-			s.change(place{name, ""}, File, []tree.Change{change})
+			s.recordChange(location{name, ""}, File, []tree.Change{change})
 		}
 	}
 }
 
-// assignment records an assignment that differs. Those that are added or removed
+// visitAssignment records an assignment that differs. Those that are added or removed
 // are grouped by the cause: their cluster type, or their target.
-func (s *survey) assignment(at place, old, new tree.Tree, withClusterType bool) {
+func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterType bool) {
 	s.addTarget(at.target)
-	cause := printable("target " + at.target)
+	cause := printableText("target " + at.target)
 	if withClusterType {
-		cause = printable("with cluster type " + at.clusterType)
+		cause = printableText("with cluster type " + at.clusterType)
 	}
 	switch {
 	case old.IsEmpty():
 		s.report.Assignments.Added++
 		s.report.Files.Added += new.Count()
-		s.whole(Assignment, cause, AssignmentAdded).add(at.clusterType, at.path())
+		s.wholeGroup(Assignment, cause, AssignmentAdded).add(at.clusterType, at.path())
 	case new.IsEmpty():
 		s.report.Assignments.Removed++
 		classes := []Class{AssignmentRemoved}
 		if s.countRemoved(old) {
 			classes = []Class{CRDRemoved, AssignmentRemoved}
 		}
-		s.whole(Assignment, cause, classes...).add(at.clusterType, at.path())
+		s.wholeGroup(Assignment, cause, classes...).add(at.clusterType, at.path())
 	default:
 		s.report.Assignments.Changed++
 		s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(old, new))
 		for _, c := range s.changes {
-			s.count(c)
+			s.countFile(c)
 		}
-		s.change(at, Assignment, s.changes)
+		s.recordChange(at, Assignment, s.changes)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *survey) countRemoved(old tree.Tree) (definesResources bool) {
 	return definesResources
 }
 
-func (s *survey) count(c tree.Change) {
+func (s *survey) countFile(c tree.Change) {
 	switch {
 	case c.Added():
 		s.report.Files.Added++
@@ -111,22 +111,22 @@ func (s *survey) count(c tree.Change) {
 	}
 }
 
-// file records a file outside of cluster types.
-func (s *survey) file(c tree.Change) {
-	s.count(c)
+// visitFile records a file outside of cluster types.
+func (s *survey) visitFile(c tree.Change) {
+	s.countFile(c)
 	class, detail := OtherFiles, ""
 	switch {
 	case c.Path == trackingFile:
-		class, detail = PromotedCommit, commit(c.Old)+" -> "+commit(c.New)
+		class, detail = PromotedCommit, promotedCommit(c.Old)+" -> "+promotedCommit(c.New)
 	case strings.HasPrefix(c.Path, ".fairlead/"):
 		class = Bookkeeping
 	}
-	s.whole(File, detail, class).add("", c.Path)
+	s.wholeGroup(File, detail, class).add("", c.Path)
 }
 
-// commit returns the commit in the tracking file.
-func commit(e tree.Entry) string {
-	return cmp.Or(printable(strings.TrimSpace(string(e.Data))), "none")
+// promotedCommit returns the commit in the tracking file.
+func promotedCommit(e tree.Entry) string {
+	return cmp.Or(printableText(strings.TrimSpace(string(e.Data))), "none")
 }
 
 func (s *survey) addTarget(target string) {
@@ -140,16 +140,16 @@ func (s *survey) addTarget(target string) {
 	}
 }
 
-// place is the location of a unit. Files and folders of the cluster type itself
+// location is the location of a unit. Files and folders of the cluster type itself
 // have no target.
-type place struct{ clusterType, target string }
+type location struct{ clusterType, target string }
 
-func (p place) path() string {
+func (p location) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")
 }
 
-// alone returns a tree with only that entry; an empty one for the zero Entry.
-func alone(e tree.Entry) tree.Tree {
+// singleEntryTree returns a tree with only that entry; an empty one for the zero Entry.
+func singleEntryTree(e tree.Entry) tree.Tree {
 	if e.Name == "" {
 		return tree.Tree{}
 	}

@@ -14,31 +14,31 @@ const maxGroups = 200
 // Summary returns the change in one line: what it touches, and how many units change in
 // which way, the most frequent first and unclassified ones last.
 func (r Report) Summary() string {
-	if r.Empty() {
+	if r.IsEmpty() {
 		return "no change"
 	}
-	parts := r.counts()
+	parts := r.groupCounts()
 	if r.ClusterTypes > 0 {
-		parts = slices.Insert(parts, 0, r.scope())
+		parts = slices.Insert(parts, 0, r.scopeText())
 	}
 	return strings.Join(parts, "; ")
 }
 
-// scope returns the number of cluster types and workloads that the change touches.
-func (r Report) scope() string {
-	scope := plural(r.ClusterTypes, "cluster type")
+// scopeText returns the number of cluster types and workloads that the change touches.
+func (r Report) scopeText() string {
+	scope := countNoun(r.ClusterTypes, "cluster type")
 	switch {
 	case r.Workloads > 0:
-		scope += ", " + plural(r.Workloads, "workload")
+		scope += ", " + countNoun(r.Workloads, "workload")
 	case r.Targets > 0:
-		scope += ", " + plural(r.Targets, "deployment target")
+		scope += ", " + countNoun(r.Targets, "deployment target")
 	}
 	return scope
 }
 
-// counts returns "name: count" for each name of groups. Files outside of cluster types
+// groupCounts returns "name: count" for each name of groups. Files outside of cluster types
 // count only if nothing else changes.
-func (r Report) counts() []string {
+func (r Report) groupCounts() []string {
 	counts := map[string]int{}
 	for _, g := range r.Groups {
 		if g.ClusterTypes > 0 || r.ClusterTypes == 0 {
@@ -75,12 +75,12 @@ func (c Counts) String() string {
 func (r Report) Text() string {
 	var b strings.Builder
 	b.WriteString(r.Summary() + "\n")
-	if r.Empty() {
+	if r.IsEmpty() {
 		return b.String()
 	}
 	b.WriteString(r.totals() + "\n")
 	for _, g := range r.Groups[:min(maxGroups, len(r.Groups))] {
-		b.WriteString("\n" + g.text())
+		b.WriteString("\n" + g.terminalText())
 	}
 	if more := len(r.Groups) - maxGroups; more > 0 {
 		fmt.Fprintf(&b, "\nand %d more groups\n", more)
@@ -88,17 +88,17 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-func (g Group) text() string {
+func (g Group) terminalText() string {
 	var b strings.Builder
 	mark := map[Risk]string{Deletes: "!", Unknown: "?"}[g.Risk]
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(mark+" "+g.headline()))
 	for _, d := range g.Details {
 		fmt.Fprintf(&b, "    %s\n", d)
 	}
-	fmt.Fprintf(&b, "    in %s\n", strings.Join(g.examples(maxExamples, visible), ", "))
+	fmt.Fprintf(&b, "    in %s\n", strings.Join(g.shownExamples(maxExamples, visibleText), ", "))
 	if slices.Contains(g.Classes, Unclassified) {
 		for l := range strings.Lines(g.Diff) {
-			fmt.Fprintf(&b, "        %s\n", visible(l))
+			fmt.Fprintf(&b, "        %s\n", visibleText(l))
 		}
 	}
 	return b.String()
@@ -106,9 +106,9 @@ func (g Group) text() string {
 
 // headline returns the name of the change, and in how many places it is made.
 func (g Group) headline() string {
-	line := g.Name + ": " + plural(g.Count, string(g.Unit))
+	line := g.Name + ": " + countNoun(g.Count, string(g.Unit))
 	if g.ClusterTypes > 0 && g.Unit != ClusterType {
-		line += " on " + plural(g.ClusterTypes, "cluster type")
+		line += " on " + countNoun(g.ClusterTypes, "cluster type")
 	}
 	if g.Risk == Deletes {
 		line += ", deletes things on clusters"
@@ -116,8 +116,8 @@ func (g Group) headline() string {
 	return line
 }
 
-// examples returns up to n examples, formatted by show, and the number of other units.
-func (g Group) examples(n int, show func(string) string) []string {
+// shownExamples returns up to n examples, formatted by show, and the number of other units.
+func (g Group) shownExamples(n int, show func(string) string) []string {
 	var texts []string
 	for _, e := range g.Examples[:min(n, len(g.Examples))] {
 		texts = append(texts, show(e))
@@ -128,8 +128,8 @@ func (g Group) examples(n int, show func(string) string) []string {
 	return texts
 }
 
-// visible returns a line without its end, and with invisible characters replaced.
-func visible(line string) string {
+// visibleText returns a line without its end, and with invisible characters replaced.
+func visibleText(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && isInvisible(r) {
 			return '�'
@@ -138,7 +138,7 @@ func visible(line string) string {
 	}, strings.TrimRight(line, "\r\n"))
 }
 
-func plural(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

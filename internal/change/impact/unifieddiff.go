@@ -9,27 +9,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Unified returns a unified diff from old to new as Git writes it, one text for each
+// UnifiedDiff returns a unified diff from old to new as Git writes it, one text for each
 // changed file, sorted by path, with context unchanged lines around each change.
 // `git apply` accepts it, except for binary files: of those it only has that they
 // differ.
-func Unified(old, new tree.Tree, context int) iter.Seq[string] {
+func UnifiedDiff(old, new tree.Tree, context int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for c := range tree.Diff(old, new) {
-			if !yield(unifiedFile(c, context)) {
+			if !yield(unifiedFileDiff(c, context)) {
 				return
 			}
 		}
 	}
 }
 
-// unifiedFile returns the diff of one file. As in Git, a file that becomes a link (or the
+// unifiedFileDiff returns the diff of one file. As in Git, a file that becomes a link (or the
 // like) is removed and added.
-func unifiedFile(c tree.Change, context int) string {
+func unifiedFileDiff(c tree.Change, context int) string {
 	if !c.Added() && !c.Removed() && fileType(c.Old.Mode) != fileType(c.New.Mode) {
 		removal, addition := c, c
 		removal.New, addition.Old = tree.Entry{}, tree.Entry{}
-		return unifiedFile(removal, context) + unifiedFile(addition, context)
+		return unifiedFileDiff(removal, context) + unifiedFileDiff(addition, context)
 	}
 	var b strings.Builder
 	from, to := quotePath("a/"+c.Path), quotePath("b/"+c.Path)
@@ -41,7 +41,7 @@ func unifiedFile(c tree.Change, context int) string {
 	if c.Removed() {
 		to = "/dev/null"
 	}
-	was, is := content(c.Old), content(c.New)
+	was, is := diffContent(c.Old), diffContent(c.New)
 	switch {
 	case bytes.Equal(was, is):
 	case isBinary(was) || isBinary(is):
@@ -73,8 +73,8 @@ func writeModes(b *strings.Builder, c tree.Change) {
 	}
 }
 
-// content returns what a diff shows of an entry: its data, or the commit of a submodule.
-func content(e tree.Entry) []byte {
+// diffContent returns what a diff shows of an entry: its data, or the commit of a submodule.
+func diffContent(e tree.Entry) []byte {
 	if e.Mode == tree.ModeSubmodule {
 		return fmt.Appendf(nil, "Subproject commit %s\n", e.ID)
 	}
@@ -105,7 +105,7 @@ func writeHunk(b *strings.Builder, was, is [][]byte, blocks []block, context int
 	before := min(context, first.a0)
 	after := min(context, len(was)-last.a1)
 	fmt.Fprintf(b, "@@ -%s +%s @@\n",
-		span(first.a0-before, last.a1+after), span(first.b0-before, last.b1+after))
+		hunkRange(first.a0-before, last.a1+after), hunkRange(first.b0-before, last.b1+after))
 	at := first.a0 - before
 	for _, bl := range blocks {
 		writeLines(b, ' ', was[at:bl.a0])
@@ -116,9 +116,9 @@ func writeHunk(b *strings.Builder, was, is [][]byte, blocks []block, context int
 	writeLines(b, ' ', was[at:at+after])
 }
 
-// span returns the lines from (counted from 0) up to to as Git writes them: without the
+// hunkRange returns the lines from (counted from 0) up to to as Git writes them: without the
 // number of lines if it is one, and an empty range after the line before it.
-func span(from, to int) string {
+func hunkRange(from, to int) string {
 	if to-from == 1 {
 		return fmt.Sprint(to)
 	}

@@ -110,7 +110,7 @@ func (c Copy) Text(lines bool) string {
 	}
 	if lines {
 		b.WriteString("\n")
-		for piece := range impact.Unified(c.Before, c.After, 3) {
+		for piece := range impact.UnifiedDiff(c.Before, c.After, 3) {
 			b.WriteString(piece)
 		}
 	}
@@ -183,7 +183,7 @@ func (c Copy) body(reason string) string {
 // lines shows what changes line by line, folded, as long as there is room.
 func (c Copy) lines(b *strings.Builder) {
 	var diff strings.Builder
-	for piece := range impact.Unified(c.Before, c.After, 3) {
+	for piece := range impact.UnifiedDiff(c.Before, c.After, 3) {
 		if diff.Len()+len(piece) > maxLines {
 			diff.WriteString("… and more\n")
 			break

@@ -292,7 +292,7 @@ func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name 
 	}
 	p.listed, p.stops = p.problems, now.Problems.Stops()
 	if !p.stops && !old.Problems.Stops() {
-		p.report = impact.Of(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
+		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
 		err = l.previewExcess(ctx, &p, old, now)
 	}
 	return p, err

@@ -24,7 +24,7 @@ func previewText(all []previewed, before, after string) string {
 		switch {
 		case p.stops:
 			b.WriteString("Problems stop it; its output would stay as it is.\n")
-		case p.report.Empty():
+		case p.report.IsEmpty():
 			b.WriteString("Nothing changes.\n")
 		default:
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxPreview/len(all))) + "\n")
@@ -74,7 +74,7 @@ func previewStatus(all []previewed) forge.Status {
 	for _, p := range all {
 		n, _ := p.problems.Count()
 		stopped += n
-		if !p.report.Empty() {
+		if !p.report.IsEmpty() {
 			changed++
 		}
 	}

@@ -37,7 +37,7 @@ func (w *work) body() string {
 	w.writeWithheld(&top)
 	if left := w.leftSummary(); left != "" {
 		fmt.Fprintf(&top, "**%s**\n\n", forge.EscapeMarkdown(left))
-		if w.report.Empty() {
+		if w.report.IsEmpty() {
 			return top.String() + tail
 		}
 	}

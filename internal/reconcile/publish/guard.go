@@ -102,7 +102,7 @@ func (w *work) title() string { return forge.FitTitle(w.p.Environment + ": " + w
 // is where the output was before.
 func (w *work) summary() string {
 	switch {
-	case w.report.Empty():
+	case w.report.IsEmpty():
 		return w.leftSummary()
 	case w.excess.says != "":
 		return w.excess.says

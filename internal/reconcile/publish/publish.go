@@ -220,7 +220,7 @@ func (w *work) run(ctx context.Context) (Result, error) {
 	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
 		return Result{}, err
 	}
-	w.report = impact.Of(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	w.report = impact.Compare(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
 	if err := w.checkLimits(); err != nil {
 		return Result{}, err
 	}

@@ -73,7 +73,7 @@ func TestTexts(t *testing.T) {
 	cases := texts(t)
 	golden.Run(t, "testdata/text/*.txtar", func(t *testing.T, c *golden.Case) {
 		w := cases[path.Base(t.Name())]
-		w.report = impact.Of(tree.Tree{}, w.p.Rendered, impact.Options{})
+		w.report = impact.Compare(tree.Tree{}, w.p.Rendered, impact.Options{})
 		title := w.title()
 		c.Want(t, "message", message(w.p, title, digestOf(w.p.Environment, "1234")))
 		c.Want(t, "body", w.body())
@@ -146,7 +146,7 @@ func huge(t *testing.T) *work {
 		files[fmt.Sprintf("type-%d/target/reconciler.yaml", i)] = fmt.Sprintf("kind: Deployment\nmetadata: {name: a%d}\nspec: {%s: %d}\n", i, strings.Repeat("x", i+1), i)
 	}
 	w := &work{p: Proposal{Environment: "dev", Rendered: rendered(t, files)}}
-	w.report = impact.Of(tree.Tree{}, w.p.Rendered, impact.Options{})
+	w.report = impact.Compare(tree.Tree{}, w.p.Rendered, impact.Options{})
 	for i := range 1000 {
 		w.p.Inputs = append(w.p.Inputs, source.Commit{Layer: fmt.Sprintf("layer-%d", i), Repo: "https://git.example.com/" + strings.Repeat("r", 100), Commit: strings.Repeat("a", 40)})
 		w.next.adoption.Folders = append(w.next.adoption.Folders, strings.Repeat("f", 100))
