@@ -1,5 +1,5 @@
-// Package crdtest says what an API server would refuse in rendered objects, in
-// process and without a cluster. Only tests import it.
+// Package crdtest checks rendered objects as an API server does, in process and without a
+// cluster. Only tests import it.
 //
 // The custom resource definitions lie in testdata/crds, as their projects publish
 // them. An object of a custom kind is taken as the API server takes it: unknown
@@ -7,8 +7,7 @@
 // patterns, lists that are maps, and CEL rules are checked. Namespaces,
 // NetworkPolicies and ConfigMaps are decoded strictly into their Go types. The
 // name, namespace, labels and annotations of every object are checked too. An
-// object of any other kind is refused: nothing passes without having been looked
-// at.
+// object of any other kind is refused: nothing passes unchecked.
 package crdtest
 
 import (
@@ -52,7 +51,7 @@ type Schemas struct {
 	custom map[string]*customKind
 }
 
-// customKind is what one version of a custom resource definition asks for.
+// customKind has the checks of one version of a custom resource definition.
 type customKind struct {
 	namespaced bool
 	structural *schema.Structural
@@ -137,9 +136,9 @@ func newCustomKind(version apiextensionsv1.CustomResourceDefinitionVersion) (*cu
 	}, nil
 }
 
-// Check says what is wrong with the objects of a YAML file, one sentence for each
-// mistake as "Kind/name: field: what"; nothing if an API server would take them
-// all. A file without objects is a mistake.
+// Check returns the mistakes in the objects of a YAML file, one sentence for each as
+// "Kind/name: field: what"; nil if an API server would accept them all. A file without
+// objects is a mistake.
 func (s *Schemas) Check(file []byte) []string {
 	var wrong []string
 	objects := 0
@@ -168,7 +167,7 @@ func (s *Schemas) Check(file []byte) []string {
 	return wrong
 }
 
-// checkObject checks one object, given as JSON.
+// checkObject checks one object in JSON.
 func (s *Schemas) checkObject(text []byte) []string {
 	var object unstructured.Unstructured
 	if err := k8sjson.UnmarshalCaseSensitivePreserveInts(text, &object.Object); err != nil {
@@ -195,8 +194,8 @@ func (s *Schemas) checkObject(text []byte) []string {
 	return wrong
 }
 
-// strictly decodes JSON without turning numbers into text, as the YAML packages
-// do where text is wanted.
+// strictly decodes JSON without converting numbers to text, as the YAML packages do where
+// text is wanted.
 func strictly(text []byte, into any) []string {
 	unknown, err := k8sjson.UnmarshalStrict(text, into)
 	if err != nil {
@@ -226,7 +225,7 @@ func metadata(object *unstructured.Unstructured, namespaced bool) []string {
 	return sentences(apivalidation.ValidateObjectMeta(&meta, namespaced, validName, field.NewPath("metadata")))
 }
 
-// check takes the object as the API server does; it fills in the defaults.
+// check checks an object as the API server does; it fills in the defaults.
 func (k *customKind) check(object map[string]any) []string {
 	var wrong []string
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})

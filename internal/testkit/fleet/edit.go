@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Edit changes a fleet at random, as people do: a new version of a workload, other
-// labels, another value, a file that comes or goes, a template, a dependency. It
-// gives a word for what it did. The fleet stays free of problems.
+// Edit changes a fleet at random, as people do: a new version of a workload, other labels,
+// another value, a new or deleted file, a template, a dependency. It returns a word for the
+// change. The fleet stays free of problems.
 func (f *Fleet) Edit(random *rand.Rand) string {
 	n := random.IntN(1000)
 	app := random.IntN(f.size.Workloads)

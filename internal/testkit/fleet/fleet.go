@@ -1,11 +1,10 @@
-// Package fleet makes synthetic control planes of any size, for benchmarks and
+// Package fleet generates synthetic control planes of any size, for benchmarks and
 // property tests.
 //
-// What it keeps true: the same [Size] gives the same files, and an [Edit] changes
-// one file of them. The layout and the templates are like those of the public
-// control plane of Kalypso: a Flux GitRepository and Kustomization, a namespace,
-// and a ConfigMap of the merged values; four manifests in three files for each
-// assignment.
+// What it keeps true: equal [Size] values generate equal files, and an [Edit] changes one
+// of them. The layout and the templates are like those of Kalypso's public control plane: a
+// Flux GitRepository and Kustomization, a namespace, and a ConfigMap of the merged values;
+// four manifests in three files for each assignment.
 package fleet
 
 import (
@@ -19,7 +18,7 @@ import (
 // Environment is the name of the environment that all fleets have.
 const Environment = "prod"
 
-// Size says how large a fleet is.
+// Size is the size of a fleet.
 type Size struct {
 	Workloads    int // with one deployment target each
 	ClusterTypes int
@@ -28,7 +27,7 @@ type Size struct {
 	Reach int
 }
 
-// Large is the fleet of the figures: 500 workloads on 200 cluster types, so
+// Large is the fleet of the published benchmarks: 500 workloads on 200 cluster types, so
 // 100,000 assignments, with 120 configs.
 var Large = Size{Workloads: 500, ClusterTypes: 200, Configs: 120}
 
@@ -38,7 +37,7 @@ type Fleet struct {
 	base, env, workloads map[string]string
 }
 
-// New makes a fleet.
+// New generates a fleet.
 func New(s Size) *Fleet {
 	f := &Fleet{
 		size:      s,
@@ -61,7 +60,7 @@ func New(s Size) *Fleet {
 	return f
 }
 
-// Layers gives the fleet as the layers of a model.
+// Layers returns the fleet as the layers of a model.
 func (f *Fleet) Layers() []model.Layer {
 	return []model.Layer{
 		{Kind: model.Base, Name: "main", Files: files(f.base)},
@@ -86,8 +85,8 @@ func (f *Fleet) SetBranch(i int, branch string) {
 	f.workloads[workloadPath(i)] = workload(i, f.size, branch)
 }
 
-// SetIdle puts a config into the environment that is for no assignment: a commit
-// that alters nothing rendered.
+// SetIdle adds a config that no assignment reads to the environment: a commit that changes
+// no output.
 func (f *Fleet) SetIdle(value string) {
 	f.env["configs/idle.yaml"] = configMap("idle", map[string]string{"region": "nowhere"}, "  IDLE: "+value+"\n")
 }
@@ -160,9 +159,8 @@ spec:
 `, zone, zone, zone)
 }
 
-// config makes configs on mixed labels: for everybody, for a region, size or
-// tier, for one cluster type, for a team, for a team in a region, and for one
-// workload.
+// config returns configs on mixed labels: for all, for a region, size or tier, for one
+// cluster type, for a team, for a team in a region, and for one workload.
 func config(i int, s Size) string {
 	labels := map[string]string{}
 	switch i % 8 {

@@ -1,5 +1,5 @@
-// Package golden runs tests that are text files: txtar archives that hold a
-// control plane and what is wanted of it.
+// Package golden runs tests that are text files: txtar archives that hold a control plane
+// and the wanted results.
 //
 // The files of an archive are the layers of an environment, base/…, env/… and
 // workloads/<registration>/…, and the wanted texts, each in a file of its own. The
@@ -53,7 +53,7 @@ func Run(t *testing.T, pattern string, test func(*testing.T, *Case)) {
 	}
 }
 
-// Text gives the content of a file of the archive; "" if there is none.
+// Text returns the content of a file of the archive; "" if there is none.
 func (c *Case) Text(name string) string {
 	if i := c.index(name); i >= 0 {
 		return string(c.archive.Files[i].Data)
@@ -65,7 +65,7 @@ func (c *Case) index(name string) int {
 	return slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == name })
 }
 
-// Environment gives the name of the case's environment.
+// Environment returns the name of the case's environment.
 func (c *Case) Environment() string {
 	if env := strings.TrimSpace(c.Text("ENV")); env != "" {
 		return env
@@ -73,7 +73,7 @@ func (c *Case) Environment() string {
 	return "dev"
 }
 
-// Tree gives the files of the archive below a folder.
+// Tree returns the files of the archive below a folder.
 func (c *Case) Tree(t *testing.T, folder string) tree.Tree {
 	t.Helper()
 	var b tree.Builder
@@ -87,7 +87,7 @@ func (c *Case) Tree(t *testing.T, folder string) tree.Tree {
 	return b.Tree()
 }
 
-// Layers gives the layers of the environment, without built-in templates.
+// Layers returns the layers of the environment, without built-in templates.
 func (c *Case) Layers(t *testing.T) []model.Layer {
 	t.Helper()
 	layers := []model.Layer{
@@ -100,7 +100,7 @@ func (c *Case) Layers(t *testing.T) []model.Layer {
 	return layers
 }
 
-// Want compares a text with the file of the archive that holds what is wanted.
+// Want compares a text with the file of the archive that holds the wanted one.
 func (c *Case) Want(t *testing.T, name, got string) {
 	t.Helper()
 	if got != "" && !strings.HasSuffix(got, "\n") {
@@ -133,8 +133,8 @@ func (c *Case) rewrite(t *testing.T, name, got string) {
 	}
 }
 
-// Files writes a tree as one text: a line "=== path" before each file. The end of
-// a file without a final newline is marked, and trailing spaces are made visible.
+// Files returns a tree as one text: a line "=== path" before each file. The end of a file
+// without a final newline is marked, and trailing spaces are made visible.
 func Files(t tree.Tree) string {
 	var b strings.Builder
 	for path, data := range t.All() {
@@ -155,7 +155,7 @@ func Files(t tree.Tree) string {
 	return b.String()
 }
 
-// Problems writes problems as people see them, one a line, with their hints.
+// Problems returns problems as people see them, one a line, with their hints.
 func Problems(list problem.List) string {
 	var b strings.Builder
 	for _, p := range list {
