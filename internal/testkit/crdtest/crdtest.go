@@ -59,8 +59,8 @@ type customKind struct {
 	rules      *cel.Validator // nil if there are none
 }
 
-// core are the kinds that have no definition, as values to decode into.
-func core(apiVersionKind string) (into any, namespaced bool) {
+// coreKind are the kinds that have no definition, as values to decode into.
+func coreKind(apiVersionKind string) (into any, namespaced bool) {
 	switch apiVersionKind {
 	case "v1 Namespace":
 		return &corev1.Namespace{}, false
@@ -80,14 +80,14 @@ func Load() (*Schemas, error) {
 	}
 	s := &Schemas{custom: map[string]*customKind{}}
 	for _, name := range names {
-		if err := s.add(name); err != nil {
+		if err := s.addDefinition(name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return s, nil
 }
 
-func (s *Schemas) add(name string) error {
+func (s *Schemas) addDefinition(name string) error {
 	packed, err := files.ReadFile(name)
 	if err != nil {
 		return err
@@ -177,26 +177,26 @@ func (s *Schemas) checkObject(text []byte) []string {
 	apiVersionKind := object.GetAPIVersion() + " " + object.GetKind()
 
 	var wrong []string
-	into, namespaced := core(apiVersionKind)
+	into, namespaced := coreKind(apiVersionKind)
 	kind := s.custom[apiVersionKind]
 	switch {
 	case into != nil:
-		wrong = strictly(text, into)
+		wrong = decodeStrictly(text, into)
 	case kind != nil:
-		wrong, namespaced = kind.check(object.Object), kind.namespaced
+		wrong, namespaced = kind.checkObject(object.Object), kind.namespaced
 	default:
 		return []string{subject + ": there is no definition of " + apiVersionKind}
 	}
-	wrong = append(wrong, metadata(&object, namespaced)...)
+	wrong = append(wrong, checkMetadata(&object, namespaced)...)
 	for i, w := range wrong {
 		wrong[i] = subject + ": " + w
 	}
 	return wrong
 }
 
-// strictly decodes JSON without converting numbers to text, as the YAML packages do where
+// decodeStrictly decodes JSON without converting numbers to text, as the YAML packages do where
 // text is wanted.
-func strictly(text []byte, into any) []string {
+func decodeStrictly(text []byte, into any) []string {
 	unknown, err := k8sjson.UnmarshalStrict(text, into)
 	if err != nil {
 		return []string{err.Error()}
@@ -208,41 +208,41 @@ func strictly(text []byte, into any) []string {
 	return wrong
 }
 
-// metadata checks what all objects have in common.
-func metadata(object *unstructured.Unstructured, namespaced bool) []string {
+// checkMetadata checks what all objects have in common.
+func checkMetadata(object *unstructured.Unstructured, namespaced bool) []string {
 	text, err := json.Marshal(object.Object["metadata"])
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var meta metav1.ObjectMeta
-	if wrong := strictly(text, &meta); wrong != nil {
+	if wrong := decodeStrictly(text, &meta); wrong != nil {
 		return wrong
 	}
 	validName := apivalidation.NameIsDNSSubdomain
 	if object.GetKind() == "Namespace" {
 		validName = apivalidation.ValidateNamespaceName
 	}
-	return sentences(apivalidation.ValidateObjectMeta(&meta, namespaced, validName, field.NewPath("metadata")))
+	return errorTexts(apivalidation.ValidateObjectMeta(&meta, namespaced, validName, field.NewPath("metadata")))
 }
 
-// check checks an object as the API server does; it fills in the defaults.
-func (k *customKind) check(object map[string]any) []string {
+// checkObject checks an object as the API server does; it fills in the defaults.
+func (k *customKind) checkObject(object map[string]any) []string {
 	var wrong []string
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), k.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
 		wrong = append(wrong, path+": unknown field")
 	}
 	defaulting.Default(object, k.structural)
-	wrong = append(wrong, sentences(validation.ValidateCustomResource(nil, object, k.openAPI))...)
-	wrong = append(wrong, sentences(listtype.ValidateListSetsAndMaps(nil, k.structural, object))...)
+	wrong = append(wrong, errorTexts(validation.ValidateCustomResource(nil, object, k.openAPI))...)
+	wrong = append(wrong, errorTexts(listtype.ValidateListSetsAndMaps(nil, k.structural, object))...)
 	if k.rules != nil && len(wrong) == 0 { // rules assume that the types are right
 		broken, _ := k.rules.Validate(context.Background(), nil, k.structural, object, nil, celconfig.RuntimeCELCostBudget)
-		wrong = append(wrong, sentences(broken)...)
+		wrong = append(wrong, errorTexts(broken)...)
 	}
 	return wrong
 }
 
-func sentences(errs field.ErrorList) []string {
+func errorTexts(errs field.ErrorList) []string {
 	out := make([]string, len(errs))
 	for i, err := range errs {
 		out[i] = err.Error()

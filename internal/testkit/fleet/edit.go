@@ -19,13 +19,13 @@ func (f *Fleet) Edit(random *rand.Rand) string {
 		f.SetBranch(app, fmt.Sprintf("release-%d", n))
 		return "version"
 	case 1:
-		f.replace(f.workloads, random, "criticality: level-", fmt.Sprintf("criticality: level-%d", n%5))
+		f.replaceLine(f.workloads, random, "criticality: level-", fmt.Sprintf("criticality: level-%d", n%5))
 		return "label of a target"
 	case 2:
-		f.replace(f.env, random, "tier: tier-", fmt.Sprintf("tier: tier-%d", n%6))
+		f.replaceLine(f.env, random, "tier: tier-", fmt.Sprintf("tier: tier-%d", n%6))
 		return "label of a cluster type or config"
 	case 3:
-		f.replace(f.env, random, "  REGION_NAME: ", fmt.Sprintf("  REGION_NAME: name %d", n))
+		f.replaceLine(f.env, random, "  REGION_NAME: ", fmt.Sprintf("  REGION_NAME: name %d", n))
 		return "value"
 	case 4:
 		f.SetIdle(fmt.Sprintf("value-%d", n))
@@ -46,10 +46,10 @@ func (f *Fleet) Edit(random *rand.Rand) string {
 	default:
 		path := workloadPath(app)
 		if text := f.workloads[path]; strings.Contains(text, "annotations:") {
-			f.workloads[path] = workload(app, f.size, "main")
+			f.workloads[path] = workloadFile(app, f.size, "main")
 			return "dependency removed"
 		}
-		if app > 0 && zones(f.size) == 1 {
+		if app > 0 && zoneCount(f.size) == 1 {
 			f.workloads[path] = strings.Replace(f.workloads[path], "  labels:\n    type",
 				fmt.Sprintf("  annotations:\n    fairlead.io/depends-on: app-%04d\n  labels:\n    type", app-1), 1)
 		}
@@ -57,9 +57,9 @@ func (f *Fleet) Edit(random *rand.Rand) string {
 	}
 }
 
-// replace changes one line that begins with prefix, in one of the files that have
+// replaceLine changes one line that begins with prefix, in one of the files that have
 // such a line.
-func (f *Fleet) replace(files map[string]string, random *rand.Rand, prefix, line string) {
+func (f *Fleet) replaceLine(files map[string]string, random *rand.Rand, prefix, line string) {
 	var paths []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if strings.Contains(files[path], prefix) {

@@ -49,13 +49,13 @@ func New(s Size) *Fleet {
 		f.env[fmt.Sprintf("cluster-types/ct-%04d.yaml", i)] = clusterType(i, s)
 	}
 	for i := range s.Workloads {
-		f.workloads[workloadPath(i)] = workload(i, s, "main")
+		f.workloads[workloadPath(i)] = workloadFile(i, s, "main")
 	}
 	for i := range s.Configs {
-		f.env[fmt.Sprintf("configs/config-%03d.yaml", i)] = config(i, s)
+		f.env[fmt.Sprintf("configs/config-%03d.yaml", i)] = configFile(i, s)
 	}
-	for zone := range zones(s) {
-		f.env[fmt.Sprintf("policies/zone-%04d.yaml", zone)] = policy(zone)
+	for zone := range zoneCount(s) {
+		f.env[fmt.Sprintf("policies/zone-%04d.yaml", zone)] = policyFile(zone)
 	}
 	return f
 }
@@ -63,13 +63,13 @@ func New(s Size) *Fleet {
 // Layers returns the fleet as the layers of a model.
 func (f *Fleet) Layers() []model.Layer {
 	return []model.Layer{
-		{Kind: model.Base, Name: "main", Files: files(f.base)},
-		{Kind: model.Env, Name: Environment, Files: files(f.env)},
-		{Kind: model.Workloads, Name: "apps", Files: files(f.workloads)},
+		{Kind: model.Base, Name: "main", Files: newTree(f.base)},
+		{Kind: model.Env, Name: Environment, Files: newTree(f.env)},
+		{Kind: model.Workloads, Name: "apps", Files: newTree(f.workloads)},
 	}
 }
 
-func files(texts map[string]string) tree.Tree {
+func newTree(texts map[string]string) tree.Tree {
 	var b tree.Builder
 	for path, text := range texts {
 		if err := b.Add(path, []byte(text)); err != nil {
@@ -82,7 +82,7 @@ func files(texts map[string]string) tree.Tree {
 // SetBranch changes the branch that one workload is deployed from: a new version
 // of it, which all its assignments read.
 func (f *Fleet) SetBranch(i int, branch string) {
-	f.workloads[workloadPath(i)] = workload(i, f.size, branch)
+	f.workloads[workloadPath(i)] = workloadFile(i, f.size, branch)
 }
 
 // SetIdle adds a config that no assignment reads to the environment: a commit that changes
@@ -93,9 +93,9 @@ func (f *Fleet) SetIdle(value string) {
 
 func workloadPath(i int) string { return fmt.Sprintf("teams/team-%02d/app-%04d.yaml", i%20, i) }
 
-// zones is how many groups of cluster types there are; a workload goes to the
+// zoneCount is how many groups of cluster types there are; a workload goes to the
 // cluster types of one of them.
-func zones(s Size) int {
+func zoneCount(s Size) int {
 	if s.Reach == 0 || s.Reach >= s.ClusterTypes {
 		return 1
 	}
@@ -116,10 +116,10 @@ spec:
   reconciler: flux
   namespaceService: default
   configType: configmap
-`, i, i%8, []string{"small", "large"}[i%2], i%zones(s), i%4)
+`, i, i%8, []string{"small", "large"}[i%2], i%zoneCount(s), i%4)
 }
 
-func workload(i int, s Size, branch string) string {
+func workloadFile(i int, s Size, branch string) string {
 	return fmt.Sprintf(`apiVersion: scheduler.kalypso.io/v1alpha1
 kind: Workload
 metadata:
@@ -138,10 +138,10 @@ spec:
         repo: https://git.example.com/team-%02d/app-%04d
         branch: %s
         path: ./deploy/overlays/prod
-`, i, i%20, i%zones(s), i%3, i%20, i, branch)
+`, i, i%20, i%zoneCount(s), i%3, i%20, i, branch)
 }
 
-func policy(zone int) string {
+func policyFile(zone int) string {
 	return fmt.Sprintf(`apiVersion: scheduler.kalypso.io/v1alpha1
 kind: SchedulingPolicy
 metadata:
@@ -159,9 +159,9 @@ spec:
 `, zone, zone, zone)
 }
 
-// config returns configs on mixed labels: for all, for a region, size or tier, for one
+// configFile returns configs on mixed labels: for all, for a region, size or tier, for one
 // cluster type, for a team, for a team in a region, and for one workload.
-func config(i int, s Size) string {
+func configFile(i int, s Size) string {
 	labels := map[string]string{}
 	switch i % 8 {
 	case 1:

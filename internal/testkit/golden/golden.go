@@ -55,13 +55,13 @@ func Run(t *testing.T, pattern string, test func(*testing.T, *Case)) {
 
 // Text returns the content of a file of the archive; "" if there is none.
 func (c *Case) Text(name string) string {
-	if i := c.index(name); i >= 0 {
+	if i := c.fileIndex(name); i >= 0 {
 		return string(c.archive.Files[i].Data)
 	}
 	return ""
 }
 
-func (c *Case) index(name string) int {
+func (c *Case) fileIndex(name string) int {
 	return slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == name })
 }
 
@@ -107,7 +107,7 @@ func (c *Case) Want(t *testing.T, name, got string) {
 		got += "\n"
 	}
 	if *update {
-		c.rewrite(t, name, got)
+		c.rewriteFile(t, name, got)
 		return
 	}
 	if diff := cmp.Diff(c.Text(name), got); diff != "" {
@@ -115,9 +115,9 @@ func (c *Case) Want(t *testing.T, name, got string) {
 	}
 }
 
-func (c *Case) rewrite(t *testing.T, name, got string) {
+func (c *Case) rewriteFile(t *testing.T, name, got string) {
 	t.Helper()
-	i := c.index(name)
+	i := c.fileIndex(name)
 	switch {
 	case i < 0 && got == "":
 		return
