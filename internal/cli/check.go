@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -19,8 +18,8 @@ import (
 
 // checkCommand is `fairlead check`.
 type checkCommand struct {
-	*command.App
-	input
+	app        *app
+	input      input
 	strict     bool
 	headSource *source.Source // without the revisions of the flags; nil until it is used
 }
@@ -44,11 +43,11 @@ type checkedEnvironment struct {
 	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
 }
 
-func newCheck(a *command.App) *cobra.Command {
-	k := &checkCommand{App: a}
+func newCheck(a *app) *cobra.Command {
+	k := &checkCommand{app: a}
 	c := &cobra.Command{
 		Use:     "check",
-		GroupID: command.GroupMain,
+		GroupID: groupMain,
 		Short:   "Name every problem of a control plane",
 		Long: `Check reads and renders every environment (or the one named with -e), names all
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
@@ -66,33 +65,33 @@ It is made for the CI of a control plane: --output github prints workflow annota
   fairlead check --base HEAD --output github         a pull request to the base
   fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
   fairlead check -v                                  also count what is not Fairlead's`,
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return k.runCheck(c.Context()) },
 	}
-	k.addEnvironmentFlag(c, "all")
+	k.input.addEnvironmentFlag(c, "all")
 	c.Flags().BoolVar(&k.strict, "strict", false, "take warnings for problems")
-	k.AddOutputFlag(c, "github", "sarif")
-	k.addInputFlags(c)
+	k.app.addOutputFlag(c, "github", "sarif")
+	k.input.addInputFlags(c)
 	return c
 }
 
 func (k *checkCommand) runCheck(ctx context.Context) error {
-	if err := k.openSource(ctx); err != nil {
+	if err := k.input.openSource(ctx); err != nil {
 		return err
 	}
-	names, err := k.selectEnvironments(ctx)
-	var unread *command.ProblemsError
+	names, err := k.input.selectEnvironments(ctx)
+	var unread *problemsError
 	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
 	all := problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
-		all.add("", k.applyStrict(unread.List))
+		all.add("", k.applyStrict(unread.list))
 	}
 	for _, name := range names {
-		e, err := k.renderEnvironment(ctx, name, source.Revisions{})
+		e, err := k.input.renderEnvironment(ctx, name, source.Revisions{})
 		if err != nil {
 			return err
 		}
@@ -116,7 +115,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		return err
 	}
 	if list := all.list().Sorted(); list.Stops() {
-		return &command.ProblemsError{Summary: "the control plane has " + display.CountProblems(list.Count())}
+		return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
 	}
 	return nil
 }
@@ -170,20 +169,20 @@ func (f problemSet) sortedProblems() []display.EnvironmentProblem {
 }
 
 func (k *checkCommand) printReport(r checkReport) error {
-	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.workingFile}
-	switch k.Format {
+	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.input.workingFile}
+	switch k.app.format {
 	case "github":
-		_, err := fmt.Fprint(k.Out, ci.GitHub())
+		_, err := fmt.Fprint(k.app.stdout, ci.GitHub())
 		return err
 	case "sarif":
 		data, err := ci.SARIF()
 		if err != nil {
 			return err
 		}
-		_, err = k.Out.Write(data)
+		_, err = k.app.stdout.Write(data)
 		return err
 	}
-	return k.Print(r, func() string { return k.reportText(r) })
+	return k.app.printValue(r, func() string { return k.reportText(r) })
 }
 
 // reportText returns the problems, then a line for each environment.
@@ -193,13 +192,13 @@ func (k *checkCommand) reportText(r checkReport) string {
 	for _, e := range r.Environments {
 		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.CountProblems(e.Problems, e.Warnings),
 			display.Plural(e.ClusterTypes, "cluster type"), display.Plural(e.Targets, "deployment target"), display.Plural(e.Assignments, "assignment"))
-		if k.Verbose {
+		if k.app.verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
 				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.SanitizeLine(kind))
 			}
 		}
 	}
-	if r.Promotion != nil && k.environment == "" {
+	if r.Promotion != nil && k.input.environment == "" {
 		b.WriteString(r.Promotion.orderText())
 	}
 	return b.String()
@@ -219,9 +218,9 @@ func (k *checkCommand) problemsText(r checkReport) string {
 		some[names] = append(some[names], p.Problem)
 	}
 	var b strings.Builder
-	b.WriteString(display.FormatProblems(shared, k.Out))
+	b.WriteString(display.FormatProblems(shared, k.app.stdout))
 	for _, names := range slices.Sorted(maps.Keys(some)) {
-		fmt.Fprintf(&b, "in %s:\n%s", names, display.FormatProblems(some[names], k.Out))
+		fmt.Fprintf(&b, "in %s:\n%s", names, display.FormatProblems(some[names], k.app.stdout))
 	}
 	return b.String()
 }

@@ -2,9 +2,12 @@
 // packages, and prints their results.
 //
 // What the package keeps true: every command is one file and one line in the list of
-// [commands]; colour appears only on a terminal; what render writes appears as a whole or
-// not at all. Package command holds what all commands share, and package operate the
-// commands about promotion.
+// [commands]; results go to standard output and everything else to standard error; an error
+// is printed once, as "fairlead: error: …" and "fairlead: hint: …", and [exitCode] alone
+// turns it into an exit code; colour appears only on a terminal; what render writes appears
+// as a whole or not at all. Commands about promotion write only through package actions, in
+// the name of the person who runs them; the state of stages is what the daemon's loop finds,
+// run here or in a daemon, and showing it changes nothing.
 package cli
 
 import (
@@ -12,24 +15,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
-	"github.com/fairlead-io/fairlead/internal/cli/audit"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/cli/operate"
 )
 
 // commands lists the constructors of all commands.
-var commands = []func(*command.App) *cobra.Command{
+var commands = []func(*app) *cobra.Command{
 	newRender,
 	newCheck,
 	newDiff,
 	newExplain,
-	audit.NewVerify,
+	newVerify,
+	newStatus,
+	newSimulate,
+	newWait,
+	newPromote,
+	newApprove,
+	newHold,
+	newRelease,
+	newRollback,
+	newFreeze,
+	newEphemeral,
 	newServe,
 	newDoctor,
 	newPR,
@@ -42,20 +51,20 @@ var commands = []func(*command.App) *cobra.Command{
 // Main runs the program and returns its exit code. When ctx ends, the command stops and
 // writes nothing more.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &command.App{Out: display.NewStream(stdout), Err: display.NewStream(stderr), Format: "text", Version: readBuildInfo().Version}
+	a := &app{stdout: display.NewStream(stdout), stderr: display.NewStream(stderr), format: "text", version: readBuildInfo().Version}
 	root := newRoot(a)
-	root.SetArgs(operate.ReplaceArrows(args))
+	root.SetArgs(replaceArrows(args))
 	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
-		fmt.Fprintf(a.Err, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
+		fmt.Fprintf(a.stderr, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
 	}}.Run("", "", func() error { return root.ExecuteContext(ctx) })
 	if err != nil && ctx.Err() != nil {
-		err = command.ErrInterrupted
+		err = errInterrupted
 	}
-	a.ReportError(err)
-	return command.ExitCode(err)
+	a.reportError(err)
+	return exitCode(err)
 }
 
-func newRoot(a *command.App) *cobra.Command {
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "From a control plane to every cluster of a fleet",
@@ -74,23 +83,23 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
   fairlead explain -e dev large/checkout-api  why it is there, with which values
   fairlead status                             how far commits have got
   fairlead explain promotion stage            why stage has not got more`,
-		Version:       a.Version,
+		Version:       a.version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          command.CheckSubcommand,
+		Args:          checkSubcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
-	root.PersistentFlags().BoolVarP(&a.Verbose, "verbose", "v", false, "say more")
-	root.SetFlagErrorFunc(command.NewFlagError)
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more")
+	root.SetFlagErrorFunc(newFlagError)
 	root.AddGroup(
-		&cobra.Group{ID: command.GroupMain, Title: "A control plane, and what comes of it:"},
-		&cobra.Group{ID: command.GroupPromotion, Title: "Promotion, from environment to environment:"},
-		&cobra.Group{ID: command.GroupDaemon, Title: "The daemon, and its pull requests:"},
+		&cobra.Group{ID: groupMain, Title: "A control plane, and what comes of it:"},
+		&cobra.Group{ID: groupPromotion, Title: "Promotion, from environment to environment:"},
+		&cobra.Group{ID: groupDaemon, Title: "The daemon, and its pull requests:"},
 	)
-	for _, newCommand := range slices.Concat(commands, operate.Commands) {
+	for _, newCommand := range commands {
 		root.AddCommand(newCommand(a))
 	}
 	strictHelp(root)
@@ -107,12 +116,12 @@ func strictHelp(root *cobra.Command) {
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				of, rest, err := root.Find(args)
-				return errors.Join(err, command.CheckSubcommand(of, rest))
+				return errors.Join(err, checkSubcommand(of, rest))
 			}
 		case "completion":
-			c.Args, c.RunE = command.CheckSubcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+			c.Args, c.RunE = checkSubcommand, func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
-				shell.Args = command.CheckArguments(0, 0)
+				shell.Args = checkArguments(0, 0)
 			}
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
@@ -23,22 +22,22 @@ import (
 
 // demoCommand is `fairlead demo`.
 type demoCommand struct {
-	*command.App
+	app    *app
 	dir    string
 	listen string
 	once   bool
 }
 
-func newDemo(a *command.App) *cobra.Command {
-	d := &demoCommand{App: a}
+func newDemo(a *app) *cobra.Command {
+	d := &demoCommand{app: a}
 	c := &cobra.Command{
 		Use:     "demo",
-		GroupID: command.GroupDaemon,
+		GroupID: groupDaemon,
 		Short:   "Watch the daemon work on a sample fleet, on this machine",
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
 It ends with Ctrl-C, and removes the folder. It needs Git.`,
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
 	}
@@ -86,26 +85,26 @@ func (d *demoCommand) runDaemon(ctx context.Context, dir, listen string) error {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}
 	}
-	settings, problems, err := config.Load(filepath.Join(dir, command.SettingsFile), os.Getenv)
+	settings, problems, err := config.Load(filepath.Join(dir, defaultSettingsFile), os.Getenv)
 	if err != nil {
 		return err
 	}
 	if problems.Stops() {
-		return &command.SettingsError{ProblemsError: command.ProblemsError{Summary: "the settings have " + display.CountProblems(problems.Count()), List: problems}}
+		return &settingsError{problemsError: problemsError{summary: "the settings have " + display.CountProblems(problems.Count()), list: problems}}
 	}
-	options := daemon.Options{Settings: settings, Version: d.Version, Log: d.Err}
+	options := daemon.Options{Settings: settings, Version: d.app.version, Log: d.app.stderr}
 	if d.once {
 		snapshot, err := daemon.RunOnce(ctx, options)
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(d.Out, statusText(snapshot))
-		return newCycleError(d.App, snapshot)
+		fmt.Fprint(d.app.stdout, statusText(snapshot))
+		return newCycleError(d.app, snapshot)
 	}
 	address := ""
 	options.Ready = func(a string) { address = a }
 	var once sync.Once
-	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.Out, demoText(dir, address, s)) }) }
+	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.app.stdout, demoText(dir, address, s)) }) }
 	return daemon.Serve(ctx, options)
 }
 
@@ -121,7 +120,7 @@ func (d *demoCommand) makeFolder() (string, func(), error) {
 		return "", nil, err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", nil, command.Usagef("name one that is not there yet", "%s is not empty", dir)
+		return "", nil, usageErrorf("name one that is not there yet", "%s is not empty", dir)
 	}
 	return dir, func() {}, nil
 }
@@ -130,7 +129,7 @@ func (d *demoCommand) makeFolder() (string, func(), error) {
 func freeAddress(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", command.Usagef("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
+		return "", usageErrorf("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -21,17 +20,17 @@ import (
 
 // diffCommand is `fairlead diff`.
 type diffCommand struct {
-	*command.App
-	input
+	app     *app
+	input   input
 	unified bool
 	context uint
 }
 
-func newDiff(a *command.App) *cobra.Command {
-	d := &diffCommand{App: a}
+func newDiff(a *app) *cobra.Command {
+	d := &diffCommand{app: a}
 	c := &cobra.Command{
 		Use:     "diff A B",
-		GroupID: command.GroupMain,
+		GroupID: groupMain,
 		Short:   "Say what a change of the control plane means",
 		Long: `Diff renders A and B and says what changes from one to the other: what it means (how
 many cluster types and workloads, which kinds of change, what is deleted), identical
@@ -57,14 +56,14 @@ differ.`,
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
   fairlead diff stage prod                      what differs between two environments`,
-		Args: command.CheckArguments(2, 2),
+		Args: checkArguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error { return d.runDiff(c.Context(), args[0], args[1]) },
 	}
-	d.addEnvironmentFlag(c, "all that A and B are of")
+	d.input.addEnvironmentFlag(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
 	c.Flags().UintVar(&d.context, "context", 3, "`lines` around each change of --unified")
-	d.AddOutputFlag(c, "github")
-	d.addInputFlags(c)
+	d.app.addOutputFlag(c, "github")
+	d.input.addInputFlags(c)
 	return c
 }
 
@@ -116,24 +115,24 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		return err
 	}
 	if failed != nil {
-		return &command.ProblemsError{Summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
+		return &problemsError{summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
 	}
 	return d.differenceError(len(report.Environments) > 0)
 }
 
 // printReport prints the report in the chosen format.
 func (d *diffCommand) printReport(r diffReport) error {
-	if d.Format == "github" {
+	if d.app.format == "github" {
 		return d.writeSummary(r)
 	}
-	return d.Print(r, r.reportText)
+	return d.app.printValue(r, r.reportText)
 }
 
 // differenceError returns ErrDiffers if there are differences. In a job of GitHub Actions, which
 // shows them, they are no failure.
 func (d *diffCommand) differenceError(yes bool) error {
-	if yes && d.Format != "github" {
-		return command.ErrDiffers
+	if yes && d.app.format != "github" {
+		return errDiffers
 	}
 	return nil
 }
@@ -177,12 +176,12 @@ func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 // printProblems prints the problems of each side.
 func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
-		fmt.Fprintf(d.Err, "%s at %s and at %s:\n%s", env, sides[0].argument, sides[1].argument, display.FormatProblems(problems[0], d.Err))
+		fmt.Fprintf(d.app.stderr, "%s at %s and at %s:\n%s", env, sides[0].argument, sides[1].argument, display.FormatProblems(problems[0], d.app.stderr))
 		return
 	}
 	for i, list := range problems {
 		if list.Stops() {
-			fmt.Fprintf(d.Err, "%s at %s:\n%s", env, sides[i].argument, display.FormatProblems(list, d.Err))
+			fmt.Fprintf(d.app.stderr, "%s at %s:\n%s", env, sides[i].argument, display.FormatProblems(list, d.app.stderr))
 		}
 	}
 }

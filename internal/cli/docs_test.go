@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
@@ -30,7 +29,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(&command.App{Out: nobody, Err: nobody, Format: "text"}))
+	walk(newRoot(&app{stdout: nobody, stderr: nobody, format: "text"}))
 
 	page := read(t, "../../docs/cli.md")
 	for _, name := range commands[1:] { // without the program itself

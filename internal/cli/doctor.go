@@ -8,22 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 )
 
 // doctorCommand is `fairlead doctor`.
 type doctorCommand struct {
-	*command.App
+	app    *app
 	config string
 }
 
-func newDoctor(a *command.App) *cobra.Command {
-	d := &doctorCommand{App: a}
+func newDoctor(a *app) *cobra.Command {
+	d := &doctorCommand{app: a}
 	c := &cobra.Command{
 		Use:     "doctor",
-		GroupID: command.GroupDaemon,
+		GroupID: groupDaemon,
 		Short:   "Check a set-up against the settings, and say what to change",
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
@@ -32,19 +31,19 @@ requests, set statuses. It changes nothing.
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
   fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&d.config, "config", command.SettingsFile, "settings `file`")
+	c.Flags().StringVar(&d.config, "config", defaultSettingsFile, "settings `file`")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.AddOutputFlag(c)
+	a.addOutputFlag(c)
 	return c
 }
 
 func (d *doctorCommand) runDoctor(ctx context.Context) error {
-	settings, err := d.LoadSettings(d.config)
+	settings, err := d.app.loadSettings(d.config)
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Print(found, func() string { return findingsText(found, d.Out) }); err != nil {
+	if err := d.app.printValue(found, func() string { return findingsText(found, d.app.stdout) }); err != nil {
 		return err
 	}
 	fails := 0
@@ -65,9 +64,9 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return command.WithHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
+		return withHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
 	}
-	return command.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
+	return withHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
 // findingsText returns a line for each finding, with its hint below.

@@ -7,23 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/cli/operate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // explainCommand is `fairlead explain`.
 type explainCommand struct {
-	*command.App
-	input
+	app   *app
+	input input
 }
 
-func newExplain(a *command.App) *cobra.Command {
-	e := &explainCommand{App: a}
+func newExplain(a *app) *cobra.Command {
+	e := &explainCommand{app: a}
 	c := &cobra.Command{
 		Use:     "explain ASSIGNMENT|CLUSTER-TYPE|WORKLOAD|FILE|KIND/NAME",
-		GroupID: command.GroupMain,
+		GroupID: groupMain,
 		Short:   "Say why something is, or is not, where it is",
 		Long: `Explain answers why, in one environment:
   CLUSTER-TYPE/TARGET       an assignment: the policies that chose it, or the label that
@@ -40,36 +38,36 @@ It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args:              command.CheckArguments(1, 1),
+		Args:              checkArguments(1, 1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
 	}
-	e.addEnvironmentFlag(c, "the only one there is")
-	e.AddOutputFlag(c)
-	e.addInputFlags(c)
-	c.AddCommand(operate.NewExplain(a))
+	e.input.addEnvironmentFlag(c, "the only one there is")
+	e.app.addOutputFlag(c)
+	e.input.addInputFlags(c)
+	c.AddCommand(newExplainPromotion(a))
 	return c
 }
 
 func (e *explainCommand) runExplain(ctx context.Context, query string) error {
-	if err := e.openSource(ctx); err != nil {
+	if err := e.input.openSource(ctx); err != nil {
 		return err
 	}
-	name, err := e.selectEnvironment(ctx)
+	name, err := e.input.selectEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	r, err := e.renderEnvironment(ctx, name, source.Revisions{})
+	r, err := e.input.renderEnvironment(ctx, name, source.Revisions{})
 	if err != nil {
 		return err
 	}
 	if problems, _ := r.Problems.Count(); problems > 0 {
-		fmt.Fprintf(e.Err, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
-			e.Err.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
+		fmt.Fprintf(e.app.stderr, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
+			e.app.stderr.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
 	}
-	answer, err := explain.AnswerQuery(r.Model, query, e.options.Rendering)
+	answer, err := explain.AnswerQuery(r.Model, query, e.input.options.Rendering)
 	if err != nil {
 		return err
 	}
-	return e.Print(answer, answer.Text)
+	return e.app.printValue(answer, answer.Text)
 }

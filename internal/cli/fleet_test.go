@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"testing"
-
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 )
 
 // TestExampleFleet: the example of the README has no problem and no warning.
@@ -17,7 +15,7 @@ func TestExampleFleet(t *testing.T) {
 			"check", "--strict", "-e", env, "--base-dir", fleet + "base", "--environment-dir", fleet + env,
 			"--workload", "platform-svc=" + fleet + "workloads/platform-svc", "--workload", "shop=" + fleet + "workloads/shop",
 		}, &out, &errs)
-		if code != command.ExitOK {
+		if code != exitOK {
 			t.Errorf("%s: exit code %d\n%s%s", env, code, out.String(), errs.String())
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -30,7 +29,7 @@ type input struct {
 // addEnvironmentFlag adds the flag -e to a command. without describes its default.
 func (in *input) addEnvironmentFlag(c *cobra.Command, without string) {
 	c.Flags().SortFlags = false
-	c.Flags().VarP(&command.SingleValue{Flag: "-e", Value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
+	c.Flags().VarP(&singleValue{flag: "-e", value: &in.environment}, "environment", "e", "`name` of the environment (default: "+without+")")
 	_ = c.RegisterFlagCompletionFunc("environment", in.completeEnvironments)
 }
 
@@ -45,7 +44,7 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	f.StringVar(&in.options.BaseDir, "base-dir", "", "read the base from a plain `folder`")
 	f.StringVar(&in.options.EnvironmentDir, "environment-dir", "", "read the environment from a plain `folder`")
 	f.StringArrayVar(&in.workloads, "workload", nil, "read a registration's workloads from a plain folder: `NAME=DIR` (repeatable)")
-	command.AddMissingValuesFlag(f, &in.options.Rendering)
+	addMissingValuesFlag(f, &in.options.Rendering)
 	_ = c.MarkFlagDirname("base-dir")
 	_ = c.MarkFlagDirname("environment-dir")
 }
@@ -61,11 +60,11 @@ func (in *input) openSource(ctx context.Context) error {
 		return err
 	}
 	var err error
-	in.options.Workloads, err = command.ParsePairs("--workload", "NAME=DIR", in.workloads)
+	in.options.Workloads, err = parsePairs("--workload", "NAME=DIR", in.workloads)
 	if err != nil {
 		return err
 	}
-	in.options.Map, err = command.ParsePairs("--map", "URL=PATH-or-URL", in.maps)
+	in.options.Map, err = parsePairs("--map", "URL=PATH-or-URL", in.maps)
 	if err != nil {
 		return err
 	}
@@ -75,10 +74,10 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials = command.EnvCredentials()
+	in.options.Credentials = envCredentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
-		return command.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
+		return withHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	}
 	return err
 }
@@ -97,13 +96,13 @@ func (in *input) checkFlags() error {
 	o := in.options
 	switch {
 	case o.Base != "" && o.BaseDir != "":
-		return command.Usagef("a plain folder has no revisions", "--base and --base-dir exclude each other")
+		return usageErrorf("a plain folder has no revisions", "--base and --base-dir exclude each other")
 	case o.EnvironmentRevision != "" && o.EnvironmentDir != "":
-		return command.Usagef("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
+		return usageErrorf("a plain folder has no revisions", "--environment-revision and --environment-dir exclude each other")
 	case in.isPlain() && o.BaseDir == "":
-		return command.Usagef("give --base-dir too, or --control-plane to read the base from", "there is no base")
+		return usageErrorf("give --base-dir too, or --control-plane to read the base from", "there is no base")
 	case in.isPlain() && o.EnvironmentDir == "":
-		return command.Usagef("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
+		return usageErrorf("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
 	}
 	return nil
 }
@@ -115,7 +114,7 @@ func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 		return []string{in.environment}, nil
 	}
 	if in.isPlain() {
-		return nil, command.Usagef("give it a name with -e: plain folders are one environment", "the environment has no name")
+		return nil, usageErrorf("give it a name with -e: plain folders are one environment", "the environment has no name")
 	}
 	names, problems, err := in.listEnvironments(ctx)
 	if err != nil {
@@ -131,14 +130,14 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 	}
 	switch {
 	case len(names) == 0 && problems.Stops():
-		return nil, command.NewProblemsError(problems)
+		return nil, newProblemsError(problems)
 	case len(names) == 0:
-		return nil, command.WithHint(fmt.Errorf("the control plane has no environments"),
+		return nil, withHint(fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
-		return nil, command.Usagef("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
+		return nil, usageErrorf("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
-		return nil, command.Usagef("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
+		return nil, usageErrorf("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
 	}
 	return names, nil
 }
@@ -151,13 +150,13 @@ func (in *input) findEnvironment(names []string, problems problem.List) ([]strin
 		}
 	}
 	if problems.Stops() { // a file that cannot be read may declare it
-		return nil, command.NewProblemsError(problems)
+		return nil, newProblemsError(problems)
 	}
 	hint := problem.DidYouMean(in.environment, names)
 	if hint == "" && len(names) > 0 {
 		hint = "the environments are " + display.Enumerate(names, "and")
 	}
-	return nil, command.Usagef(hint, "there is no environment %s", in.environment)
+	return nil, usageErrorf(hint, "there is no environment %s", in.environment)
 }
 
 // listEnvironments returns the names of all environments of the control plane, sorted; an ephemeral
@@ -196,7 +195,7 @@ func (in *input) selectEnvironment(ctx context.Context) (string, error) {
 }
 
 func newAmbiguityError(names []string) error {
-	return command.Usagef("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
+	return usageErrorf("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
 }
 
 // renderEnvironment reads and renders an environment at revisions.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/change/impact"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -22,7 +21,7 @@ import (
 
 // prCommand is `fairlead pr` with its subcommands.
 type prCommand struct {
-	*command.App
+	app            *app
 	repo           string
 	all            bool
 	commit, reason string
@@ -32,11 +31,11 @@ type prCommand struct {
 	removeMirror func()
 }
 
-func newPR(a *command.App) *cobra.Command {
-	p := &prCommand{App: a}
+func newPR(a *app) *cobra.Command {
+	p := &prCommand{app: a}
 	c := &cobra.Command{
 		Use:     "pr",
-		GroupID: command.GroupDaemon,
+		GroupID: groupDaemon,
 		Short:   "List, show, merge and close pull requests of a repository without a forge",
 		Long: `Fairlead's pull requests need no forge: in a repository that is only Git, a bare one
 on disk or over SSH, they are branches, with what is said about them in
@@ -44,18 +43,18 @@ refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
   fairlead pr show 3      what it means, and its lines
   fairlead pr merge 3`,
-		Args: command.CheckSubcommand,
+		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
-	list := p.newSubcommand("list", "List the open pull requests", command.CheckArguments(0, 0), p.listPulls)
+	list := p.newSubcommand("list", "List the open pull requests", checkArguments(0, 0), p.listPulls)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
-	merge := p.newSubcommand("merge NUMBER", "Merge a pull request", command.CheckArguments(1, 1), p.mergePull)
+	merge := p.newSubcommand("merge NUMBER", "Merge a pull request", checkArguments(1, 1), p.mergePull)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
-	closing := p.newSubcommand("close NUMBER", "Close a pull request without merging it", command.CheckArguments(1, 1), p.closePull)
+	closing := p.newSubcommand("close NUMBER", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.newSubcommand("show NUMBER", "Show a pull request, with the lines that it changes", command.CheckArguments(1, 1), p.showPull), merge, closing,
-		p.newSubcommand("reopen NUMBER", "Open a pull request again that was closed", command.CheckArguments(1, 1), p.reopenPull))
+	c.AddCommand(list, p.newSubcommand("show NUMBER", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
+		p.newSubcommand("reopen NUMBER", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull))
 	return c
 }
 
@@ -79,7 +78,7 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 				var err error
 				number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#"))
 				if err != nil || number <= 0 {
-					return command.Usagef("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
+					return usageErrorf("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
 				}
 			}
 			if err := p.openRepository(c.Context()); err != nil {
@@ -88,21 +87,21 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 			answer, err := run(c.Context(), number)
 			p.removeMirror()
 			if errors.Is(err, forge.ErrNotFound) {
-				return command.Usagef("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
+				return usageErrorf("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
 			}
 			if err != nil {
 				return err
 			}
-			return p.Print(answer.value, func() string { return answer.text })
+			return p.app.printValue(answer.value, func() string { return answer.text })
 		},
 	}
-	p.AddOutputFlag(c)
+	p.app.addOutputFlag(c)
 	return c
 }
 
 // openRepository fetches the repository into a temporary mirror.
 func (p *prCommand) openRepository(ctx context.Context) error {
-	place, err := command.FindRepository("--repo", p.repo, "the GitOps repository")
+	place, err := findRepository("--repo", p.repo, "the GitOps repository")
 	if err != nil {
 		return err
 	}
@@ -113,16 +112,16 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	p.remote, err = git.NewRemote(git.RemoteOptions{
 		URL: place, Dir: filepath.Join(mirror, "git"),
-		Credentials: func(context.Context) (git.Credentials, error) { return command.EnvCredentials(), nil },
+		Credentials: func(context.Context) (git.Credentials, error) { return envCredentials(), nil },
 	})
 	if err == nil {
 		_, err = p.remote.Sync(ctx)
 	}
 	if err != nil {
 		p.removeMirror()
-		return command.WithLocationHint(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
+		return withLocationHint(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
 	}
-	p.forge = forge.NewPlain(p.remote, command.DefaultAuthor(), time.Now)
+	p.forge = forge.NewPlain(p.remote, defaultAuthor(), time.Now)
 	return nil
 }
 
@@ -169,7 +168,7 @@ func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 
 func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
-	if err != nil || p.Format != "text" {
+	if err != nil || p.app.format != "text" {
 		return pullAnswer{value: newPullReport(pull)}, err
 	}
 	var b strings.Builder
@@ -213,7 +212,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 	}
 	err := p.forge.MergePull(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		err = command.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
+		err = withHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
 	return newPullAnswer(number, forge.Merged), err
 }
@@ -221,7 +220,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, error) {
 	err := p.forge.ReopenPull(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
-		err = command.WithHint(err, "a change of the content is proposed anew by the daemon")
+		err = withHint(err, "a change of the content is proposed anew by the daemon")
 	}
 	return newPullAnswer(number, forge.Open), err
 }
@@ -237,7 +236,7 @@ func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, erro
 func (p *prCommand) checkOpen(number int) error {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
-		err = command.Usagef("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
+		err = usageErrorf("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
 	}
 	return err
 }

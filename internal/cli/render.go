@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/cli/atomicfile"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -20,18 +19,18 @@ import (
 
 // renderCommand is `fairlead render`.
 type renderCommand struct {
-	*command.App
-	input
+	app     *app
+	input   input
 	all     bool
 	outPath string
 	force   bool
 }
 
-func newRender(a *command.App) *cobra.Command {
-	r := &renderCommand{App: a}
+func newRender(a *app) *cobra.Command {
+	r := &renderCommand{app: a}
 	c := &cobra.Command{
 		Use:     "render",
-		GroupID: command.GroupMain,
+		GroupID: groupMain,
 		Short:   "Write the tree that an environment's GitOps branch should hold",
 		Long: `Render decides what runs where in an environment, and writes the files that its
 branch of the GitOps repository should hold: to a folder, a tar file (.tar, .tar.gz,
@@ -48,27 +47,27 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
   fairlead render -e dev --base my-change    with another commit of the base, to be read
   fairlead render --all -o out.tar           all environments, as folders of a tar
   fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return r.runRender(c.Context()) },
 	}
-	r.addEnvironmentFlag(c, "the only one there is")
+	r.input.addEnvironmentFlag(c, "the only one there is")
 	c.Flags().BoolVar(&r.all, "all", false, "all environments, each in a folder of its name")
 	c.Flags().StringVarP(&r.outPath, "out", "o", "-", "`path` of the folder or tar file to write; - is standard output")
 	c.Flags().BoolVar(&r.force, "force", false, "replace a folder that render has not written")
-	r.AddOutputFlag(c)
-	r.addInputFlags(c)
+	r.app.addOutputFlag(c)
+	r.input.addInputFlags(c)
 	return c
 }
 
 func (r *renderCommand) runRender(ctx context.Context) error {
 	switch {
-	case r.all && r.environment != "":
-		return command.Usagef("leave one of them out", "--all and -e exclude each other")
+	case r.all && r.input.environment != "":
+		return usageErrorf("leave one of them out", "--all and -e exclude each other")
 	case r.outPath == "":
-		return command.Usagef("name a folder or a tar file; - is standard output", "-o has no path")
+		return usageErrorf("name a folder or a tar file; - is standard output", "-o has no path")
 	}
-	if err := r.openSource(ctx); err != nil {
+	if err := r.input.openSource(ctx); err != nil {
 		return err
 	}
 	names, err := r.wantedEnvironments(ctx)
@@ -85,9 +84,9 @@ func (r *renderCommand) runRender(ctx context.Context) error {
 // wantedEnvironments returns the names of the environments to render.
 func (r *renderCommand) wantedEnvironments(ctx context.Context) ([]string, error) {
 	if r.all {
-		return r.selectEnvironments(ctx)
+		return r.input.selectEnvironments(ctx)
 	}
-	name, err := r.selectEnvironment(ctx)
+	name, err := r.input.selectEnvironment(ctx)
 	return []string{name}, err
 }
 
@@ -97,7 +96,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var problems problem.List
 	var failed []string
 	for _, name := range names {
-		e, err := r.renderEnvironment(ctx, name, source.Revisions{})
+		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{})
 		if err != nil {
 			return nil, err
 		}
@@ -109,9 +108,9 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &command.ProblemsError{Summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.CountProblems(problems.Count())), List: problems}
+		return nil, &problemsError{summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.CountProblems(problems.Count())), list: problems}
 	}
-	fmt.Fprint(r.Err, display.FormatProblems(problems, r.Err))
+	fmt.Fprint(r.app.stderr, display.FormatProblems(problems, r.app.stderr))
 	return done, nil
 }
 
@@ -137,16 +136,16 @@ func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered)
 	if err != nil {
 		return err
 	}
-	if r.Verbose || r.Err.Terminal {
-		fmt.Fprintf(r.Err, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.outPath, files.ID())
+	if r.app.verbose || r.app.stderr.Terminal {
+		fmt.Fprintf(r.app.stderr, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.outPath, files.ID())
 	}
 	for _, left := range atomicfile.FindLeftovers(r.outPath) {
-		fmt.Fprintf(r.Err, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
+		fmt.Fprintf(r.app.stderr, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
-	if r.Format == "text" {
+	if r.app.format == "text" {
 		return nil
 	}
-	return r.Print(r.newRecord(done), nil)
+	return r.app.printValue(r.newRecord(done), nil)
 }
 
 // combineTrees returns the one tree to write.
@@ -166,14 +165,14 @@ func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) 
 // writeStream prints all files: one after the other for people, a mapping of paths
 // to texts for machines.
 func (r *renderCommand) writeStream(files tree.Tree) error {
-	if r.Format != "text" {
+	if r.app.format != "text" {
 		texts := map[string]string{}
 		for path, data := range files.All() {
 			texts[path] = string(data)
 		}
-		return r.Print(texts, nil)
+		return r.app.printValue(texts, nil)
 	}
-	out := bufio.NewWriter(r.Out)
+	out := bufio.NewWriter(r.app.stdout)
 	for path, data := range files.All() {
 		if err := writeDocument(out, path, string(data)); err != nil {
 			return err

@@ -7,42 +7,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
-func newSchema(a *command.App) *cobra.Command {
+func newSchema(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "schema [KIND]",
-		GroupID: command.GroupMain,
+		GroupID: groupMain,
 		Short:   "Print the JSON Schema of a kind, or list the kinds",
 		Long: `Schema prints the JSON Schema of a kind of the control plane, or of all of them with
 "all", for editors. Without a kind it lists them.`,
 		Example: `  fairlead schema ClusterType > cluster-type.json
   fairlead schema all > control-plane.json`,
-		Args:      command.CheckArguments(0, 1),
+		Args:      checkArguments(0, 1),
 		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.Print(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
+				return a.printValue(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
 			}
 			return printSchema(a, args[0])
 		},
 	}
-	a.AddOutputFlag(c)
+	a.addOutputFlag(c)
 	return c
 }
 
 // printSchema prints one schema, as JSON also in the text format.
-func printSchema(a *command.App, kind string) error {
+func printSchema(a *app, kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {
 		hint := problem.DidYouMean(kind, schemas.Kinds())
 		if hint == "" {
 			hint = "the kinds are " + display.Enumerate(schemas.Kinds(), "and")
 		}
-		return command.Usagef(hint, "there is no kind %s", kind)
+		return usageErrorf(hint, "there is no kind %s", kind)
 	}
-	return a.Print(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
+	return a.printValue(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

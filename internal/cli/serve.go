@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -17,16 +16,16 @@ import (
 
 // serveCommand is `fairlead serve`.
 type serveCommand struct {
-	*command.App
+	app         *app
 	config      string
 	check, once bool
 }
 
-func newServe(a *command.App) *cobra.Command {
-	s := &serveCommand{App: a}
+func newServe(a *app) *cobra.Command {
+	s := &serveCommand{app: a}
 	c := &cobra.Command{
 		Use:     "serve",
-		GroupID: command.GroupDaemon,
+		GroupID: groupDaemon,
 		Short:   "Watch a control plane, and keep pull requests for its output",
 		Long: `Serve watches the control plane that the settings name, renders every environment,
 and keeps one pull request for each against its branch of the GitOps repository.
@@ -39,31 +38,31 @@ docs/settings.md describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.config, "config", command.SettingsFile, "settings `file`")
+	c.Flags().StringVar(&s.config, "config", defaultSettingsFile, "settings `file`")
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	a.AddOutputFlag(c)
+	a.addOutputFlag(c)
 	return c
 }
 
 func (s *serveCommand) run(ctx context.Context) error {
 	if s.check && s.once {
-		return command.Usagef("", "--check and --once exclude each other")
+		return usageErrorf("", "--check and --once exclude each other")
 	}
-	settings, err := s.LoadSettings(s.config)
+	settings, err := s.app.loadSettings(s.config)
 	if err != nil {
 		return err
 	}
 	if s.check {
-		return s.Print(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
+		return s.app.printValue(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
 	}
-	o := daemon.Options{Settings: settings, Version: s.Version, Log: s.Err}
+	o := daemon.Options{Settings: settings, Version: s.app.version, Log: s.app.stderr}
 	if !s.once {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(daemon.GCPercent)
@@ -72,18 +71,18 @@ func (s *serveCommand) run(ctx context.Context) error {
 	}
 	snapshot, err := daemon.RunOnce(ctx, o)
 	if err != nil {
-		return command.WithLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
-	if err := s.Print(snapshot, func() string { return statusText(snapshot) }); err != nil {
+	if err := s.app.printValue(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err
 	}
-	return newCycleError(s.App, snapshot)
+	return newCycleError(s.app, snapshot)
 }
 
 // newCycleError returns the error of a cycle in which an environment failed or has problems; nil
 // if none has. It prints the problems beside a failure, each once, however many
 // environments have it.
-func newCycleError(a *command.App, snapshot status.Snapshot) error {
+func newCycleError(a *app, snapshot status.Snapshot) error {
 	var failed []error
 	all := problemSet{}
 	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
@@ -100,10 +99,10 @@ func newCycleError(a *command.App, snapshot status.Snapshot) error {
 	problems := all.list().Sorted()
 	switch {
 	case failed != nil:
-		fmt.Fprint(a.Err, display.FormatProblems(problems, a.Err))
+		fmt.Fprint(a.stderr, display.FormatProblems(problems, a.stderr))
 		return errors.Join(failed...)
 	case problems != nil:
-		return command.NewProblemsError(problems)
+		return newProblemsError(problems)
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/fairlead-io/fairlead/internal/cli/command"
 )
 
 // buildInfo describes the build of this program.
@@ -24,18 +22,18 @@ type buildInfo struct {
 // information.
 var stampedVersion string
 
-func newVersion(a *command.App) *cobra.Command {
+func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Args:              command.CheckArguments(0, 0),
+		Args:              checkArguments(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuildInfo()
-			return a.Print(b, b.versionText)
+			return a.printValue(b, b.versionText)
 		},
 	}
-	a.AddOutputFlag(c)
+	a.addOutputFlag(c)
 	return c
 }
 

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+)
+
+// app is the state of one run of the program.
+type app struct {
+	stdout, stderr *display.Stream
+	format         string // of --output: "text", "json", "yaml", or what the command has besides
+	verbose        bool
+	version        string // of the program
+}
+
+// The groups of commands in the help: about a control plane, about promotion, and about the
+// daemon.
+const (
+	groupMain      = "main"
+	groupPromotion = "promotion"
+	groupDaemon    = "daemon"
+)
+
+// addOutputFlag adds the flag --output to a command: text, json, yaml, and the formats in more.
+func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
+	known := append([]string{"text", "json", "yaml"}, more...)
+	c.Flags().Var(&choice{&a.format, known}, "output", "`format` of what is printed: "+display.Enumerate(known, "or"))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// choice is a flag whose value is one of a few words.
+type choice struct {
+	value *string
+	known []string
+}
+
+// String returns the value.
+func (c *choice) String() string { return *c.value }
+
+// Type returns the word for the value in the help.
+func (c *choice) Type() string { return "format" }
+
+// Set sets the value; an unknown word is an error.
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.known, word) {
+		return usageErrorf(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, display.Enumerate(c.known, "and"))
+	}
+	*c.value = word
+	return nil
+}
+
+// printValue writes a value to standard output in the format of --output; text returns it for
+// people.
+func (a *app) printValue(value any, text func() string) error {
+	var data []byte
+	var err error
+	switch a.format {
+	case "json":
+		data, err = display.EncodeJSON(value)
+	case "yaml":
+		data, err = display.EncodeYAML(value)
+	default:
+		data = []byte(text())
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(data)
+	return err
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+// commitAuthor returns the person who runs the command: that of the flag, of the variables
+// GIT_AUTHOR_*, or of Git's configuration for this folder. There is no default, because an
+// approval needs a person.
+func commitAuthor(ctx context.Context, flag string) (git.Signature, error) {
+	if flag != "" {
+		return parseSignature(flag)
+	}
+	who := git.Signature{Name: os.Getenv("GIT_AUTHOR_NAME"), Email: os.Getenv("GIT_AUTHOR_EMAIL")}
+	if who.Name == "" {
+		who.Name = gitSetting(ctx, "user.name")
+	}
+	if who.Email == "" {
+		who.Email = gitSetting(ctx, "user.email")
+	}
+	if who.Name == "" || who.Email == "" {
+		return who, usageErrorf(`git config --global user.email ADDRESS, and user.name, or --author "Name <address>"`, "it is not known who you are")
+	}
+	return who, nil
+}
+
+// gitSetting returns a value of Git's configuration; "" if there is none, or no Git.
+func gitSetting(ctx context.Context, key string) string {
+	out, err := exec.CommandContext(ctx, "git", "config", "--get", key).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// parseSignature parses "Name <address>".
+func parseSignature(text string) (git.Signature, error) {
+	name, rest, _ := strings.Cut(text, "<")
+	address, after, closed := strings.Cut(rest, ">")
+	who := git.Signature{Name: strings.TrimSpace(name), Email: strings.TrimSpace(address)}
+	if who.Name == "" || who.Email == "" || !closed || strings.TrimSpace(after) != "" || strings.ContainsAny(text, "\n\x00") {
+		return who, usageErrorf(`as in --author "Alice <alice@example.com>"`, "--author %s cannot be read", text)
+	}
+	return who, nil
+}
+
+// openForge opens the forge of a repository.
+func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Signature) (forge.Forge, error) {
+	settings := cc.settings
+	if settings == nil {
+		settings = readJob().newSettings(place)
+	}
+	return access.New(settings, cc.now).OpenForge(place, access.Observer{}, newPlainForge(remote, who, cc.now))
+}
+
+// newPlainForge returns a constructor of the forge of a repository that has no API.
+func newPlainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
+	return func() forge.Forge { return forge.NewPlain(remote, who, now) }
+}
+
+// pullText returns the URL of a pull request, or its number.
+func pullText(p actions.Pull) string {
+	if p.URL != "" {
+		return p.URL
+	}
+	return fmt.Sprint(p.Number)
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// chainReader reads the state of the stages: from a daemon, or with a loop of its own.
+type chainReader interface {
+	// Chain returns the state of the stages now.
+	Chain(ctx context.Context) (status.Chain, error)
+	// Close frees what Chain used.
+	Close()
+}
+
+// newChainReader returns the daemon of --url, or a loop that writes nothing. The error is
+// errUnknown if there is neither.
+func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
+	if cc.daemonURL != "" {
+		return daemonClient{strings.TrimSuffix(cc.daemonURL, "/") + "/api/v1/status"}, nil
+	}
+	return cc.newObserver(ctx)
+}
+
+// errNoChainReader means that there is nothing to read the state of the stages from.
+var errNoChainReader = usageErrorf("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
+
+// daemonClient is the client of a running daemon.
+type daemonClient struct{ url string }
+
+const (
+	// daemonTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
+	daemonTimeout   = 30 * time.Second
+	maxDaemonAnswer = 64 << 20
+)
+
+// Chain asks the daemon.
+func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	if err != nil {
+		return status.Chain{}, usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
+	}
+	hint := "--url is that of the daemon's page, as in http://daemon:8080"
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return status.Chain{}, withHint(err, hint)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return status.Chain{}, withHint(fmt.Errorf("%s answers %s", d.url, answer.Status), hint)
+	}
+	var snapshot struct {
+		Chain             *status.Chain
+		ControlPlaneError string
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
+		return status.Chain{}, withHint(fmt.Errorf("%s answers what cannot be read: %w", d.url, err), hint)
+	}
+	switch {
+	case snapshot.Chain == nil:
+		return status.Chain{}, withHint(fmt.Errorf("%s does not say how far commits have got", d.url), hint)
+	case snapshot.ControlPlaneError != "":
+		return status.Chain{}, fmt.Errorf("the daemon cannot read the control plane: %s", snapshot.ControlPlaneError)
+	}
+	return *snapshot.Chain, nil
+}
+
+// Close does nothing: the daemon keeps running.
+func (daemonClient) Close() {}
+
+// observer is a loop that writes nothing.
+type observer struct{ loop *loop.Loop }
+
+// Close closes the loop.
+func (o observer) Close() { o.loop.Close() }
+
+// newObserver returns a loop with mirrors of its own, so that it does not lock those of a daemon.
+// The error is errUnknown if there are no settings.
+func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
+	if err := cc.readSettings(); err != nil {
+		return observer{}, err
+	}
+	if cc.settings == nil {
+		return observer{}, errNoChainReader
+	}
+	settings := *cc.settings
+	settings.Write, settings.DataDir, settings.Signing = false, observerFolder(cc.controlPlane), nil
+	// The reports of clusters to the daemon on this machine, if there is one. They are only
+	// read.
+	inbox, err := observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
+	if err != nil {
+		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
+	}
+	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: &status.Store{}, Now: cc.now, Inbox: inbox})
+	return observer{loop}, err
+}
+
+// Chain runs one cycle.
+func (o observer) Chain(ctx context.Context) (status.Chain, error) {
+	if err := o.loop.Cycle(ctx); err != nil {
+		return status.Chain{}, withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+	}
+	if o.loop.Settings.Promotion != "managed" {
+		return status.Chain{External: true, Stages: []status.Stage{}}, nil
+	}
+	chain := o.loop.Store.Snapshot().Chain
+	if chain.Checked.IsZero() {
+		return chain, errors.New("it could not be found out how far commits have got; fairlead serve --once says why")
+	}
+	return chain, nil
+}

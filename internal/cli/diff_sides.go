@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// side is A or B of diff: a folder, or revisions.
+type side struct {
+	argument    string // as it was written
+	folder      bool
+	environment string // "" for all
+	revisions   source.Revisions
+
+	in       *input       // what a revision is read from; nil for a folder
+	known    []string     // the environments that it has
+	problems problem.List // of the files that declare them
+}
+
+// openSides resolves the two arguments. Two folders need no control plane.
+func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]side, err error) {
+	sides = [2]side{{argument: from, folder: isFolder(from)}, {argument: to, folder: isFolder(to)}}
+	for _, s := range sides {
+		if s.folder {
+			if err := checkSingleEnvironment(s.argument); err != nil {
+				return sides, err
+			}
+		}
+	}
+	if sides[0].folder && sides[1].folder {
+		return sides, nil
+	}
+	if d.input.isPlain() {
+		return sides, usageErrorf("a revision needs --control-plane: plain folders have none", "%s is not a folder", revisionArgument(sides))
+	}
+	if err := d.input.openSource(ctx); err != nil {
+		return sides, err
+	}
+	environments, _, err := d.input.source.Environments(ctx)
+	if err != nil {
+		return sides, err
+	}
+	for i := range sides {
+		if sides[i].folder {
+			continue
+		}
+		sides[i].resolveRevision(environments)
+		if err := d.openSide(ctx, &sides[i]); err != nil {
+			return sides, err
+		}
+	}
+	return sides, nil
+}
+
+// openSide lists the environments of a revision: one of the base may have others than the
+// base has now.
+func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
+	s.in = &d.input
+	switch {
+	case s.environment == "" && d.input.options.BaseDir != "":
+		return usageErrorf("leave --base-dir out, or compare revisions of an environment", "%s is a revision of the base, and --base-dir stands for the base", s.argument)
+	case s.environment != "" && d.input.options.EnvironmentDir != "":
+		return usageErrorf("leave --environment-dir out, or compare revisions of the base",
+			"%s is a revision of environment %s, and --environment-dir stands for it", s.argument, s.environment)
+	case s.environment == "":
+		s.in, err = d.input.withBase(ctx, s.argument)
+		if err != nil {
+			return err
+		}
+	}
+	s.known, s.problems, err = s.in.listEnvironments(ctx)
+	return err
+}
+
+// hasEnvironment reports whether this side has an environment.
+func (s side) hasEnvironment(environment string) bool {
+	return s.in.options.EnvironmentDir != "" || slices.Contains(s.known, environment)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func revisionArgument(sides [2]side) string {
+	if sides[0].folder {
+		return sides[1].argument
+	}
+	return sides[0].argument
+}
+
+// checkSingleEnvironment returns an error for a folder that render --all has written, in which each
+// environment has its own folder.
+func checkSingleEnvironment(dir string) error {
+	r, err := readRecord(dir)
+	if err != nil {
+		return err
+	}
+	var folders []string
+	for _, e := range r.Environments {
+		if e.Folder != "" {
+			folders = append(folders, filepath.Join(dir, e.Folder))
+		}
+	}
+	if folders == nil {
+		return nil
+	}
+	return usageErrorf("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
+}
+
+// resolveRevision sets the environment that the revision is of, if it is not of the base.
+func (s *side) resolveRevision(environments []*model.Environment) {
+	branch := strings.TrimPrefix(strings.TrimPrefix(s.argument, "refs/heads/"), "origin/")
+	if i := strings.IndexAny(branch, "^~"); i >= 0 {
+		branch = branch[:i]
+	}
+	env, revision, ofEnvironment := strings.Cut(s.argument, "@")
+	for _, e := range environments {
+		switch {
+		case ofEnvironment && e.Name == env && revision != "":
+			s.environment, s.revisions = env, source.Revisions{Environment: revision}
+			return
+		case e.ControlPlane.Branch == branch:
+			s.environment, s.revisions = e.Name, source.Revisions{Environment: s.argument}
+			return
+		}
+	}
+}
+
+// comparedEnvironments returns the environments to compare: those of either side.
+func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
+	if sides[0].folder && sides[1].folder {
+		return []string{d.input.environment}, nil
+	}
+	var names []string
+	var problems problem.List
+	for _, s := range sides {
+		names, problems = append(names, s.known...), append(problems, s.problems...)
+		if s.environment == "" {
+			continue
+		}
+		if d.input.environment != "" && d.input.environment != s.environment {
+			return nil, usageErrorf("compare revisions of one environment", "%s is of environment %s, not of %s", s.argument, s.environment, d.input.environment)
+		}
+		d.input.environment = s.environment
+	}
+	if d.input.environment != "" && d.input.options.EnvironmentDir != "" {
+		return []string{d.input.environment}, nil
+	}
+	slices.Sort(names)
+	names, err := d.input.chooseEnvironments(slices.Compact(names), problems.Sorted())
+	if err == nil && len(names) > 1 && (sides[0].folder || sides[1].folder) {
+		return nil, newAmbiguityError(names)
+	}
+	return names, err
+}

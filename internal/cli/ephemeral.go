@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+)
+
+func newEphemeral(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:     "ephemeral",
+		GroupID: groupPromotion,
+		Short:   "Make, list, extend and remove environments that are there for a time",
+		Long: `An ephemeral environment is a branch ephemeral/NAME of the control plane, made from the
+branch of an environment: it is rendered as that one is, to a place of its own, until its
+time is over. Then the daemon removes its output, and then the branch. Nothing is promoted
+to it.`,
+		Example: `  fairlead ephemeral create pr-7 --from dev --ttl 48h --selector size=small
+  fairlead ephemeral list
+  fairlead ephemeral extend pr-7 --ttl 24h
+  fairlead ephemeral remove pr-7`,
+		Args: checkSubcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newEphemeralCreate(cc), newEphemeralList(cc), newEphemeralExtend(cc), newEphemeralRemove(cc))
+	return c
+}
+
+func newEphemeralCreate(cc *commandContext) *cobra.Command {
+	var made ephemeral.Creation
+	types := ""
+	c := cc.newEphemeralChange("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		var err error
+		made.ClusterTypes, err = parseSelector(types)
+		if err != nil {
+			return ephemeral.Result{}, err
+		}
+		if made.From == "" {
+			return ephemeral.Result{}, usageErrorf("as in --from dev", "it is not known from which environment it is to be made")
+		}
+		made.Name = name
+		return d.Create(ctx, made)
+	})
+	f := c.Flags()
+	f.StringVar(&made.From, "from", "", "the `environment` that it is a copy of")
+	f.DurationVar(&made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
+	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
+	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
+	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)
+	return c
+}
+
+func newEphemeralExtend(cc *commandContext) *cobra.Command {
+	ttl := time.Duration(0)
+	c := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		return d.Extend(ctx, name, ttl)
+	})
+	c.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
+	return c
+}
+
+func newEphemeralRemove(cc *commandContext) *cobra.Command {
+	return cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+		return d.Remove(ctx, name)
+	})
+}
+
+// newEphemeralChange returns a command that changes one ephemeral environment.
+func (cc *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: checkArguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			who, err := commitAuthor(c.Context(), cc.author)
+			if err != nil {
+				return err
+			}
+			d, err := cc.openEphemerals(c.Context(), who)
+			if err != nil {
+				return err
+			}
+			r, err := do(c.Context(), d, args[0])
+			if refusal := (*ephemeral.Refusal)(nil); errors.As(err, &refusal) && refusal.Misuse() {
+				return usageErrorf(refusal.Hint(), "%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			return cc.app.printValue(r, func() string { return resultText(r) })
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	cc.addControlPlaneFlags(c)
+	cc.app.addOutputFlag(c)
+	return c
+}
+
+func resultText(r ephemeral.Result) string {
+	text := r.Says
+	if r.Commit != "" {
+		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+	}
+	return display.SanitizeLines(text) + "\n"
+}
+
+// openEphemerals opens the control plane for actions on ephemeral environments.
+func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
+	d, err := cc.openSession(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return ephemeral.Open(ctx, ephemeral.Options{
+		ControlPlane: d.ControlPlane, BaseBranch: d.BaseBranch, Map: d.Map, Dir: d.Dir, Credentials: d.Credentials, Author: who, Now: cc.now,
+	})
+}
+
+// ephemeralList is what `fairlead ephemeral list` prints.
+type ephemeralList struct {
+	Environments []ephemeral.Item `json:"environments"`
+	// Problems are those of branches that are not ephemeral environments.
+	Problems problem.List `json:"problems,omitempty"`
+}
+
+func newEphemeralList(cc *commandContext) *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List them, and when they end", Args: checkArguments(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := cc.openEphemerals(c.Context(), git.Signature{})
+			if err != nil {
+				return err
+			}
+			list := ephemeralList{}
+			list.Environments, list.Problems, err = d.List(c.Context())
+			if err != nil {
+				return err
+			}
+			if cc.daemonURL != "" {
+				if err := addDaemonStates(c.Context(), cc.daemonURL, list.Environments); err != nil {
+					return err
+				}
+			}
+			return cc.app.printValue(list, func() string { return ephemeralListText(list, cc.now(), cc.daemonURL != "") })
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&cc.daemonURL, "url", "", "also show what the daemon whose page is at this `URL` says of them")
+	cc.addControlPlaneFlags(c)
+	cc.app.addOutputFlag(c)
+	return c
+}
+
+// ephemeralListText returns the list as a table. asked is whether it has the states of a daemon.
+func ephemeralListText(list ephemeralList, now time.Time, asked bool) string {
+	var b strings.Builder
+	if len(list.Environments) == 0 {
+		b.WriteString("there are no ephemeral environments\n")
+	} else {
+		rows := [][]string{{"NAME", "FROM", "EXPIRES", "LEFT", "OUTPUT", "STATE"}}
+		for _, e := range list.Environments {
+			rows = append(rows, ephemeralRow(e, now))
+		}
+		b.WriteString(display.FormatTable(rows))
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
+			unknown := "a daemon knows it; --url URL asks one"
+			if asked {
+				unknown = "the daemon does not know of it yet"
+			}
+			b.WriteString("state -: " + unknown + "\n")
+		}
+	}
+	for _, p := range list.Problems {
+		fmt.Fprintln(&b, display.SanitizeLines(p.String()))
+	}
+	for _, e := range list.Environments {
+		for _, p := range e.Problems {
+			fmt.Fprintln(&b, display.SanitizeLines(p.String()))
+		}
+	}
+	return b.String()
+}
+
+func ephemeralRow(e ephemeral.Item, now time.Time) []string {
+	row := []string{e.Name, "-", "-", "-", "-", "-"}
+	if !e.Expires.IsZero() {
+		row[1], row[2], row[3] = e.From, e.Expires.UTC().Format(time.RFC3339), "over"
+		if e.Expires.After(now) {
+			row[3] = display.FormatAge(e.Expires.Sub(now))
+		}
+	}
+	if e.Output != "" {
+		row[4] = e.Output
+	}
+	switch {
+	case e.State != "":
+		row[5] = e.State
+	case e.Problems.Stops():
+		row[5] = "problems"
+	}
+	return row
+}
+
+// addDaemonStates sets the states that a daemon reports.
+func addDaemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
+	defer cancel()
+	hint := "--url is that of the daemon's page, as in http://daemon:8080"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/api/v1/status", nil)
+	if err != nil {
+		return usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return withHint(err, hint)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return withHint(fmt.Errorf("%s answers %s", url, answer.Status), hint)
+	}
+	var snapshot struct {
+		Environments []struct{ Name, State string }
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
+		return withHint(fmt.Errorf("%s answers what cannot be read: %w", url, err), hint)
+	}
+	for i := range items {
+		for _, e := range snapshot.Environments {
+			if e.Name == items[i].Name {
+				items[i].State = e.State
+			}
+		}
+	}
+	return nil
+}
+
+// parseSelector parses key=value, key!=value, key and !key, separated by commas.
+func parseSelector(text string) (model.Selector, error) {
+	var s model.Selector
+	if text == "" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		key, value, equals := strings.Cut(part, "=")
+		r := model.Requirement{Key: key, Operator: model.Exists}
+		switch {
+		case equals && strings.HasSuffix(key, "!"):
+			r = model.Requirement{Key: strings.TrimSuffix(key, "!"), Operator: model.NotIn, Values: []string{value}}
+		case equals:
+			r.Operator, r.Values = model.In, []string{strings.TrimPrefix(value, "=")}
+		case strings.HasPrefix(part, "!"):
+			r = model.Requirement{Key: part[1:], Operator: model.DoesNotExist}
+		}
+		if r.Key == "" || strings.ContainsAny(r.Key, "! ()") {
+			return s, usageErrorf("as in size=small,region!=eu,edge,!old; spec.clusterTypes of the Ephemeral can say more", "--selector %s cannot be read", text)
+		}
+		s.Requirements = append(s.Requirements, r)
+	}
+	return s, nil
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+func newFreeze(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	var f actions.Freeze
+	var from, to, except string
+	remove := false
+	c := &cobra.Command{
+		Use:     "freeze NAME",
+		GroupID: groupPromotion,
+		Short:   "Keep the output of environments as it is for a time",
+		Long: `Freeze writes an object of kind Freeze to the base. As long as it is in force nothing is
+promoted, and Fairlead merges no change of the output of the environments, wherever it comes
+from; with --scope promotion only promotions wait. --except lets one commit of the base
+pass, with a reason that stays on record; --remove ends it.
+
+A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
+		Example: `  fairlead freeze outage --reason "payment is down"
+  fairlead freeze q4 --environments prod --from 2026-12-20 --to 2027-01-04 --reason "the books"
+  fairlead freeze q4 --except 4be1c2d --reason "the fix of the outage"
+  fairlead freeze outage --remove`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			f.Name = args[0]
+			if err := checkFreeze(cc, &f, from, to, except, remove); err != nil {
+				return err
+			}
+			d, err := cc.openForEnvironments(ctx, f.Environments...)
+			switch {
+			case err != nil:
+				return err
+			case remove:
+				return cc.printResult(d.Unfreeze(ctx, f.Name, cc.reason))
+			case except != "":
+				return cc.printResult(d.Except(ctx, f.Name, except, cc.reason))
+			}
+			f.Reason = cc.reason
+			return cc.printResult(d.Freeze(ctx, f))
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&f.Environments, "environments", nil, "`names` of the environments (default: all)")
+	flags.StringVar(&from, "from", "", "`time` from which it is in force (default: now)")
+	flags.StringVar(&to, "to", "", "`time` at which it ends (default: when somebody removes it)")
+	flags.StringVar(&except, "except", "", "let a `commit` of the base pass a freeze that is there")
+	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
+	addScopeFlag(c, &f.Scope)
+	_ = c.RegisterFlagCompletionFunc("environments", cc.completeNames)
+	cc.addActionFlags(c, "; only --remove needs none")
+	return c
+}
+
+// checkFreeze checks the flags of freeze, and parses the times.
+func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string, remove bool) (err error) {
+	begins := from != "" || to != "" || f.Environments != nil || f.Scope != ""
+	switch {
+	case remove && except != "":
+		return usageErrorf("", "--remove and --except exclude each other")
+	case begins && (remove || except != ""):
+		return usageErrorf("--from, --to, --environments and --scope are for a new one", "the freeze is there already")
+	case !kubename.IsDNSLabel(f.Name):
+		return usageErrorf("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
+	case except != "":
+		return cc.requireReason("an exception")
+	case remove:
+		return nil
+	}
+	if err := cc.requireReason("a freeze"); err != nil {
+		return err
+	}
+	if err := checkScope(f.Scope); err != nil {
+		return err
+	}
+	f.From, err = parseTime("--from", from, cc.now())
+	if err != nil {
+		return err
+	}
+	f.To, err = parseTime("--to", to, cc.now())
+	if err != nil {
+		return err
+	}
+	if !f.To.IsZero() && (!f.To.After(f.From) || !f.To.After(cc.now())) {
+		return usageErrorf("", "--to %s is over before the freeze begins", to)
+	}
+	return nil
+}
+
+// parseTime parses a date, a time, or a duration from now; "" is the zero time.
+func parseTime(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.UTC().Add(d).Truncate(time.Second), nil
+	}
+	return time.Time{}, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h", "%s %s is no time", flag, text)
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+)
+
+// tokenVariable is the variable whose token takes precedence over that of a job.
+const tokenVariable = "FAIRLEAD_GIT_TOKEN"
+
+// ciJob is what a CI job knows about the repository that it runs for.
+type ciJob struct {
+	url   string // the URL of the repository; "" outside of a job
+	forge config.Forge
+	token string // the variable that has it; "" if there is none
+}
+
+// readJob reads the variables of GitHub Actions and Gitea Actions, which have the same
+// names, and of GitLab CI.
+func readJob() ciJob {
+	j := ciJob{}
+	switch {
+	case os.Getenv("GITHUB_REPOSITORY") != "":
+		j.url, j.token = cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com")+"/"+os.Getenv("GITHUB_REPOSITORY"), "GITHUB_TOKEN"
+		j.forge = config.Forge{Kind: "github", API: strings.TrimSuffix(os.Getenv("GITHUB_API_URL"), "/")}
+		if os.Getenv("GITEA_ACTIONS") != "" {
+			j.forge = config.Forge{Kind: "gitea"} // its API is where the server is
+		}
+	case os.Getenv("CI_PROJECT_URL") != "": // the token of a GitLab job may not read statuses
+		j.url = os.Getenv("CI_PROJECT_URL")
+		j.forge = config.Forge{Kind: "gitlab", API: os.Getenv("CI_API_V4_URL")}
+	}
+	_, j.forge.Host = splitServer(j.url)
+	if os.Getenv(tokenVariable) != "" {
+		j.token = tokenVariable
+	}
+	if j.token != "" && os.Getenv(j.token) == "" {
+		j.token = ""
+	}
+	return j
+}
+
+// newSettings returns the settings that a job needs for a control plane. The token of a job
+// is for its own server only.
+func (j ciJob) newSettings(place string) *config.Settings {
+	s := &config.Settings{}
+	if j.forge.Host != "" {
+		s.Forges = append(s.Forges, j.forge)
+	}
+	scheme, host := splitServer(place)
+	ownScheme, own := splitServer(j.url)
+	if j.token != "" && host != "" && (j.token == tokenVariable || scheme == ownScheme && host == own) {
+		s.Remotes = append(s.Remotes, config.Remote{URL: place, Username: envCredentials().Username, Token: &config.SecretRef{Env: j.token}})
+	}
+	return s
+}
+
+// splitServer returns the scheme and the host of an http or https URL; "" for any other.
+func splitServer(place string) (scheme, host string) {
+	u, err := url.Parse(place)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return "", ""
+	}
+	return u.Scheme, u.Host
+}
+
+// writeJobOutput writes outputs of a step for the steps that follow, where there are some.
+func writeJobOutput(outputs ...[2]string) error {
+	file := os.Getenv("GITHUB_OUTPUT")
+	if file == "" {
+		return nil
+	}
+	var b strings.Builder
+	for _, o := range outputs {
+		fmt.Fprintf(&b, "%s=%s\n", o[0], strings.Join(strings.Fields(o[1]), " "))
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the outputs of the step: %w", err)
+	}
+	if _, err := f.WriteString(b.String()); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the outputs of the step: %w", err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// commandContext holds what the commands share: where the control plane is, what knows the state
+// of its stages, and in whose name a command writes.
+type commandContext struct {
+	app                            *app
+	settingsFile, controlPlaneFlag string // of --config and --control-plane
+	daemonURL                      string // of a daemon
+	reason                         string
+	author                         string
+	propose                        bool
+	now                            func() time.Time
+
+	settings     *config.Settings // nil if there are none
+	controlPlane string           // path or URL
+}
+
+func newCommandContext(a *app) *commandContext { return &commandContext{app: a, now: time.Now} }
+
+// addControlPlaneFlags adds the flags that name the control plane to a command.
+func (cc *commandContext) addControlPlaneFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&cc.settingsFile, "config", "", "settings `file` (default: "+defaultSettingsFile+", if it is there)")
+	f.StringVar(&cc.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// addURLFlag adds the flag that names a daemon to a command.
+func (cc *commandContext) addURLFlag(c *cobra.Command) {
+	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL`, instead of looking oneself")
+}
+
+// addActionFlags adds the flags of an operator action to a command.
+func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&cc.reason, "reason", "", "`text` that says why"+why)
+	f.BoolVar(&cc.propose, "pull-request", false, "open a pull request instead of committing to the branch")
+	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	cc.addControlPlaneFlags(c)
+	cc.app.addOutputFlag(c)
+}
+
+// requireReason returns an error if there is no --reason.
+func (cc *commandContext) requireReason(what string) error {
+	if strings.TrimSpace(cc.reason) == "" {
+		return usageErrorf("--reason TEXT; it is there for all who wonder later", "%s needs a reason", what)
+	}
+	return nil
+}
+
+// readSettings reads the settings, if there are any.
+func (cc *commandContext) readSettings() error {
+	file := cc.settingsFile
+	if file == "" && cc.controlPlaneFlag == "" {
+		if _, err := os.Stat(defaultSettingsFile); err == nil {
+			file = defaultSettingsFile
+		}
+	}
+	if file == "" || cc.settings != nil {
+		return nil
+	}
+	var err error
+	cc.settings, err = cc.app.loadUserSettings(file)
+	if err == nil {
+		cc.controlPlane = cc.settings.ControlPlane.Repo
+	}
+	return err
+}
+
+// locateControlPlane sets the control plane: that of the flags, of the settings if there are any, or
+// else the repository in the current folder.
+func (cc *commandContext) locateControlPlane() error {
+	if cc.controlPlaneFlag != "" && cc.settingsFile != "" {
+		return usageErrorf("the settings name the control plane", "--config and --control-plane exclude each other")
+	}
+	err := cc.readSettings()
+	if err == nil && cc.settings == nil {
+		cc.controlPlane, err = findRepository("--config or --control-plane", cc.controlPlaneFlag, "the control plane")
+	}
+	return err
+}
+
+// cacheFolder returns a folder in the user's cache.
+func cacheFolder(name ...string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
+}
+
+// openSession opens the control plane for operator actions.
+func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+	if err := cc.locateControlPlane(); err != nil {
+		return nil, err
+	}
+	o := actions.Options{ControlPlane: cc.controlPlane, Dir: cacheFolder("git"), Prefix: "fairlead/", Author: who, Now: cc.now}
+	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
+	if cc.settings == nil {
+		o.Credentials = func(place string) func(context.Context) (git.Credentials, error) {
+			if host := giturl.Host(place); host == "" || host != giturl.Host(cc.controlPlane) {
+				return nil
+			}
+			return func(context.Context) (git.Credentials, error) { return envCredentials(), nil }
+		}
+	} else {
+		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
+		o.Credentials = access.New(cc.settings, cc.now).GitCredentials
+		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
+	}
+	if cc.propose {
+		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }
+	}
+	d, err := actions.Open(ctx, o)
+	if err != nil {
+		return nil, withLocationHint(err, hint)
+	}
+	return d, nil
+}
+
+// openForEnvironments opens the control plane for actions of the person who calls; it returns an error
+// if one of the environments does not exist.
+func (cc *commandContext) openForEnvironments(ctx context.Context, environments ...string) (*actions.Desk, error) {
+	who, err := commitAuthor(ctx, cc.author)
+	if err != nil {
+		return nil, err
+	}
+	d, err := cc.openSession(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d, checkEnvironments(names, environments...)
+}
+
+// checkEnvironments returns an error for an environment that is not one of names.
+func checkEnvironments(names []string, asked ...string) error {
+	for _, name := range asked {
+		if slices.Contains(names, name) {
+			continue
+		}
+		hint := problem.DidYouMean(name, names)
+		if hint == "" && len(names) > 0 {
+			hint = "the environments are " + display.Enumerate(names, "and")
+		}
+		return usageErrorf(hint, "there is no environment %s", name)
+	}
+	return nil
+}
+
+// printResult prints the result of an action, or returns its error.
+func (cc *commandContext) printResult(r actions.Result, err error) error {
+	if errors.Is(err, git.ErrRefused) {
+		err = withHint(err, "if the branch is protected, --pull-request proposes it")
+	}
+	if err != nil {
+		return err
+	}
+	return cc.app.printValue(r, func() string { return doneText(r) })
+}
+
+func doneText(r actions.Result) string {
+	text := r.Says
+	switch {
+	case r.Pull != nil && r.Pull.State == forge.Open:
+		text += ", once pull request " + pullText(*r.Pull) + " is merged"
+	case r.Pull != nil:
+		text = "nothing was done: pull request " + pullText(*r.Pull) + ", which says the same, is " + string(r.Pull.State)
+	case !r.Changed:
+		text = "nothing to do: " + text
+	default:
+		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+	}
+	for _, against := range r.Forced {
+		text += "\nforced, though " + against
+	}
+	return display.SanitizeLines(text) + "\n"
+}
+
+// completeEnvironments returns a completion of the names of environments for the first most arguments.
+func (cc *commandContext) completeEnvironments(most int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return cc.completeNames(c, args, begun)
+	}
+}
+
+// completeNames completes the names of environments.
+func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := cc.openSession(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := d.Environments(c.Context())
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// observerFolder returns the folder in which an observer of a control plane keeps its mirrors.
+func observerFolder(place string) string { return cacheFolder("look", giturl.FolderName(place)) }
+
+// findStage returns the stage of an environment, or a usage error.
+func findStage(c status.Chain, environment string) (status.Stage, error) {
+	names := make([]string, len(c.Stages))
+	for i, s := range c.Stages {
+		names[i] = s.Environment
+	}
+	if err := checkEnvironments(names, environment); err != nil {
+		return status.Stage{}, err
+	}
+	found, _ := c.Stage(environment)
+	return found, nil
+}

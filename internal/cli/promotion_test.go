@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+var now = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+
+const (
+	oldCommit = "1111111000000000000000000000000000000000"
+	newCommit = "2222222000000000000000000000000000000000"
+)
+
+// shown is a chain with a bit of everything.
+func shown() status.Chain {
+	pass := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "2222222 is proven"}
+	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", ValidUntil: now.Add(30 * time.Minute)}
+	return status.Chain{Head: newCommit, Checked: now, Stages: []status.Stage{
+		{Environment: "dev", Commit: newCommit, Since: now.Add(-90 * time.Second), Merged: true, Proof: pass,
+			Next: promote.Decision{State: promote.Current, Verdict: gate.Verdict{Status: gate.Pass, Reason: "it has the newest commit of the base"}}},
+		{Environment: "stage", After: []string{"dev"}, Commit: oldCommit, Since: now.Add(-50 * time.Hour), Behind: 2, Merged: true, Deployed: now.Add(-30 * time.Minute),
+			Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "merged", Status: gate.Pass, Reason: "the output is merged"}, soak}),
+			Next: promote.Decision{State: promote.Waiting, Candidate: newCommit, Skipped: []string{"333333300000"}, Verdict: gate.CombineVerdicts("stage", []gate.Verdict{
+				{Gate: "after", Status: gate.Pass, Reason: "2222222 was proven in dev"},
+				{Gate: "settled", Status: gate.Wait, Reason: "1111111 is not proven yet", ValidUntil: soak.ValidUntil},
+			})}},
+		{Environment: "canary", After: []string{"dev"}, Commit: oldCommit, Merged: true, Proof: gate.Verdict{Status: gate.Fail, Reason: "it failed"},
+			Next: promote.Decision{State: promote.Promotes, Candidate: newCommit}},
+		{Environment: "prod", After: []string{"stage", "canary"}, Hold: "a \x1b[31mload test", Next: promote.Decision{State: promote.Held, Verdict: gate.Verdict{
+			Status: gate.Wait, Reason: "it is held: a \x1b[31mload test"}}},
+	}}
+}
+
+func TestChainText(t *testing.T) {
+	want := `ENVIRONMENT  COMMIT   AGE  STATE        BEHIND  NEXT
+dev          2222222  1m   proven       0       - it has the newest commit of the base
+stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not proven yet
+canary       1111111  -    failed       0       2222222 now
+prod         -        -    empty        0       it is held: a ·[31mload test
+`
+	got := chainText(shown(), now)
+	if diff := cmp.Diff(want, strings.Map(plain, got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := chainText(status.Chain{External: true}, now); got != "Others promote commits here; fairlead only renders.\n" {
+		t.Errorf("an external one is %q", got)
+	}
+}
+
+// plain writes what stands for a character that is not shown as a dot.
+func plain(r rune) rune {
+	if r == '\ufffd' || r == '\u241b' {
+		return '·'
+	}
+	return r
+}
+
+// TestChainTextOfProblems: what cannot be rendered has not failed on clusters, and a long
+// reason does not make the table as long.
+func TestChainTextOfProblems(t *testing.T) {
+	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
+	got := chainText(status.Chain{Stages: []status.Stage{{
+		Environment: "dev", Commit: newCommit,
+		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: status.BrokenGate, Status: gate.Fail, Reason: reason}}),
+		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
+	}}}, now)
+	_, line, _ := strings.Cut(got, "\n")
+	if want := "dev          2222222  -    problems  0       - it has the newest commit of the base; base/configs/level.yaml:3: ConfigMap/level: "; !strings.HasPrefix(line, want) {
+		t.Errorf("it says\n%s\nwant\n%s", got, want)
+	}
+	if n := len([]rune(line)); n > 180 {
+		t.Errorf("the line has %d characters:\n%s", n, line)
+	}
+}
+
+// TestChainTextOfRemovals: what an environment has left behind is said below the table, whole.
+func TestChainTextOfRemovals(t *testing.T) {
+	got := chainText(status.Chain{Stages: []status.Stage{{Environment: "dev", Removals: []status.Removal{
+		{Repo: "https://git.example.com/out", Branch: "old", Reason: "pull request 7 removes its output; a person merges it, or closes it to keep the files"},
+	}}}}, now)
+	want := "\ndev: its old output in branch old, folder . of https://git.example.com/out is to be removed: pull request 7 removes its output; a person merges it, or closes it to keep the files\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("it says\n%s\nwant at the end%s", got, want)
+	}
+}
+
+func TestStageText(t *testing.T) {
+	s, _ := shown().Stage("stage")
+	want := `stage, which comes after dev
+
+It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commits since.
+It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
+
+Is it proven?
+  wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
+    yes   merged: the output is merged
+    wait  soak: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
+
+May it have 2222222?
+  wait  stage: 1111111 is not proven yet (until Mon 2026-01-05 12:30 UTC, 30m more)
+    yes   after: 2222222 was proven in dev
+    wait  settled: 1111111 is not proven yet (until Mon 2026-01-05 12:30 UTC, 30m more)
+  Between the two, one is left out: 3333333.
+
+Something may change by itself on Mon 2026-01-05 12:30 UTC, in 30m.
+`
+	if diff := cmp.Diff(want, stageText(s, now, display.NewStream(&bytes.Buffer{}))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestStageTextOfClusters: where clusters report, it is they who run a commit.
+func TestStageTextOfClusters(t *testing.T) {
+	s, _ := shown().Stage("stage")
+	s.Proof.Parts = append(s.Proof.Parts, gate.Verdict{Gate: "rollout", Status: gate.Pass, Reason: "2 of 2 clusters ready"})
+	if got := stageText(s, now, display.NewStream(&bytes.Buffer{})); !strings.Contains(got, "\nThe clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.\n") {
+		t.Errorf("it says\n%s", got)
+	}
+}
+
+// TestChainTextOfFreezes: a freeze is shown as a hold is, whatever it is that waits.
+func TestChainTextOfFreezes(t *testing.T) {
+	chain := shown()
+	chain.Stages[0].Withheld = []status.Withheld{{Cause: "freeze", Reason: "the freeze q4: the year ends"}}
+	want := "it has the newest commit of the base; only a person may merge its output: the freeze q4: the year ends\n"
+	if got := chainText(chain, now); !strings.Contains(got, want) {
+		t.Errorf("it says\n%s", got)
+	}
+}
+
+func TestArrivalsText(t *testing.T) {
+	got := arrivalsText([]promote.Arrival{
+		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
+		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "all that it needs has a known end"},
+		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
+		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not get to prod"},
+	}, now)
+	want := `ENVIRONMENT  WHEN                            WHY
+dev          there for 1h                    it has 2222222
+stage        Mon 2026-01-05 13:00 UTC, in 1h  all that it needs has a known end
+prod         not known                       it waits for stage: its hold
+  waits for stage: its hold
+  waits for prod: 2 approvals
+live         never                           it does not get to prod
+`
+	if diff := cmp.Diff(strings.Fields(want), strings.Fields(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReadWish(t *testing.T) {
+	names := []string{"dev", "stage", "prod"}
+	for text, want := range map[string]promotionArguments{
+		"stage":             {environment: "stage"},
+		"stage 4be1c2d":     {environment: "stage", commit: "4be1c2d"},
+		"dev stage":         {from: "dev", environment: "stage"},
+		"dev → stage":       {from: "dev", environment: "stage"},
+		"dev → stage main~": {from: "dev", environment: "stage", commit: "main~"},
+		"dev stage main~":   {from: "dev", environment: "stage", commit: "main~"},
+	} {
+		if got, err := parsePromotionArguments(strings.Fields(text), names); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"→ stage", "dev →", "dev stage → prod", "dev → → stage", "dev → stage main more", "nowhere", "nowhere → stage", "→", "dev -"} {
+		if got, err := parsePromotionArguments(strings.Fields(text), names); exitCode(err) != exitUsage {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	if got := replaceArrows([]string{"promote", "dev", "->", "stage"}); !cmp.Equal(got, []string{"promote", "dev", "→", "stage"}) {
+		t.Errorf("an arrow that was typed: %q", got)
+	}
+}
+
+func TestSignature(t *testing.T) {
+	if got, err := parseSignature("Alice B. <alice@example.com>"); err != nil || got != (git.Signature{Name: "Alice B.", Email: "alice@example.com"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, text := range []string{"Alice", "<alice@example.com>", "Alice <>", "Alice <a@b> more", "Alice <a@b", "A\nb <a@b>"} {
+		if got, err := parseSignature(text); exitCode(err) != exitUsage {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestReadTime(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"":                          {},
+		"2026-12-24":                time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC),
+		"2026-12-24T18:00:00+01:00": time.Date(2026, 12, 24, 17, 0, 0, 0, time.UTC),
+		"36h":                       now.Add(36 * time.Hour),
+	} {
+		if got, err := parseTime("--to", text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"tomorrow", "-3h", "2026-13-01", "24.12.2026"} {
+		if got, err := parseTime("--to", text, now); exitCode(err) != exitUsage {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+// serveChain answers as a daemon does.
+func serveChain(t *testing.T, answer func(w http.ResponseWriter)) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/fairlead/api/v1/status" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		answer(w)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/fairlead/"
+}
+
+// run runs a command, and gives what it prints.
+func run(ctx context.Context, cc *commandContext, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	cc.app = &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"}
+	cc.now = func() time.Time { return now }
+	w := &statusCommand{context: cc, interval: time.Minute, ticks: newTicker}
+	cc.daemonURL = args[0]
+	err := w.runStatus(ctx, false)
+	cc.app.reportError(err)
+	return exitCode(err), out.String(), errs.String()
+}
+
+func TestStatusOfDaemon(t *testing.T) {
+	ctx := t.Context()
+	url := serveChain(t, func(w http.ResponseWriter) {
+		store := &status.Store{}
+		store.SetChain(shown())
+		_ = json.NewEncoder(w).Encode(store.Snapshot())
+	})
+	code, out, errs := run(ctx, &commandContext{}, url)
+	if code != 0 || errs != "" || out != chainText(shown(), now) {
+		t.Errorf("code %d, stdout\n%s\nstderr %s", code, out, errs)
+	}
+	broken := shown()
+	broken.Problems = problem.List{{Summary: "it is broken", Hint: "mend it"}}
+	url = serveChain(t, func(w http.ResponseWriter) { _ = json.NewEncoder(w).Encode(status.Snapshot{Chain: broken}) })
+	if code, _, errs := run(ctx, &commandContext{}, url); code != exitProblems || !strings.Contains(errs, "error: it is broken\n  hint: mend it\n") {
+		t.Errorf("problems: code %d, stderr %s", code, errs)
+	}
+	for _, test := range []struct {
+		name, want string
+		answer     func(http.ResponseWriter)
+	}{
+		{"nothing of it", "does not say how far commits have got", func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"environments": []}`)) }},
+		{"no JSON", "answers what cannot be read", func(w http.ResponseWriter) { _, _ = w.Write([]byte("<html>")) }},
+		{"an error", "answers 502 Bad Gateway", func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }},
+		{"it cannot read", "the daemon cannot read the control plane: no", func(w http.ResponseWriter) {
+			_ = json.NewEncoder(w).Encode(status.Snapshot{ControlPlaneError: "no"})
+		}},
+	} {
+		code, out, errs := run(ctx, &commandContext{}, serveChain(t, test.answer))
+		if code != exitFailed || out != "" || !strings.Contains(errs, test.want) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", test.name, code, out, errs)
+		}
+	}
+}
+
+// TestWatch looks again at every tick, goes on after a failure, and ends with the context.
+func TestWatch(t *testing.T) {
+	looks := 0
+	url := serveChain(t, func(w http.ResponseWriter) {
+		looks++
+		c := shown()
+		c.Stages = c.Stages[:1]
+		c.Stages[0].Behind = looks
+		if looks == 2 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(status.Snapshot{Chain: c})
+	})
+	var out, errs bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	ticks := make(chan time.Time)
+	w := &statusCommand{
+		context: &commandContext{app: &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"}, daemonURL: url, now: func() time.Time { return now }},
+		ticks:   func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
+	}
+	done := make(chan error)
+	go func() { done <- w.runStatus(ctx, true) }()
+	ticks <- now
+	ticks <- now
+	ticks <- now // the third look is over
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if strings.Count(out.String(), "ENVIRONMENT") < 2 || !strings.Contains(out.String(), "proven  3 ") {
+		t.Errorf("stdout\n%s", out.String())
+	}
+	if strings.Count(errs.String(), "500 Internal Server Error") != 1 {
+		t.Errorf("stderr\n%s", errs.String())
+	}
+}

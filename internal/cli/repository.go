@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// withLocationHint adds a hint to an error that means that a repository does not exist or cannot be
+// reached; it returns any other error unchanged.
+func withLocationHint(err error, hint string) error {
+	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
+		return &hintedError{err, hint}
+	}
+	return err
+}
+
+// findRepository returns the path or URL of the repository that a flag names, or else of the
+// one in the current folder; of a clone, that is its origin. what describes the repository
+// in hints.
+func findRepository(flag, named, what string) (string, error) {
+	if named != "" {
+		if giturl.IsRemote(named) {
+			return named, nil
+		}
+		return filepath.Abs(giturl.LocalPath(named))
+	}
+	root, here, err := findEnclosingRepository()
+	if errors.Is(err, git.ErrNotFound) {
+		return "", usageErrorf(fmt.Sprintf("say where %s is with %s", what, flag), "there is no Git repository here")
+	}
+	if err != nil {
+		return "", err
+	}
+	remotes, from := here.Remotes(), here.RemoteURL("origin")
+	switch {
+	case len(remotes) == 0:
+		return root, nil
+	case from == "" && len(remotes) == 1:
+		from = remotes[0]
+	case from == "":
+		return "", usageErrorf("name one with "+flag, "the repository here has several remotes, and none is called origin")
+	}
+	if giturl.IsRemote(from) || filepath.IsAbs(giturl.LocalPath(from)) {
+		return from, nil
+	}
+	return filepath.Join(root, from), nil
+}
+
+// findEnclosingRepository returns the repository that the current folder is in, and its folder.
+func findEnclosingRepository() (string, *git.Repository, error) {
+	folder, err := filepath.Abs(".")
+	if err != nil {
+		return "", nil, err
+	}
+	for {
+		here, err := git.Open(folder)
+		if err == nil {
+			return folder, here, nil
+		}
+		above := filepath.Dir(folder)
+		if !errors.Is(err, git.ErrNotFound) || above == folder {
+			return "", nil, err
+		}
+		folder = above
+	}
+}
+
+// defaultAuthor returns the author of commits that record what the user did, such as closing a
+// pull request.
+func defaultAuthor() git.Signature {
+	name := os.Getenv("GIT_AUTHOR_NAME")
+	if name == "" {
+		name = "somebody" // in a container the user may have no name
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			name = u.Username
+		}
+	}
+	email := os.Getenv("GIT_AUTHOR_EMAIL")
+	if email == "" {
+		email = name + "@localhost"
+	}
+	return git.Signature{Name: name, Email: email}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+)
+
+// rollbackCommand is `fairlead rollback`.
+type rollbackCommand struct {
+	wait                   *waitCommand
+	to                     string
+	mergeOutput, waitAfter bool
+	outputTimeout          time.Duration // timeout for the pull request of the output
+	session                *actions.Desk
+	environment            string
+	signature              git.Signature
+	result                 actions.Result
+	hasForges              bool
+}
+
+func newRollback(a *app) *cobra.Command {
+	r := &rollbackCommand{wait: &waitCommand{context: newCommandContext(a), ticks: newTicker, interval: 2 * time.Second}}
+	c := r.wait.context.newEnvironmentAction(&cobra.Command{
+		Use:   "rollback ENVIRONMENT",
+		Short: "Roll an environment back, and hold it there",
+		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
+record, and a hold beside it, in one commit: it stays there until fairlead release. Without
+--to it is the last one that it had before and that is older. What the environment went
+back behind counts as proven no more.
+
+The daemon then proposes the output of that commit. Rollback says which pull request has to
+be merged, or merges it with --merge, as somebody who may; where the environment's merge
+setting is direct, the daemon does, for the hold allows the output of this commit. --wait
+waits until the clusters run it, as fairlead wait does.`,
+		Example: `  fairlead rollback stage --reason "checkout is slow"
+  fairlead rollback stage --to 4be1c2d --reason "the last good one" --merge --wait`,
+	}, nil)
+	c.RunE = func(c *cobra.Command, args []string) error { return r.runRollback(c.Context(), args[0]) }
+	f := c.Flags()
+	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
+	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
+	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
+	f.DurationVar(&r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
+	f.DurationVar(&r.wait.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
+	return c
+}
+
+func (r *rollbackCommand) runRollback(ctx context.Context, environment string) error {
+	switch {
+	case r.mergeOutput && r.wait.context.propose:
+		return usageErrorf("merge the pull request of the rollback first, and then that of the output", "--merge and --pull-request exclude each other")
+	case r.outputTimeout < 0 || r.wait.timeout < 0:
+		return usageErrorf("0 looks once", "a time cannot be in the past")
+	}
+	if err := r.wait.context.requireReason("a rollback"); err != nil {
+		return err
+	}
+	var err error
+	r.signature, err = commitAuthor(ctx, r.wait.context.author)
+	if err != nil {
+		return err
+	}
+	r.session, err = r.wait.context.openForEnvironments(ctx, environment)
+	if err != nil {
+		return err
+	}
+	r.environment, r.hasForges = environment, r.wait.context.settings != nil
+	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.wait.context.reason})
+	if err != nil || r.result.Pull != nil {
+		return r.wait.context.printResult(r.result, err)
+	}
+	failed := r.followOutput(ctx)
+	if err := r.wait.context.app.printValue(r.result, func() string { return doneText(r.result) + r.nextSteps() }); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	if r.waitAfter {
+		return r.wait.runWait(ctx, environment, r.result.To)
+	}
+	return nil
+}
+
+// followOutput waits for the output of the commit until it exists or the time is over, and with
+// --merge merges it.
+func (r *rollbackCommand) followOutput(ctx context.Context) error {
+	deadline, cancel := context.WithTimeout(ctx, r.outputTimeout)
+	defer cancel()
+	tick, stop := r.wait.ticks(r.wait.interval)
+	defer stop()
+	open := func(remote *git.Remote, place string) (forge.Forge, error) {
+		return r.wait.context.openForge(remote, place, r.signature)
+	}
+	if !r.hasForges {
+		open = nil
+	}
+	for {
+		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
+		if err != nil {
+			return withHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
+		}
+		r.result.Output = &found
+		if found.Pull != nil && !found.Merged && r.mergeOutput {
+			err = found.Merge(ctx)
+			if err != nil && !errors.Is(err, forge.ErrNotReady) && !errors.Is(err, forge.ErrMoved) {
+				return err
+			}
+		}
+		if found.Merged || found.Repo == "" || open == nil || found.Pull != nil && !r.mergeOutput {
+			return nil
+		}
+		select {
+		case <-tick:
+			continue
+		case <-deadline.Done():
+		}
+		if r.mergeOutput {
+			return withHint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missingReason(found, err)), r.waitHint())
+		}
+		return ctx.Err()
+	}
+}
+
+// missingReason returns why an output was not merged.
+func (r *rollbackCommand) missingReason(o actions.Output, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("there is no pull request from %s to %s yet", o.From, o.Branch)
+}
+
+// waitHint returns the hint at the command that waits for the clusters.
+func (r *rollbackCommand) waitHint() string {
+	return fmt.Sprintf("fairlead wait %s %s tells when the clusters run it", r.environment, r.result.To)
+}
+
+// nextSteps returns what the user has to do after the rollback was written.
+func (r *rollbackCommand) nextSteps() string {
+	var lines []string
+	what := promote.ShortID(r.result.To)
+	switch o := r.result.Output; {
+	case o == nil || o.Repo == "":
+	case o.Merged:
+		lines = append(lines, fmt.Sprintf("branch %s of %s holds the output of %s", o.Branch, o.Repo, what))
+	case o.Pull != nil:
+		lines = append(lines, fmt.Sprintf("merge pull request %s: it brings the output of %s to branch %s of %s", pullText(*o.Pull), what, o.Branch, o.Repo))
+	default:
+		lines = append(lines, fmt.Sprintf("merge the pull request from %s to %s of %s, once the daemon has made it: it brings the output of %s", o.From, o.Branch, o.Repo, what))
+	}
+	if !r.waitAfter {
+		lines = append(lines, r.waitHint())
+	}
+	return display.SanitizeLines(strings.Join(lines, "\n")) + "\n"
+}

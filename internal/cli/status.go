@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// statusCommand is `fairlead status`.
+type statusCommand struct {
+	context  *commandContext
+	interval time.Duration
+	// ticks returns the times at which to refresh, and a function that ends them.
+	ticks func(time.Duration) (<-chan time.Time, func())
+}
+
+func newTicker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
+
+func newStatus(a *app) *cobra.Command {
+	w := &statusCommand{context: newCommandContext(a), ticks: newTicker}
+	again := false
+	c := &cobra.Command{
+		Use:     "status",
+		GroupID: groupPromotion,
+		Short:   "Show how far commits have got",
+		Long: `Status shows the environments in the order of promotion: which commit of the base each has
+and since when, how that fares, how many commits the base has had since, and what comes
+next or why nothing does. It looks itself, with the settings, and changes nothing; or it
+asks a daemon.
+
+An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
+failed or proven; or it has problems, so that it is not rendered. Long sentences are cut: --output json, and fairlead explain
+promotion, have all of them.`,
+		Example: `  fairlead status
+  fairlead status --watch --url http://fairlead.example.com:8080`,
+		Args:              checkArguments(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if again && w.interval < time.Second {
+				return usageErrorf("a second is the least", "--interval %s is too short", w.interval)
+			}
+			return w.runStatus(c.Context(), again)
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
+	f.DurationVar(&w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
+	w.context.addObserverFlags(c)
+	return c
+}
+
+// addObserverFlags adds the flags of a command that only reads.
+func (cc *commandContext) addObserverFlags(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	cc.addURLFlag(c)
+	c.Flags().StringVar(&cc.settingsFile, "config", "", "settings `file` (default: "+defaultSettingsFile+")")
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	cc.app.addOutputFlag(c)
+}
+
+// runStatus shows the chain once, or until ctx ends.
+func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
+	who, err := w.context.newChainReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer who.Close()
+	if !again {
+		chain, err := who.Chain(ctx)
+		if err != nil {
+			return err
+		}
+		return w.context.printChain(chain)
+	}
+	tick, stop := w.ticks(w.interval)
+	defer stop()
+	for {
+		chain, err := who.Chain(ctx)
+		if ctx.Err() != nil { // Ctrl-C is how it ends
+			return nil
+		}
+		w.drawChain(chain, err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+		}
+	}
+}
+
+// drawChain prints the chain over the last one. It prints an error too, which does not end the
+// watch.
+func (w *statusCommand) drawChain(chain status.Chain, err error) {
+	if w.context.app.stdout.Terminal && w.context.app.format == "text" {
+		fmt.Fprint(w.context.app.stdout, "\x1b[H\x1b[2J")
+	}
+	if err == nil {
+		err = w.context.printChain(chain)
+	}
+	w.context.app.reportError(err)
+}
+
+// printChain prints the chain. Problems are an error, for they stop all promotions.
+func (cc *commandContext) printChain(chain status.Chain) error {
+	if err := cc.app.printValue(chain, func() string { return chainText(chain, cc.now()) }); err != nil {
+		return err
+	}
+	if chain.Problems.Stops() {
+		return newProblemsError(chain.Problems)
+	}
+	return nil
+}
+
+// chainText returns the chain as a table.
+func chainText(c status.Chain, now time.Time) string {
+	var b strings.Builder
+	switch {
+	case c.External:
+		b.WriteString("Others promote commits here; fairlead only renders.\n")
+	case c.Inferred != "":
+		fmt.Fprintf(&b, "Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+	}
+	if len(c.Stages) == 0 {
+		return b.String()
+	}
+	rows := [][]string{{"ENVIRONMENT", "COMMIT", "AGE", "STATE", "BEHIND", "NEXT"}}
+	for _, s := range c.Stages {
+		commit, age := "-", "-"
+		if s.Commit != "" {
+			commit = promote.ShortID(s.Commit)
+		}
+		if !s.Since.IsZero() {
+			age = display.FormatAge(now.Sub(s.Since))
+		}
+		next := nextText(s.Next)
+		if s.Broken() { // what is wrong with its commit matters more than the next one
+			next += "; " + s.Proof.Reason
+		}
+		if len(s.Withheld) > 0 && !s.Merged {
+			next += "; its pull request waits for a person: " + s.Withheld[0].Reason
+		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
+			next += "; only a person may merge its output: " + s.Withheld[i].Reason
+		}
+		rows = append(rows, []string{s.Environment, commit, age, stateWord(s), fmt.Sprint(s.Behind), forge.OneLine(next, maxNextWidth)})
+	}
+	b.WriteString(display.FormatTable(rows))
+	for _, s := range c.Stages {
+		for _, r := range s.Removals {
+			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
+		}
+	}
+	return b.String()
+}
+
+// maxNextWidth is the width of the column NEXT, in characters.
+const maxNextWidth = 120
+
+// stateWord returns the state of an environment's commit in one word.
+func stateWord(s status.Stage) string {
+	switch {
+	case s.Commit == "":
+		return "empty"
+	case s.Next.State == promote.Stopped:
+		return "stopped"
+	case s.Broken():
+		return "problems"
+	case s.Proof.Status == gate.Fail:
+		return "failed"
+	case !s.Merged && len(s.Withheld) > 0:
+		return "withheld"
+	case !s.Merged:
+		return "unmerged"
+	case s.Proof.Status == gate.Pass:
+		return "proven"
+	}
+	return "rolling-out"
+}
+
+// nextText returns what comes next, or why nothing does.
+func nextText(d promote.Decision) string {
+	what := ""
+	if d.Candidate != "" {
+		what = promote.ShortID(d.Candidate) + " "
+	}
+	switch d.State {
+	case promote.Promotes:
+		return what + "now"
+	case promote.Waiting:
+		return what + "waits: " + d.Verdict.Reason
+	case promote.Held:
+		return what + d.Verdict.Reason
+	case promote.Stopped:
+		return d.Verdict.Reason
+	}
+	return "- " + d.Verdict.Reason
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
+	"github.com/fairlead-io/fairlead/internal/render"
+)
+
+// verifyCommand is `fairlead verify`. It changes nothing; what it cannot verify is an error,
+// not a success.
+type verifyCommand struct {
+	app                *app
+	repo, controlPlane string
+	maps               []string
+	rendering          render.Options
+}
+
+// newVerify makes the command.
+func newVerify(a *app) *cobra.Command {
+	v := &verifyCommand{app: a}
+	c := &cobra.Command{
+		Use:     "verify [COMMIT]",
+		GroupID: groupMain,
+		Short:   "Render a commit of the GitOps repository again, and compare",
+		Long: `Verify reads from a commit of the GitOps repository which commits its output was rendered
+from, renders it again from nothing, and compares every file. Without COMMIT it is what is
+checked out. It is run in a clone of the GitOps repository.
+
+FAIRLEAD_GIT_TOKEN is shown to the host of --control-plane; without it, to that of the
+clone's origin, and not to where the record says that the control plane is.
+
+It exits with 4 if something is different.`,
+		Example: `  fairlead verify                         what is checked out here
+  fairlead verify origin/prod             the head of a branch
+  fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
+		Args:              checkArguments(0, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.runVerify(c.Context(), strings.Join(args, ""))
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&v.repo, "repo", "", "the GitOps repository: a `PATH` (default: the repository here)")
+	f.StringVar(&v.controlPlane, "control-plane", "", "read the control plane at a `PATH-or-URL` (default: where the record says)")
+	f.StringArrayVar(&v.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
+	addMissingValuesFlag(f, &v.rendering)
+	a.addOutputFlag(c)
+	return c
+}
+
+func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
+	maps, err := parsePairs("--map", "URL=PATH-or-URL", v.maps)
+	if err != nil {
+		return err
+	}
+	if v.repo == "" {
+		v.repo = "."
+	}
+	repo, err := git.Find(v.repo)
+	if err != nil {
+		return withHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+	}
+	if revision == "" {
+		revision = "HEAD"
+	}
+	commit, err := repo.Resolve(revision)
+	if err != nil {
+		return err
+	}
+	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
+		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: envCredentials(), Rendering: v.rendering}
+		if v.controlPlane != "" {
+			o.ControlPlane = v.controlPlane
+		} else if o.CredentialsHost = giturl.Host(repo.RemoteURL("origin")); o.CredentialsHost == "" {
+			o.Credentials, o.CredentialsHost = git.Credentials{}, "none"
+		}
+		return source.Open(ctx, o)
+	})
+	if errors.Is(err, verify.ErrNoRecord) {
+		return withHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.app.printValue(results, func() string { return verificationText(results) }); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Count > 0 {
+			return errDiffers
+		}
+	}
+	return nil
+}
+
+// verificationText returns a line for each result, with the files that differ below it.
+func verificationText(results []verify.Result) string {
+	var b strings.Builder
+	for _, r := range results {
+		where := ""
+		if r.Folder != "" {
+			where = " in " + display.SanitizeLine(r.Folder)
+		}
+		if r.Count == 0 {
+			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, countFiles(r.Files))
+			continue
+		}
+		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, countFiles(r.Count))
+		for _, file := range r.Different {
+			fmt.Fprintf(&b, "  %s\n", display.SanitizeLine(file))
+		}
+		if more := r.Count - len(r.Different); more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+	}
+	return b.String()
+}
+
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// arrival is the progress of a commit of the base in an environment.
+type arrival struct {
+	Environment string `json:"environment"`
+	Commit      string `json:"commit"`
+	// State is "deployed", "failed", "superseded", or "waiting", which a timeout makes
+	// "timed-out".
+	State  string `json:"state"`
+	Reason string `json:"reason"` // one sentence, without a full stop
+}
+
+const (
+	hasDeployed  = "deployed"
+	hasFailed    = "failed"
+	isSuperseded = "superseded"
+	isWaiting    = "waiting"
+	isTimedOut   = "timed-out"
+)
+
+// waitCommand is `fairlead wait`.
+type waitCommand struct {
+	context           *commandContext
+	timeout, interval time.Duration
+	// ticks returns the times at which to ask again, and a function that ends them.
+	ticks func(time.Duration) (<-chan time.Time, func())
+}
+
+func newWait(a *app) *cobra.Command {
+	w := &waitCommand{context: newCommandContext(a), ticks: newTicker}
+	c := &cobra.Command{
+		Use:     "wait ENVIRONMENT COMMIT",
+		GroupID: groupPromotion,
+		Short:   "Wait until an environment has deployed a commit",
+		Long: `Wait looks at the commit status "ENVIRONMENT environment" of a commit of the base, which
+Fairlead and Kalypso's workflows set, until it says that the environment has deployed the
+commit. It exits with 1 if the status says that this has failed, if the environment has a
+newer commit, so that this one will not come there any more, or if the time is over.
+
+In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
+job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
+settings. COMMIT is a full commit id. With --url it asks a daemon, which knows the commit
+that an environment has now, and no other.
+
+Where GITHUB_OUTPUT names a file, state (deployed, failed, superseded, timed-out), reason
+and commit are written to it.`,
+		Example: `  fairlead wait stage "$GITHUB_SHA"
+  fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
+		Args:              checkArguments(2, 2),
+		ValidArgsFunction: w.context.completeEnvironments(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case w.interval < time.Second:
+				return usageErrorf("a second is the least", "--interval %s is too short", w.interval)
+			case w.timeout < 0:
+				return usageErrorf("0 looks once", "--timeout %s is in the past", w.timeout)
+			}
+			return w.runWait(c.Context(), args[0], strings.ToLower(args[1]))
+		},
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.DurationVar(&w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
+	f.DurationVar(&w.interval, "interval", 15*time.Second, "`time` between two looks")
+	w.context.addURLFlag(c)
+	w.context.addControlPlaneFlags(c)
+	w.context.app.addOutputFlag(c)
+	return c
+}
+
+// runWait waits, and reports the end to the user and to the following steps of the job.
+func (w *waitCommand) runWait(ctx context.Context, environment, commit string) error {
+	look, err := w.newArrivalReader(environment, commit)
+	if err != nil {
+		return err
+	}
+	result, err := w.waitUntilArrived(ctx, arrival{Environment: environment, Commit: commit}, look)
+	if err != nil {
+		return err
+	}
+	if err := writeJobOutput([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", commit}); err != nil {
+		return err
+	}
+	err = w.context.app.printValue(result, func() string {
+		if result.State != hasDeployed {
+			return ""
+		}
+		return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
+	})
+	if err != nil || result.State == hasDeployed {
+		return err
+	}
+	over := ""
+	if result.State == isTimedOut {
+		over = " in " + display.FormatAge(w.timeout)
+	}
+	return withHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
+		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
+}
+
+// arrivalReader returns the progress of the commit now.
+type arrivalReader func(ctx context.Context) (state, reason string, err error)
+
+// maxFailures is how many consecutive failures end the wait. A refusal ends it at once.
+const maxFailures = 5
+
+// waitUntilArrived asks until the commit has arrived or failed, or the time is over.
+func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arrivalReader) (arrival, error) {
+	deadline, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	tick, stop := w.ticks(w.interval)
+	defer stop()
+	for failures := 0; ; {
+		state, reason, err := ask(ctx)
+		switch {
+		case err == nil:
+			failures = 0
+		case isRefused(err) || w.timeout == 0:
+			return a, err
+		default:
+			failures++
+			if failures >= maxFailures && !isRateLimited(err) {
+				return a, err
+			}
+			state, reason = isWaiting, err.Error()
+		}
+		if reason != a.Reason {
+			fmt.Fprintf(w.context.app.stderr, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.SanitizeLine(reason))
+		}
+		a.State, a.Reason = state, reason
+		if state != isWaiting {
+			return a, nil
+		}
+		select {
+		case <-tick:
+			continue
+		case <-deadline.Done():
+		}
+		a.State = isTimedOut
+		return a, ctx.Err()
+	}
+}
+
+// isRefused reports whether asking again is useless, because a person has to act first.
+func isRefused(err error) bool {
+	var no *forge.Refusal
+	var unknown *access.UnknownForge
+	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||
+		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errUnknownStage)
+}
+
+// isRateLimited reports whether err is a rate limit, which is over in time.
+func isRateLimited(err error) bool {
+	var limit *forge.RateLimit
+	return errors.As(err, &limit)
+}
+
+// newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
+// plane.
+func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReader, error) {
+	if w.context.daemonURL != "" {
+		ask := w.newDaemonReader(environment, commit)
+		if err := w.context.locateOrUseJob(readJob()); err != nil {
+			if w.context.settingsFile != "" || w.context.controlPlaneFlag != "" {
+				return nil, err
+			}
+			return ask, nil // without the control plane
+		}
+		w.context.useJobSettings()
+		return withSuperseded(environment, ask, w.newNewerReader(environment, commit)), nil
+	}
+	if !fullID.MatchString(commit) {
+		return nil, usageErrorf("git rev-parse "+commit+" gives it", "%s is not a full commit id", commit)
+	}
+	if err := w.context.locateOrUseJob(readJob()); err != nil {
+		return nil, err
+	}
+	w.context.useJobSettings()
+	keys, place := access.New(w.context.settings, w.context.now), access.ReadLocation(w.context.settings, w.context.controlPlane)
+	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cacheFolder("git", giturl.FolderName(place)), Credentials: keys.GitCredentials(place)})
+	if err != nil {
+		return nil, err
+	}
+	f, err := keys.OpenForge(place, access.Observer{}, newPlainForge(remote, git.Signature{}, w.context.now))
+	if errors.Is(err, access.ErrNoToken) {
+		err = withHint(err, "GITHUB_TOKEN or "+tokenVariable+" is shown to the server; or say --config FILE")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit)), nil
+}
+
+// useJobSettings derives settings from the CI job, if there are none.
+func (cc *commandContext) useJobSettings() {
+	if cc.settings == nil {
+		cc.settings = readJob().newSettings(cc.controlPlane)
+	}
+}
+
+var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// locateOrUseJob sets the control plane; in a job without flags and settings it is the repository
+// that the job runs for.
+func (cc *commandContext) locateOrUseJob(here ciJob) error {
+	_, err := os.Stat(defaultSettingsFile)
+	if here.url == "" || cc.controlPlaneFlag != "" || cc.settingsFile != "" || err == nil {
+		return cc.locateControlPlane()
+	}
+	cc.controlPlane = here.url
+	return nil
+}
+
+// newForgeReader returns what reads the statuses of the commit.
+func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit string) arrivalReader {
+	return func(ctx context.Context) (string, string, error) {
+		witness, ok := f.(forge.StatusReader)
+		if !ok {
+			return "", "", &forge.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
+		}
+		if f.Name() == "git" {
+			if _, err := remote.Sync(ctx); err != nil {
+				return "", "", withLocationHint(err, "--config or --control-plane says where the control plane is")
+			}
+		}
+		all, err := witness.Statuses(ctx, commit)
+		if err != nil {
+			return "", "", err
+		}
+		state, reason := readStatuses(all, environment)
+		return state, reason, nil
+	}
+}
+
+// readStatuses derives the state of a commit from the statuses that Fairlead and Kalypso's
+// workflows set. In an environment without reports a commit is verified without a status
+// that it is deployed.
+func readStatuses(all []forge.CommitStatus, environment string) (state, reason string) {
+	is, found := findStatus(all, promoter.DeployContext(environment))
+	proof, proven := findStatus(all, promoter.ProofContext(environment))
+	switch {
+	case !found:
+		return isWaiting, "it was not promoted to " + environment + " yet"
+	case is.Outcome == forge.Success:
+		state = hasDeployed
+	case is.Outcome == forge.Failure:
+		state = hasFailed
+	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // not from an earlier deployment
+		state, is = hasDeployed, proof
+	default:
+		state = isWaiting
+	}
+	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
+}
+
+func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
+	i := slices.IndexFunc(all, func(s forge.CommitStatus) bool { return s.Context == context })
+	if i < 0 {
+		return forge.CommitStatus{}, false
+	}
+	return all[i], true
+}
+
+// errUnknownStage means that a daemon does not know the environment.
+var errUnknownStage = errors.New("there is no such environment in its chain")
+
+// newDaemonReader returns what asks a daemon for the commit of the environment and its state.
+func (w *waitCommand) newDaemonReader(environment, commit string) arrivalReader {
+	from := daemonClient{strings.TrimSuffix(w.context.daemonURL, "/") + "/api/v1/status"}
+	return func(ctx context.Context) (string, string, error) {
+		chain, err := from.Chain(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		stage, ok := chain.Stage(environment)
+		if !ok {
+			return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
+		}
+		state, reason := readStage(stage, commit)
+		return state, reason, nil
+	}
+}
+
+func readStage(s status.Stage, commit string) (state, reason string) {
+	switch {
+	case s.Commit == "" || !strings.HasPrefix(s.Commit, commit):
+		return isWaiting, "it has another commit; next: " + nextText(s.Next)
+	case s.Proof.Status == gate.Fail:
+		return hasFailed, s.Proof.Reason
+	case s.Proof.Status == gate.Pass || !s.Deployed.IsZero():
+		return hasDeployed, "Deployed"
+	}
+	return isWaiting, s.Proof.Reason
+}

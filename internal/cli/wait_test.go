@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// answer is what one look finds.
+type answer struct {
+	state, reason string
+	err           error
+}
+
+// waitFor waits with a clock that is always there, and gives how it has ended, how often
+// it looked, and what it said meanwhile.
+func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival, looks int, said string, err error) {
+	t.Helper()
+	var errs bytes.Buffer
+	ticks := make(chan time.Time, len(answers))
+	for range answers[1:] {
+		ticks <- now
+	}
+	w := &waitCommand{
+		context: &commandContext{app: &app{stderr: display.NewStream(&errs)}}, timeout: timeout, interval: time.Second,
+		ticks: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
+	}
+	a, err = w.waitUntilArrived(t.Context(), arrival{Environment: "stage", Commit: newCommit}, func(context.Context) (string, string, error) {
+		one := answers[min(looks, len(answers)-1)]
+		looks++
+		return one.state, one.reason, one.err
+	})
+	return a, looks, errs.String(), err
+}
+
+func TestUntil(t *testing.T) {
+	waiting, done := answer{state: isWaiting, reason: "Deploying"}, answer{state: hasDeployed, reason: "Deployed"}
+	down, limited := answer{err: errors.New("the server is down")}, answer{err: &forge.RateLimit{Until: now}}
+	failing := answer{err: &forge.Refusal{Operation: "look", Reason: "502"}}
+	for _, test := range []struct {
+		name    string
+		answers []answer
+		state   string
+		looks   int
+		said    string
+		fails   string
+	}{
+		{"at once", []answer{done}, hasDeployed, 1, "stage, commit 2222222: Deployed\n", ""},
+		{"said once", []answer{waiting, waiting, waiting, done}, hasDeployed, 4, "stage, commit 2222222: Deploying\nstage, commit 2222222: Deployed\n", ""},
+		{"failed", []answer{waiting, {state: hasFailed, reason: "a \x1b[31mcrash"}}, hasFailed, 2, "Deploying\n", ""},
+		{"a server that comes back", []answer{down, down, down, down, waiting, down, done}, hasDeployed, 7, "the server is down\n", ""},
+		{"a server that does not", []answer{down, down, down, down, down, done}, "", 5, "the server is down\n", "the server is down"},
+		{"a server that is worked on", []answer{failing, failing, failing, done}, hasDeployed, 4, "look: 502\n", ""},
+		{"a limit", []answer{limited, limited, limited, limited, limited, limited, limited, done}, hasDeployed, 8, "takes no more requests until", ""},
+		{"refused", []answer{{err: &forge.Refusal{Operation: "look", Reason: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
+		{"no access", []answer{{err: git.ErrAccess}, done}, "", 1, "", "access was refused"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a, looks, said, err := waitFor(t, time.Hour, test.answers...)
+			if test.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), test.fails) || looks != test.looks {
+					t.Errorf("%d looks, and %v", looks, err)
+				}
+				return
+			}
+			if err != nil || a.State != test.state || looks != test.looks || !strings.Contains(said, test.said) || strings.Contains(said, "\x1b") {
+				t.Errorf("%+v after %d looks (%v); it said\n%s", a, looks, err, said)
+			}
+		})
+	}
+	a, looks, _, err := waitFor(t, 0, waiting)
+	if err != nil || a.State != isTimedOut || a.Reason != "Deploying" || looks != 1 {
+		t.Errorf("without time: %+v after %d looks (%v)", a, looks, err)
+	}
+}
+
+// TestRead: what statuses of the commit say, of its environment and of no other.
+func TestRead(t *testing.T) {
+	say := func(context string, outcome forge.Outcome, text string, after int) forge.CommitStatus {
+		return forge.CommitStatus{Status: forge.Status{Context: context, Outcome: outcome, Description: text}, When: now.Add(time.Duration(after) * time.Minute)}
+	}
+	for _, test := range []struct {
+		name          string
+		said          []forge.CommitStatus
+		state, reason string
+	}{
+		{"nothing", nil, isWaiting, "it was not promoted to stage yet"},
+		{"of another", []forge.CommitStatus{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"on its way", []forge.CommitStatus{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
+		{"there", []forge.CommitStatus{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
+		{"failed", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
+		{"proven", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Proven in stage"},
+		{"proven before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
+		{"proven alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
+	} {
+		if state, reason := readStatuses(test.said, "stage"); state != test.state || reason != test.reason {
+			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+}
+
+// TestOvertaken: what has come to its end meanwhile counts, and a newer commit ends the
+// waiting only for what has not.
+func TestOvertaken(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		answers []string // of the looks
+		newer   string
+		state   string
+	}{
+		{"nothing newer", []string{isWaiting}, "", isWaiting},
+		{"deployed", []string{hasDeployed}, newCommit, hasDeployed},
+		{"deployed before the other one came", []string{isWaiting, hasDeployed}, newCommit, hasDeployed},
+		{"superseded", []string{isWaiting, isWaiting}, newCommit, isSuperseded},
+	} {
+		looks := 0
+		ask := func(context.Context) (string, string, error) {
+			looks++
+			return test.answers[looks-1], "Promoted", nil
+		}
+		state, reason, err := withSuperseded("stage", ask, func(context.Context) string { return test.newer })(t.Context())
+		if err != nil || state != test.state || looks != len(test.answers) {
+			t.Errorf("%s: %s after %d looks, %v", test.name, state, looks, err)
+		}
+		if want := "stage has a newer commit, 2222222, which took its place"; state == isSuperseded && reason != want {
+			t.Errorf("it says %q", reason)
+		}
+	}
+}
+
+// TestReadStage: what a daemon knows of the commit that an environment has.
+func TestReadStage(t *testing.T) {
+	stage, _ := shown().Stage("stage")
+	dev, _ := shown().Stage("dev")
+	canary, _ := shown().Stage("canary")
+	for _, test := range []struct {
+		name, commit  string
+		stage         status.Stage
+		state, reason string
+	}{
+		{"another commit", newCommit, stage, isWaiting, "it has another commit; next: 2222222 waits: 1111111 is not proven yet"},
+		{"deployed, and not proven yet", oldCommit[:7], stage, hasDeployed, "Deployed"},
+		{"proven", newCommit, dev, hasDeployed, "Deployed"},
+		{"failed", oldCommit, canary, hasFailed, "it failed"},
+		{"none", oldCommit, status.Stage{}, isWaiting, "it has another commit; next: - "},
+		{"under way", newCommit, status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait, Reason: "it is rolling out"}}, isWaiting, "it is rolling out"},
+	} {
+		state, reason := readStage(test.stage, test.commit)
+		if state != test.state || reason != test.reason {
+			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+}
+
+// TestJobHere: what the variables of a job say, and to whom its token is shown.
+func TestJobHere(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		variables map[string]string
+		place     string // of the control plane
+		forge     config.Forge
+		token     string // the variable that is shown there
+	}{
+		{"none", nil, "https://github.com/acme/cp", config.Forge{}, ""},
+		{"GitHub", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_TOKEN": "x", "GITHUB_API_URL": "https://api.github.com"},
+			"https://github.com/acme/cp", config.Forge{Host: "github.com", Kind: "github", API: "https://api.github.com"}, "GITHUB_TOKEN"},
+		{"another server", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_TOKEN": "x"},
+			"https://other.example/acme/cp", config.Forge{Host: "github.com", Kind: "github"}, ""},
+		{"in the clear", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_TOKEN": "x"},
+			"http://github.com/acme/cp", config.Forge{Host: "github.com", Kind: "github"}, ""},
+		{"a token of one's own", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_TOKEN": "x", "FAIRLEAD_GIT_TOKEN": "y"},
+			"https://other.example/acme/cp", config.Forge{Host: "github.com", Kind: "github"}, "FAIRLEAD_GIT_TOKEN"},
+		{"Gitea", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_SERVER_URL": "https://tea.example", "GITEA_ACTIONS": "true", "GITHUB_TOKEN": "x", "GITHUB_API_URL": "https://tea.example/api/v1"},
+			"https://tea.example/acme/cp", config.Forge{Host: "tea.example", Kind: "gitea"}, "GITHUB_TOKEN"},
+		{"GitLab", map[string]string{"CI_PROJECT_URL": "https://lab.example/acme/cp", "CI_API_V4_URL": "https://lab.example/api/v4", "FAIRLEAD_GIT_TOKEN": "y"},
+			"https://lab.example/acme/cp", config.Forge{Host: "lab.example", Kind: "gitlab", API: "https://lab.example/api/v4"}, "FAIRLEAD_GIT_TOKEN"},
+		{"a path", map[string]string{"GITHUB_REPOSITORY": "acme/cp", "GITHUB_TOKEN": "x"}, "/srv/cp.git", config.Forge{Host: "github.com", Kind: "github"}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_TOKEN", "GITEA_ACTIONS", "CI_PROJECT_URL", "CI_API_V4_URL", "FAIRLEAD_GIT_TOKEN", "FAIRLEAD_GIT_USERNAME"} {
+				t.Setenv(name, test.variables[name])
+			}
+			got := readJob().newSettings(test.place)
+			var forge config.Forge
+			token := ""
+			if len(got.Forges) > 0 {
+				forge = got.Forges[0]
+			}
+			if len(got.Remotes) > 0 {
+				token = got.Remotes[0].Token.Env
+			}
+			if diff := cmp.Diff(test.forge, forge); diff != "" || token != test.token {
+				t.Errorf("%s is shown %q (-want +got):\n%s", test.place, token, diff)
+			}
+		})
+	}
+}
+
+// TestTell: an output is a line, whatever others have said.
+func TestTell(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "output")
+	t.Setenv("GITHUB_OUTPUT", file)
+	for range 2 {
+		if err := writeJobOutput([2]string{"state", "failed"}, [2]string{"reason", "it\nstate=deployed\r\n is"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if want := strings.Repeat("state=failed\nreason=it state=deployed is\n", 2); err != nil || string(text) != want {
+		t.Errorf("the outputs are %q (%v)", text, err)
+	}
+	t.Setenv("GITHUB_OUTPUT", "")
+	if err := writeJobOutput([2]string{"state", "failed"}); err != nil {
+		t.Error(err)
+	}
+}
