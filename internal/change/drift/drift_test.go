@@ -99,7 +99,7 @@ func sideOf(t *testing.T, archive *txtar.Archive, env string) drift.Side {
 	if problems.Stops() {
 		t.Fatal(problems.Sorted())
 	}
-	rendered, problems := output.Environment(m, nil)
+	rendered, problems := output.Render(m, nil, output.Options{})
 	if problems.Stops() {
 		t.Fatal(problems.Sorted())
 	}

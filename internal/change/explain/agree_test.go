@@ -36,7 +36,7 @@ func find(t testing.TB, m *model.Model, query string) explain.Answer {
 func TestFilesAreThoseOfTheOutput(t *testing.T) {
 	golden.Run(t, "testdata/files.txtar", func(t *testing.T, c *golden.Case) {
 		m := modelOf(t, c)
-		files, problems := output.Environment(m, nil)
+		files, problems := output.Render(m, nil, output.Options{})
 		if problems.Stops() {
 			t.Fatal(golden.Problems(problems))
 		}

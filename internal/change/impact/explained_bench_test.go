@@ -53,7 +53,7 @@ func (e explained) run(b *testing.B) {
 	var cache output.Cache
 	render := func() (tree.Tree, *model.Model) {
 		m, problems := parser.Parse(fleet.Environment, layers...)
-		t, more := output.Environment(m, &cache)
+		t, more := output.Render(m, &cache, output.Options{})
 		if problems.Stops() || more.Stops() {
 			b.Fatal(problems, more)
 		}

@@ -87,7 +87,7 @@ func render(base, env scaffold.Branch) (*model.Model, tree.Tree, problem.List) {
 		model.Layer{Kind: model.Base, Name: "main", Files: source.Filter(base.Files)},
 		model.Layer{Kind: model.Env, Name: env.Name, Files: source.Filter(env.Files)},
 	)
-	files, more := output.Environment(m, nil)
+	files, more := output.Render(m, nil, output.Options{})
 	return m, files, append(problems, more...).Sorted()
 }
 

@@ -89,7 +89,7 @@ func TestKalypso(t *testing.T) {
 				continue
 			}
 			m, problems := model.Parse(c.Environment(), layers...)
-			rendered, more := output.Environment(m, nil)
+			rendered, more := output.Render(m, nil, output.Options{})
 			if problems = append(problems, more...); problems.Stops() {
 				t.Fatal(golden.Problems(problems))
 			}

@@ -28,7 +28,7 @@ func render(tb testing.TB, parser *model.Parser, f *fleet.Fleet, cache *output.C
 	if problems.Stops() {
 		tb.Fatal(problems[0])
 	}
-	t, problems := output.Environment(m, cache)
+	t, problems := output.Render(m, cache, output.Options{})
 	if problems.Stops() {
 		tb.Fatal(problems[0])
 	}
@@ -100,7 +100,7 @@ func change(b *testing.B, size fleet.Size, touched int64, edit func(*fleet.Fleet
 		if problems.Stops() {
 			b.Fatal(problems[0])
 		}
-		if _, problems = output.Environment(m, cache); problems.Stops() {
+		if _, problems = output.Render(m, cache, output.Options{}); problems.Stops() {
 			b.Fatal(problems[0])
 		}
 		spent += cpuSeconds(b) - start

@@ -18,7 +18,7 @@ func TestBudget(t *testing.T) {
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
-	want, problems := output.Environment(m, nil)
+	want, problems := output.Render(m, nil, output.Options{})
 	if problems.Stops() || want.IsEmpty() {
 		t.Fatal(problems)
 	}
@@ -29,7 +29,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d files, %v", out.Count(), problems)
 	}
 	m, _ = parsed(t, "dev", files)
-	if out, problems = output.Environment(m, cache); !tree.Equal(out, want) || problems.Stops() {
+	if out, problems = output.Render(m, cache, output.Options{}); !tree.Equal(out, want) || problems.Stops() {
 		t.Errorf("with more steps it has %d files: %v", out.Count(), problems)
 	}
 	for path, text := range out.All() { // made again, when the pass is over
@@ -44,7 +44,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetOfValues(t *testing.T) {
 	files := controlPlane()
 	m, problems := parsed(t, "dev", files)
-	want, _ := output.Environment(m, nil)
+	want, _ := output.Render(m, nil, output.Options{})
 	const enough = 50_000
 	if out, problems := output.Render(m, nil, output.Options{MaxSteps: enough}); problems.Stops() || !tree.Equal(out, want) {
 		t.Fatal(problems)
@@ -70,7 +70,7 @@ func TestBudgetOfValues(t *testing.T) {
 	if out, problems = output.Render(m, nil, canceled); !out.IsEmpty() || !problems.Stops() || asked > 2 {
 		t.Errorf("asked %d times, %d files, %v", asked, out.Count(), problems)
 	}
-	if out, problems = output.Environment(m, nil); problems.Stops() || out.IsEmpty() {
+	if out, problems = output.Render(m, nil, output.Options{}); problems.Stops() || out.IsEmpty() {
 		t.Errorf("with more steps: %v", problems)
 	}
 }

@@ -115,7 +115,7 @@ func (p *pass) warnUnused() {
 	used := map[*compiledTemplate]bool{}
 	for i, t := range p.templates {
 		if i == 0 || t != p.templates[i-1] {
-			used[t.reconciler], used[t.namespace], used[t.config] = true, true, true
+			used[t[namespaceText]], used[t[configText]], used[t[reconcilerText]] = true, true, true
 		}
 	}
 	for _, t := range p.model.Templates {
@@ -124,20 +124,6 @@ func (p *pass) warnUnused() {
 			p.found.addTemplate(p.compileTemplate(t), true)
 		}
 	}
-}
-
-// missingValues returns a bit for each text that shows a missing value, if such texts are
-// published.
-func (p *pass) missingValues(f renderedTexts) (bits uint8) {
-	if !p.options.Templates.PublishMissing {
-		return 0
-	}
-	for which, text := range [...][]byte{namespaceText: f.namespace, configText: f.config, reconcilerText: f.reconciler} {
-		if render.HasMissing(text) {
-			bits |= 1 << which
-		}
-	}
-	return bits
 }
 
 // warnMissing warns of the templates that show a missing value.
@@ -149,8 +135,9 @@ func (p *pass) warnMissing(rows []*row) {
 		for k := range r.members.names {
 			for which, bits := 0, r.cells.get(k).missing; bits>>which != 0; which++ {
 				if bits>>which&1 != 0 {
+					t := p.templates[i][which].template.Model
 					p.found.addForAssignment(assignment{i, p.sets[i].order[k]}, problem.Problem{
-						Pos: p.templates[i].forText(which).template.Model.Pos, Subject: p.templates[i].forText(which).template.Model.Subject(), Warning: true,
+						Pos: t.Pos, Subject: t.Subject(), Warning: true,
 						Summary: fmt.Sprintf("%s has \"<no value>\" in it: a value is null or missing, or is that text", p.fileNames(i)[which]),
 						Hint:    "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; missing values are published because the settings, or a flag, say so",
 					})
@@ -196,8 +183,8 @@ const stepsOfSchema = 16
 func (p *pass) exhaustedProblem() problem.Problem {
 	var most *compiledTemplate
 	for _, ts := range p.templates {
-		for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
-			if c != nil && (most == nil || p.texts.Steps(c.template) > p.texts.Steps(most.template)) {
+		for _, which := range expansionOrder {
+			if c := ts[which]; c != nil && (most == nil || p.texts.Steps(c.template) > p.texts.Steps(most.template)) {
 				most = c
 			}
 		}
@@ -218,8 +205,7 @@ func (p *pass) checkNamespace(i, j int) {
 	if len(name) <= kubename.MaxLabel {
 		return
 	}
-	ts := p.templates[i]
-	for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
+	for _, c := range p.templates[i] {
 		if c.template.Reads("Namespace") {
 			p.found.addForAssignment(assignment{i, j}, problem.Problem{
 				Pos: t.Pos, Subject: t.Subject(), Hint: "shorten the names of the environment, cluster type, workload or target",

@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -192,19 +193,10 @@ func findCycles(edges map[int][]int) [][]int {
 		}
 		path, done[j] = path[:len(path)-1], true
 	}
-	for _, j := range sortedKeys(edges) {
+	for _, j := range slices.Sorted(maps.Keys(edges)) {
 		visit(j)
 	}
 	return found
-}
-
-func sortedKeys(m map[int][]int) []int {
-	keys := make([]int, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // dependencyNames returns all names that a dependency may have, for hints.

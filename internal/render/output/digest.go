@@ -84,11 +84,10 @@ func templateDigest(t *model.Template) digest {
 
 // rowInputs returns what the folder of cluster type i is rendered from, except its targets.
 func (p *pass) rowInputs(i int) rowInputs {
-	ts := p.templates[i]
 	c := rowInputs{labels: p.labels[i], configs: p.configs}
-	for k, t := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
+	for which, t := range p.templates[i] {
 		if t != nil {
-			c.templates[k] = t.digest
+			c.templates[which] = t.digest
 		}
 	}
 	return c

@@ -46,7 +46,7 @@ func soundModel(t *testing.T) *model.Model {
 func rendered(t *testing.T, environment string, files map[string]string) (tree.Tree, problem.List) {
 	t.Helper()
 	m, problems := parsed(t, environment, files)
-	out, more := output.Environment(m, nil)
+	out, more := output.Render(m, nil, output.Options{})
 	return out, append(problems, more...).Sorted()
 }
 
@@ -147,7 +147,7 @@ func replaced(text, name string) string {
 // cache: nothing of the run that did not end may be left.
 func TestCanceled(t *testing.T) {
 	m := soundModel(t)
-	want, problems := output.Environment(m, nil)
+	want, problems := output.Render(m, nil, output.Options{})
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
@@ -160,7 +160,7 @@ func TestCanceled(t *testing.T) {
 		if !problems.Stops() || !files.IsEmpty() {
 			t.Errorf("canceled after %d questions: %d files, %v", after, files.Count(), problems)
 		}
-		files, problems = output.Environment(m, cache)
+		files, problems = output.Render(m, cache, output.Options{})
 		if !tree.Equal(files, want) || problems.Stops() {
 			t.Errorf("after a run that was canceled after %d questions: %d files, %v", after, files.Count(), problems)
 		}

@@ -390,7 +390,7 @@ func TestMissingValuesAreRemembered(t *testing.T) {
 		}
 	}
 	m, _ := parser.Parse("alpha", c.layers(t)...)
-	if _, problems := output.Environment(m, cache); !problems.Stops() {
+	if _, problems := output.Render(m, cache, output.Options{}); !problems.Stops() {
 		t.Error("a missing value is published without the option")
 	}
 }

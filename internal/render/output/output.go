@@ -20,6 +20,7 @@ package output
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,13 +86,6 @@ func (c *Cache) Assignments() int {
 	return c.plan.Len()
 }
 
-// Environment renders the environment that the model describes. The tree is empty
-// if a problem stops the environment. The caller must not change the list of problems: the
-// cache keeps it.
-func Environment(m *model.Model, c *Cache) (tree.Tree, problem.List) {
-	return Render(m, c, Options{})
-}
-
 // Options are the conditions of one run.
 type Options struct {
 	// Canceled reports whether the caller no longer wants the result; nil if it always
@@ -105,7 +99,9 @@ type Options struct {
 	Templates render.Options
 }
 
-// Render renders the environment that the model describes, as [Environment] does.
+// Render renders the environment that the model describes. c may be nil. The tree is empty
+// if a problem stops the environment. The caller must not change the list of problems: the
+// cache keeps it.
 func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c == nil {
 		c = &Cache{}
@@ -207,24 +203,8 @@ type pass struct {
 	workers sync.Pool // for texts that are rendered again
 }
 
-// templates holds the three templates of a cluster type; nil where one is missing.
-type templates struct{ reconciler, namespace, config *compiledTemplate }
-
-// isIncomplete reports whether a template is missing.
-func (t templates) isIncomplete() bool {
-	return t.reconciler == nil || t.namespace == nil || t.config == nil
-}
-
-// forText returns the template of a text.
-func (t templates) forText(which int) *compiledTemplate {
-	switch which {
-	case namespaceText:
-		return t.namespace
-	case configText:
-		return t.config
-	}
-	return t.reconciler
-}
+// templates holds the templates of a cluster type by their text; nil where one is missing.
+type templates [3]*compiledTemplate
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p := &pass{options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
@@ -277,7 +257,7 @@ func (p *pass) compileTemplates() {
 		}
 	}
 	for i, c := range p.model.ClusterTypes {
-		if i > 0 && !p.templates[i-1].isIncomplete() && sameTemplates(c, p.model.ClusterTypes[i-1]) {
+		if i > 0 && !slices.Contains(p.templates[i-1][:], nil) && sameTemplates(c, p.model.ClusterTypes[i-1]) {
 			p.templates = append(p.templates, p.templates[i-1])
 			continue
 		}
@@ -291,7 +271,7 @@ func (p *pass) compileTemplates() {
 			return p.compileTemplate(t)
 		}
 		p.templates = append(p.templates, templates{
-			find("reconciler", c.Reconciler), find("namespaceService", c.NamespaceService), find("configType", c.ConfigType),
+			reconcilerText: find("reconciler", c.Reconciler), namespaceText: find("namespaceService", c.NamespaceService), configText: find("configType", c.ConfigType),
 		})
 	}
 	p.reportBrokenTemplates()
@@ -302,7 +282,7 @@ func (p *pass) compileTemplates() {
 func (p *pass) reportBrokenTemplates() {
 	needed := map[*compiledTemplate]bool{}
 	for i, ts := range p.templates {
-		for _, c := range []*compiledTemplate{ts.reconciler, ts.namespace, ts.config} {
+		for _, c := range ts {
 			if c != nil && len(c.problems) > 0 {
 				needed[c] = needed[c] || !p.plan.Targets(i).Empty()
 			}

@@ -13,7 +13,7 @@ import (
 func TestEnvironment(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, c *golden.Case) {
 		m, problems := model.Parse(c.Environment(), c.Layers(t)...)
-		files, more := output.Environment(m, nil)
+		files, more := output.Render(m, nil, output.Options{})
 		problems = append(problems, more...).Sorted()
 		c.Want(t, "problems", golden.Problems(problems))
 		if problems.Stops() {

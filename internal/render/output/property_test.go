@@ -29,7 +29,7 @@ func TestSameInputSameTree(t *testing.T) {
 		}
 		random.Shuffle(len(layers), func(i, j int) { layers[i], layers[j] = layers[j], layers[i] })
 		m, problems := model.Parse(fleet.Environment, layers...)
-		got, more := output.Environment(m, nil)
+		got, more := output.Render(m, nil, output.Options{})
 		runtime.GOMAXPROCS(procs)
 		if problems.Stops() || more.Stops() {
 			t.Fatal(problems, more)
@@ -117,8 +117,8 @@ func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size, t
 			layers[0].Files = withTemplates(t, layers[0].Files, templates)
 		}
 		m, problems := parser.Parse(fleet.Environment, layers...)
-		cached, more := output.Environment(m, cache)
-		full, _ := output.Environment(m, nil)
+		cached, more := output.Render(m, cache, output.Options{})
+		full, _ := output.Render(m, nil, output.Options{})
 		if problems.Stops() || more.Stops() {
 			t.Fatalf("%+v, edit %d (%s): %v %v", size, n, edit, problems, more)
 		}
@@ -127,7 +127,7 @@ func editAtRandom(t *testing.T, random *rand.Rand, edits int, size fleet.Size, t
 		}
 		if n%contentsEach == 0 {
 			rendered := cache.Rendered()
-			cached, _ = output.Environment(m, cache) // nothing has changed
+			cached, _ = output.Render(m, cache, output.Options{}) // nothing has changed
 			if cached.ID() != full.ID() || cache.Rendered() != rendered {
 				t.Fatalf("%+v, edit %d (%s): again it is %s, and not %s", size, n, edit, cached.ID(), full.ID())
 			}

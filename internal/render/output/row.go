@@ -110,14 +110,6 @@ const (
 // template sees the changes that an earlier one made to the values.
 var expansionOrder = [...]int{reconcilerText, namespaceText, configText}
 
-// fileCount returns the number of files in the folder of the cell.
-func (c *cell) fileCount() int {
-	if c.texts[configText] == (tree.ID{}) {
-		return 2
-	}
-	return 3
-}
-
 // worker renders rows, one at a time.
 type worker struct {
 	pass    *pass
@@ -251,8 +243,11 @@ func (p *pass) clusterTypeFolder(i int, r *row, text string) tree.Tree {
 func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 	open := func(e tree.Entry) tree.Tree {
 		k, _ := slices.BinarySearchFunc(r.members.names, e.Name, compareFolders)
-		c := r.cells.get(k)
-		return tree.Lazy(c.id, c.fileCount(), func() tree.Tree { return p.assignmentFolder(i, k, c) })
+		c, files := r.cells.get(k), len(expansionOrder)
+		if c.texts[configText] == (tree.ID{}) {
+			files--
+		}
+		return tree.Lazy(c.id, files, func() tree.Tree { return p.assignmentFolder(i, k, c) })
 	}
 	return tree.Encoded(r.id, text, func(e tree.Entry) tree.Entry {
 		if !e.IsDir() {
@@ -323,38 +318,42 @@ func (w *worker) renderCell(i, k int) cell {
 	c := cell{values: valuesDigest(v)}
 	p.cache.rendered.Add(1)
 	p.validateValues(i, j, v)
-	if files, ok := w.expandTexts(i, j, v, p.sets[i].waits[j]); ok {
-		w.checkTexts(i, j, files)
-		c.changesData = files.changesData
-		c.missing = p.missingValues(files)
-		c.texts = files.textIDs()
-		w.encoded = p.appendFolder(w.encoded[:0], i, &c)
-		c.id = tree.HashText(w.encoded)
+	d, scope := p.templateData(i, j, v, p.sets[i].waits[j])
+	texts, ok := w.expandTexts(&d, scope, assignment{i, j})
+	if !ok {
+		return c
 	}
+	w.checkTexts(i, j, texts)
+	c.changesData = d.HasChanges()
+	for which, text := range texts {
+		if which != configText || len(text) > 0 {
+			c.texts[which] = tree.HashBlob(text)
+		}
+		if p.options.Templates.PublishMissing && render.HasMissing(text) {
+			c.missing |= 1 << which
+		}
+	}
+	w.encoded = p.appendFolder(w.encoded[:0], i, &c)
+	c.id = tree.HashText(w.encoded)
 	return c
 }
 
-// renderedTexts holds the texts of one assignment, valid until the worker renders again.
-type renderedTexts struct {
-	reconciler, namespace, config []byte
-	configName                    string
-	changesData                   bool
-}
-
 // expandTexts expands all templates of an assignment and reports all mistakes; false if there
-// are any.
-func (w *worker) expandTexts(i, j int, v *values.Values, waits []string) (renderedTexts, bool) {
-	d, scope := w.pass.templateData(i, j, v, waits)
+// are any. The texts are valid until the worker renders again.
+func (w *worker) expandTexts(d *render.Data, scope render.Scope, at assignment) (texts [3][]byte, ok bool) {
 	text, ok := w.buffer[:0], true
 	var ends [len(expansionOrder)]int
 	for n, which := range expansionOrder {
 		var fine bool
-		text, fine = w.expandText(text, which, &d, scope, assignment{i, j})
+		text, fine = w.expandText(text, which, d, scope, at)
 		ends[n], ok = len(text), ok && fine
 	}
 	w.buffer = text
-	a, b, c := ends[0], ends[1], ends[2]
-	return renderedTexts{reconciler: text[:a:a], namespace: text[a:b:b], config: text[b:c:c], configName: w.pass.configFile(i), changesData: d.HasChanges()}, ok
+	start := 0
+	for n, which := range expansionOrder {
+		texts[which], start = text[start:ends[n]:ends[n]], ends[n]
+	}
+	return texts, ok
 }
 
 // templateData returns the data that templates see of an assignment, and their scope.
@@ -372,7 +371,7 @@ func (p *pass) templateData(i, j int, v *values.Values, waits []string) (render.
 func (w *worker) expandText(text []byte, which int, d *render.Data, scope render.Scope, at assignment) (_ []byte, fine bool) {
 	shape := &w.shapes[which]
 	shape.Reset()
-	c := w.pass.templates[at.clusterType].forText(which)
+	c := w.pass.templates[at.clusterType][which]
 	if c == nil {
 		return text, false
 	}
@@ -392,20 +391,11 @@ func (w *worker) expandText(text []byte, which int, d *render.Data, scope render
 // configFile returns the name of the file with the values on cluster type i; "" if its
 // template is missing.
 func (p *pass) configFile(i int) string {
-	config := p.templates[i].config
+	config := p.templates[i][configText]
 	if config == nil {
 		return ""
 	}
 	return config.template.Model.ConfigFile()
-}
-
-// textIDs returns the ids of the texts; zero for an empty config.
-func (f *renderedTexts) textIDs() (ids [3]tree.ID) {
-	ids[namespaceText], ids[reconcilerText] = tree.HashBlob(f.namespace), tree.HashBlob(f.reconciler)
-	if len(f.config) > 0 {
-		ids[configText] = tree.HashBlob(f.config)
-	}
-	return ids
 }
 
 func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
@@ -420,25 +410,21 @@ func isYAML(contentType string) bool {
 
 // checkTexts reports what is wrong with the texts that were rendered last, and with the name of
 // the namespace if a template uses it.
-func (w *worker) checkTexts(i, j int, f renderedTexts) {
-	p, ts := w.pass, w.pass.templates[i]
-	inspect := func(c *compiledTemplate, file string, text []byte, shape *render.Shape) {
-		key, known := shape.Key()
-		if known && c.fine.has(key) {
-			return
+func (w *worker) checkTexts(i, j int, texts [3][]byte) {
+	p, names := w.pass, w.pass.fileNames(i)
+	for which, text := range texts {
+		c := p.templates[i][which]
+		key, known := w.shapes[which].Key()
+		if known && c.fine.has(key) || which == configText && !isYAML(c.template.Model.ContentType) {
+			continue
 		}
 		findings := manifest.Check(text)
 		for _, finding := range findings {
-			p.found.addTextFinding(c.template, file, finding, assignment{i, j})
+			p.found.addTextFinding(c.template, names[which], finding, assignment{i, j})
 		}
 		if known && findings == nil {
 			c.fine.add(key)
 		}
-	}
-	inspect(ts.reconciler, "reconciler.yaml", f.reconciler, &w.shapes[reconcilerText])
-	inspect(ts.namespace, "namespace.yaml", f.namespace, &w.shapes[namespaceText])
-	if isYAML(ts.config.template.Model.ContentType) {
-		inspect(ts.config, f.configName, f.config, &w.shapes[configText])
 	}
 	p.checkNamespace(i, j)
 }

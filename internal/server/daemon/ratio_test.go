@@ -193,7 +193,7 @@ func (r *rig) render(cache *output.Cache) string {
 		parser = model.NewParser()
 	}
 	m, problems := parser.Parse(fleet.Environment, r.fleet.Layers()...)
-	rendered, more := output.Environment(m, cache)
+	rendered, more := output.Render(m, cache, output.Options{})
 	if problems.Stops() || more.Stops() {
 		r.Fatal(problems, more)
 	}
