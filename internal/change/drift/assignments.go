@@ -6,21 +6,18 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
 // indexByName returns the index of each object in a list by its name.
-func indexByName[T any](list []*T, object func(*T) *model.Object) map[string]int {
+func indexByName[T object](list []T) map[string]int {
 	at := make(map[string]int, len(list))
 	for i, o := range list {
-		at[object(o).Name] = i
+		at[o.ObjectMeta().Name] = i
 	}
 	return at
 }
-
-func clusterTypeObject(t *model.ClusterType) *model.Object { return &t.Object }
 
 // assignmentGrid is a side whose assignments can be found by name.
 type assignmentGrid struct {
@@ -30,7 +27,7 @@ type assignmentGrid struct {
 }
 
 func newGrid(s Side) assignmentGrid {
-	return assignmentGrid{s, schedule.Assign(s.Model, nil), indexByName(s.Model.ClusterTypes, clusterTypeObject), indexByName(s.Model.Targets, targetObject)}
+	return assignmentGrid{s, schedule.Assign(s.Model, nil), indexByName(s.Model.ClusterTypes), indexByName(s.Model.Targets)}
 }
 
 // findAssignment returns the indexes of an assignment of another grid; known is false if this one does

@@ -9,56 +9,32 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// pairByName compares two lists that are sorted by name. It calls only for each object that one
-// of them has, and both for each that both have.
-func pairByName[T any](from, to []*T, object func(*T) *model.Object, only func(o *T, isTo bool), both func(a, b *T)) {
+// object is any kind of the model.
+type object interface{ ObjectMeta() *model.Object }
+
+// compareObjects compares two lists that are sorted by name: it finds the objects that only one
+// side has, with the reason that why returns, and the changes of those that both have.
+func compareObjects[T object](c *comparison, f *findings, from, to []T, why func(o T, has, lacks Side) string, changes func(a, b T) []Finding) {
 	for len(from) > 0 || len(to) > 0 {
-		order := 0
 		switch {
-		case len(from) == 0:
-			order = 1
-		case len(to) == 0:
-			order = -1
-		default:
-			order = cmp.Compare(object(from[0]).Name, object(to[0]).Name)
-		}
-		switch {
-		case order < 0:
-			only(from[0], false)
+		case len(to) == 0 || len(from) > 0 && from[0].ObjectMeta().Name < to[0].ObjectMeta().Name:
+			f.add(Finding{Only: c.from.name(), Because: why(from[0], c.from, c.to)}, from[0].ObjectMeta().Name)
 			from = from[1:]
-		case order > 0:
-			only(to[0], true)
+		case len(from) == 0 || to[0].ObjectMeta().Name < from[0].ObjectMeta().Name:
+			f.add(Finding{Only: c.to.name(), Because: why(to[0], c.to, c.from)}, to[0].ObjectMeta().Name)
 			to = to[1:]
 		default:
-			both(from[0], to[0])
+			for _, change := range changes(from[0], to[0]) {
+				f.add(change, from[0].ObjectMeta().Name)
+			}
 			from, to = from[1:], to[1:]
 		}
 	}
 }
 
-// sidesOf returns the side that has something, and then the other one.
-func (c *comparison) sidesOf(isTo bool) (has, lacks Side) {
-	if isTo {
-		return c.to, c.from
-	}
-	return c.from, c.to
-}
-
-// compareObjects finds the objects of one kind that only one side has, and the changes of those
-// that both have.
-func compareObjects[T any](c *comparison, f *findings, of func(*model.Model) []*T, object func(*T) *model.Object, changes func(a, b *T) []Finding) {
-	pairByName(of(c.from.Model), of(c.to.Model), object, func(o *T, isTo bool) {
-		has, lacks := c.sidesOf(isTo)
-		f.add(Finding{Only: has.name(), Because: c.describeOrigin(object(o), has, lacks)}, object(o).Name)
-	}, func(a, b *T) {
-		for _, change := range changes(a, b) {
-			f.add(change, object(a).Name)
-		}
-	})
-}
-
-// describeOrigin returns the reason why only one side has an object: where it is written.
-func (c *comparison) describeOrigin(o *model.Object, has, lacks Side) string {
+// whyOnly returns the reason why only one side has an object: where it is written.
+func whyOnly[T object](of T, has, lacks Side) string {
+	o := of.ObjectMeta()
 	switch o.Pos.Layer {
 	case "base":
 		return "the base of " + lacks.name() + " does not have it: " + folderOf(o)
@@ -111,36 +87,28 @@ func orNone(text string) string {
 }
 
 func (c *comparison) compareClusterTypes(f *findings) {
-	compareObjects(c, f, func(m *model.Model) []*model.ClusterType { return m.ClusterTypes }, func(t *model.ClusterType) *model.Object { return &t.Object },
-		func(a, b *model.ClusterType) []Finding {
-			var changes fieldChanges
-			changes.addText("reconciler", a.Reconciler, b.Reconciler)
-			changes.addText("namespace service", a.NamespaceService, b.NamespaceService)
-			changes.addText("config type", a.ConfigType, b.ConfigType)
-			changes.addTexts("label", a.Labels, b.Labels)
-			return changes
-		})
+	compareObjects(c, f, c.from.Model.ClusterTypes, c.to.Model.ClusterTypes, whyOnly, func(a, b *model.ClusterType) []Finding {
+		var changes fieldChanges
+		changes.addText("reconciler", a.Reconciler, b.Reconciler)
+		changes.addText("namespace service", a.NamespaceService, b.NamespaceService)
+		changes.addText("config type", a.ConfigType, b.ConfigType)
+		changes.addTexts("label", a.Labels, b.Labels)
+		return changes
+	})
 }
 
 // compareTargets compares deployment targets. A workload has its own for each environment, so that
 // the other side may lack one because none was wanted there.
 func (c *comparison) compareTargets(f *findings) {
-	pairByName(c.from.Model.Targets, c.to.Model.Targets, targetObject, func(t *model.Target, isTo bool) {
-		has, lacks := c.sidesOf(isTo)
-		f.add(Finding{Only: has.name(), Because: whyNoTarget(t, has, lacks)}, t.Name)
-	}, func(a, b *model.Target) {
+	compareObjects(c, f, c.from.Model.Targets, c.to.Model.Targets, whyNoTarget, func(a, b *model.Target) []Finding {
 		var changes fieldChanges
 		changes.addText("workspace", a.Workspace, b.Workspace)
 		changes.addTexts("label", a.Labels, b.Labels)
 		changes.addTexts("manifests", a.Manifests, b.Manifests)
 		changes.addText("depends on", dependencyNames(a), dependencyNames(b))
-		for _, change := range changes {
-			f.add(change, a.Name)
-		}
+		return changes
 	})
 }
-
-func targetObject(t *model.Target) *model.Object { return &t.Object }
 
 func dependencyNames(t *model.Target) string {
 	var names []string
@@ -165,29 +133,25 @@ func whyNoTarget(t *model.Target, has, lacks Side) string {
 }
 
 func (c *comparison) comparePolicies(f *findings) {
-	compareObjects(c, f, func(m *model.Model) []*model.Policy { return m.Policies }, func(p *model.Policy) *model.Object { return &p.Object },
-		func(a, b *model.Policy) []Finding {
-			var changes fieldChanges
-			changes.addText("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
-			changes.addText("deployment targets", a.Targets.String(), b.Targets.String())
-			changes.addText("workspace", a.Workspace, b.Workspace)
-			return changes
-		})
+	compareObjects(c, f, c.from.Model.Policies, c.to.Model.Policies, whyOnly, func(a, b *model.Policy) []Finding {
+		var changes fieldChanges
+		changes.addText("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
+		changes.addText("deployment targets", a.Targets.String(), b.Targets.String())
+		changes.addText("workspace", a.Workspace, b.Workspace)
+		return changes
+	})
 }
 
 // compareTemplates compares templates, without those that are built in on both sides.
 func (c *comparison) compareTemplates(f *findings) {
-	own := func(m *model.Model) []*model.Template {
+	written := func(m, other *model.Model) []*model.Template {
 		return slices.DeleteFunc(slices.Clone(m.Templates), func(t *model.Template) bool {
-			other := c.from.Model
-			if m == other {
-				other = c.to.Model
-			}
-			twin := other.Template(t.Name)
-			return t.BuiltIn && (twin == nil || twin.BuiltIn)
+			counterpart := other.Template(t.Name)
+			return t.BuiltIn && (counterpart == nil || counterpart.BuiltIn)
 		})
 	}
-	compareObjects(c, f, own, func(t *model.Template) *model.Object { return &t.Object }, func(a, b *model.Template) []Finding {
+	from, to := c.from.Model, c.to.Model
+	compareObjects(c, f, written(from, to), written(to, from), whyOnly, func(a, b *model.Template) []Finding {
 		if sameTemplate(a, b) {
 			return nil
 		}
@@ -219,10 +183,9 @@ func sameTemplate(a, b *model.Template) bool {
 
 // compareConfigs compares configs and their labels. Their content belongs to the topic of values.
 func (c *comparison) compareConfigs(f *findings) {
-	compareObjects(c, f, func(m *model.Model) []*model.Config { return m.Configs }, func(o *model.Config) *model.Object { return &o.Object },
-		func(a, b *model.Config) []Finding {
-			var changes fieldChanges
-			changes.addTexts("label", a.Labels, b.Labels)
-			return changes
-		})
+	compareObjects(c, f, c.from.Model.Configs, c.to.Model.Configs, whyOnly, func(a, b *model.Config) []Finding {
+		var changes fieldChanges
+		changes.addTexts("label", a.Labels, b.Labels)
+		return changes
+	})
 }

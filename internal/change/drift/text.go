@@ -38,12 +38,19 @@ func (r Report) Text() string {
 	return b.String()
 }
 
+// sideCommits has the commits that only one environment has.
+type sideCommits struct {
+	name    string
+	commits []Commit
+}
+
+func (c *Base) sidesOf(r Report) []sideCommits {
+	return []sideCommits{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}}
+}
+
 func (c *Base) summaryText(r Report) string {
 	var parts []string
-	for _, side := range []struct {
-		name    string
-		commits []Commit
-	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
+	for _, side := range c.sidesOf(r) {
 		if n := len(side.commits); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, countNoun(n, "commit")))
 		}
@@ -60,10 +67,7 @@ func (c *Base) writeText(b *strings.Builder, r Report) {
 		return
 	}
 	fmt.Fprintf(b, "\nbase commit\n  %s has %s, %s has %s\n", r.From, shortID(c.From), r.To, shortID(c.To))
-	for _, side := range []struct {
-		name    string
-		commits []Commit
-	}{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}} {
+	for _, side := range c.sidesOf(r) {
 		for _, one := range side.commits[:min(len(side.commits), maxTitles)] {
 			fmt.Fprintf(b, "  only in %s: %s %s\n", side.name, shortID(one.ID), one.Title)
 		}

@@ -54,7 +54,7 @@ type Dependency struct {
 func (q *explainer) explainAssignment(i, j int) *Assignment {
 	a := q.assignmentAt(i, j)
 	return &Assignment{
-		ClusterType: objectOf(&a.ClusterType.Object), Target: objectOf(&a.Target.Object),
+		ClusterType: objectOf(a.ClusterType), Target: objectOf(a.Target),
 		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
 		Assigned: q.plan.Targets(i).Has(j),
 		Policies: q.policyVerdicts(a), Values: q.explainValues(i, j), Excluded: q.excludedConfigs(a),
@@ -74,7 +74,7 @@ func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	})
 	var out []Verdict
 	for _, o := range opinions {
-		out = append(out, Verdict{objectOf(&o.Policy.Object), o.Selected, o.ClusterType, o.Target})
+		out = append(out, Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target})
 	}
 	return out
 }
@@ -93,7 +93,7 @@ func (q *explainer) checkingSchemas(i, j int) []Schema {
 	}
 	var out []Schema
 	for _, s := range all {
-		out = append(out, Schema{objectOf(&s.Object), messages[s]})
+		out = append(out, Schema{objectOf(s), messages[s]})
 	}
 	return out
 }
@@ -107,11 +107,11 @@ func (q *explainer) resolveDependencies(i, j int) []Dependency {
 		for k := range q.plan.Targets(i).All() {
 			other := q.model.Targets[k]
 			if other.Name == d.Name {
-				found.Targets = []Object{objectOf(&other.Object)}
+				found.Targets = []Object{objectOf(other)}
 				break
 			}
 			if other.Workload == d.Name {
-				found.Targets = append(found.Targets, objectOf(&other.Object))
+				found.Targets = append(found.Targets, objectOf(other))
 			}
 		}
 		out = append(out, found)

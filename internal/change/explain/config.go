@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
@@ -53,18 +52,19 @@ type AssignmentCount struct {
 }
 
 func (q *explainer) explainConfig(name string) *Config {
-	c := byName(q.model.Configs, name, func(c *model.Config) string { return c.Name })
-	return q.explainRules(&c.Object, values.RulesOf(c))
+	i, _ := indexOf(q.model.Configs, name)
+	return q.explainRules(q.model.Configs[i], values.RulesOf(q.model.Configs[i]))
 }
 
 func (q *explainer) explainSchema(name string) *Config {
-	s := byName(q.model.Schemas, name, func(s *model.Schema) string { return s.Name })
-	return q.explainRules(&s.Object, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
+	i, _ := indexOf(q.model.Schemas, name)
+	s := q.model.Schemas[i]
+	return q.explainRules(s, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }
 
 // explainRules finds the assignments to which rules apply, as sets of targets on each cluster
 // type.
-func (q *explainer) explainRules(o *model.Object, rules []*values.Rule) *Config {
+func (q *explainer) explainRules(o object, rules []*values.Rule) *Config {
 	out := &Config{Config: objectOf(o), Rules: make([]Rule, len(rules))}
 	having := map[values.Need]schedule.Set{}
 	for k, r := range rules {

@@ -59,7 +59,7 @@ func (q *explainer) excludedConfigs(a schedule.Assignment) []Exclusion {
 	var out []Exclusion
 	for _, c := range q.model.Configs {
 		for _, r := range values.RulesOf(c) {
-			e := Exclusion{Config: objectOf(&c.Object)}
+			e := Exclusion{Config: objectOf(c)}
 			for _, v := range r.Values {
 				e.Keys = append(e.Keys, v.Key)
 			}

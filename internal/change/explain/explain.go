@@ -43,7 +43,10 @@ type Object struct {
 	At   problem.Pos `json:"at" yaml:"at"`
 }
 
-func objectOf(o *model.Object) Object { return Object{o.Kind, o.Name, o.Pos} }
+func objectOf(from object) Object {
+	o := from.ObjectMeta()
+	return Object{o.Kind, o.Name, o.Pos}
+}
 
 func (o Object) subject() string { return o.Kind + "/" + o.Name }
 
@@ -97,23 +100,18 @@ func (q *explainer) assignmentAt(i, j int) schedule.Assignment {
 	return schedule.Assignment{ClusterType: q.model.ClusterTypes[i], Target: q.model.Targets[j]}
 }
 
-func clusterTypeIndex(m *model.Model, name string) (int, bool) {
-	return indexOf(m.ClusterTypes, name, func(c *model.ClusterType) string { return c.Name })
+// object is any kind of the model.
+type object interface{ ObjectMeta() *model.Object }
+
+// indexOf returns the index of the object of that name in one of the model's lists.
+func indexOf[T object](sorted []T, name string) (int, bool) {
+	return slices.BinarySearchFunc(sorted, name, func(o T, name string) int { return cmp.Compare(o.ObjectMeta().Name, name) })
 }
 
-func targetIndex(m *model.Model, name string) (int, bool) {
-	return indexOf(m.Targets, name, func(t *model.Target) string { return t.Name })
-}
-
-// byName returns the object of that name in one of the model's lists; nil if there is none.
-func byName[T any](sorted []*T, name string, nameOf func(*T) string) *T {
-	i, ok := indexOf(sorted, name, nameOf)
-	if !ok {
-		return nil
+func namesOf[T object](list []T) []string {
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = o.ObjectMeta().Name
 	}
-	return sorted[i]
-}
-
-func indexOf[T any](sorted []*T, name string, nameOf func(*T) string) (int, bool) {
-	return slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(nameOf(t), name) })
+	return names
 }

@@ -42,7 +42,7 @@ func (q *explainer) explainTrackingFile() *File {
 		return f
 	}
 	b := q.model.BaseRepos[i]
-	f.Reads, f.Exists = []Read{{objectOf(&b.Object), []string{"spec.commit"}}}, b.Commit != ""
+	f.Reads, f.Exists = []Read{{objectOf(b), []string{"spec.commit"}}}, b.Commit != ""
 	if f.Exists {
 		f.Reads[0].What[0] += " = " + b.Commit
 	} else {
@@ -54,7 +54,7 @@ func (q *explainer) explainTrackingFile() *File {
 // explainReadme explains the README.md of a cluster type, which always exists.
 func (q *explainer) explainReadme(i int) *File {
 	c := q.model.ClusterTypes[i]
-	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(&c.Object), []string{"metadata.name"}}}}
+	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(c), []string{"metadata.name"}}}}
 }
 
 // explainFile explains the file that a template makes for an assignment.
@@ -186,11 +186,11 @@ func (q *explainer) readObjects(i, j int, u templateSlot, t *model.Template) []R
 		return names
 	}
 	reads := []Read{
-		{objectOf(&a.ClusterType.Object), append([]string{u.field}, of(fromClusterType)...)},
-		{objectOf(&a.Target.Object), append([]string{"name"}, of(fromTarget)...)},
+		{objectOf(a.ClusterType), append([]string{u.field}, of(fromClusterType)...)},
+		{objectOf(a.Target), append([]string{"name"}, of(fromTarget)...)},
 	}
 	if r := q.registrationOf(a.Target); r != nil && of(fromRegistration) != nil {
-		reads = append(reads, Read{objectOf(&r.Object), []string{"spec.workspace"}})
+		reads = append(reads, Read{objectOf(r), []string{"spec.workspace"}})
 	}
 	if of(fromDependencies) != nil {
 		for _, o := range q.waitedTargets(i, j) {
@@ -219,11 +219,11 @@ func (q *explainer) readsTemplates(i, j int, t *render.Template) bool {
 
 // registrationOf returns the registration that a target was read through; nil for others.
 func (q *explainer) registrationOf(t *model.Target) *model.Registration {
-	r := byName(q.model.Registrations, t.Pos.Layer, func(r *model.Registration) string { return r.Name })
-	if r == nil || r.Workspace == "" || r.Workspace != t.Workspace {
+	i, ok := indexOf(q.model.Registrations, t.Pos.Layer)
+	if !ok || t.Workspace == "" || q.model.Registrations[i].Workspace != t.Workspace {
 		return nil
 	}
-	return r
+	return q.model.Registrations[i]
 }
 
 // configReads returns the configs that apply to an assignment, in the order of merging, with
@@ -241,7 +241,7 @@ func (q *explainer) configReads(i, j int) []Read {
 	for _, app := range []bool{false, true} {
 		for _, c := range q.model.Configs {
 			if c.App == app && keys[c.Name] != nil {
-				out = append(out, Read{objectOf(&c.Object), keys[c.Name]})
+				out = append(out, Read{objectOf(c), keys[c.Name]})
 			}
 		}
 	}

@@ -18,16 +18,16 @@ type ClusterType struct {
 }
 
 func (q *explainer) explainClusterType(name string) *ClusterType {
-	i, _ := clusterTypeIndex(q.model, name)
+	i, _ := indexOf(q.model.ClusterTypes, name)
 	c := q.model.ClusterTypes[i]
-	out := &ClusterType{ClusterType: objectOf(&c.Object), Labels: ownLabels(c.Labels), Templates: q.clusterTypeTemplates(c)}
+	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: q.clusterTypeTemplates(c)}
 	var selecting []*model.Policy
 	out.Policies, selecting = clusterTypeSide.policySelections(q.model.Policies, schedule.Assignment{ClusterType: c})
 	for j, t := range q.model.Targets {
 		if q.plan.Targets(i).Has(j) {
-			out.Targets = append(out.Targets, targetSide.explainPlacement(&t.Object, q.assignmentAt(i, j), selecting))
+			out.Targets = append(out.Targets, targetSide.explainPlacement(t, q.assignmentAt(i, j), selecting))
 		} else {
-			out.Absent = append(out.Absent, targetSide.explainAbsence(&t.Object, q.assignmentAt(i, j), selecting))
+			out.Absent = append(out.Absent, targetSide.explainAbsence(t, q.assignmentAt(i, j), selecting))
 		}
 	}
 	sortByLacks(out.Absent)
@@ -58,9 +58,9 @@ type Target struct {
 }
 
 func (q *explainer) explainTarget(name string) *Target {
-	j, _ := targetIndex(q.model, name)
+	j, _ := indexOf(q.model.Targets, name)
 	t := q.model.Targets[j]
-	out := &Target{Target: objectOf(&t.Object), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
+	out := &Target{Target: objectOf(t), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
 	for _, d := range t.DependsOn {
 		out.DependsOn = append(out.DependsOn, d.Name)
 	}
@@ -68,9 +68,9 @@ func (q *explainer) explainTarget(name string) *Target {
 	out.Policies, selecting = targetSide.policySelections(q.model.Policies, schedule.Assignment{Target: t})
 	for i, c := range q.model.ClusterTypes {
 		if q.plan.Targets(i).Has(j) {
-			out.ClusterTypes = append(out.ClusterTypes, clusterTypeSide.explainPlacement(&c.Object, q.assignmentAt(i, j), selecting))
+			out.ClusterTypes = append(out.ClusterTypes, clusterTypeSide.explainPlacement(c, q.assignmentAt(i, j), selecting))
 		} else {
-			out.Absent = append(out.Absent, clusterTypeSide.explainAbsence(&c.Object, q.assignmentAt(i, j), selecting))
+			out.Absent = append(out.Absent, clusterTypeSide.explainAbsence(c, q.assignmentAt(i, j), selecting))
 		}
 	}
 	sortByLacks(out.Absent)

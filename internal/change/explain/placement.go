@@ -100,18 +100,18 @@ func (s assignmentSide) policySelections(policies []*model.Policy, a schedule.As
 	var others []Selection
 	for _, p := range policies {
 		if s.distance(p, a) == 0 {
-			all = append(all, Selection{Policy: objectOf(&p.Object), Selected: true})
+			all = append(all, Selection{Policy: objectOf(p), Selected: true})
 			selecting = append(selecting, p)
 			continue
 		}
-		others = append(others, Selection{Policy: objectOf(&p.Object), Reason: s.reason(policyOpinion(p, a))})
+		others = append(others, Selection{Policy: objectOf(p), Reason: s.reason(policyOpinion(p, a))})
 	}
 	return append(all, others...), selecting
 }
 
 // explainPlacement returns the policies that make an assignment, of those that select its
 // other side.
-func (s assignmentSide) explainPlacement(o *model.Object, a schedule.Assignment, policies []*model.Policy) Placement {
+func (s assignmentSide) explainPlacement(o object, a schedule.Assignment, policies []*model.Policy) Placement {
 	p := Placement{Object: objectOf(o)}
 	for _, policy := range policies {
 		if s.distance(policy, a) == 0 {
@@ -123,7 +123,7 @@ func (s assignmentSide) explainPlacement(o *model.Object, a schedule.Assignment,
 
 // explainAbsence returns why none of the policies that select the other side of an assignment
 // makes it, for the nearest of them; if several are equally near, the first by name.
-func (s assignmentSide) explainAbsence(o *model.Object, a schedule.Assignment, policies []*model.Policy) Absence {
+func (s assignmentSide) explainAbsence(o object, a schedule.Assignment, policies []*model.Policy) Absence {
 	absent := Absence{Object: objectOf(o)}
 	if len(policies) == 0 {
 		return absent

@@ -19,23 +19,24 @@ type Policy struct {
 }
 
 func (q *explainer) explainPolicy(name string) *Policy {
-	p := byName(q.model.Policies, name, func(p *model.Policy) string { return p.Name })
+	i, _ := indexOf(q.model.Policies, name)
+	p := q.model.Policies[i]
 	out := &Policy{
-		Policy: objectOf(&p.Object), ClusterTypeSelector: p.ClusterTypes.String(), TargetSelector: p.Targets.String(), Workspace: p.Workspace,
+		Policy: objectOf(p), ClusterTypeSelector: p.ClusterTypes.String(), TargetSelector: p.Targets.String(), Workspace: p.Workspace,
 	}
 	this := []*model.Policy{p}
 	for _, c := range q.model.ClusterTypes {
 		if clusterTypeDistance(p, c) == 0 {
-			out.ClusterTypes = append(out.ClusterTypes, objectOf(&c.Object))
+			out.ClusterTypes = append(out.ClusterTypes, objectOf(c))
 		} else {
-			out.OtherClusterTypes = append(out.OtherClusterTypes, clusterTypeSide.explainAbsence(&c.Object, schedule.Assignment{ClusterType: c}, this))
+			out.OtherClusterTypes = append(out.OtherClusterTypes, clusterTypeSide.explainAbsence(c, schedule.Assignment{ClusterType: c}, this))
 		}
 	}
 	for _, t := range q.model.Targets {
 		if targetDistance(p, t) == 0 {
-			out.Targets = append(out.Targets, objectOf(&t.Object))
+			out.Targets = append(out.Targets, objectOf(t))
 		} else {
-			out.OtherTargets = append(out.OtherTargets, targetSide.explainAbsence(&t.Object, schedule.Assignment{Target: t}, this))
+			out.OtherTargets = append(out.OtherTargets, targetSide.explainAbsence(t, schedule.Assignment{Target: t}, this))
 		}
 	}
 	sortByLacks(out.OtherClusterTypes)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -34,52 +35,22 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"ClusterType", clusterTypeNames, func(q *explainer, name string, a *Answer) { a.ClusterType = q.explainClusterType(name) }},
+	{"ClusterType", func(m *model.Model) []string { return namesOf(m.ClusterTypes) }, func(q *explainer, name string, a *Answer) { a.ClusterType = q.explainClusterType(name) }},
 	{"Workload", workloadNames, func(q *explainer, name string, a *Answer) { a.Workload = q.explainWorkload(name) }},
-	{"DeploymentTarget", targetNames, func(q *explainer, name string, a *Answer) { a.Target = q.explainTarget(name) }},
-	{"SchedulingPolicy", policyNames, func(q *explainer, name string, a *Answer) { a.Policy = q.explainPolicy(name) }},
-	{"ConfigMap", configNames, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
-	{"ConfigSchema", schemaNames, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
-	{"Template", templateNames, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
-}
-
-func clusterTypeNames(m *model.Model) []string {
-	return namesOf(m.ClusterTypes, func(c *model.ClusterType) string { return c.Name })
+	{"DeploymentTarget", func(m *model.Model) []string { return namesOf(m.Targets) }, func(q *explainer, name string, a *Answer) { a.Target = q.explainTarget(name) }},
+	{"SchedulingPolicy", func(m *model.Model) []string { return namesOf(m.Policies) }, func(q *explainer, name string, a *Answer) { a.Policy = q.explainPolicy(name) }},
+	{"ConfigMap", func(m *model.Model) []string { return namesOf(m.Configs) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
+	{"ConfigSchema", func(m *model.Model) []string { return namesOf(m.Schemas) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
+	{"Template", func(m *model.Model) []string { return namesOf(m.Templates) }, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
 }
 
 func workloadNames(m *model.Model) []string {
-	names := namesOf(m.Targets, func(t *model.Target) string { return t.Workload })
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
-func targetNames(m *model.Model) []string {
-	return namesOf(m.Targets, func(t *model.Target) string { return t.Name })
-}
-
-func policyNames(m *model.Model) []string {
-	return namesOf(m.Policies, func(p *model.Policy) string { return p.Name })
-}
-
-func configNames(m *model.Model) []string {
-	return namesOf(m.Configs, func(c *model.Config) string { return c.Name })
-}
-
-func schemaNames(m *model.Model) []string {
-	return namesOf(m.Schemas, func(s *model.Schema) string { return s.Name })
-}
-
-func templateNames(m *model.Model) []string {
-	return namesOf(m.Templates, func(t *model.Template) string { return t.Name })
-}
-
-func namesOf[T any](list []*T, name func(*T) string) []string {
-	names := make([]string, len(list))
-	for i, o := range list {
-		names[i] = name(o)
+	names := map[string]bool{}
+	for _, t := range m.Targets {
+		names[t.Workload] = true
 	}
-	return names
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
 }
 
 // resolveQuery returns the subject of a query. The forms of queries do not overlap: no kind is in
@@ -153,14 +124,14 @@ func workloadHint(m *model.Model) string {
 // resolvePath resolves a path that begins with the folder of a cluster type.
 func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	target, file, deeper := strings.Cut(rest, "/")
-	i, ok := clusterTypeIndex(m, clusterType)
+	i, ok := indexOf(m.ClusterTypes, clusterType)
 	switch {
 	case !ok || target != readmeName && !deeper:
 		return resolveAssignment(m, clusterType, target)
 	case target == readmeName && !deeper:
 		return subject{path.Join(clusterType, readmeName), func(q *explainer, a *Answer) { a.File = q.explainReadme(i) }}, nil
 	}
-	j, ok := targetIndex(m, target)
+	j, ok := indexOf(m.Targets, target)
 	if !ok {
 		return resolveAssignment(m, clusterType, target)
 	}
@@ -177,8 +148,8 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 
 // resolveAssignment resolves the names of a cluster type and a deployment target.
 func resolveAssignment(m *model.Model, clusterType, target string) (subject, error) {
-	i, isType := clusterTypeIndex(m, clusterType)
-	j, isTarget := targetIndex(m, target)
+	i, isType := indexOf(m.ClusterTypes, clusterType)
+	j, isTarget := indexOf(m.Targets, target)
 	if isType && isTarget {
 		return subject{clusterType + "/" + target, func(q *explainer, a *Answer) { a.Assignment = q.explainAssignment(i, j) }}, nil
 	}
@@ -193,7 +164,7 @@ func resolveAssignment(m *model.Model, clusterType, target string) (subject, err
 }
 
 func nearestAssignment(m *model.Model, clusterType, target string) string {
-	types, targets := clusterTypeNames(m), targetNames(m)
+	types, targets := namesOf(m.ClusterTypes), namesOf(m.Targets)
 	if slices.Contains(types, target) && slices.Contains(targets, clusterType) {
 		clusterType, target = target, clusterType
 	}

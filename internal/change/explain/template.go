@@ -27,7 +27,7 @@ type TemplateUser struct {
 
 func (q *explainer) explainTemplate(name string) *Template {
 	t := q.model.Template(name)
-	out := &Template{Template: objectOf(&t.Object), BuiltIn: t.BuiltIn, Type: t.Type, Engine: t.Engine}
+	out := &Template{Template: objectOf(t), BuiltIn: t.BuiltIn, Type: t.Type, Engine: t.Engine}
 	compiled, problems := render.Compile(t)
 	if len(problems) > 0 {
 		out.Broken = problems[0].Summary
@@ -41,7 +41,7 @@ func (q *explainer) explainTemplate(name string) *Template {
 		n, used := q.plan.Targets(i).Len(), false
 		for _, u := range slotsOf(q.model, c) {
 			if u.template == name {
-				out.ClusterTypes = append(out.ClusterTypes, TemplateUser{objectOf(&c.Object), u.field, n})
+				out.ClusterTypes = append(out.ClusterTypes, TemplateUser{objectOf(c), u.field, n})
 				used = true
 			}
 		}
@@ -101,7 +101,7 @@ func (q *explainer) clusterTypeTemplates(c *model.ClusterType) []TemplateUse {
 func (q *explainer) templateUse(u templateSlot) TemplateUse {
 	out := TemplateUse{File: u.file, Field: u.field, Template: Object{Kind: "Template", Name: u.template}, Missing: true}
 	if t := q.model.Template(u.template); t != nil {
-		out.Template, out.BuiltIn, out.Missing = objectOf(&t.Object), t.BuiltIn, false
+		out.Template, out.BuiltIn, out.Missing = objectOf(t), t.BuiltIn, false
 	}
 	return out
 }

@@ -61,6 +61,9 @@ type Object struct {
 	Pos         problem.Pos
 }
 
+// ObjectMeta returns the object itself: code for all kinds reads what they have in common by it.
+func (o *Object) ObjectMeta() *Object { return o }
+
 // Subject names the object in problems, as "Kind/name".
 func (o *Object) Subject() string { return o.Kind + "/" + o.Name }
 
