@@ -3,6 +3,8 @@ package render
 import (
 	"reflect"
 	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // detachShared replaces what the data share with other assignments by copies, so that a template
@@ -13,7 +15,7 @@ func (d *Data) detachShared() {
 	}
 	before := *d
 	d.original = &before
-	d.ConfigData = copyValue(d.ConfigData).(map[string]any)
+	d.ConfigData = templatefunc.Clone(d.ConfigData).(map[string]any)
 	d.DependsOn = slices.Clone(d.DependsOn)
 }
 
@@ -35,27 +37,3 @@ func (d *Data) reattachUnchanged() {
 // HasChanges reports whether a template has changed the data, on which the texts of later
 // templates then depend.
 func (d *Data) HasChanges() bool { return d.original != nil }
-
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for key, item := range v {
-			c[key] = copyValue(item)
-		}
-		return c
-	case map[any]any:
-		c := make(map[any]any, len(v))
-		for key, item := range v {
-			c[key] = copyValue(item)
-		}
-		return c
-	case []any:
-		c := make([]any, len(v))
-		for i, item := range v {
-			c[i] = copyValue(item)
-		}
-		return c
-	}
-	return v
-}

@@ -7,6 +7,7 @@ import (
 	"text/template"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // Text from a workload's repository is data, never template. Output that contains "{{" is
@@ -70,7 +71,7 @@ func (d *Data) maskTeamData() *Data {
 		m.Manifests[maskText(key)] = maskText(value)
 	}
 	if d.original == nil {
-		m.ConfigData = copyValue(d.ConfigData).(map[string]any)
+		m.ConfigData = templatefunc.Clone(d.ConfigData).(map[string]any)
 	} else {
 		m.ConfigData = maskChanged(d.ConfigData, d.original.ConfigData).(map[string]any)
 	}

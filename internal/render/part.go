@@ -116,35 +116,31 @@ func newField(n *parse.ActionNode, text string) *fieldPart {
 	return f
 }
 
+// textFields are the fields of Data that are texts, textMaps those that are maps of texts.
+var (
+	textFields = map[string]func(*Data) string{
+		"DeploymentTargetName": func(d *Data) string { return d.DeploymentTargetName },
+		"Namespace":            func(d *Data) string { return d.Namespace },
+		"Environment":          func(d *Data) string { return d.Environment },
+		"Workspace":            func(d *Data) string { return d.Workspace },
+		"Workload":             func(d *Data) string { return d.Workload },
+		"ClusterType":          func(d *Data) string { return d.ClusterType },
+	}
+	textMaps = map[string]func(*Data) map[string]string{
+		"Manifests": func(d *Data) map[string]string { return d.Manifests },
+		"Labels":    func(d *Data) map[string]string { return d.Labels },
+	}
+)
+
 // textAccessor returns the function that reads a text field of Data, or a key of its text
 // maps; nil for anything else. Where the value is piped on, a key that may be missing is
 // left to text/template: quote turns a missing value into an empty text.
 func textAccessor(ident []string, piped bool) func(*Data) (string, bool) {
-	if len(ident) == 2 && !piped {
-		key := ident[1]
-		switch ident[0] {
-		case "Manifests":
-			return func(d *Data) (string, bool) { v, ok := d.Manifests[key]; return v, ok }
-		case "Labels":
-			return func(d *Data) (string, bool) { v, ok := d.Labels[key]; return v, ok }
-		}
+	if field := textFields[ident[0]]; field != nil && len(ident) == 1 {
+		return func(d *Data) (string, bool) { return field(d), true }
 	}
-	if len(ident) != 1 {
-		return nil
-	}
-	switch ident[0] {
-	case "DeploymentTargetName":
-		return func(d *Data) (string, bool) { return d.DeploymentTargetName, true }
-	case "Namespace":
-		return func(d *Data) (string, bool) { return d.Namespace, true }
-	case "Environment":
-		return func(d *Data) (string, bool) { return d.Environment, true }
-	case "Workspace":
-		return func(d *Data) (string, bool) { return d.Workspace, true }
-	case "Workload":
-		return func(d *Data) (string, bool) { return d.Workload, true }
-	case "ClusterType":
-		return func(d *Data) (string, bool) { return d.ClusterType, true }
+	if texts := textMaps[ident[0]]; texts != nil && len(ident) == 2 && !piped {
+		return func(d *Data) (string, bool) { text, ok := texts(d)[ident[1]]; return text, ok }
 	}
 	return nil
 }

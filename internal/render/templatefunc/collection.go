@@ -6,34 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/template"
 )
-
-// boundedCollections returns the functions that build a list or a dictionary from several
-// values. Those that return a part of an argument need no bound.
-func boundedCollections(base template.FuncMap) template.FuncMap {
-	list := boundVariadic(base["list"].(func(...any) []any))
-	push := boundBinary(base["push"].(func(any, any) []any), nil)
-	return template.FuncMap{
-		"list":    list,
-		"tuple":   list,
-		"append":  push,
-		"push":    push,
-		"prepend": boundBinary(base["prepend"].(func(any, any) []any), nil),
-		"concat":  boundVariadic(base["concat"].(func(...any) any)),
-
-		"dict":           boundVariadic(base["dict"].(func(...any) map[string]any)),
-		"set":            boundTernary(base["set"].(func(map[string]any, string, any) map[string]any), nil),
-		"merge":          boundMerge(base["merge"].(func(map[string]any, ...map[string]any) any)),
-		"mergeOverwrite": boundMerge(base["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
-
-		"split":     boundBinary(base["split"].(func(string, string) map[string]string), checkSplit),
-		"splitList": boundBinary(base["splitList"].(func(string, string) []string), checkSplit),
-		"splitn":    boundTernary(base["splitn"].(func(string, int, string) map[string]string), checkSplitN),
-		"until":     boundUnary(base["until"].(func(int) []int), checkUntil),
-		"untilStep": boundTernary(base["untilStep"].(func(int, int, int) []int), checkUntilStep),
-	}
-}
 
 // sortedKeys returns the keys of each dictionary, sorted, one dictionary after another.
 func sortedKeys(dicts ...map[string]any) []string {
@@ -53,24 +26,24 @@ func sortedValues(dict map[string]any) []any {
 	return all
 }
 
-// boundMerge bounds sprig's merge and mergeOverwrite, and passes them copies of the sources:
-// mergo would link parts of a source into the result, and loop for ever where the result is
-// part of the source.
-func boundMerge(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
+// mergeCopies has sprig's merge or mergeOverwrite merge copies of the sources: mergo would link
+// parts of a source into the result, and loop for ever where the result is part of the source.
+func mergeCopies(into func(map[string]any, ...map[string]any) any) func(map[string]any, ...map[string]any) (any, error) {
 	return func(dict map[string]any, sources ...map[string]any) (any, error) {
 		copies := make([]map[string]any, len(sources))
 		for i, source := range sources {
 			if err := checkSize(source); err != nil {
 				return nil, err
 			}
-			copies[i] = cloneValue(source).(map[string]any)
+			copies[i] = Clone(source).(map[string]any)
 		}
-		return limitResult(into(dict, copies...))
+		return into(dict, copies...), nil
 	}
 }
 
-// cloneValue copies the dictionaries and lists of a value.
-func cloneValue(v any) any {
+// Clone returns a copy of a value with all of its dictionaries and lists; texts and numbers are
+// shared. Those of a nil dictionary and a nil list are empty.
+func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		return cloneMap(v)
@@ -79,9 +52,9 @@ func cloneValue(v any) any {
 	case map[string]string:
 		return maps.Clone(v)
 	case []any:
-		c := slices.Clone(v)
-		for i, e := range c {
-			c[i] = cloneValue(e)
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = Clone(e)
 		}
 		return c
 	}
@@ -89,9 +62,9 @@ func cloneValue(v any) any {
 }
 
 func cloneMap[K comparable](m map[K]any) map[K]any {
-	c := maps.Clone(m)
-	for k, v := range c {
-		c[k] = cloneValue(v)
+	c := make(map[K]any, len(m))
+	for k, v := range m {
+		c[k] = Clone(v)
 	}
 	return c
 }

@@ -36,7 +36,7 @@ func toTfvars(v any) (string, error) {
 		}
 		file.Body().SetAttributeRaw(e.key, tokens)
 	}
-	return limitResult(strings.TrimSuffix(string(file.Bytes()), "\n"))
+	return strings.TrimSuffix(string(file.Bytes()), "\n"), nil
 }
 
 // hclTokens returns a value as an HCL expression. The error continues a sentence
@@ -127,7 +127,7 @@ func toEnv(v any) (string, error) {
 		}
 		lines[i] = e.key + "='" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
-	return limitResult(strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n"), nil
 }
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -21,7 +21,7 @@ func toYAML(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return limitResult(strings.TrimSuffix(text, "\n"))
+	return strings.TrimSuffix(text, "\n"), nil
 }
 
 // stringifyValues returns a dictionary as YAML in which every value that is a list or a

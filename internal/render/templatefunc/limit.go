@@ -1,6 +1,10 @@
 package templatefunc
 
-import "errors"
+import (
+	"errors"
+	"reflect"
+	"slices"
+)
 
 const (
 	maxText     = 1 << 20 // bytes
@@ -98,52 +102,40 @@ func limitResult[R any](result R) (R, error) {
 	return result, nil
 }
 
-// boundUnary returns f with a bounded result. check, if not nil, is called before f, to refuse
-// results that would take too much to compute.
-func boundUnary[A, R any](f func(A) R, check func(A) error) func(A) (R, error) {
-	return func(a A) (R, error) {
-		if check != nil {
-			if err := check(a); err != nil {
-				var none R
-				return none, err
-			}
-		}
-		return limitResult(f(a))
-	}
+// bound is how the result of a function is bounded.
+type bound struct {
+	before func(args []reflect.Value) error // refuses a call; nil if none is refused
+	result bool                             // whether the result is checked
 }
 
-func boundBinary[A, B, R any](f func(A, B) R, check func(A, B) error) func(A, B) (R, error) {
-	return func(a A, b B) (R, error) {
-		if check != nil {
-			if err := check(a, b); err != nil {
-				var none R
-				return none, err
-			}
-		}
-		return limitResult(f(a, b))
-	}
+// builders lists the functions that build a list or a dictionary of several values. The others
+// return a part of an argument, which needs no bound.
+var builders = []string{
+	"list", "tuple", "append", "push", "prepend", "concat", "dict", "set", "merge", "mergeOverwrite",
+	"split", "splitList", "splitn", "until", "untilStep",
 }
 
-func boundTernary[A, B, C, R any](f func(A, B, C) R, check func(A, B, C) error) func(A, B, C) (R, error) {
-	return func(a A, b B, c C) (R, error) {
-		if check != nil {
-			if err := check(a, b, c); err != nil {
-				var none R
-				return none, err
-			}
-		}
-		return limitResult(f(a, b, c))
-	}
+// refusals maps functions whose results may be far larger than their arguments to checks of
+// these, before the result is computed.
+var refusals = map[string]func(a []reflect.Value) error{
+	"repeat":    func(a []reflect.Value) error { return checkRepeat(int(a[0].Int()), a[1].String()) },
+	"replace":   func(a []reflect.Value) error { return checkReplace(a[0].String(), a[1].String(), a[2].String()) },
+	"wrapWith":  func(a []reflect.Value) error { return checkWrap(a[1].String(), a[2].String()) },
+	"split":     func(a []reflect.Value) error { return checkSplit(a[0].String(), a[1].String()) },
+	"splitList": func(a []reflect.Value) error { return checkSplit(a[0].String(), a[1].String()) },
+	"splitn":    func(a []reflect.Value) error { return checkSplitN(a[0].String(), int(a[1].Int()), a[2].String()) },
+	"until":     func(a []reflect.Value) error { return checkUntil(int(a[0].Int())) },
+	"untilStep": func(a []reflect.Value) error {
+		return checkUntilStep(int(a[0].Int()), int(a[1].Int()), int(a[2].Int()))
+	},
 }
 
-// boundVariadic returns a function of any number of arguments with a bounded result. It
-// measures the arguments first: a call may pass one big value a thousand times.
-func boundVariadic[R any](f func(...any) R) func(...any) (R, error) {
-	return func(args ...any) (R, error) {
-		if err := checkSize(args); err != nil {
-			var none R
-			return none, err
-		}
-		return limitResult(f(args...))
+// boundOf returns the bound of a function. One of any number of arguments refuses large ones:
+// a call may pass one big value a thousand times.
+func boundOf(name string, t reflect.Type) bound {
+	b := bound{before: refusals[name], result: t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)}
+	if b.result && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() {
+		b.before = func(args []reflect.Value) error { return checkSize(args[0].Interface()) }
 	}
+	return b
 }

@@ -115,13 +115,14 @@ func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 
 var errorType = reflect.TypeFor[error]()
 
-// meterFunction returns the function with its work counted.
+// meterFunction returns the function with its work counted, and its result bounded.
 func (m *Meter) meterFunction(name string, f any) any {
 	price := prices[name]
 	if price == 0 {
 		price = usualPrice
 	}
 	call, t, surcharge := reflect.ValueOf(f), reflect.TypeOf(f), surcharges[name]
+	bounds := boundOf(name, t)
 	var in []reflect.Type
 	for i := range t.NumIn() {
 		in = append(in, t.In(i))
@@ -134,6 +135,11 @@ func (m *Meter) meterFunction(name string, f any) any {
 		if err := m.Spend(steps); err != nil {
 			return failedCall(t.Out(0), err)
 		}
+		if bounds.before != nil {
+			if err := bounds.before(args); err != nil {
+				return failedCall(t.Out(0), err)
+			}
+		}
 		var out []reflect.Value
 		if t.IsVariadic() {
 			out = call.CallSlice(args)
@@ -142,6 +148,11 @@ func (m *Meter) meterFunction(name string, f any) any {
 		}
 		if len(out) == 2 && !out[1].IsNil() {
 			return out
+		}
+		if bounds.result {
+			if err := checkSize(out[0].Interface()); err != nil {
+				return failedCall(t.Out(0), err)
+			}
 		}
 		if err := m.Spend(m.measureValue(out[0], 0) / price); err != nil {
 			return failedCall(t.Out(0), err)

@@ -31,7 +31,7 @@ func boundedPrintf(format string, args ...any) (string, error) {
 			return "", errEffort
 		}
 	}
-	return limitResult(fmt.Sprintf(format, args...))
+	return fmt.Sprintf(format, args...), nil
 }
 
 // formatDirectives returns the flags (width, precision and argument numbers among them)

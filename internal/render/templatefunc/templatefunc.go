@@ -34,6 +34,7 @@
 package templatefunc
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"text/template"
@@ -64,26 +65,32 @@ func Names() []string {
 	return slices.Sorted(maps.Keys(Map(&Meter{})))
 }
 
-// unmetered holds the functions with bounded results, and without a meter.
+// unmetered holds the functions without a meter, and without bounds of their results.
 var unmetered = func() template.FuncMap {
-	base := sprig.TxtFuncMap()
-	maps.DeleteFunc(base, func(name string, _ any) bool { return RemovedReason(name) != "" })
-
-	m := make(template.FuncMap, len(base)+12)
-	for name, f := range base {
-		m[name] = boundText(f)
-	}
-	maps.Copy(m, boundedTexts(base))
-	maps.Copy(m, boundedCollections(base))
+	m := sprig.TxtFuncMap()
+	maps.DeleteFunc(m, func(name string, _ any) bool { return RemovedReason(name) != "" })
 	maps.Copy(m, template.FuncMap{
-		"keys":      sortedKeys,
-		"values":    sortedValues,
+		"keys":           sortedKeys,
+		"values":         sortedValues,
+		"merge":          mergeCopies(m["merge"].(func(map[string]any, ...map[string]any) any)),
+		"mergeOverwrite": mergeCopies(m["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
+		"join":           boundJoin(m["toStrings"].(func(any) []string)),
+		"indent":         indentLines,
+		"nindent":        indentAfterNewline,
+
 		"toYaml":    toYAML,
 		"stringify": stringifyValues,
 		"hash":      hashValue,
 		"unquote":   unquoteText,
 		"toTfvars":  toTfvars,
 		"toEnv":     toEnv,
+
+		"print":    fmt.Sprint,
+		"println":  fmt.Sprintln,
+		"printf":   boundedPrintf,
+		"html":     template.HTMLEscaper,
+		"js":       template.JSEscaper,
+		"urlquery": template.URLQueryEscaper,
 	})
 	return m
 }()

@@ -2,54 +2,8 @@ package templatefunc
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"text/template"
 )
-
-// boundText returns a function of sprig with a bounded result, if its result is a text;
-// any other function unchanged.
-func boundText(f any) any {
-	switch f := f.(type) {
-	case func(string) string:
-		return boundUnary(f, nil)
-	case func(any) string:
-		return boundUnary(f, nil)
-	case func(map[string]any) string:
-		return boundUnary(f, nil)
-	case func(string, string) string:
-		return boundBinary(f, nil)
-	case func(int, string) string:
-		return boundBinary(f, nil)
-	case func(string, string, int) string:
-		return boundTernary(f, nil)
-	case func(int, int, string) string:
-		return boundTernary(f, nil)
-	case func(...any) string:
-		return boundVariadic(f)
-	}
-	return f
-}
-
-// boundedTexts returns the functions whose result may be far longer than their arguments,
-// so that its size is checked first, and those of text/template.
-func boundedTexts(base template.FuncMap) template.FuncMap {
-	return template.FuncMap{
-		"repeat":   boundBinary(base["repeat"].(func(int, string) string), checkRepeat),
-		"indent":   indentLines,
-		"nindent":  indentAfterNewline,
-		"replace":  boundTernary(base["replace"].(func(string, string, string) string), checkReplace),
-		"join":     boundJoin(base["toStrings"].(func(any) []string)),
-		"wrapWith": boundTernary(base["wrapWith"].(func(int, string, string) string), checkWrap),
-
-		"print":    boundVariadic(fmt.Sprint),
-		"println":  boundVariadic(fmt.Sprintln),
-		"printf":   boundedPrintf,
-		"html":     boundVariadic(template.HTMLEscaper),
-		"js":       boundVariadic(template.JSEscaper),
-		"urlquery": boundVariadic(template.URLQueryEscaper),
-	}
-}
 
 func checkRepeat(count int, text string) error {
 	if text != "" && count > maxText/len(text) {
@@ -112,7 +66,7 @@ func boundJoin(texts func(any) []string) func(string, any) (string, error) {
 	}
 }
 
-func checkWrap(_ int, separator, text string) error {
+func checkWrap(separator, text string) error {
 	if len(text)*len(separator) > maxEffort {
 		return errEffort
 	}
