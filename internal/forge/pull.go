@@ -36,24 +36,15 @@ func changedError(what, said string) error {
 	return &Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
 
-// SortNewest returns pull requests with the newest first, each once: one is on two pages
-// of a list if another was opened in between.
-func SortNewest(all []Pull) []Pull {
-	slices.SortFunc(all, func(a, b Pull) int { return cmp.Compare(b.Number, a.Number) })
-	return slices.CompactFunc(all, func(a, b Pull) bool { return a.Number == b.Number })
+// sortNewest returns a list with the newest first, each once: one is on two pages of a
+// list if another was opened in between.
+func sortNewest[T any](all []T, number func(T) int) []T {
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
+	return slices.CompactFunc(all, func(a, b T) bool { return number(a) == number(b) })
 }
 
-// IgnoreEnded returns nil for the error of closing a pull request that has ended
-// meanwhile, which find reads again.
-func IgnoreEnded(err error, find func() (Pull, error)) error {
-	if now, failed := find(); failed == nil && now.State != Open {
-		return nil
-	}
-	return err
-}
-
-// JoinErrors adds the error of cleaning up to the error that was its cause.
-func JoinErrors(err, besides error) error {
+// joinErrors adds the error of cleaning up to the error that was its cause.
+func joinErrors(err, besides error) error {
 	if besides == nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Refusal struct {
 	Reason    string // by the forge, in one line
 	Advice    string // what to do about it
 	Kind      error  // ErrNotFound and so on; nil if it is none of them
+	Again     bool   // the same request may succeed a moment later
 }
 
 // Error names the operation and the reason.
@@ -45,4 +46,10 @@ func OneLine(text string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return text
+}
+
+// RenamedError returns the error for a repository that the forge now calls otherwise.
+// kind is what the forge calls a repository.
+func RenamedError(kind, repo, now string) *Refusal {
+	return &Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + OneLine(now, maxQuote), Advice: "write its new name into the settings"}
 }

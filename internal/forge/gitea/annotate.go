@@ -21,7 +21,7 @@ const maxNew = 50
 // of date is removed; if people have answered it, it is marked as resolved. Lines
 // that the diff does not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	self, err := g.tokenUser(ctx)
+	user, err := g.User(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +34,10 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		return nil, err
 	}
 	for _, r := range reviews {
-		if r.Reviewer == nil || r.Reviewer.ID != self || r.State != sdk.ReviewStateComment || r.CodeCommentsCount == 0 {
+		if !isBy(r.Reviewer, user) || r.State != sdk.ReviewStateComment || r.CodeCommentsCount == 0 {
 			continue
 		}
-		wanted, err = g.tidyReview(ctx, c, r, mark, self, wanted)
+		wanted, err = g.tidyReview(ctx, c, r, mark, user, wanted)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func formatNotes(mark string, notes []forge.Annotation) ([]noteText, error) {
 
 // tidyReview removes what is out of date from a review of ours, and returns the wanted notes
 // that are not in it. A review that is left with nothing goes as a whole.
-func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark string, self int64, wanted []noteText) ([]noteText, error) {
+func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark, user string, wanted []noteText) ([]noteText, error) {
 	all, _, err := callAPI(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
 		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
 	})
@@ -80,7 +80,7 @@ func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullRevie
 	}
 	var old []*sdk.PullReviewComment
 	for _, n := range all {
-		if n.Reviewer == nil || n.Reviewer.ID != self || !forge.IsComment(n.Body, mark) {
+		if !isBy(n.Reviewer, user) || !forge.IsComment(n.Body, mark) {
 			continue
 		}
 		i := slices.IndexFunc(wanted, func(w noteText) bool {
@@ -143,7 +143,7 @@ func unlessGone(err error) error {
 // createReview makes a review with comments at lines, and returns what has no line in
 // the diff.
 func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []noteText) (left []forge.Annotation, err error) {
-	p, err := g.getPull(ctx, c.Number)
+	p, err := g.pullWithBranches(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -18,18 +18,16 @@ import (
 // Approvals returns who approves a pull request, sorted by login: people whose reviews
 // count, which are those who may write, or whom the branch's protection names.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
-	p, err := g.getPull(ctx, number)
+	p, err := g.pullWithBranches(ctx, number)
 	if err != nil {
 		return nil, err
 	}
 	return g.listApprovals(ctx, p)
 }
 
-// getPull reads a pull request, be it ours or not. Its branches are known.
-func (g *Forge) getPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
-	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
-		return c.GetPullRequest(g.owner, g.name, int64(number))
-	})
+// pullWithBranches reads a pull request, ours or not, whose branches are known.
+func (g *Forge) pullWithBranches(ctx context.Context, number int) (*sdk.PullRequest, error) {
+	p, err := g.getPull(ctx, number)
 	if err == nil && (p.Base == nil || p.Head == nil) {
 		err = &forge.Refusal{Operation: "read a pull request of " + g.fullName(), Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}
@@ -134,7 +132,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 // MergeBlockers returns what a pull request lacks to be merged, as far as who may write sees
 // the rules; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	p, err := g.getPull(ctx, number)
+	p, err := g.pullWithBranches(ctx, number)
 	switch {
 	case err != nil || p.HasMerged:
 		return nil, err

@@ -17,6 +17,9 @@ const (
 	// noMessage is how the SDK's error begins for an answer that is not JSON; the
 	// rest is the whole answer.
 	noMessage = "unknown API error"
+	// alreadyChanged is what it says of an issue or a pull request that another client is
+	// changing at this moment.
+	alreadyChanged = "already changed"
 	// outOfDate is what Gitea says of a branch that has moved.
 	outOfDate = "out of date"
 	// notAllowed is what it says of a user, or of a way to merge: waiting does not
@@ -65,7 +68,9 @@ func explainAnswer(what string, status int, said string) error {
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), outOfDate):
 		r.Kind = forge.ErrMoved
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), alreadyChanged):
-		r.Kind, r.Advice = forge.ErrChanged, "it will be looked at again"
+		r.Kind, r.Advice, r.Again = forge.ErrChanged, "it will be looked at again", true
+	case status == http.StatusInternalServerError:
+		r.Again = true
 	}
 	return r
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-func sortedLabels(names []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(names)))
+func labelNames(labels []*sdk.Label) (names []string) {
+	for _, l := range labels {
+		if l != nil {
+			names = append(names, l.Name)
+		}
+	}
+	return names
 }
-
-func hasLabel(all []*sdk.Label, name string) bool { return findLabel(all, name) != nil }
 
 func findLabel(all []*sdk.Label, name string) *sdk.Label {
 	i := slices.IndexFunc(all, func(l *sdk.Label) bool { return l != nil && l.Name == name })
@@ -64,28 +67,27 @@ func (g *Forge) makeLabel(ctx context.Context, name string) (*sdk.Label, error) 
 	return l, err
 }
 
-// labelPull returns a pull request the labels that are wanted, and takes those from it
-// that were ours. It notes in p what it did.
-func (g *Forge) labelPull(ctx context.Context, p *sdk.PullRequest, ours, wanted []string) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return hasLabel(p.Labels, name) })
-	if len(missing) > 0 {
-		ids, err := g.labelIDs(ctx, missing)
+// setLabels adds and removes labels of a pull request, and notes that in p.
+func (g *Forge) setLabels(ctx context.Context, p *sdk.PullRequest, add, remove []string) error {
+	if len(add) > 0 {
+		ids, err := g.labelIDs(ctx, add)
 		if err != nil {
 			return err
 		}
-		p.Labels, _, err = retryCall(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
+		now, _, err := callAPI(ctx, g, "label", func(c *sdk.Client) ([]*sdk.Label, *sdk.Response, error) {
 			return c.AddIssueLabels(g.owner, g.name, p.Index, sdk.IssueLabelsOption{Labels: ids})
 		})
 		if err != nil {
 			return err
 		}
+		p.Labels = now
 	}
-	for _, name := range ours {
+	for _, name := range remove {
 		l := findLabel(p.Labels, name)
-		if l == nil || slices.Contains(wanted, name) {
+		if l == nil {
 			continue
 		}
-		_, _, err := retryCall(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
+		_, _, err := callAPI(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
 			answer, err := c.DeleteIssueLabel(g.owner, g.name, p.Index, l.ID)
 			return nil, answer, err
 		})

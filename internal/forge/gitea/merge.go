@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,14 +18,14 @@ import (
 // if something is missing, or the server has to look first; Gitea says the same of a
 // conflict. What is merged already stays so.
 func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
-	p, err := g.toMerge(ctx, number, commit)
+	p, err := g.PullToMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
 	}
-	if err := g.requestMerge(ctx, "merge a pull request", p, commit, false); err != nil {
+	if err := g.requestMerge(ctx, "merge a pull request", p.Native, commit, false); err != nil {
 		return err
 	}
-	_, pull, _, err := g.findPull(ctx, number)
+	_, pull, _, err := g.FindPull(ctx, number)
 	if err == nil && pull.State != forge.Merged {
 		err = &forge.Refusal{Operation: "merge a pull request of " + g.fullName(), Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
@@ -37,11 +36,11 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 // branch requires is missing. The commit is looked at only now: what is pushed
 // afterwards is merged too.
 func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
-	p, err := g.toMerge(ctx, number, commit)
+	p, err := g.PullToMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
 	}
-	err = g.requestMerge(ctx, "auto-merge a pull request", p, commit, true)
+	err = g.requestMerge(ctx, "auto-merge a pull request", p.Native, commit, true)
 	var r *forge.Refusal
 	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), scheduled) {
 		return nil
@@ -52,12 +51,12 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 // CancelAutoMerge has the server not merge one of our pull requests any more on its
 // own. The server does not show whether it would, so that it is always asked.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	p, _, _, err := g.findPull(ctx, number)
+	_, _, _, err := g.FindPull(ctx, number)
 	if err != nil {
 		return err
 	}
 	_, _, err = callAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), nil, nil)
+		answer, err := g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.Itoa(number), "merge"), nil, nil)
 		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
 			err = nil
 		}
@@ -67,20 +66,6 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 		return nil
 	}
 	return err
-}
-
-// toMerge reads a pull request of ours that is to be merged at a commit; nil if it
-// is merged.
-func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*sdk.PullRequest, error) {
-	p, pull, _, err := g.findPull(ctx, number)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.fullName()), commit)
-	if merged || err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // requestMerge asks for a merge, now or later.

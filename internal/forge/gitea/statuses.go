@@ -49,3 +49,15 @@ func outcomeOf(state string) forge.Outcome {
 	}
 	return forge.Pending
 }
+
+// maxDescription is how many characters a status has that all forges show.
+const maxDescription = 140
+
+func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {
+	_, _, err := callAPI(ctx, g, "set a status", func(c *sdk.Client) (*sdk.Status, *sdk.Response, error) {
+		return c.CreateStatus(g.owner, g.name, commit, sdk.CreateStatusOption{
+			State: sdk.StatusState(s.Outcome), Context: s.Context, TargetURL: s.URL, Description: forge.OneLine(s.Description, maxDescription),
+		})
+	})
+	return err
+}

@@ -34,7 +34,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 			shown = append(shown, a)
 		}
 	}
-	login, err := g.tokenLogin(ctx)
+	login, err := g.User(ctx)
 	if err != nil {
 		return left, err
 	}

@@ -66,14 +66,6 @@ func (g *Forge) mayWrite(ctx context.Context, login string) (bool, error) {
 	return slices.Contains([]string{"admin", "write"}, level.GetPermission()), err
 }
 
-// getPull reads a pull request, ours or not.
-func (g *Forge) getPull(ctx context.Context, number int) (*gh.PullRequest, error) {
-	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
-		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
-	})
-	return p, err
-}
-
 // latestReviews returns the latest review of each reviewer that is more than a comment.
 func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.PullRequestReview, error) {
 	all, err := listAll(g, "list reviews", func(o gh.ListOptions) ([]*gh.PullRequestReview, *gh.Response, error) {

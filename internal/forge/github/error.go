@@ -34,6 +34,8 @@ func explainError(what string, err error) error {
 func explainAnswer(what string, e *gh.ErrorResponse) error {
 	r := &forge.Refusal{Operation: what, Reason: answerText(e)}
 	switch status := e.Response.StatusCode; {
+	case status == http.StatusInternalServerError:
+		r.Again = true
 	case status == http.StatusNotFound || status == http.StatusGone:
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the name is right and the token may see it: GitHub says the same of what is not there and of what is private"

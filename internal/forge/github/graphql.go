@@ -81,28 +81,10 @@ func explainGraphQL(what string, e graphqlErrors) error {
 
 const viewerQuery = `query { viewer { login } }`
 
-// tokenLogin returns who the token is of, which is asked once. That of an App ends with
-// [bot].
-func (g *Forge) tokenLogin(ctx context.Context) (string, error) {
-	g.mu.Lock()
-	login := g.login
-	g.mu.Unlock()
-	if login != "" {
-		return login, nil
-	}
+// readUser returns the login of the token's user. That of an App ends with [bot].
+func (g *Forge) readUser(ctx context.Context) (string, error) {
 	found, err := queryGraphQL[struct{ Viewer struct{ Login string } }](ctx, g, "read the token's user", viewerQuery, nil)
-	if err != nil {
-		return "", err
-	}
-	if found.Viewer.Login == "" {
-		return "", &forge.Refusal{
-			Operation: "read the token's user", Reason: "GitHub did not say", Advice: "see whether the address is that of GitHub's API",
-		}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.login = found.Viewer.Login
-	return g.login, nil
+	return found.Viewer.Login, err
 }
 
 const autoMergeQuery = `mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`

@@ -3,7 +3,6 @@ package github
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -28,25 +27,11 @@ const (
 // MergePull merges one of our pull requests if it is still at commit. What is merged
 // already stays so.
 func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
-	p, err := g.toMerge(ctx, number, commit)
+	p, err := g.PullToMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
 	}
 	return g.mergeNow(ctx, number, commit)
-}
-
-// toMerge reads a pull request of ours that is to be merged at a commit; nil if it
-// is merged.
-func (g *Forge) toMerge(ctx context.Context, number int, commit string) (*gh.PullRequest, error) {
-	p, pull, _, err := g.findPull(ctx, number)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := pull.CheckMergeable(fmt.Sprintf("merge pull request %d of %s", number, g.fullName()), commit)
-	if merged || err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
@@ -88,16 +73,16 @@ func isRefused(err error, phrase string) bool {
 
 // CancelAutoMerge has GitHub not merge one of our pull requests any more on its own.
 func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	p, _, _, err := g.findPull(ctx, number)
-	if err != nil || p.AutoMerge == nil {
+	p, _, _, err := g.FindPull(ctx, number)
+	if err != nil || p.Native.AutoMerge == nil {
 		return err
 	}
-	err = g.disableAutoMerge(ctx, p)
+	err = g.disableAutoMerge(ctx, p.Native)
 	var r *forge.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
-	if p, _, _, again := g.findPull(ctx, number); again == nil && p.AutoMerge == nil { // it was over meanwhile
+	if p, _, _, again := g.FindPull(ctx, number); again == nil && p.Native.AutoMerge == nil { // it was over meanwhile
 		return nil
 	}
 	return err
@@ -106,11 +91,11 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 // EnableAutoMerge has GitHub merge one of our pull requests once nothing that the branch
 // requires is missing; now, if nothing is.
 func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
-	p, err := g.toMerge(ctx, number, commit)
-	if p == nil || err != nil || p.AutoMerge != nil {
+	p, err := g.PullToMerge(ctx, number, commit)
+	if p == nil || err != nil || p.Native.AutoMerge != nil {
 		return err
 	}
-	err = tryMethods(func(method string) error { return g.enableAutoMerge(ctx, p, commit, method) })
+	err = tryMethods(func(method string) error { return g.enableAutoMerge(ctx, p.Native, commit, method) })
 	var r *forge.Refusal
 	switch {
 	case isRefused(err, isClean) || isRefused(err, isCleanHooked):

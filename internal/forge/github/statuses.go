@@ -82,3 +82,20 @@ func outcomeOf(word string) forge.Outcome {
 	}
 	return forge.Failure
 }
+
+// maxDescription is how many characters GitHub shows of a status.
+const maxDescription = 140
+
+// createStatus sets a status. GitHub takes no more than a thousand of a commit.
+func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {
+	status := &gh.RepoStatus{
+		State: gh.String(string(s.Outcome)), Context: &s.Context, Description: gh.String(forge.OneLine(s.Description, maxDescription)),
+	}
+	if s.URL != "" {
+		status.TargetURL = &s.URL
+	}
+	_, _, err := callAPI(g, "set a status", func() (*gh.RepoStatus, *gh.Response, error) {
+		return g.client.Repositories.CreateStatus(ctx, g.owner, g.name, commit, status)
+	})
+	return err
+}

@@ -45,7 +45,7 @@ const maxNew = 50
 // removed; if people have answered in it, it is resolved. Lines that the diff does
 // not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	self, err := g.tokenUser(ctx)
+	user, err := g.User(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		return nil, err
 	}
 	for _, d := range all {
-		if len(d.Notes) == 0 || d.Notes[0].Author.ID != self || d.Notes[0].System || !forge.IsComment(d.Notes[0].Body, mark) {
+		if len(d.Notes) == 0 || !d.Notes[0].isBy(user) || !forge.IsComment(d.Notes[0].Body, mark) {
 			continue
 		}
 		if i := slices.IndexFunc(wanted, func(w noteText) bool { return w.isAt(c.Commit, d.Notes[0]) }); i >= 0 {
@@ -124,7 +124,7 @@ func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error
 
 // openThreads opens threads at lines, and returns what has no line in the diff.
 func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []noteText) (left []forge.Annotation, err error) {
-	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(c.Number), nil)
+	m, err := g.getPull(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ const stillChecking = "GitLab is still looking whether it can be merged"
 
 // MergeBlockers returns what a merge request lacks to be merged; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+	m, err := g.getPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}

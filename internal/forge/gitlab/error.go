@@ -40,6 +40,8 @@ func explainAnswer(what string, e *gl.ErrorResponse) error {
 	message := readMessage(e.Body)
 	r := &forge.Refusal{Operation: what, Reason: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.joinText()), ": "))}
 	switch status := e.Response.StatusCode; {
+	case status == http.StatusInternalServerError:
+		r.Again = true
 	case status == http.StatusUnauthorized:
 		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was revoked"

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	gl "gitlab.com/gitlab-org/api/client-go"
@@ -39,20 +38,12 @@ type Options struct {
 
 // Forge is a project of GitLab. It may be used concurrently. Numbers are GitLab's
 // iids, which count merge requests and issues of the project apart.
-//
-// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
-// the labels that we gave, and why we closed it. Labels that people gave are not
-// given, and stay.
 type Forge struct {
+	*forge.Hosted[mergeRequest]
 	project string
 	client  *gl.Client
 	observe func(string, time.Duration, error)
 	now     func() time.Time
-
-	mu        sync.Mutex
-	statuses  forge.StatusCache // that we set last
-	unlabeled error             // why no issue is opened any more
-	user      int64             // whom the token is of, once that was asked
 }
 
 const publicAPI = "https://gitlab.com/api/v4"
@@ -79,7 +70,17 @@ func New(o Options) (*Forge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the address of GitLab's API: %w", err)
 	}
-	return &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now}, nil
+	g := &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now}
+	g.Hosted = forge.NewHosted(forge.Calls[mergeRequest]{
+		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull,
+		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
+		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
+	}, forge.Dialect{
+		Forge: "GitLab", Repo: o.Project, Pull: "merge request", MaxComment: maxNote,
+		CheckLabel: checkLabel, Escape: escapeActions, Unescape: unescapeActions,
+		LabelAdvice: "give the token, or the user that it is of, at least the role Reporter in the project, then start again",
+	})
+	return g, nil
 }
 
 // Name is "gitlab".
@@ -163,29 +164,4 @@ func (g *Forge) checkProject(i item) error {
 		r.Reason, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
 	}
 	return r
-}
-
-// maxDescription is how many characters GitLab takes of a status.
-const maxDescription = 255
-
-// outcomes are GitLab's words.
-var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
-
-// SetStatus sets a status of a commit, as a job of a pipeline from outside. One that we
-// have set already is not sent again. GitLab refuses to make a pending status
-// pending; it is that then, even if its description stays as it was.
-func (g *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
-	if g.statuses.Has(commit, s) {
-		return nil
-	}
-	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
-	if s.URL != "" {
-		o.TargetURL = &s.URL
-	}
-	_, _, err := callAPI[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
-	if err != nil && !isAlready(err, o.State) {
-		return err
-	}
-	g.statuses.Put(commit, s)
-	return nil
 }

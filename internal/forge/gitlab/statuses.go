@@ -3,6 +3,7 @@ package gitlab
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"slices"
 	"time"
 
@@ -74,4 +75,24 @@ func outcomeOf(status string) forge.Outcome {
 		return forge.Failure
 	}
 	return forge.Pending
+}
+
+// maxDescription is how many characters GitLab takes of a status.
+const maxDescription = 255
+
+// outcomes are GitLab's words.
+var outcomes = map[forge.Outcome]gl.BuildStateValue{forge.Pending: gl.Pending, forge.Success: gl.Success, forge.Failure: gl.Failed}
+
+// createStatus sets a status, as a job of a pipeline from outside. GitLab refuses to make
+// a pending status pending; it is that then, even if its description stays the same.
+func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status) error {
+	o := gl.SetCommitStatusOptions{State: outcomes[s.Outcome], Name: &s.Context, Description: new(forge.OneLine(s.Description, maxDescription))}
+	if s.URL != "" {
+		o.TargetURL = &s.URL
+	}
+	_, _, err := callAPI[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
+	if isAlready(err, o.State) {
+		return nil
+	}
+	return err
 }

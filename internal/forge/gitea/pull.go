@@ -1,0 +1,131 @@
+package gitea
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// pull is a pull request of a server.
+type pull = forge.HostedPull[*sdk.PullRequest]
+
+// Pulls returns our pull requests from a branch to another, newest first. In lists, one
+// that was opened again is still at the commit that it was closed at.
+func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
+	all, err := g.Hosted.Pulls(ctx, head, base)
+	for i := range all {
+		if all[i].State != forge.Open {
+			continue
+		}
+		_, all[i], _, err = g.FindPull(ctx, all[i].Number)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// listPulls reads a list of pull requests. Servers cannot choose by their branch, and the
+// SDK not by the one that they are for.
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
+	found, err := listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+		at := g.repoURL("pulls")
+		query := url.Values{"state": {string(sdk.StateAll)}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)}}
+		if f.Open {
+			query.Set("state", string(sdk.StateOpen))
+		}
+		if f.Base != "" {
+			query.Set("base_branch", f.Base)
+		}
+		at.RawQuery = query.Encode()
+		var page []*sdk.PullRequest
+		answer, err := g.sendRequest(ctx, http.MethodGet, at, nil, &page)
+		return page, answer, err
+	})
+	for _, p := range found {
+		all = append(all, g.parsePull(p))
+	}
+	return all, err
+}
+
+// parsePull returns what a server tells of a pull request. One without a branch is as
+// from a fork: who may only read the repository can push one (AGit).
+func (g *Forge) parsePull(p *sdk.PullRequest) pull {
+	if p == nil || p.Head == nil || p.Base == nil || p.Base.Repository == nil {
+		return pull{}
+	}
+	parsed := pull{
+		Pull: forge.Pull{
+			// The ref is another one when the branch is gone.
+			Proposal: forge.Proposal{Head: p.Head.Name, Base: p.Base.Name, Title: p.Title, Body: p.Body, Labels: labelNames(p.Labels)},
+			Number:   int(p.Index), State: forge.Open, Commit: p.Head.Sha, URL: p.HTMLURL,
+		},
+		Fork: p.Head.RepoID != p.Base.RepoID || strings.HasPrefix(p.Head.Ref, "refs/pull/"), Native: p,
+	}
+	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.fullName()) {
+		parsed.Foreign = forge.RenamedError("repository", g.fullName(), now)
+	}
+	switch {
+	case p.HasMerged:
+		parsed.Pull.State = forge.Merged
+	case p.State == sdk.StateClosed:
+		parsed.Pull.State = forge.Closed
+	}
+	return parsed
+}
+
+func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
+	p, err := g.getPull(ctx, number)
+	return g.parsePull(p), err
+}
+
+// getPull reads a pull request, ours or not.
+func (g *Forge) getPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
+	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.GetPullRequest(g.owner, g.name, int64(number))
+	})
+	return p, err
+}
+
+// createPull opens a pull request. After an error inside of the server it may be there
+// all the same.
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+	labels, err := g.labelIDs(ctx, o.Labels)
+	if err != nil {
+		return pull{}, err
+	}
+	p, answer, err := callAPI(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return c.CreatePullRequest(g.owner, g.name, sdk.CreatePullRequestOption{Title: o.Title, Head: o.Head, Base: o.Base, Body: o.Body, Labels: labels})
+	})
+	if err != nil {
+		err = setKind(forge.ErrExists, http.StatusConflict, answer, err)
+		return pull{}, setKind(forge.ErrChanged, http.StatusInternalServerError, answer, err)
+	}
+	return g.parsePull(p), nil
+}
+
+func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
+	if err := g.setLabels(ctx, p.Native, c.AddLabels, c.RemoveLabels); err != nil {
+		return pull{}, err
+	}
+	to := sdk.EditPullRequestOption{Body: c.Body}
+	if c.Title != nil {
+		to.Title = *c.Title
+	}
+	if c.Close {
+		to.State = new(sdk.StateClosed)
+	}
+	if c.Title == nil && c.Body == nil && !c.Close {
+		return g.parsePull(p.Native), nil
+	}
+	after, _, err := callAPI(ctx, g, op, func(api *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
+		return api.EditPullRequest(g.owner, g.name, p.Native.Index, to)
+	})
+	return g.parsePull(after), err
+}

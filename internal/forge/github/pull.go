@@ -1,0 +1,179 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	gh "github.com/google/go-github/v57/github"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
+	options := gh.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
+	if f.Open {
+		options.State = "open"
+	}
+	if f.Head != "" {
+		options.Head = g.owner + ":" + f.Head // without the owner, GitHub ignores the branch
+	}
+	found, err := listAll(g, op, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+		options.ListOptions = o
+		return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
+	})
+	for _, p := range found {
+		all = append(all, g.parsePull(p))
+	}
+	return all, err
+}
+
+// parsePull returns what GitHub tells of a pull request. Its branch is of a fork if that
+// has no repository any more.
+func (g *Forge) parsePull(p *gh.PullRequest) pull {
+	if p == nil {
+		return pull{}
+	}
+	head, base := p.GetHead(), p.GetBase()
+	of := base.GetRepo().GetFullName()
+	parsed := pull{
+		Pull: forge.Pull{
+			Proposal: forge.Proposal{Head: head.GetRef(), Base: base.GetRef(), Title: p.GetTitle(), Body: p.GetBody(), Labels: labelNames(p.Labels)},
+			Number:   p.GetNumber(), State: forge.Open, Commit: head.GetSHA(), URL: p.GetHTMLURL(),
+		},
+		Fork: !strings.EqualFold(head.GetRepo().GetFullName(), of), Native: p,
+	}
+	if !strings.EqualFold(of, g.fullName()) {
+		parsed.Foreign = forge.RenamedError("repository", g.fullName(), of)
+	}
+	switch {
+	case p.MergedAt != nil:
+		parsed.Pull.State = forge.Merged
+	case p.GetState() == "closed":
+		parsed.Pull.State = forge.Closed
+	}
+	return parsed
+}
+
+func labelNames(labels []*gh.Label) (names []string) {
+	for _, l := range labels {
+		names = append(names, l.GetName())
+	}
+	return names
+}
+
+func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
+	p, err := g.getPull(ctx, number)
+	return g.parsePull(p), err
+}
+
+// getPull reads a pull request, ours or not.
+func (g *Forge) getPull(ctx context.Context, number int) (*gh.PullRequest, error) {
+	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
+	})
+	return p, err
+}
+
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+	p, _, err := callAPI(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Create(ctx, g.owner, g.name, &gh.NewPullRequest{Title: &o.Title, Head: &o.Head, Base: &o.Base, Body: &o.Body})
+	})
+	if err == nil {
+		err = g.setLabels(ctx, p, o.Labels, nil)
+	}
+	return g.parsePull(p), err
+}
+
+func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
+	err := g.setLabels(ctx, p.Native, c.AddLabels, c.RemoveLabels)
+	to := &gh.PullRequest{Title: c.Title, Body: c.Body}
+	if c.Close {
+		to.State = gh.String("closed")
+	}
+	if err != nil || c.Title == nil && c.Body == nil && !c.Close {
+		return g.parsePull(p.Native), err
+	}
+	after, _, err := callAPI(g, op, func() (*gh.PullRequest, *gh.Response, error) {
+		return g.client.PullRequests.Edit(ctx, g.owner, g.name, p.Pull.Number, to)
+	})
+	return g.parsePull(after), err
+}
+
+// setLabels adds and removes labels of a pull request, and notes that in p.
+func (g *Forge) setLabels(ctx context.Context, p *gh.PullRequest, add, remove []string) error {
+	if len(add) > 0 {
+		now, err := g.addLabels(ctx, p.GetNumber(), add)
+		if err != nil {
+			return err
+		}
+		p.Labels = now
+	}
+	for _, name := range remove {
+		_, _, err := callAPI(g, "remove a label", func() (any, *gh.Response, error) {
+			answer, err := g.client.Issues.RemoveLabelForIssue(ctx, g.owner, g.name, p.GetNumber(), url.PathEscape(name))
+			return nil, answer, err
+		})
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+		p.Labels = slices.DeleteFunc(p.Labels, func(l *gh.Label) bool { return strings.EqualFold(l.GetName(), name) })
+	}
+	return nil
+}
+
+// addLabels adds labels, and returns all that there are then. go-github sends them in
+// a form that GitHub's description no longer has.
+func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*gh.Label, error) {
+	body := struct {
+		Labels []string `json:"labels"`
+	}{names}
+	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.fullName(), number), body)
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := callAPI(g, "label", func() ([]*gh.Label, *gh.Response, error) {
+		var all []*gh.Label
+		answer, err := g.client.Do(ctx, req, &all)
+		return all, answer, err
+	})
+	return all, err
+}
+
+func (g *Forge) listComments(ctx context.Context, number int, login string) (all []forge.HostedComment, err error) {
+	found, err := listAll(g, "list comments", func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
+		return g.client.Issues.ListComments(ctx, g.owner, g.name, number, &gh.IssueListCommentsOptions{ListOptions: o})
+	})
+	for _, c := range found {
+		all = append(all, forge.HostedComment{ID: c.GetID(), Text: c.GetBody(), Own: isBy(c.GetUser(), login)})
+	}
+	return all, err
+}
+
+// isBy reports whether a user is who a token is of. GraphQL may name an App without
+// its [bot]; no person's name has brackets.
+func isBy(user *gh.User, login string) bool {
+	name := user.GetLogin()
+	if user.GetType() == "Bot" {
+		name, login = strings.TrimSuffix(name, "[bot]"), strings.TrimSuffix(login, "[bot]")
+	}
+	return strings.EqualFold(name, login)
+}
+
+func (g *Forge) createComment(ctx context.Context, number int, text string) error {
+	_, _, err := callAPI(g, "comment", func() (*gh.IssueComment, *gh.Response, error) {
+		return g.client.Issues.CreateComment(ctx, g.owner, g.name, number, &gh.IssueComment{Body: &text})
+	})
+	return err
+}
+
+func (g *Forge) updateComment(ctx context.Context, _ int, id int64, text string) error {
+	_, _, err := callAPI(g, "edit a comment", func() (*gh.IssueComment, *gh.Response, error) {
+		return g.client.Issues.EditComment(ctx, g.owner, g.name, id, &gh.IssueComment{Body: &text})
+	})
+	return err
+}

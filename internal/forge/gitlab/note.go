@@ -1,0 +1,68 @@
+package gitlab
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// user is what we read of one.
+type user struct {
+	ID   int64  `json:"id"`
+	Name string `json:"username"`
+}
+
+// note is what we read of a comment.
+type note struct {
+	ID     int64  `json:"id"`
+	Body   string `json:"body"`
+	Author user   `json:"author"`
+	System bool   `json:"system"` // GitLab wrote it
+}
+
+// maxNote is how many characters GitLab takes of a comment.
+const maxNote = 1_000_000
+
+func notesPath(number int) string { return mergeRequestPath(number) + "/notes" }
+
+func (g *Forge) listComments(ctx context.Context, number int, user string) (all []forge.HostedComment, err error) {
+	found, err := listAll[note](ctx, g, "list comments", notesPath(number), func(o gl.ListOptions) any {
+		return &gl.ListMergeRequestNotesOptions{OrderBy: new("created_at"), Sort: new("asc"), ListOptions: o}
+	})
+	for _, n := range found {
+		all = append(all, forge.HostedComment{ID: n.ID, Text: n.Body, Own: n.isBy(user)})
+	}
+	return all, err
+}
+
+// isBy reports whether a user has written a note, and not GitLab in their name.
+func (n note) isBy(user string) bool { return strconv.FormatInt(n.Author.ID, 10) == user && !n.System }
+
+// noteBody is what is sent of a note.
+type noteBody struct {
+	Body string `json:"body"`
+}
+
+func (g *Forge) createComment(ctx context.Context, number int, text string) error {
+	_, _, err := callAPI[note](ctx, g, "comment", http.MethodPost, notesPath(number), noteBody{text})
+	return err
+}
+
+func (g *Forge) updateComment(ctx context.Context, number int, id int64, text string) error {
+	_, _, err := callAPI[note](ctx, g, "edit a comment", http.MethodPut, fmt.Sprintf("%s/%d", notesPath(number), id), noteBody{text})
+	return err
+}
+
+// readUser returns the id of the token's user.
+func (g *Forge) readUser(ctx context.Context) (string, error) {
+	found, _, err := callAPI[user](ctx, g, "read the token's user", http.MethodGet, "/user", nil)
+	if err != nil || found.ID == 0 {
+		return "", err
+	}
+	return strconv.FormatInt(found.ID, 10), nil
+}

@@ -1,0 +1,160 @@
+package gitlab
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	gl "gitlab.com/gitlab-org/api/client-go"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// mergeRequest is what we read of one.
+type mergeRequest struct {
+	item
+	SourceBranch    string `json:"source_branch"`
+	TargetBranch    string `json:"target_branch"`
+	SourceProjectID int64  `json:"source_project_id"`
+	TargetProjectID int64  `json:"target_project_id"`
+	SHA             string `json:"sha"`
+
+	// MergeStatus is whether it can be merged now, or why not; GitLab before 15.6 has
+	// none.
+	MergeStatus string `json:"detailed_merge_status"`
+	OldStatus   string `json:"merge_status"`
+	// AutoMerge is whether it is merged once nothing is missing.
+	AutoMerge    bool `json:"merge_when_pipeline_succeeds"`
+	HeadPipeline *struct {
+		Status string `json:"status"`
+	} `json:"head_pipeline"`
+	DiffRefs diffRefs `json:"diff_refs"`
+}
+
+// diffRefs are the commits that the diff of a merge request is between.
+type diffRefs struct {
+	Base  string `json:"base_sha"`
+	Start string `json:"start_sha"`
+	Head  string `json:"head_sha"`
+}
+
+// pull is a merge request.
+type pull = forge.HostedPull[mergeRequest]
+
+const mergeRequests = "merge_requests"
+
+func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequests, number) }
+
+// listPulls reads a list of merge requests. Those of forks, from branches of that name,
+// are in it too.
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
+	options := gl.ListProjectMergeRequestsOptions{
+		State: new("all"), Scope: new("all"), SourceBranch: optional(f.Head), TargetBranch: optional(f.Base), OrderBy: new("created_at"), Sort: new("desc"),
+	}
+	if f.Open {
+		options.State = new("opened")
+	}
+	found, err := listAll[mergeRequest](ctx, g, op, mergeRequests, func(o gl.ListOptions) any {
+		options.ListOptions = o
+		return &options
+	})
+	for _, m := range found {
+		all = append(all, g.parsePull(m))
+	}
+	return all, err
+}
+
+// optional returns nil for "".
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// parsePull returns what GitLab tells of a merge request. Its source project is 0 if a
+// fork is gone.
+func (g *Forge) parsePull(m mergeRequest) pull {
+	parsed := pull{
+		Pull: forge.Pull{
+			Proposal: forge.Proposal{Head: m.SourceBranch, Base: m.TargetBranch, Title: m.Title, Body: m.Description, Labels: m.Labels},
+			Number:   m.IID, State: forge.Open, Commit: m.SHA, URL: m.WebURL,
+		},
+		Fork:    m.ProjectID == 0 || m.SourceProjectID != m.ProjectID || m.TargetProjectID != m.ProjectID,
+		Foreign: g.checkProject(m.item), Native: m,
+	}
+	switch m.State {
+	case "merged":
+		parsed.Pull.State = forge.Merged
+	case "closed":
+		parsed.Pull.State = forge.Closed
+	}
+	return parsed
+}
+
+func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
+	m, err := g.getPull(ctx, number)
+	return g.parsePull(m), err
+}
+
+// getPull reads a merge request, ours or not.
+func (g *Forge) getPull(ctx context.Context, number int) (mergeRequest, error) {
+	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
+	return m, err
+}
+
+// createPull opens a merge request. GitLab also opens one that has nothing to merge.
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+	m, _, err := callAPI[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
+		Title: &o.Title, Description: &o.Body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: labelOptions(o.Labels),
+	})
+	return g.parsePull(m), err
+}
+
+func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
+	to := &gl.UpdateMergeRequestOptions{
+		Title: c.Title, Description: c.Body, AddLabels: labelOptions(c.AddLabels), RemoveLabels: labelOptions(c.RemoveLabels),
+	}
+	if c.Close {
+		to.StateEvent = new("close")
+	}
+	m, _, err := callAPI[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(p.Pull.Number), to)
+	return g.parsePull(m), err
+}
+
+// labelOptions returns names as GitLab takes them; nil for none.
+func labelOptions(names []string) *gl.LabelOptions {
+	if len(names) == 0 {
+		return nil
+	}
+	return (*gl.LabelOptions)(&names)
+}
+
+// checkLabel returns an error for a name that GitLab, which reads names with commas
+// between them, cannot take.
+func checkLabel(name string) error {
+	if name != "" && name == strings.TrimSpace(name) && !strings.Contains(name, ",") {
+		return nil
+	}
+	return &forge.Refusal{
+		Operation: "label", Reason: fmt.Sprintf("%q cannot be a label on GitLab", name), Advice: "use a name without commas, and without spaces around it",
+	}
+}
+
+// What GitLab would take for a quick action, like /merge: it does it when it is given
+// a text with such a line, and takes the line away.
+var (
+	quickAction   = regexp.MustCompile(`(?m)^( {0,3})(\\*/)`)
+	escapedAction = regexp.MustCompile(`(?m)^( {0,3})\\(\\*/)`)
+)
+
+// escapeActions makes a text one in which GitLab sees no command. It drops carriage returns
+// before it looks for them.
+func escapeActions(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	return quickAction.ReplaceAllString(text, `$1\$2`)
+}
+
+func unescapeActions(text string) string { return escapedAction.ReplaceAllString(text, "$1$2") }

@@ -1,0 +1,356 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Hosted is the part of a forge with an API that all of them have in common: which pull
+// requests, comments and issues are ours, and what is written into them. It is over the
+// few requests of [Calls]. P is what the forge's library has for a pull request. It may
+// be used concurrently.
+//
+// What is ours ends with a mark that is not shown, <!-- fairlead: MARK -->, below it
+// the labels that we gave, and why we closed it. Labels that people gave are not
+// returned, and stay.
+type Hosted[P any] struct {
+	calls   Calls[P]
+	dialect Dialect
+
+	statuses  statusCache
+	mu        sync.Mutex
+	unlabeled error  // why no issue is opened any more
+	user      string // of the token, once it was read
+}
+
+// Dialect is in what forges differ for [Hosted].
+type Dialect struct {
+	Forge, Repo string // the names of the forge and of the repository, for errors
+	Pull        string // "pull request", or what the forge calls one
+	FoldLabels  bool   // labels that differ in case are the same
+	LabelAdvice string // what to do if an issue has lost its label
+	MaxComment  int    // characters
+	// CheckLabel returns an error for a name that the forge cannot take; nil for any name.
+	CheckLabel func(name string) error
+	// Escape makes a text harmless to the forge, and Unescape makes it the text again;
+	// nil for none.
+	Escape, Unescape func(string) string
+}
+
+// Calls are the requests of a forge. A list has all pages.
+type Calls[P any] struct {
+	// ListPulls may return more than the filter asks for.
+	ListPulls func(ctx context.Context, op string, f PullFilter) ([]HostedPull[P], error)
+	ReadPull  func(ctx context.Context, number int) (HostedPull[P], error)
+	// CreatePull opens a pull request with its labels.
+	CreatePull func(ctx context.Context, p Proposal) (HostedPull[P], error)
+	// UpdatePull changes labels first: the body names ours until they are gone.
+	UpdatePull func(ctx context.Context, op string, p HostedPull[P], c PullChange) (HostedPull[P], error)
+	// ListComments returns comments; those of the user are marked.
+	ListComments  func(ctx context.Context, number int, user string) ([]HostedComment, error)
+	CreateComment func(ctx context.Context, number int, text string) error
+	UpdateComment func(ctx context.Context, number int, id int64, text string) error
+	CreateStatus  func(ctx context.Context, commit string, s Status) error
+	ListIssues    func(ctx context.Context, label string) ([]HostedIssue, error)
+	ReadIssue     func(ctx context.Context, number int) (HostedIssue, error)
+	// CreateIssue may open an issue that is to be closed.
+	CreateIssue func(ctx context.Context, i HostedIssue) (HostedIssue, error)
+	UpdateIssue func(ctx context.Context, before, after HostedIssue) (HostedIssue, error)
+	ReadUser    func(ctx context.Context) (string, error)
+}
+
+// PullFilter chooses pull requests in a list.
+type PullFilter struct {
+	Head, Base string // "" for any
+	Open       bool   // only those that are open
+}
+
+// HostedPull is a pull request of the forge, ours or not. Its body is that of a [Document].
+type HostedPull[P any] struct {
+	Pull    Pull
+	Fork    bool  // its branch is not one of the repository
+	Foreign error // what is wrong if it is of another repository
+	Native  P
+}
+
+// PullChange is what is changed in a pull request.
+type PullChange struct {
+	Title, Body             *string // nil to keep them
+	AddLabels, RemoveLabels []string
+	Close                   bool
+}
+
+func (c PullChange) isEmpty() bool {
+	return c.Title == nil && c.Body == nil && len(c.AddLabels) == 0 && len(c.RemoveLabels) == 0 && !c.Close
+}
+
+// NewHosted returns a Hosted over the requests of a forge.
+func NewHosted[P any](calls Calls[P], dialect Dialect) *Hosted[P] {
+	if dialect.Escape == nil {
+		keep := func(text string) string { return text }
+		dialect.Escape, dialect.Unescape = keep, keep
+	}
+	return &Hosted[P]{calls: calls, dialect: dialect}
+}
+
+// formatDocument returns the body of a document as the forge takes it.
+func (h *Hosted[P]) formatDocument(d Document) (string, error) {
+	d.Text = h.dialect.Escape(d.Text)
+	return d.Format()
+}
+
+func (h *Hosted[P]) parseDocument(body string) (Document, bool) {
+	d, ok := ParseDocument(body)
+	d.Text = h.dialect.Unescape(d.Text)
+	return d, ok
+}
+
+// Pulls returns our pull requests from a branch to another, newest first.
+func (h *Hosted[P]) Pulls(ctx context.Context, head, base string) ([]Pull, error) {
+	return h.listPulls(ctx, PullFilter{Head: head, Base: base}, func(p Pull) bool { return p.Head == head && p.Base == base })
+}
+
+// OpenPulls returns our open pull requests, newest first.
+func (h *Hosted[P]) OpenPulls(ctx context.Context) ([]Pull, error) {
+	return h.listPulls(ctx, PullFilter{Open: true}, func(p Pull) bool { return p.State == Open })
+}
+
+// listPulls returns those of our pull requests that are wanted, newest first.
+func (h *Hosted[P]) listPulls(ctx context.Context, f PullFilter, wanted func(Pull) bool) ([]Pull, error) {
+	found, err := h.calls.ListPulls(ctx, "list "+h.dialect.Pull+"s", f)
+	if err != nil {
+		return nil, err
+	}
+	var all []Pull
+	for _, p := range found {
+		pull, _, err := h.parsePull(p)
+		if errors.Is(err, ErrNotFound) || !wanted(pull) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pull)
+	}
+	return sortNewest(all, func(p Pull) int { return p.Number }), nil
+}
+
+// Changes returns the open pull requests for a branch, newest first, without our own.
+// A mark in one of a fork does not make it ours.
+func (h *Hosted[P]) Changes(ctx context.Context, base string) ([]Change, error) {
+	found, err := h.calls.ListPulls(ctx, "list open "+h.dialect.Pull+"s", PullFilter{Base: base, Open: true})
+	if err != nil {
+		return nil, err
+	}
+	var all []Change
+	for _, p := range found {
+		pull := p.Pull
+		if pull.Number == 0 || pull.State != Open || base != "" && pull.Base != base || pull.Commit == "" {
+			continue
+		}
+		if p.Foreign != nil {
+			return nil, p.Foreign
+		}
+		if _, _, err := h.parsePull(p); errors.Is(err, ErrNotFound) {
+			all = append(all, Change{
+				Number: pull.Number, Head: pull.Head, Commit: pull.Commit, Base: pull.Base, Fork: p.Fork, Title: pull.Title, URL: pull.URL,
+			})
+		}
+	}
+	return sortNewest(all, func(c Change) int { return c.Number }), nil
+}
+
+// parsePull returns our part of a pull request. The error is ErrNotFound if it is not
+// ours.
+func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
+	pull := p.Pull
+	d, ok := h.parseDocument(pull.Body)
+	if !ok || pull.Number == 0 || p.Fork {
+		return Pull{}, d, fmt.Errorf("%s %d is not one of Fairlead's: %w", h.dialect.Pull, pull.Number, ErrNotFound)
+	}
+	pull.Mark, pull.Body = d.Mark, d.Text
+	if p.Foreign != nil {
+		return pull, d, p.Foreign
+	}
+	given := pull.Labels
+	pull.Labels = slices.DeleteFunc(slices.Clone(d.Labels), func(name string) bool { return !h.hasLabel(given, name) })
+	if len(pull.Labels) == 0 {
+		pull.Labels = nil
+	}
+	if pull.State == Closed {
+		pull.Reason = d.Reason
+	}
+	return pull, d, nil
+}
+
+func (h *Hosted[P]) hasLabel(all []string, name string) bool {
+	return slices.ContainsFunc(all, func(other string) bool {
+		return other == name || h.dialect.FoldLabels && strings.EqualFold(other, name)
+	})
+}
+
+// withoutLabels returns the names of a list that another lacks; nil for none.
+func (h *Hosted[P]) withoutLabels(names, others []string) (lacks []string) {
+	for _, name := range names {
+		if !h.hasLabel(others, name) {
+			lacks = append(lacks, name)
+		}
+	}
+	return lacks
+}
+
+// checkLabels returns names sorted, each once.
+func (h *Hosted[P]) checkLabels(names []string) ([]string, error) {
+	for _, name := range names {
+		if h.dialect.CheckLabel == nil {
+			break
+		}
+		if err := h.dialect.CheckLabel(name); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
+}
+
+// FindPull reads one of our pull requests by its number.
+func (h *Hosted[P]) FindPull(ctx context.Context, number int) (HostedPull[P], Pull, Document, error) {
+	p, err := h.calls.ReadPull(ctx, number)
+	if err != nil {
+		return p, Pull{}, Document{}, err
+	}
+	pull, d, err := h.parsePull(p)
+	return p, pull, d, err
+}
+
+// PullToMerge reads one of our pull requests that is to be merged at a commit; nil if it
+// is merged.
+func (h *Hosted[P]) PullToMerge(ctx context.Context, number int, commit string) (*HostedPull[P], error) {
+	p, pull, _, err := h.FindPull(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := pull.CheckMergeable(h.operation("merge", number), commit)
+	if merged || err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// operation names what is done with a pull request, for errors.
+func (h *Hosted[P]) operation(verb string, number int) string {
+	return fmt.Sprintf("%s %s %d of %s", verb, h.dialect.Pull, number, h.dialect.Repo)
+}
+
+// OpenPull opens a pull request. The error is ErrExists if there is an open one, also
+// another user's.
+func (h *Hosted[P]) OpenPull(ctx context.Context, o Proposal) (Pull, error) {
+	labels, err := h.checkLabels(o.Labels)
+	if err != nil {
+		return Pull{}, err
+	}
+	body, err := h.formatDocument(Document{Text: o.Body, Mark: o.Mark, Labels: labels})
+	if err != nil {
+		return Pull{}, err
+	}
+	p, err := h.calls.CreatePull(ctx, Proposal{Head: o.Head, Base: o.Base, Title: FitTitle(o.Title), Body: body, Labels: labels})
+	if err != nil {
+		return Pull{}, err
+	}
+	pull, _, err := h.parsePull(p)
+	if err == nil {
+		err = pull.CheckOpen(fmt.Sprintf("open a %s of %s", h.dialect.Pull, h.dialect.Repo), o)
+	}
+	return pull, err
+}
+
+// EditPull sets title, body and labels of an open pull request. Of the labels it removes
+// only those that we gave.
+func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull, error) {
+	labels, err := h.checkLabels(o.Labels)
+	if err != nil {
+		return Pull{}, err
+	}
+	what := h.operation("edit", number)
+	before, pull, d, err := h.FindPull(ctx, number)
+	if err == nil {
+		err = pull.CheckOpen(what, o)
+	}
+	if err != nil {
+		return Pull{}, err
+	}
+	body, err := h.formatDocument(Document{Text: o.Body, Mark: d.Mark, Labels: labels})
+	if err != nil {
+		return Pull{}, err
+	}
+	change := PullChange{AddLabels: h.withoutLabels(labels, before.Pull.Labels), RemoveLabels: h.withoutLabels(pull.Labels, labels)}
+	if title := FitTitle(o.Title); title != before.Pull.Title {
+		change.Title = &title
+	}
+	if body != before.Pull.Body {
+		change.Body = &body
+	}
+	if change.isEmpty() {
+		return pull, nil
+	}
+	after, err := h.updatePull(ctx, "edit a "+h.dialect.Pull, before, change)
+	if err != nil {
+		return Pull{}, err
+	}
+	pull, _, err = h.parsePull(after)
+	if err != nil {
+		return Pull{}, err
+	}
+	err = pull.CheckOpen(what, o)
+	if err != nil && pull.State != Open { // its text stays that of what was merged or closed
+		_, failed := h.updatePull(ctx, "put the text of a "+h.dialect.Pull+" back", after, PullChange{Title: &before.Pull.Title, Body: &before.Pull.Body})
+		err = joinErrors(err, failed)
+	}
+	return pull, err
+}
+
+func (h *Hosted[P]) updatePull(ctx context.Context, op string, p HostedPull[P], c PullChange) (HostedPull[P], error) {
+	return retryUpdate(ctx, func() (HostedPull[P], error) { return h.calls.UpdatePull(ctx, op, p, c) })
+}
+
+// ClosePull closes an open pull request. The reason goes to the end of its body in the
+// same request, so that one is not without the other.
+func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) error {
+	p, pull, d, err := h.FindPull(ctx, number)
+	if err != nil || pull.State != Open {
+		return err
+	}
+	d.Reason = strings.Join(strings.Fields(reason), " ")
+	body, err := h.formatDocument(d)
+	if err != nil {
+		return err
+	}
+	p, err = h.updatePull(ctx, "close a "+h.dialect.Pull, p, PullChange{Body: &body, Close: true})
+	if err != nil {
+		if _, now, _, failed := h.FindPull(ctx, number); failed == nil && now.State != Open { // it has ended meanwhile
+			return nil
+		}
+		return err
+	}
+	pull, _, err = h.parsePull(p)
+	if err == nil {
+		err = pull.CheckEnded(h.operation("close", number))
+	}
+	return err
+}
+
+// SetStatus sets the status of a commit in one context. One that we have set already is
+// not sent again: forges keep every one that they are sent.
+func (h *Hosted[P]) SetStatus(ctx context.Context, commit string, s Status) error {
+	if h.statuses.has(commit, s) {
+		return nil
+	}
+	if err := h.calls.CreateStatus(ctx, commit, s); err != nil {
+		return err
+	}
+	h.statuses.put(commit, s)
+	return nil
+}
