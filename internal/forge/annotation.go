@@ -2,6 +2,7 @@ package forge
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,6 +14,31 @@ func (a Annotation) Markdown() string {
 		kind = "Warning"
 	}
 	return "**" + kind + ":** " + EscapeMarkdown(a.Text)
+}
+
+// MaxLineComments bounds how many comments at lines are made at once, so that people can
+// still read the others.
+const MaxLineComments = 50
+
+// LineComment is an annotation, and the text of its comment.
+type LineComment struct {
+	Annotation Annotation
+	Text       string
+}
+
+// FormatNotes returns annotations with the texts of their comments, each once.
+func (h *Hosted[P]) FormatNotes(mark string, notes []Annotation) ([]LineComment, error) {
+	var all []LineComment
+	for _, n := range notes {
+		text, err := FormatComment(mark, h.dialect.Escape(n.Markdown()), h.dialect.MaxComment)
+		if err != nil {
+			return nil, err
+		}
+		if c := (LineComment{n, text}); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all, nil
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

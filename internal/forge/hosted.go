@@ -18,6 +18,7 @@ import (
 // the labels that we gave, and why we closed it. Labels that people gave are not
 // returned, and stay.
 type Hosted[P any] struct {
+	client  *Client
 	calls   Calls[P]
 	dialect Dialect
 
@@ -29,7 +30,6 @@ type Hosted[P any] struct {
 
 // Dialect is in what forges differ for [Hosted].
 type Dialect struct {
-	Forge, Repo string // the names of the forge and of the repository, for errors
 	Pull        string // "pull request", or what the forge calls one
 	FoldLabels  bool   // labels that differ in case are the same
 	LabelAdvice string // what to do if an issue has lost its label
@@ -89,12 +89,12 @@ func (c PullChange) isEmpty() bool {
 }
 
 // NewHosted returns a Hosted over the requests of a forge.
-func NewHosted[P any](calls Calls[P], dialect Dialect) *Hosted[P] {
+func NewHosted[P any](client *Client, calls Calls[P], dialect Dialect) *Hosted[P] {
 	if dialect.Escape == nil {
 		keep := func(text string) string { return text }
 		dialect.Escape, dialect.Unescape = keep, keep
 	}
-	return &Hosted[P]{calls: calls, dialect: dialect}
+	return &Hosted[P]{client: client, calls: calls, dialect: dialect}
 }
 
 // formatDocument returns the body of a document as the forge takes it.
@@ -242,7 +242,7 @@ func (h *Hosted[P]) PullToMerge(ctx context.Context, number int, commit string) 
 
 // operation names what is done with a pull request, for errors.
 func (h *Hosted[P]) operation(verb string, number int) string {
-	return fmt.Sprintf("%s %s %d of %s", verb, h.dialect.Pull, number, h.dialect.Repo)
+	return fmt.Sprintf("%s %s %d of %s", verb, h.dialect.Pull, number, h.client.Repo)
 }
 
 // OpenPull opens a pull request. The error is ErrExists if there is an open one, also
@@ -262,7 +262,7 @@ func (h *Hosted[P]) OpenPull(ctx context.Context, o Proposal) (Pull, error) {
 	}
 	pull, _, err := h.parsePull(p)
 	if err == nil {
-		err = pull.CheckOpen(fmt.Sprintf("open a %s of %s", h.dialect.Pull, h.dialect.Repo), o)
+		err = pull.CheckOpen(fmt.Sprintf("open a %s of %s", h.dialect.Pull, h.client.Repo), o)
 	}
 	return pull, err
 }

@@ -34,8 +34,8 @@ func (h *Hosted[P]) User(ctx context.Context) (string, error) {
 	user, err := h.calls.ReadUser(ctx)
 	if err == nil && user == "" {
 		err = &Refusal{
-			Operation: "read the token's user", Reason: h.dialect.Forge + " did not say",
-			Advice: "see whether the address is that of " + h.dialect.Forge + "'s API",
+			Operation: "read the token's user", Reason: h.client.Forge + " did not say",
+			Advice: "see whether the address is that of " + h.client.Forge + "'s API",
 		}
 	}
 	if err != nil {
@@ -156,8 +156,8 @@ func (h *Hosted[P]) cannotLabel(number int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unlabeled = &Refusal{
-		Operation: "open an issue of " + h.dialect.Repo,
-		Reason:    fmt.Sprintf("%s took issue %d without its label %q", h.dialect.Forge, number, issueLabel),
+		Operation: "open an issue of " + h.client.Repo,
+		Reason:    fmt.Sprintf("%s took issue %d without its label %q", h.client.Forge, number, issueLabel),
 		Advice:    h.dialect.LabelAdvice,
 	}
 	return h.unlabeled

@@ -28,12 +28,12 @@ const (
 // statuses are documents in references of the repository itself. It reads the
 // remote's mirror as it is, and writes to the remote.
 type Plain struct {
-	recordStore
+	store recordStore
 }
 
 // NewPlain makes a Plain. The author is whose name the documents' commits have.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
-	return &Plain{recordStore{remote: remote, author: author, now: now}}
+	return &Plain{store: recordStore{remote: remote, author: author, now: now}}
 }
 
 // Name is "git".
@@ -74,7 +74,7 @@ func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
 
 // AllPulls returns all pull requests, newest first.
 func (p *Plain) AllPulls() ([]Pull, error) {
-	refs, err := p.listRefs(pullPrefix)
+	refs, err := p.store.listRefs(pullPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (p *Plain) AllPulls() ([]Pull, error) {
 // readPull reads a pull request. One whose commit is in the branch that it is for was
 // merged, by whatever means.
 func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
-	r, err := p.readRecord(ref, commit)
+	r, err := p.store.readRecord(ref, commit)
 	if err != nil {
 		return r, Pull{}, err
 	}
@@ -121,7 +121,7 @@ func (p *Plain) updateState(pull *Pull) error {
 		pull.State = Merged
 		return err
 	}
-	head, err := p.remote.Mirror().Branch(pull.Head)
+	head, err := p.store.remote.Mirror().Branch(pull.Head)
 	if errors.Is(err, git.ErrNoRevision) {
 		pull.State, pull.Reason = Closed, "its branch is gone"
 		return nil
@@ -142,21 +142,21 @@ func (p *Plain) isMerged(commit, branch string) (bool, error) {
 	if commit == "" {
 		return false, nil
 	}
-	base, err := p.remote.Mirror().Branch(branch)
+	base, err := p.store.remote.Mirror().Branch(branch)
 	if errors.Is(err, git.ErrNoRevision) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	info, err := p.remote.Mirror().Commit(commit)
+	info, err := p.store.remote.Mirror().Commit(commit)
 	if errors.Is(err, git.ErrNoRevision) { // nothing leads to it any more
 		return false, nil
 	}
 	if err != nil || slices.Contains(info.Parents, base) { // what it was made for is still the head
 		return false, err
 	}
-	return p.remote.Mirror().Contains(base, commit)
+	return p.store.remote.Mirror().Contains(base, commit)
 }
 
 // PullByNumber returns the pull request of a number.
@@ -167,7 +167,7 @@ func (p *Plain) PullByNumber(number int) (Pull, error) {
 
 func (p *Plain) loadPull(number int) (record, Pull, error) {
 	ref := fmt.Sprintf("%s%d", pullPrefix, number)
-	refs, err := p.listRefs(ref)
+	refs, err := p.store.listRefs(ref)
 	if err != nil {
 		return record{}, Pull{}, err
 	}
@@ -180,7 +180,7 @@ func (p *Plain) loadPull(number int) (record, Pull, error) {
 
 // OpenPull opens a pull request.
 func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err error) {
-	err = p.retryStale(ctx, func() error {
+	err = p.store.retryStale(ctx, func() error {
 		existing, err := p.Pulls(ctx, o.Head, o.Base)
 		if err != nil {
 			return err
@@ -188,11 +188,11 @@ func (p *Plain) OpenPull(ctx context.Context, o Proposal) (opened Pull, err erro
 		if slices.ContainsFunc(existing, func(pull Pull) bool { return pull.State == Open }) {
 			return ErrExists
 		}
-		ref, n, err := p.nextRef(pullPrefix)
+		ref, n, err := p.store.nextRef(pullPrefix)
 		if err != nil {
 			return err
 		}
-		head, err := p.remote.Mirror().Branch(o.Head)
+		head, err := p.store.remote.Mirror().Branch(o.Head)
 		if errors.Is(err, git.ErrNoRevision) {
 			return fmt.Errorf("open a pull request from %s: the branch: %w", o.Head, ErrNotFound)
 		}
@@ -233,7 +233,7 @@ func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
 
 // EditPull sets title, body and labels of an open pull request.
 func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pull, err error) {
-	err = p.retryStale(ctx, func() error {
+	err = p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 		}
 		if files[headFile] != r.files[headFile] || files[bodyFile] != r.files[bodyFile] {
 			r.files = files
-			if err := p.writeRecord(ctx, r, "Edit: "+o.Title, unmovedBranch(pull.Head, pull.Commit)); err != nil {
+			if err := p.store.writeRecord(ctx, r, "Edit: "+o.Title, unmovedBranch(pull.Head, pull.Commit)); err != nil {
 				return err
 			}
 		}
@@ -265,7 +265,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 
 // ClosePull closes a pull request. Its branch stays.
 func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error {
-	return p.retryStale(ctx, func() error {
+	return p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)
 		if err != nil {
 			return err
@@ -283,12 +283,12 @@ func (p *Plain) endPull(ctx context.Context, r record, pull Pull, reason string,
 	if pull.State == Open {
 		pull.State = Closed
 	}
-	files, err := pullFiles(pull.Proposal, pullHead{State: pull.State, Commit: pull.Commit, Reason: reason, By: p.author.Name})
+	files, err := pullFiles(pull.Proposal, pullHead{State: pull.State, Commit: pull.Commit, Reason: reason, By: p.store.author.Name})
 	if err != nil {
 		return err
 	}
 	r.files = files
-	return p.writeRecord(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
+	return p.store.writeRecord(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
 }
 
 // MergePull moves the branch that a pull request is for to the commit of the pull
@@ -305,11 +305,11 @@ func (p *Plain) MergePull(ctx context.Context, number int, commit string) error 
 	if commit != "" && commit != pull.Commit {
 		return fmt.Errorf("pull request %d is at %s: %w", number, pull.Commit, ErrMoved)
 	}
-	base, err := p.remote.Mirror().Branch(pull.Base)
+	base, err := p.store.remote.Mirror().Branch(pull.Base)
 	if err != nil {
 		return err
 	}
-	straight, err := p.remote.Mirror().Contains(pull.Commit, base)
+	straight, err := p.store.remote.Mirror().Contains(pull.Commit, base)
 	if err != nil {
 		return err
 	}
@@ -341,13 +341,13 @@ func (p *Plain) Issues(_ context.Context, mark string) ([]Issue, error) {
 
 // allIssues returns all issues, newest first.
 func (p *Plain) allIssues() ([]Issue, error) {
-	refs, err := p.listRefs(issuePrefix)
+	refs, err := p.store.listRefs(issuePrefix)
 	if err != nil {
 		return nil, err
 	}
 	var all []Issue
 	for ref, commit := range refs {
-		r, err := p.readRecord(ref, commit)
+		r, err := p.store.readRecord(ref, commit)
 		if err != nil {
 			return nil, err
 		}
@@ -363,7 +363,7 @@ func (p *Plain) allIssues() ([]Issue, error) {
 
 // PutIssue opens an issue, or updates one.
 func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
-	err := p.retryStale(ctx, func() error {
+	err := p.store.retryStale(ctx, func() error {
 		h := issueHead{FitTitle(i.Title), i.Mark, Closed}
 		if i.Open {
 			h.State = Open
@@ -375,11 +375,11 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 		files := map[string]string{issueFile: text, bodyFile: i.Body}
 		if i.Number != 0 {
 			ref := fmt.Sprintf("%s%d", issuePrefix, i.Number)
-			refs, err := p.listRefs(ref)
+			refs, err := p.store.listRefs(ref)
 			if err != nil {
 				return err
 			}
-			return p.writeRecord(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
+			return p.store.writeRecord(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
 		}
 		existing, err := p.Issues(ctx, i.Mark)
 		if err != nil {
@@ -389,7 +389,7 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 			i = existing[0]
 			return nil
 		}
-		ref, n, err := p.nextRef(issuePrefix)
+		ref, n, err := p.store.nextRef(issuePrefix)
 		if err != nil {
 			return err
 		}

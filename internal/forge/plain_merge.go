@@ -22,7 +22,7 @@ func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
 // ReopenPull opens a pull request again that was closed and not merged, if its branch is
 // still there.
 func (p *Plain) ReopenPull(ctx context.Context, number int) error {
-	return p.retryStale(ctx, func() error {
+	return p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)
 		if err != nil || pull.State == Open {
 			return err
@@ -30,7 +30,7 @@ func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 		if pull.State == Merged {
 			return fmt.Errorf("pull request %d is merged", number)
 		}
-		head, err := p.remote.Mirror().Branch(pull.Head)
+		head, err := p.store.remote.Mirror().Branch(pull.Head)
 		if errors.Is(err, git.ErrNoRevision) {
 			return fmt.Errorf("the branch %s of pull request %d is gone", pull.Head, number)
 		}
@@ -41,6 +41,6 @@ func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		return p.writeRecord(ctx, r, "Reopen: "+pull.Title)
+		return p.store.writeRecord(ctx, r, "Reopen: "+pull.Title)
 	})
 }

@@ -37,7 +37,7 @@ func (r record) parseStatus(file string) (statusText, error) {
 func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 	sum := sha256.Sum256([]byte(s.Context))
 	file := hex.EncodeToString(sum[:8]) + ".yaml"
-	return p.retryStale(ctx, func() error {
+	return p.store.retryStale(ctx, func() error {
 		r, err := p.readStatuses(commit)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 		if before, err := r.parseStatus(file); r.files[file] != "" && err == nil && before.toStatus() == s {
 			return nil
 		}
-		r.files[file], err = encodeYAML(statusText{s.Context, s.Outcome, s.Description, s.URL, p.now().UTC(), p.author.Name})
+		r.files[file], err = encodeYAML(statusText{s.Context, s.Outcome, s.Description, s.URL, p.store.now().UTC(), p.store.author.Name})
 		if err != nil {
 			return err
 		}
@@ -59,11 +59,11 @@ func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 
 func (p *Plain) readStatuses(commit string) (record, error) {
 	ref := statusPrefix + commit
-	refs, err := p.listRefs(ref)
+	refs, err := p.store.listRefs(ref)
 	if err != nil || refs[ref] == "" {
 		return record{ref: ref, files: map[string]string{}}, err
 	}
-	return p.readRecord(ref, refs[ref])
+	return p.store.readRecord(ref, refs[ref])
 }
 
 // Statuses returns the statuses of a commit, sorted by context. Who set one that does
@@ -73,7 +73,7 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, erro
 	if err != nil || len(r.files) == 0 {
 		return nil, err
 	}
-	wrote, err := p.remote.Mirror().Commit(r.commit)
+	wrote, err := p.store.remote.Mirror().Commit(r.commit)
 	if err != nil {
 		return nil, err
 	}

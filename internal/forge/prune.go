@@ -23,9 +23,9 @@ const (
 // writeAndRemove stores a document with other updates, and removes others if the server
 // lets us.
 func (p *Plain) writeAndRemove(ctx context.Context, r record, message string, old []git.RefUpdate, others ...git.RefUpdate) error {
-	err := p.writeRecord(ctx, r, message, append(old, others...)...)
+	err := p.store.writeRecord(ctx, r, message, append(old, others...)...)
 	if len(old) > 0 && errors.Is(err, git.ErrRefused) {
-		return p.writeRecord(ctx, r, message, others...)
+		return p.store.writeRecord(ctx, r, message, others...)
 	}
 	return err
 }
@@ -71,7 +71,7 @@ func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.Re
 	if len(numbers) <= kept {
 		return nil, nil
 	}
-	refs, err := p.listRefs(prefix)
+	refs, err := p.store.listRefs(prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,11 @@ func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.Re
 // oldStatuses returns the updates that remove statuses which were set long ago, of
 // commits that no branch is at; what is about to be written stays.
 func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
-	refs, err := p.listRefs(statusPrefix)
+	refs, err := p.store.listRefs(statusPrefix)
 	if err != nil || len(refs) <= keptStatuses {
 		return nil, err
 	}
-	heads, err := p.listRefs("refs/heads/")
+	heads, err := p.store.listRefs("refs/heads/")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
 	}
 	var all []status
 	for ref, commit := range refs {
-		info, err := p.remote.Mirror().Commit(commit)
+		info, err := p.store.remote.Mirror().Commit(commit)
 		if err != nil {
 			return nil, err
 		}

@@ -14,9 +14,9 @@ func (p Pull) CheckOpen(what string, o Proposal) error {
 	case p.State != Open:
 		said = fmt.Sprintf("it is %s", p.State)
 	case p.Base != o.Base:
-		said = fmt.Sprintf("it is for the branch %s now", OneLine(p.Base, maxQuote))
+		said = fmt.Sprintf("it is for the branch %s now", Quote(p.Base))
 	case p.Head != o.Head:
-		said = fmt.Sprintf("it is from the branch %s now", OneLine(p.Head, maxQuote))
+		said = fmt.Sprintf("it is from the branch %s now", Quote(p.Head))
 	default:
 		return nil
 	}

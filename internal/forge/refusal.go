@@ -1,7 +1,10 @@
 package forge
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -48,8 +51,39 @@ func OneLine(text string, most int) string {
 	return text
 }
 
+// WrapError returns an error of a request that had no answer, without the URL, which an
+// answer can have chosen; nil for nil.
+func WrapError(what string, err error) error {
+	var failed *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		err = failed.Err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// NewRefusal returns the error for an answer with a status, by what all forges mean by it.
+func NewRefusal(what string, status int, reason string) *Refusal {
+	r := &Refusal{Operation: what, Reason: Quote(reason), Again: status == http.StatusInternalServerError}
+	switch status {
+	case http.StatusNotFound:
+		r.Kind = ErrNotFound
+	case http.StatusUnauthorized:
+		r.Reason = "the token was not accepted: " + r.Reason
+		r.Advice = "see whether the token has expired or was revoked"
+	case http.StatusForbidden:
+		r.Reason = "the token may not do that: " + r.Reason
+	}
+	return r
+}
+
+// Quote returns the beginning of an answer's text as one line.
+func Quote(text string) string { return OneLine(text, maxQuote) }
+
 // RenamedError returns the error for a repository that the forge now calls otherwise.
 // kind is what the forge calls a repository.
 func RenamedError(kind, repo, now string) *Refusal {
-	return &Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + OneLine(now, maxQuote), Advice: "write its new name into the settings"}
+	return &Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + Quote(now), Advice: "write its new name into the settings"}
 }

@@ -39,7 +39,7 @@ func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
 	case p.State != Open:
 		return false, &Refusal{Operation: what, Reason: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
 	case p.Commit != commit:
-		return false, &Refusal{Operation: what, Reason: "it is at " + OneLine(p.Commit, maxQuote), Kind: ErrMoved, Advice: "it will be looked at again"}
+		return false, &Refusal{Operation: what, Reason: "it is at " + Quote(p.Commit), Kind: ErrMoved, Advice: "it will be looked at again"}
 	}
 	return false, nil
 }

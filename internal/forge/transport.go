@@ -21,38 +21,73 @@ const (
 // ErrEmptyAnswer means that a forge reported success with an empty answer.
 var ErrEmptyAnswer = fmt.Errorf("the answer is empty: %w", io.ErrUnexpectedEOF)
 
-// ClientOptions say how to reach the API of a forge.
-type ClientOptions struct {
-	API   string       // its URL
-	Forge string       // its name, for errors
-	Base  *http.Client // nil for one with the default settings; without a Timeout it has half a minute
-	// Token is asked for before each request.
+// Options say which repository of a forge with an API, and how to reach it.
+type Options struct {
+	Repo string // its path on the server: "owner/name"
+	API  string // the URL of the API, of Gitea that of the server; "" for that of github.com or gitlab.com
+	// Token is called before each request.
 	Token   func(context.Context) (string, error)
-	Limiter *Limiter // shared by all that use the credential; nil for one of its own
+	App     bool         // the token is that of a GitHub App, which may do more
+	Client  *http.Client // nil for one with the default settings; without a Timeout it has half a minute
+	Limiter *Limiter     // shared by all that use the credential; nil for one of its own
+	// Observe is called after each request; nil for no observer.
+	Observe func(op string, took time.Duration, err error)
 	Now     func() time.Time
 }
 
-// NewClient makes a client that shows the token to the API's host and to no other,
-// within the rate limit, with a bound on each answer, and without asking again for
-// what has not changed. It returns the API's URL too, with a slash at its end.
-func NewClient(o ClientOptions) (*http.Client, *url.URL, error) {
+// Client does requests to the API of a forge.
+type Client struct {
+	Forge string       // its name, for errors
+	Repo  string       // "owner/name"
+	HTTP  *http.Client // shows the token to the API's host and to no other, within the rate limit
+	URL   *url.URL     // of the API, with a slash at its end
+
+	observe func(op string, took time.Duration, err error)
+	now     func() time.Time
+}
+
+// NewClient makes a client of a forge with that name. It bounds each answer, and does not
+// ask again for what has not changed.
+func NewClient(forge string, o Options) (*Client, error) {
+	if o.Token == nil || o.Now == nil {
+		return nil, fmt.Errorf("%s needs a token and a clock", forge)
+	}
 	at, err := url.Parse(strings.TrimSuffix(o.API, "/") + "/")
 	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.RawQuery != "" || at.Fragment != "" {
-		return nil, nil, fmt.Errorf("the address of %s's API is not an https URL", o.Forge)
+		return nil, fmt.Errorf("the address of %s's API is not an https URL", forge)
 	}
 	if at.User != nil {
-		return nil, nil, fmt.Errorf("the address of %s's API has a password in it, which belongs into the settings' token", o.Forge)
+		return nil, fmt.Errorf("the address of %s's API has a password in it, which belongs into the settings' token", forge)
 	}
 	client := http.Client{}
-	if o.Base != nil {
-		client = *o.Base
+	if o.Client != nil {
+		client = *o.Client
 	}
 	client.Timeout = cmp.Or(client.Timeout, callTimeout)
 	client.Transport = &apiTransport{
 		next: cmp.Or(client.Transport, http.DefaultTransport), api: at, token: o.Token, limiter: cmp.Or(o.Limiter, &Limiter{}), now: o.Now,
 	}
 	client.CheckRedirect = checkRedirect
-	return &client, at, nil
+	return &Client{Forge: forge, Repo: o.Repo, HTTP: &client, URL: at, observe: o.Observe, now: o.Now}, nil
+}
+
+// Do does one request of an operation, and calls the observer. what names the operation,
+// for the error of the request.
+func (c *Client) Do(op string, request func(what string) error) {
+	start := c.now()
+	err := request(op + " of " + c.Repo)
+	if c.observe != nil {
+		c.observe(op, c.now().Sub(start), err)
+	}
+}
+
+// SplitRepo returns owner and name of a repository of a forge.
+func SplitRepo(forge, repo string) (owner, name string, err error) {
+	owner, name, _ = strings.Cut(repo, "/")
+	if owner == "" || name == "" || url.PathEscape(owner) != owner || url.PathEscape(name) != name {
+		err = fmt.Errorf("%q is not the name of a repository on %s, owner/name", repo, forge)
+	}
+	return owner, name, err
 }
 
 // checkRedirect refuses redirects that would turn a change into a question.

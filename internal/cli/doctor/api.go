@@ -76,15 +76,15 @@ func (d *examination) checkForge(r *repository) {
 	d.addOK(what, "%s, at %s", known.name, at.API)
 	remote, _ := d.config.Remote(r.url)
 	if d.forges[remote.URL] == nil {
-		client, u, err := forge.NewClient(forge.ClientOptions{
-			API: at.API, Forge: known.name, Base: &http.Client{Transport: &headerKeeper{http.DefaultTransport}, Timeout: min(d.config.Timeout, callTimeout)},
+		client, err := forge.NewClient(known.name, forge.Options{
+			API: at.API, Client: &http.Client{Transport: &headerKeeper{http.DefaultTransport}, Timeout: min(d.config.Timeout, callTimeout)},
 			Token: token, Limiter: d.keys.Limiter(r.url), Now: d.now,
 		})
 		if err != nil {
 			d.addError(Fail, what, err)
 			return
 		}
-		d.forges[remote.URL] = &forgeAPI{kind: known, remote: remote, client: client, url: u}
+		d.forges[remote.URL] = &forgeAPI{kind: known, remote: remote, client: client.HTTP, url: client.URL}
 	}
 	r.api = d.forges[remote.URL]
 }

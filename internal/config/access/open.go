@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -38,35 +37,18 @@ func (k *Keyring) OpenForge(place string, w Observer, plain func() forge.Forge) 
 		limiter.WatchRemaining(func(left int) { w.OnRemaining(at.API, left) })
 	}
 	remote, _ := k.settings.Remote(place)
-	o := forgeOptions{repo: at.Repo, api: at.API, token: token, app: remote.GitHubApp != nil, limiter: limiter, now: k.now, observe: func(string, time.Duration, error) {}}
+	o := forge.Options{Repo: at.Repo, API: at.API, Token: token, App: remote.GitHubApp != nil, Limiter: limiter, Now: k.now}
 	if w.OnCall != nil {
-		o.observe = func(op string, took time.Duration, err error) { w.OnCall(at.Kind, op, took, err) }
+		o.Observe = func(op string, took time.Duration, err error) { w.OnCall(at.Kind, op, took, err) }
 	}
 	return openers[at.Kind](o)
 }
 
-// forgeOptions are what every forge with an API needs.
-type forgeOptions struct {
-	repo    string // its path on the server
-	api     string // its URL
-	token   func(context.Context) (string, error)
-	app     bool // the token is that of a GitHub App
-	limiter *forge.Limiter
-	observe func(op string, took time.Duration, err error)
-	now     func() time.Time
-}
-
 // openers are the kinds with an API. Adding one is its package and a line here.
-var openers = map[string]func(forgeOptions) (forge.Forge, error){
-	"github": func(o forgeOptions) (forge.Forge, error) {
-		return github.New(github.Options{Repo: o.repo, API: o.api, Token: o.token, App: o.app, Limiter: o.limiter, Observe: o.observe, Now: o.now})
-	},
-	"gitlab": func(o forgeOptions) (forge.Forge, error) {
-		return gitlab.New(gitlab.Options{Project: o.repo, API: o.api, Token: o.token, Limiter: o.limiter, Observe: o.observe, Now: o.now})
-	},
-	"gitea": func(o forgeOptions) (forge.Forge, error) {
-		return gitea.New(gitea.Options{URL: o.api, Repo: o.repo, Token: o.token, Limiter: o.limiter, Observe: o.observe, Now: o.now})
-	},
+var openers = map[string]func(forge.Options) (forge.Forge, error){
+	"github": func(o forge.Options) (forge.Forge, error) { return github.New(o) },
+	"gitlab": func(o forge.Options) (forge.Forge, error) { return gitlab.New(o) },
+	"gitea":  func(o forge.Options) (forge.Forge, error) { return gitea.New(o) },
 }
 
 // Committer returns the forge of a repository as what makes commits, if the settings want

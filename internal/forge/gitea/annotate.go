@@ -12,10 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// maxNew bounds how many comments are made at once, so that people can still read the
-// others.
-const maxNew = 50
-
 // AnnotateChange makes these the only comments of ours with this mark at lines of a pull
 // request, in one review. What stands there already is left alone, and what is out
 // of date is removed; if people have answered it, it is marked as resolved. Lines
@@ -25,7 +21,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := formatNotes(mark, notes)
+	wanted, err := g.FormatNotes(mark, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -48,30 +44,9 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	return g.createReview(ctx, c, wanted)
 }
 
-// noteText is an annotation and the text of its comment.
-type noteText struct {
-	forge.Annotation
-	text string
-}
-
-// formatNotes returns annotations as they are written; what is said twice is said once.
-func formatNotes(mark string, notes []forge.Annotation) ([]noteText, error) {
-	var all []noteText
-	for _, n := range notes {
-		text, err := forge.FormatComment(mark, n.Markdown(), forge.MaxComment)
-		if err != nil {
-			return nil, err
-		}
-		if s := (noteText{n, text}); !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
 // tidyReview removes what is out of date from a review of ours, and returns the wanted notes
 // that are not in it. A review that is left with nothing goes as a whole.
-func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark, user string, wanted []noteText) ([]noteText, error) {
+func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullReview, mark, user string, wanted []forge.LineComment) ([]forge.LineComment, error) {
 	all, _, err := callAPI(ctx, g, "list a review's comments", func(api *sdk.Client) ([]*sdk.PullReviewComment, *sdk.Response, error) {
 		return api.ListPullReviewComments(g.owner, g.name, int64(c.Number), r.ID)
 	})
@@ -83,8 +58,8 @@ func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullRevie
 		if !isBy(n.Reviewer, user) || !forge.IsComment(n.Body, mark) {
 			continue
 		}
-		i := slices.IndexFunc(wanted, func(w noteText) bool {
-			return r.CommitID == c.Commit && n.Path == w.File && n.LineNum == uint64(w.Line) && forge.SameComment(n.Body, w.text)
+		i := slices.IndexFunc(wanted, func(w forge.LineComment) bool {
+			return r.CommitID == c.Commit && n.Path == w.Annotation.File && n.LineNum == uint64(w.Annotation.Line) && forge.SameComment(n.Body, w.Text)
 		})
 		if i < 0 {
 			old = append(old, n)
@@ -142,14 +117,14 @@ func unlessGone(err error) error {
 
 // createReview makes a review with comments at lines, and returns what has no line in
 // the diff.
-func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []noteText) (left []forge.Annotation, err error) {
+func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	p, err := g.pullWithBranches(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
 	if p.Head.Sha != c.Commit {
 		return nil, &forge.Refusal{
-			Operation: "annotate a pull request of " + g.fullName(), Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
+			Operation: "annotate a pull request of " + g.api.Repo, Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
 	shown, err := g.readDiff(ctx, c.Number)
@@ -158,11 +133,11 @@ func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []noteT
 	}
 	review := sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, CommitID: c.Commit}
 	for _, w := range wanted {
-		if _, ok := shown[w.File][w.Line]; !ok || len(review.Comments) == maxNew {
+		if _, ok := shown[w.Annotation.File][w.Annotation.Line]; !ok || len(review.Comments) == forge.MaxLineComments {
 			left = append(left, w.Annotation)
 			continue
 		}
-		review.Comments = append(review.Comments, sdk.CreatePullReviewComment{Path: w.File, Body: w.text, NewLineNum: int64(w.Line)})
+		review.Comments = append(review.Comments, sdk.CreatePullReviewComment{Path: w.Annotation.File, Body: w.Text, NewLineNum: int64(w.Annotation.Line)})
 	}
 	if len(review.Comments) == 0 {
 		return left, nil

@@ -29,7 +29,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 func (g *Forge) pullWithBranches(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	p, err := g.getPull(ctx, number)
 	if err == nil && (p.Base == nil || p.Head == nil) {
-		err = &forge.Refusal{Operation: "read a pull request of " + g.fullName(), Reason: "the server did not say of which branches", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "read a pull request of " + g.api.Repo, Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}
 	return p, err
 }
@@ -88,7 +88,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	i := slices.IndexFunc(teams, func(t *sdk.Team) bool { return strings.EqualFold(t.Name, name) })
 	if i < 0 {
 		return nil, &forge.Refusal{
-			Operation: "find the team " + forge.OneLine(team, maxQuote), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
+			Operation: "find the team " + forge.Quote(team), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
 		}
 	}
 	users, err := listAll(ctx, g, "list a team's members", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.User, *sdk.Response, error) {
@@ -114,7 +114,7 @@ func unseenTeam(team string, err error) error {
 	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
 		r.Kind, r.Advice = forge.ErrNotFound, seeTeam
 	}
-	return fmt.Errorf("the team %s: %w", forge.OneLine(team, maxQuote), err)
+	return fmt.Errorf("the team %s: %w", forge.Quote(team), err)
 }
 
 // CommitAuthor returns the login of whose address a commit's author has; "" if no user has
@@ -193,11 +193,11 @@ func statusBlocker(pattern string, said []forge.CommitStatus) string {
 		}
 		found = true
 		if s.Outcome != forge.Success {
-			return fmt.Sprintf("the status %s is %s", forge.OneLine(s.Context, maxQuote), s.Outcome)
+			return fmt.Sprintf("the status %s is %s", forge.Quote(s.Context), s.Outcome)
 		}
 	}
 	if !found {
-		return fmt.Sprintf("the status %s is not there yet", forge.OneLine(pattern, maxQuote))
+		return fmt.Sprintf("the status %s is not there yet", forge.Quote(pattern))
 	}
 	return ""
 }

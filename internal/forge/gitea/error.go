@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -27,39 +26,29 @@ const (
 	notAllowed = "not allowed"
 	// scheduled is what it says of what it will merge already.
 	scheduled = "already scheduled"
-	// maxQuote bounds what is shown of a server's answer, in characters.
-	maxQuote = 300
 )
 
 // explainError turns an error of a request into one of package forge.
 func explainError(what string, answer *sdk.Response, err error) error {
-	var failed *url.Error
-	switch {
-	case err == nil:
-		return nil
-	case answer != nil && answer.StatusCode >= http.StatusMultipleChoices:
+	if err != nil && answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
 		return explainAnswer(what, answer.StatusCode, err.Error())
-	case errors.As(err, &failed):
-		err = failed.Err // what is around it is a URL, which an answer can have chosen
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return forge.WrapError(what, err)
 }
 
 func explainAnswer(what string, status int, said string) error {
 	if strings.HasPrefix(said, noMessage) {
 		said = http.StatusText(status)
 	}
-	r := &forge.Refusal{Operation: what, Reason: forge.OneLine(fmt.Sprintf("%d: %s", status, said), maxQuote)}
+	r := forge.NewRefusal(what, status, fmt.Sprintf("%d: %s", status, said))
 	switch {
 	case status == http.StatusNotFound:
-		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether repository and branches have these names and the token's user may see them; " +
 			"right after the first push to an empty repository Gitea does not know its branches yet"
 	case status == http.StatusUnauthorized:
-		r.Reason = "the token was not accepted: " + r.Reason
 		r.Advice = "see whether the token has expired or was removed"
 	case status == http.StatusForbidden:
-		r.Reason, r.Advice = "the token may not do that: "+r.Reason, neededScope(said)
+		r.Advice = neededScope(said)
 	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), notAllowed):
 		r.Advice = "let the token's user merge into the branch: see its protection, and the ways to merge in the repository's settings"
 	case status == http.StatusMethodNotAllowed:
@@ -69,8 +58,6 @@ func explainAnswer(what string, status int, said string) error {
 		r.Kind = forge.ErrMoved
 	case status == http.StatusConflict && strings.Contains(strings.ToLower(said), alreadyChanged):
 		r.Kind, r.Advice, r.Again = forge.ErrChanged, "it will be looked at again", true
-	case status == http.StatusInternalServerError:
-		r.Again = true
 	}
 	return r
 }

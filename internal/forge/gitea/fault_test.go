@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			p := answering(t, map[string]string{"/pulls": `[` + pullObject(7, nil) + `]`, "/pulls/7": pullObject(7, nil)})
 			now := start
-			g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{Now: func() time.Time { return now }})
+			g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{Now: func() time.Time { return now }})
 			test.fault.times = 1
 			p.inject(test.fault)
 			_, err := g.Pulls(t.Context(), "out/dev", "main")
@@ -143,11 +143,11 @@ func TestChecksAnswers(t *testing.T) {
 		`null`, `{}`,
 	}
 	p := answering(t, map[string]string{"/pulls": "[" + strings.Join(list, ",") + "]", "/pulls/1": pullObject(1, nil)})
-	found, err := connect(t, p.URL, "Acme/GitOps", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
+	found, err := connect(t, p.URL, "Acme/GitOps", "fake-token", forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "pull requests", len(found), 1)
 	equal(t, "the first", found[0].Number, 1)
-	_, err = connect(t, p.URL, "acme/old", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
+	_, err = connect(t, p.URL, "acme/old", "fake-token", forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 	wantError(t, err, "the repository is now called acme/gitops")
 }
 
@@ -174,24 +174,24 @@ func TestManyPages(t *testing.T) {
 	}
 	for header, requests := range map[bool]int{true: 200, false: 201} {
 		p := pages(t, total, header)
-		found, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
+		found, err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 		check(t, err)
 		equal(t, "pull requests", len(found), total)
 		equal(t, "requests", len(p.asked()), requests)
 	}
 	p := serve(t, "")
 	p.pass = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[{}]") })
-	_, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
+	_, err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 	wantError(t, err, "the list does not end")
 }
 
 func TestStalls(t *testing.T) {
 	p := serve(t, "")
 	p.inject(fault{stall: true})
-	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
+	g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
 	_, err := g.Pulls(t.Context(), "out/dev", "main")
 	wantKind(t, err, context.DeadlineExceeded)
-	g = connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+	g = connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err = g.Issues(ctx, "dev")
@@ -209,7 +209,7 @@ func TestTokenIsNowhere(t *testing.T) {
 			fmt.Fprintf(w, `{"message":%q,"title":%q}`, req.Header.Get("Authorization"), req.Header)
 		})
 		var seen []string
-		g := connect(t, p.URL, "acme/gitops", secret, gitea.Options{Observe: func(op string, _ time.Duration, err error) {
+		g := connect(t, p.URL, "acme/gitops", secret, forge.Options{Observe: func(op string, _ time.Duration, err error) {
 			seen = append(seen, fmt.Sprintf("%s %v %+v %#v", op, err, err, err))
 		}})
 		_, errPulls := g.Pulls(t.Context(), "out/dev", "main")
@@ -248,14 +248,14 @@ func TestOptions(t *testing.T) {
 	token := func(context.Context) (string, error) { return "", nil }
 	now := func() time.Time { return start }
 	const at = "https://gitea.example"
-	for want, o := range map[string]gitea.Options{
-		`"" is not the name`:     {Token: token, Now: now, URL: at},
-		`"acme" is not the name`: {Repo: "acme", Token: token, Now: now, URL: at},
-		`"a/b/c" is not`:         {Repo: "a/b/c", Token: token, Now: now, URL: at},
-		"needs a token":          {Repo: "a/b", Now: now, URL: at},
-		"a token and a clock":    {Repo: "a/b", Token: token, URL: at},
+	for want, o := range map[string]forge.Options{
+		`"" is not the name`:     {Token: token, Now: now, API: at},
+		`"acme" is not the name`: {Repo: "acme", Token: token, Now: now, API: at},
+		`"a/b/c" is not`:         {Repo: "a/b/c", Token: token, Now: now, API: at},
+		"needs a token":          {Repo: "a/b", Now: now, API: at},
+		"a token and a clock":    {Repo: "a/b", Token: token, API: at},
 		"is not an https URL":    {Repo: "a/b", Token: token, Now: now},
-		"has a password":         {Repo: "a/b", Token: token, Now: now, URL: "https://me:hunter2@gitea.example"},
+		"has a password":         {Repo: "a/b", Token: token, Now: now, API: "https://me:hunter2@gitea.example"},
 	} {
 		_, err := gitea.New(o)
 		wantError(t, err, want)
@@ -265,7 +265,7 @@ func TestOptions(t *testing.T) {
 	}
 	p := answering(t, map[string]string{"/git/api/v1/version": `{"version":"11.0.1+gitea-1.22.0"}`})
 	for _, end := range []string{"/git", "/git/", "/git/api/v1", "/git/api/v1/"} {
-		is, err := connect(t, p.URL+end, "a/b", "fake-token", gitea.Options{}).Server(t.Context())
+		is, err := connect(t, p.URL+end, "a/b", "fake-token", forge.Options{}).Server(t.Context())
 		check(t, err)
 		equal(t, "server", is, gitea.Server{Version: "11.0.1+gitea-1.22.0", Forgejo: true})
 	}
@@ -276,7 +276,7 @@ func TestOptions(t *testing.T) {
 func TestDropsLabel(t *testing.T) {
 	p := answering(t, map[string]string{"/labels": `[{"id":1,"name":"fairlead"}]`, "/issues": `[]`})
 	p.inject(fault{method: "POST", path: "/issues", status: http.StatusCreated, body: `{"number":5,"labels":[]}`})
-	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+	g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 	for range 3 {
 		_, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
 		wantError(t, err, `Gitea took issue 5 without its label "fairlead"`)

@@ -33,7 +33,7 @@ func TestGitea(t *testing.T) {
 		forked, conflict := false, false
 		branch := brancher(t, s.Remote(repo))
 		return forgetest.Subject{
-			Forge: connect(t, p.URL, repo, token, gitea.Options{}),
+			Forge: connect(t, p.URL, repo, token, forge.Options{}),
 			Sync: func() {
 				s.Settle(repo)
 				if !conflict { // of what is in conflict nobody sees whether the server has looked
@@ -136,9 +136,9 @@ func newRepo(t *testing.T, s *giteatest.Server) string {
 }
 
 // connect makes a forge; what o does not say is as most tests need it.
-func connect(t *testing.T, url, repo, token string, o gitea.Options) *gitea.Forge {
+func connect(t *testing.T, url, repo, token string, o forge.Options) *gitea.Forge {
 	t.Helper()
-	o.URL, o.Repo = url, cmp.Or(o.Repo, repo)
+	o.API, o.Repo = url, cmp.Or(o.Repo, repo)
 	if o.Token == nil {
 		o.Token = func(context.Context) (string, error) { return token, nil }
 	}

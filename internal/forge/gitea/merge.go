@@ -27,7 +27,7 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 	}
 	_, pull, _, err := g.FindPull(ctx, number)
 	if err == nil && pull.State != forge.Merged {
-		err = &forge.Refusal{Operation: "merge a pull request of " + g.fullName(), Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: "merge a pull request of " + g.api.Repo, Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 )
 
 // approvals has people whose reviews do not count.
@@ -102,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 		all = append(all, fmt.Sprintf(`{"id":%d,"context":"c%d","status":%q,"creator":null}`, i+1, i, state))
 	}
 	p := answering(t, map[string]string{"/statuses": "[" + strings.Join(append(all, "null", `{"id":9,"context":"c0","status":"pending","creator":{"login":"bob"}}`), ",") + "]"})
-	found, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Statuses(t.Context(), "abc")
+	found, err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).Statuses(t.Context(), "abc")
 	check(t, err)
 	var got []string
 	for _, s := range found {
@@ -124,7 +123,7 @@ func TestRunsEnd(t *testing.T) {
 		"/actions/runs": `{"total_count":6,"workflow_runs":[` + strings.Join(all, ",") + `]}`,
 		"/jobs":         `{"jobs":[null,{"created_at":"2026-01-01T11:30:00Z"},{"created_at":"2026-01-01T11:00:00Z"}]}`,
 	})
-	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+	g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 	w := forge.Workflow{Name: "smoke.yaml", Ref: "main"}
 	at := start.Add(-time.Hour)
 	found, err := g.WorkflowRuns(t.Context(), w, at)
@@ -165,7 +164,7 @@ func TestAnswersStay(t *testing.T) {
 	})
 	p.inject(fault{method: "DELETE", status: 204})
 	p.inject(fault{path: "/resolve", status: 204})
-	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+	g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 	_, err := g.AnnotateChange(t.Context(), forge.Change{Number: 7, Commit: "a"}, "preview", nil)
 	check(t, err)
 	var writes []string
@@ -185,7 +184,7 @@ func TestUnseenTeams(t *testing.T) {
 	} {
 		p := answering(t, map[string]string{"/teams": `[{"id":5,"name":"Reviewers"}]`})
 		p.inject(f)
-		_, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).TeamMembers(t.Context(), "acme/reviewers")
+		_, err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).TeamMembers(t.Context(), "acme/reviewers")
 		wantKind(t, err, forge.ErrNotFound)
 		wantError(t, err, "the team acme/reviewers: ")
 		if !strings.Contains(hint(err), "read:organization") {
@@ -208,7 +207,7 @@ func TestTenThousandPulls(t *testing.T) {
 		w.Header().Set("X-Total-Count", strconv.Itoa(many))
 		fmt.Fprint(w, "["+strings.Join(list, ",")+"]")
 	})
-	all, err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).Pulls(t.Context(), "out/dev", "main")
+	all, err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 	check(t, err)
 	equal(t, "pull requests", len(all), many)
 	equal(t, "newest and oldest", []int{all[0].Number, all[many-1].Number}, []int{many, 1})

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/testkit/forgetest"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
@@ -29,7 +28,7 @@ func TestGiteaPublish(t *testing.T) {
 		check(t, err)
 		return forgetest.Crowd{
 			Subject: forgetest.Subject{
-				Forge:  connect(t, s.URL, repo, token, gitea.Options{Client: &http.Client{Transport: hook}}),
+				Forge:  connect(t, s.URL, repo, token, forge.Options{Client: &http.Client{Transport: hook}}),
 				Branch: brancher(t, s.Remote(repo)),
 				Merge:  func(number int) { s.Merge(repo, number) },
 				Close:  func(number int) { s.SetOpen(repo, number, false) },
@@ -37,7 +36,7 @@ func TestGiteaPublish(t *testing.T) {
 			},
 			Hook:     hook,
 			Remote:   remote,
-			People:   func() forge.Forge { return connect(t, s.URL, repo, token, gitea.Options{}) },
+			People:   func() forge.Forge { return connect(t, s.URL, repo, token, forge.Options{}) },
 			Reopen:   func(number int) { s.SetOpen(repo, number, true) },
 			Retarget: func(number int, base string) { s.Retarget(repo, number, base) },
 			Remove:   func(branch string) { s.RemoveBranch(repo, branch) },

@@ -68,8 +68,8 @@ func (g *Forge) parsePull(p *sdk.PullRequest) pull {
 		},
 		Fork: p.Head.RepoID != p.Base.RepoID || strings.HasPrefix(p.Head.Ref, "refs/pull/"), Native: p,
 	}
-	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.fullName()) {
-		parsed.Foreign = forge.RenamedError("repository", g.fullName(), now)
+	if now := p.Base.Repository.FullName; !strings.EqualFold(now, g.api.Repo) {
+		parsed.Foreign = forge.RenamedError("repository", g.api.Repo, now)
 	}
 	switch {
 	case p.HasMerged:

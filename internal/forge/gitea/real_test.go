@@ -33,10 +33,10 @@ func TestReal(t *testing.T) {
 			s := server.In(t)
 			repo := newRepo(t, s)
 			p := serve(t, s.URL)
-			test(t, subject{connect(t, p.URL, repo, token, gitea.Options{}), s, p, repo, brancher(t, s.Remote(repo))})
+			test(t, subject{connect(t, p.URL, repo, token, forge.Options{}), s, p, repo, brancher(t, s.Remote(repo))})
 		})
 	}
-	is, err := connect(t, server.URL, "a/b", token, gitea.Options{}).Server(t.Context())
+	is, err := connect(t, server.URL, "a/b", token, forge.Options{}).Server(t.Context())
 	check(t, err)
 	equal(t, "server", is, gitea.Server{Version: giteatest.Version, Tested: true})
 }
@@ -91,7 +91,7 @@ func calls(t *testing.T, r subject) {
 	commit := r.branch("out/dev")
 	var ops []string
 	now := start
-	r.Forge = connect(t, r.proxy.URL, r.repo, r.server.UserToken("fairlead"), gitea.Options{
+	r.Forge = connect(t, r.proxy.URL, r.repo, r.server.UserToken("fairlead"), forge.Options{
 		Now: func() time.Time { now = now.Add(time.Second); return now },
 		Observe: func(op string, took time.Duration, err error) {
 			if took <= 0 || err != nil {
@@ -183,10 +183,10 @@ func missing(t *testing.T, r subject) {
 	}
 	err = r.SetStatus(t.Context(), strings.Repeat("a", 40), forge.Status{Context: "dev", Outcome: forge.Success})
 	wantError(t, err, "set a status of "+r.repo+": 500")
-	other := connect(t, r.server.URL, "acme/nothing", r.server.Token, gitea.Options{})
+	other := connect(t, r.server.URL, "acme/nothing", r.server.Token, forge.Options{})
 	_, err = other.Pulls(t.Context(), "out/dev", "main")
 	wantKind(t, err, forge.ErrNotFound)
-	wrong := connect(t, r.server.URL, r.repo, "wrong-token", gitea.Options{})
+	wrong := connect(t, r.server.URL, r.repo, "wrong-token", forge.Options{})
 	_, err = wrong.Pulls(t.Context(), "out/dev", "main")
 	wantError(t, err, "the token was not accepted: 401")
 }
@@ -198,7 +198,7 @@ func scopes(t *testing.T, r subject) {
 		"write:repository": {"read:repository", "write:issue"},
 		"write:issue":      {"write:repository", "read:issue"},
 	} {
-		g := connect(t, r.server.URL, r.repo, r.server.UserToken("fairlead", has...), gitea.Options{})
+		g := connect(t, r.server.URL, r.repo, r.server.UserToken("fairlead", has...), forge.Options{})
 		_, err := g.OpenPull(t.Context(), proposal("out/dev"))
 		if err == nil {
 			_, err = g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
@@ -207,7 +207,7 @@ func scopes(t *testing.T, r subject) {
 		equal(t, "hint", hint(err), "make a token that has the scope "+lacking)
 	}
 	r.branch("out/prod")
-	stranger := connect(t, r.server.URL, r.repo, r.server.UserToken("stranger"), gitea.Options{})
+	stranger := connect(t, r.server.URL, r.repo, r.server.UserToken("stranger"), forge.Options{})
 	_, err := stranger.OpenPull(t.Context(), proposal("out/prod"))
 	wantError(t, err, "the token may not do that: 403")
 	if !strings.Contains(hint(err), "let the token's user write") {

@@ -15,7 +15,7 @@ import (
 
 // repoURL returns the URL of something of the repository.
 func (g *Forge) repoURL(parts ...string) *url.URL {
-	return g.url.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
+	return g.api.URL.JoinPath(append([]string{"api/v1/repos", g.owner, g.name}, parts...)...)
 }
 
 // sendRequest does a request that the SDK cannot do. What is sent, if it is not nil, and the
@@ -36,7 +36,7 @@ func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, sen
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead")
-	got, err := g.client.Do(req)
+	got, err := g.api.HTTP.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 )
 
 // TestRefusesToMerge has merges that are refused, now and later.
@@ -31,10 +30,10 @@ func TestRefusesToMerge(t *testing.T) {
 				p := answering(t, map[string]string{"/pulls/7": pullObject(7, nil), "/merge": "{}"})
 				test.fault.path = "/merge"
 				p.inject(test.fault)
-				g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+				g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 				err, want := g.MergePull(t.Context(), 7, "a"), test.now
 				if later {
-					g = connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+					g = connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 					err, want = g.EnableAutoMerge(t.Context(), 7, "a"), test.later
 				}
 				equal(t, "kind", kindOf(err), want)
@@ -49,7 +48,7 @@ func TestRefusesToMerge(t *testing.T) {
 	}
 	// It reports yes, and does nothing.
 	p := answering(t, map[string]string{"/pulls/7": pullObject(7, nil), "/merge": "{}"})
-	err := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{}).MergePull(t.Context(), 7, "a")
+	err := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{}).MergePull(t.Context(), 7, "a")
 	wantError(t, err, "the server did not, and did not say why")
 }
 
@@ -66,13 +65,13 @@ func TestChecksChanges(t *testing.T) {
 		pullObject(8, func(p, _, _ map[string]any) { p["head"] = nil }), `null`, `{}`,
 	}
 	p := answering(t, map[string]string{"/pulls": "[" + strings.Join(list, ",") + "]"})
-	found, err := connect(t, p.URL, "Acme/GitOps", "fake-token", gitea.Options{}).Changes(t.Context(), "main")
+	found, err := connect(t, p.URL, "Acme/GitOps", "fake-token", forge.Options{}).Changes(t.Context(), "main")
 	check(t, err)
 	of := func(number int, fork bool) forge.Change {
 		return forge.Change{Number: number, Head: "out/dev", Commit: "a", Base: "main", Title: "x", Fork: fork}
 	}
 	equal(t, "changes", found, []forge.Change{of(7, true), of(6, true), of(5, true), of(1, false)})
-	_, err = connect(t, p.URL, "acme/old", "fake-token", gitea.Options{}).Changes(t.Context(), "main")
+	_, err = connect(t, p.URL, "acme/old", "fake-token", forge.Options{}).Changes(t.Context(), "main")
 	wantError(t, err, "the repository is now called acme/gitops")
 }
 
@@ -85,7 +84,7 @@ func TestComments(t *testing.T) {
 		"/issues/comments/2": `{}`,
 		"/issues/8/comments": `[]`,
 	})
-	g := connect(t, p.URL, "acme/gitops", "fake-token", gitea.Options{})
+	g := connect(t, p.URL, "acme/gitops", "fake-token", forge.Options{})
 	p.inject(fault{path: "/user", times: 1, status: 403, body: said("token does not have at least one of required scope(s), required=[read:user], token scope=write:issue")})
 	err := g.PutComment(t.Context(), 7, "preview", "x")
 	wantError(t, err, "read the token's user of acme/gitops: the token may not do that: 403")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -25,13 +24,13 @@ func TestGiteaTwoPublishers(t *testing.T) {
 	token := server.UserToken("fairlead")
 	server.Create("acme/twins")
 	server.Join("acme/twins", "fairlead")
-	people := connect(t, server.URL, "acme/twins", token, gitea.Options{})
+	people := connect(t, server.URL, "acme/twins", token, forge.Options{})
 	var both [2]publish.Options
 	for i := range both {
 		remote, err := git.NewRemote(git.RemoteOptions{URL: server.Remote("acme/twins"), Dir: filepath.Join(t.TempDir(), "mirror")})
 		check(t, err)
 		both[i] = publish.Options{
-			Remote: remote, Forge: connect(t, server.URL, "acme/twins", token, gitea.Options{}), Prefix: "out/",
+			Remote: remote, Forge: connect(t, server.URL, "acme/twins", token, forge.Options{}), Prefix: "out/",
 			Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}, Write: true,
 		}
 	}

@@ -23,7 +23,7 @@ const maxNotes = 50
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
 		return notes, &forge.Refusal{
-			Operation: "annotate " + g.fullName(), Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
+			Operation: "annotate " + g.api.Repo, Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
 		}
 	}
 	var shown []forge.Annotation

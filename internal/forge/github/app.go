@@ -66,7 +66,7 @@ func NewApp(o AppOptions) (*App, error) {
 		return nil, fmt.Errorf("the key of GitHub App %s: %w", o.ID, err)
 	}
 	a := &App{id: o.ID, installation: o.Installation, key: key, now: o.Now, lock: make(chan struct{}, 1)}
-	a.client, err = newClient(forge.ClientOptions{API: o.API, Base: o.Client, Token: a.signAppToken, Now: o.Now})
+	_, a.client, err = newClient(forge.Options{API: o.API, Client: o.Client, Token: a.signAppToken, Now: o.Now})
 	return a, err
 }
 

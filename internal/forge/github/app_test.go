@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/forge/github"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 )
@@ -48,7 +49,7 @@ func TestAppToken(t *testing.T) {
 	s.Install("12", 77, &key.PublicKey)
 	now := start
 	a := tokens(t, s, text, func() time.Time { return now })
-	g := gitHub(t, s, github.Options{Token: a.Token})
+	g := gitHub(t, s, forge.Options{Token: a.Token})
 	asked := func() (n int) {
 		for _, r := range s.Requests() {
 			if r.Path == appPath {

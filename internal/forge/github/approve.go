@@ -91,7 +91,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	org, slug, _ := strings.Cut(team, "/")
 	if !isSegment(org) || !isSegment(slug) {
 		return nil, &forge.Refusal{
-			Operation: "list the members of " + oneLine(team), Reason: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
+			Operation: "list the members of " + forge.Quote(team), Reason: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
 		}
 	}
 	found, err := listAll(g, "list members of a team", func(o gh.ListOptions) ([]*gh.User, *gh.Response, error) {

@@ -145,7 +145,7 @@ func fetchPath[T any](ctx context.Context, g *Forge, path string, o gh.ListOptio
 	if o.PerPage > 0 {
 		path += fmt.Sprintf("?per_page=%d&page=%d", o.PerPage, max(o.Page, 1))
 	}
-	req, err := g.client.NewRequest(http.MethodGet, "repos/"+g.fullName()+"/"+path, nil)
+	req, err := g.client.NewRequest(http.MethodGet, "repos/"+g.api.Repo+"/"+path, nil)
 	if err != nil {
 		return v, nil, err
 	}

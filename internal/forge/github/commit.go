@@ -26,7 +26,7 @@ const (
 func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error) {
 	if !g.app {
 		return "", &forge.Refusal{
-			Operation: "make a commit in " + g.fullName(), Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
+			Operation: "make a commit in " + g.api.Repo, Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
 			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
 		}
 	}
@@ -64,7 +64,7 @@ func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
 }
 
 func (g *Forge) movedError(c forge.Commit, said string) error {
-	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.fullName(), Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.api.Repo, Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
 }
 
 // moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
@@ -113,7 +113,7 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 	}
 	if want := c.Tree.ID().String(); base != want {
 		return &forge.Refusal{
-			Operation: "make a tree of " + g.fullName(), Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", oneLine(base), want),
+			Operation: "make a tree of " + g.api.Repo, Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", forge.Quote(base), want),
 			Advice: "set output.verifiedCommits to false, and report this",
 		}
 	}

@@ -166,7 +166,7 @@ func TestGitHubMovesOnlyWhatItSaw(t *testing.T) {
 		key, text := sharedKey()
 		s.Install("12", 77, &key.PublicKey)
 		app := tokens(t, s, text, func() time.Time { return start })
-		g := gitHub(t, s, github.Options{Token: app.Token, App: true, Observe: func(op string, _ time.Duration, _ error) {
+		g := gitHub(t, s, forge.Options{Token: app.Token, App: true, Observe: func(op string, _ time.Duration, _ error) {
 			if op == "make a commit" {
 				w.Write("theirs", "x")
 				theirs = w.Commit("theirs")
@@ -184,7 +184,7 @@ func TestGitHubDoesNotCommit(t *testing.T) {
 	s, app, c := committed(t, map[string]string{"README.md": "x"})
 	c.Tree = files(t, map[string]string{"README.md": "y", "bin": "\xff"})
 	before := maps.Clone(gittest.Refs(t, s.Git.Dir(repo)))
-	_, err := gitHub(t, s, github.Options{}).CreateCommit(t.Context(), c)
+	_, err := gitHub(t, s, forge.Options{}).CreateCommit(t.Context(), c)
 	equal(t, "kind for a person", kindOf(err), "unsupported")
 	if !strings.Contains(hint(err), "GitHub App") {
 		t.Errorf("got the hint %q", hint(err))

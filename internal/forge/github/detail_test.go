@@ -19,7 +19,7 @@ import (
 func TestGitHubOptions(t *testing.T) {
 	token := func(context.Context) (string, error) { return "", nil }
 	now := func() time.Time { return start }
-	for want, o := range map[string]github.Options{
+	for want, o := range map[string]forge.Options{
 		`"" is not the name`:       {Token: token, Now: now},
 		`"acme" is not the name`:   {Repo: "acme", Token: token, Now: now},
 		`"a/b/c" is not the name`:  {Repo: "a/b/c", Token: token, Now: now},
@@ -42,7 +42,7 @@ func TestGitHubOptions(t *testing.T) {
 func TestGitHubTokenFails(t *testing.T) {
 	s, _ := gitHubServer(t)
 	broken := errors.New("the file is gone")
-	g := gitHub(t, s, github.Options{Token: func(context.Context) (string, error) { return "", broken }})
+	g := gitHub(t, s, forge.Options{Token: func(context.Context) (string, error) { return "", broken }})
 	_, err := g.Pulls(t.Context(), "out/dev", "main")
 	if !errors.Is(err, broken) {
 		t.Errorf("got the error %v", err)
@@ -58,7 +58,7 @@ func listing(t *testing.T, answer func(*http.Request) string) *github.Forge {
 		fmt.Fprint(w, answer(req))
 	}))
 	t.Cleanup(s.Close)
-	g, err := github.New(github.Options{
+	g, err := github.New(forge.Options{
 		Repo: repo, API: s.URL, Now: func() time.Time { return start },
 		Token: func(context.Context) (string, error) { return "fake-token", nil },
 	})
@@ -113,7 +113,7 @@ func TestGitHubCalls(t *testing.T) {
 	commit := branch("out/dev")
 	var ops []string
 	now := start
-	g := gitHub(t, s, github.Options{
+	g := gitHub(t, s, forge.Options{
 		Now: func() time.Time { now = now.Add(time.Second); return now },
 		Observe: func(op string, took time.Duration, err error) {
 			if took <= 0 || err != nil {
@@ -158,7 +158,7 @@ func TestGitHubBodyThatPeopleEdited(t *testing.T) {
 	}
 	s, branch := gitHubServer(t)
 	branch("out/dev")
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	want := forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Body: "x", Labels: []string{"promoted"}}
 	pull, err := g.OpenPull(t.Context(), want)
 	check(t, err)
@@ -183,7 +183,7 @@ func TestGitHubBodyThatPeopleEdited(t *testing.T) {
 func TestGitHubCutsTexts(t *testing.T) {
 	s, branch := gitHubServer(t)
 	commit := branch("out/dev")
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	check(t, g.SetStatus(t.Context(), commit, forge.Status{Context: "dev", Outcome: forge.Failure, Description: strings.Repeat("ü ", 141)}))
 	equal(t, "description", s.Statuses(repo, commit)[0].Description, strings.Repeat("ü ", 69)+"ü…")
 	pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Body: strings.Repeat("ü", 70_000)})
@@ -195,7 +195,7 @@ func TestGitHubCutsTexts(t *testing.T) {
 
 func TestGitHubRefusesMarks(t *testing.T) {
 	s, _ := gitHubServer(t)
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	for _, mark := range []string{"", " dev", "a\nb", "a --> b"} {
 		_, err := g.OpenPull(t.Context(), forge.Proposal{Mark: mark, Head: "out/dev", Base: "main", Title: "x"})
 		wantError(t, err, "cannot be a mark")
@@ -210,7 +210,7 @@ func TestGitHubRefusesMarks(t *testing.T) {
 func TestGitHubDropsLabel(t *testing.T) {
 	s, _ := gitHubServer(t)
 	s.Inject(githubfake.Fault{Method: "POST", Status: http.StatusCreated, Header: json, Body: `{"number":5,"labels":[]}`})
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	for range 3 {
 		_, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
 		wantError(t, err, `GitHub took issue 5 without its label "fairlead"`)
@@ -223,7 +223,7 @@ func TestGitHubDropsLabel(t *testing.T) {
 
 func TestGitHubIssueAsItIs(t *testing.T) {
 	s, _ := gitHubServer(t)
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	i, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Body: "y"})
 	check(t, err)
 	equal(t, "open", i.Open, false)

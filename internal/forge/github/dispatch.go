@@ -33,7 +33,7 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	})
 	var r *forge.Refusal
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) {
-		r.Advice = "have the workflow on the default branch and at " + oneLine(w.Ref) + ", with the trigger workflow_dispatch and these inputs"
+		r.Advice = "have the workflow on the default branch and at " + forge.Quote(w.Ref) + ", with the trigger workflow_dispatch and these inputs"
 	}
 	return workflowError(w, err)
 }
@@ -50,7 +50,7 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 		return nil
 	}
 	return &forge.Refusal{
-		Operation: "run a workflow of " + g.fullName(), Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
+		Operation: "run a workflow of " + g.api.Repo, Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
 		Advice: "name the file in .github/workflows, as in smoke.yaml, and a branch or tag",
 	}
 }

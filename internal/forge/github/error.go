@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -17,33 +16,24 @@ import (
 func explainError(what string, err error) error {
 	var answer *gh.ErrorResponse
 	var refusals graphqlErrors
-	var failed *url.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &refusals):
 		return explainGraphQL(what, refusals)
 	case errors.As(err, &answer):
 		return explainAnswer(what, answer)
-	case errors.As(err, &failed):
-		err = failed.Err // what is around it is a URL, which an answer can have chosen
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return forge.WrapError(what, err)
 }
 
 func explainAnswer(what string, e *gh.ErrorResponse) error {
-	r := &forge.Refusal{Operation: what, Reason: answerText(e)}
-	switch status := e.Response.StatusCode; {
-	case status == http.StatusInternalServerError:
-		r.Again = true
+	status := e.Response.StatusCode
+	r := forge.NewRefusal(what, status, answerText(e))
+	switch {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the name is right and the token may see it: GitHub says the same of what is not there and of what is private"
-	case status == http.StatusUnauthorized:
-		r.Reason = "the token was not accepted: " + r.Reason
-		r.Advice = "see whether the token has expired or was revoked"
 	case status == http.StatusForbidden:
-		r.Reason, r.Advice = "the token may not do that: "+r.Reason, neededScope(e.Response.Header)
+		r.Advice = neededScope(e.Response.Header)
 	case status == http.StatusUnprocessableEntity && hasPhrase(e, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusUnprocessableEntity && hasPhrase(e, "no commits between"):
@@ -58,13 +48,13 @@ func explainAnswer(what string, e *gh.ErrorResponse) error {
 func neededScope(h http.Header) string {
 	has := h.Get("X-OAuth-Scopes")
 	if needed := h.Get("X-Accepted-GitHub-Permissions"); needed != "" && has == "" {
-		return "give the token or the App the permission " + oneLine(needed)
+		return "give the token or the App the permission " + forge.Quote(needed)
 	}
 	if needed := h.Get("X-Accepted-OAuth-Scopes"); needed != "" {
 		if has == "" {
 			has = "none"
 		}
-		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", oneLine(needed), oneLine(has))
+		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", forge.Quote(needed), forge.Quote(has))
 	}
 	return "see what the token may do, and whether the organisation asks for single sign-on or allows only some addresses"
 }
@@ -97,10 +87,5 @@ func answerText(e *gh.ErrorResponse) string {
 			parts = append(parts, detail.Field+" is "+detail.Code)
 		}
 	}
-	return oneLine(strings.Join(parts, ": "))
+	return forge.Quote(strings.Join(parts, ": "))
 }
-
-// maxQuote bounds what is shown of a server's answer, in characters.
-const maxQuote = 300
-
-func oneLine(text string) string { return forge.OneLine(text, maxQuote) }

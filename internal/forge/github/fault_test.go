@@ -118,7 +118,7 @@ func TestGitHubRefuses(t *testing.T) {
 			s, branch := gitHubServer(t)
 			branch("out/dev")
 			now := start
-			g := gitHub(t, s, github.Options{Now: func() time.Time { return now }})
+			g := gitHub(t, s, forge.Options{Now: func() time.Time { return now }})
 			pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 			check(t, err)
 			test.fault.Times = 1
@@ -144,8 +144,8 @@ func TestGitHubWaitsWithoutAsking(t *testing.T) {
 	s, _ := gitHubServer(t)
 	now := start
 	shared := &forge.Limiter{}
-	o := github.Options{Limiter: shared, Now: func() time.Time { return now }}
-	one, other, stranger := gitHub(t, s, o), gitHub(t, s, o), gitHub(t, s, github.Options{})
+	o := forge.Options{Limiter: shared, Now: func() time.Time { return now }}
+	one, other, stranger := gitHub(t, s, o), gitHub(t, s, o), gitHub(t, s, forge.Options{})
 	// The server's clock is far ahead: only the difference counts.
 	theirs := start.AddDate(100, 0, 0)
 	s.Inject(githubfake.Fault{Times: 1, Status: 200, Body: "[]", Header: headers("X-RateLimit-Remaining", "0",
@@ -166,7 +166,7 @@ func TestGitHubWaitsWithoutAsking(t *testing.T) {
 func TestGitHubStalls(t *testing.T) {
 	s, _ := gitHubServer(t)
 	s.Inject(githubfake.Fault{Times: 1, Stall: true})
-	g := gitHub(t, s, github.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
+	g := gitHub(t, s, forge.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
 	_, err := g.Pulls(t.Context(), "out/dev", "main")
 	equal(t, "kind", kindOf(err), "other")
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -185,7 +185,7 @@ func TestGitHubIsRedirected(t *testing.T) {
 		for _, status := range []int{301, 302, 307, 308} {
 			s, _ := gitHubServer(t)
 			s.Inject(to(status, elsewhere.URL+"/secret?q=1"))
-			_, err := gitHub(t, s, github.Options{}).Pulls(t.Context(), "out/dev", "main")
+			_, err := gitHub(t, s, forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 			wantError(t, err, "list pull requests of acme/gitops: it was redirected to "+elsewhere.URL+", which is not given the token")
 		}
 		equal(t, "requests there", asked, 0)
@@ -193,18 +193,18 @@ func TestGitHubIsRedirected(t *testing.T) {
 	t.Run("within", func(t *testing.T) {
 		s, branch := gitHubServer(t)
 		branch("out/dev")
-		check(t, gitHub(t, s, github.Options{}).SetStatus(t.Context(), branch("out/dev"), forge.Status{Context: "a", Outcome: forge.Success}))
+		check(t, gitHub(t, s, forge.Options{}).SetStatus(t.Context(), branch("out/dev"), forge.Status{Context: "a", Outcome: forge.Success}))
 		s.Inject(to(307, s.API()+"/repos/acme/gitops/pulls"))
-		_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+		_, err := gitHub(t, s, forge.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 		check(t, err)
 		s.Inject(to(307, s.API()+"/repos/acme/gitops/pulls?state=all"))
-		_, err = gitHub(t, s, github.Options{Repo: "acme/old"}).Pulls(t.Context(), "out/dev", "main")
+		_, err = gitHub(t, s, forge.Options{Repo: "acme/old"}).Pulls(t.Context(), "out/dev", "main")
 		wantError(t, err, "the repository is now called acme/gitops")
 	})
 	t.Run("so that a change is lost", func(t *testing.T) {
 		s, _ := gitHubServer(t)
 		s.Inject(to(302, s.API()+"/repos/acme/gitops/pulls"))
-		_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
+		_, err := gitHub(t, s, forge.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 		wantError(t, err, "changes nothing")
 	})
 	t.Run("for ever", func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestGitHubIsRedirected(t *testing.T) {
 		f := to(307, s.API()+"/repos/acme/gitops/pulls")
 		f.Times = 0
 		s.Inject(f)
-		_, err := gitHub(t, s, github.Options{}).Pulls(t.Context(), "out/dev", "main")
+		_, err := gitHub(t, s, forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 		wantError(t, err, "too often")
 	})
 }
@@ -221,7 +221,7 @@ func TestGitHubAnswerToOpenIsLost(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("out/dev")
 	s.Inject(githubfake.Fault{Times: 1, Method: "POST", CutAfter: 10})
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	want := forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x", Labels: []string{"promoted"}}
 	_, err := g.OpenPull(t.Context(), want)
 	equal(t, "first", kindOf(err), "other")
@@ -238,7 +238,7 @@ func TestGitHubAnswerToOpenIsLost(t *testing.T) {
 func TestGitHubHasNothingToMerge(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("main")
-	_, err := gitHub(t, s, github.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "main", Base: "main", Title: "x"})
+	_, err := gitHub(t, s, forge.Options{}).OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "main", Base: "main", Title: "x"})
 	equal(t, "kind", kindOf(err), "no difference")
 	wantError(t, err, "open a pull request of acme/gitops: the pull request has changed meanwhile: 422: Validation Failed: No commits between main and main")
 }
@@ -246,7 +246,7 @@ func TestGitHubHasNothingToMerge(t *testing.T) {
 func TestGitHubReadsThousandPulls(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("out/dev")
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	first, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 	check(t, err)
 	check(t, g.ClosePull(t.Context(), first.Number, "y"))
@@ -276,7 +276,7 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		}))
 		t.Cleanup(echo.Close)
 		var seen []string
-		g, err := github.New(github.Options{
+		g, err := github.New(forge.Options{
 			Repo: repo, API: echo.URL, App: true, Now: func() time.Time { return start },
 			Token: func(context.Context) (string, error) { return secret, nil },
 			Observe: func(op string, _ time.Duration, err error) {

@@ -36,13 +36,13 @@ func asApp(t *testing.T, s *githubfake.Server) *github.Forge {
 	s.Install("12", 77, &key.PublicKey)
 	a, err := github.NewApp(github.AppOptions{ID: "12", Installation: 77, Key: text, API: s.API(), Now: func() time.Time { return start }})
 	check(t, err)
-	return gitHub(t, s, github.Options{Token: a.Token, App: true})
+	return gitHub(t, s, forge.Options{Token: a.Token, App: true})
 }
 
 // subject is a GitHub to be tested.
 func subject(t *testing.T) forgetest.Subject {
 	s, branch := gitHubServer(t)
-	return subjectOf(t, s, branch, gitHub(t, s, github.Options{}))
+	return subjectOf(t, s, branch, gitHub(t, s, forge.Options{}))
 }
 
 func subjectOf(t *testing.T, s *githubfake.Server, branch func(string) string, g *github.Forge) forgetest.Subject {
@@ -121,7 +121,7 @@ func gitHubServer(t *testing.T) (*githubfake.Server, func(string) string) {
 }
 
 // gitHub makes a forge of a server; what o does not say is as most tests need it.
-func gitHub(t *testing.T, s *githubfake.Server, o github.Options) *github.Forge {
+func gitHub(t *testing.T, s *githubfake.Server, o forge.Options) *github.Forge {
 	t.Helper()
 	o.Repo, o.API = cmp.Or(o.Repo, repo), cmp.Or(o.API, s.API())
 	if o.Token == nil {

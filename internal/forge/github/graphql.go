@@ -54,7 +54,7 @@ func (e graphqlErrors) Error() string {
 	for _, one := range e {
 		all = append(all, one.Message)
 	}
-	return oneLine(strings.Join(all, ": "))
+	return forge.Quote(strings.Join(all, ": "))
 }
 
 func (e graphqlErrors) hasType(kinds ...string) bool {
@@ -98,7 +98,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, 
 		"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": commit, "mergeMethod": strings.ToUpper(method)},
 	})
 	if err == nil && done.EnablePullRequestAutoMerge.PullRequest.Number != p.GetNumber() {
-		err = &forge.Refusal{Operation: op + " of " + g.fullName(), Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
+		err = &forge.Refusal{Operation: op + " of " + g.api.Repo, Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
 	}
 	return err
 }

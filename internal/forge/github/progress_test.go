@@ -175,7 +175,7 @@ func TestGitHubSaysWhatIsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, branch := gitHubServer(t)
 			branch("out/dev")
-			g := gitHub(t, s, github.Options{})
+			g := gitHub(t, s, forge.Options{})
 			pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 			check(t, err)
 			test.do(world{s, branch, pull})
@@ -201,7 +201,7 @@ func TestGitHubSaysWhatADraftLacks(t *testing.T) {
 	s, branch := gitHubServer(t)
 	branch("mine")
 	number := s.Propose(repo, githubfake.Proposed{Head: "mine", Base: "main", Title: "x", Draft: true})
-	got, err := gitHub(t, s, github.Options{}).MergeBlockers(t.Context(), number)
+	got, err := gitHub(t, s, forge.Options{}).MergeBlockers(t.Context(), number)
 	check(t, err)
 	equal(t, "missing", got, []string{"It is a draft"})
 }

@@ -47,8 +47,8 @@ func (g *Forge) parsePull(p *gh.PullRequest) pull {
 		},
 		Fork: !strings.EqualFold(head.GetRepo().GetFullName(), of), Native: p,
 	}
-	if !strings.EqualFold(of, g.fullName()) {
-		parsed.Foreign = forge.RenamedError("repository", g.fullName(), of)
+	if !strings.EqualFold(of, g.api.Repo) {
+		parsed.Foreign = forge.RenamedError("repository", g.api.Repo, of)
 	}
 	switch {
 	case p.MergedAt != nil:
@@ -132,7 +132,7 @@ func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*g
 	body := struct {
 		Labels []string `json:"labels"`
 	}{names}
-	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.fullName(), number), body)
+	req, err := g.client.NewRequest(http.MethodPost, fmt.Sprintf("repos/%s/issues/%d/labels", g.api.Repo, number), body)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func opened(t *testing.T) (*githubfake.Server, *github.Forge, forge.Pull) {
 	t.Helper()
 	s, branch := gitHubServer(t)
 	branch("out/dev")
-	g := gitHub(t, s, github.Options{})
+	g := gitHub(t, s, forge.Options{})
 	pull, err := g.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "x"})
 	check(t, err)
 	return s, g, pull
@@ -60,7 +60,7 @@ func TestGitHubRefusesToMerge(t *testing.T) {
 			if !strings.Contains(hint(err), test.hint) {
 				t.Errorf("got the hint %q, want one with %q", hint(err), test.hint)
 			}
-			check(t, gitHub(t, s, github.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
+			check(t, gitHub(t, s, forge.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
 		})
 	}
 }
@@ -89,7 +89,7 @@ func TestGitHubServerChecksCommit(t *testing.T) {
 	s, branch := gitHubServer(t)
 	old := branch("out/dev")
 	pushed := false
-	g := gitHub(t, s, github.Options{Observe: func(op string, _ time.Duration, _ error) {
+	g := gitHub(t, s, forge.Options{Observe: func(op string, _ time.Duration, _ error) {
 		if op == "read a pull request" && !pushed {
 			pushed = true
 			branch("out/dev")
@@ -130,7 +130,7 @@ func TestGitHubRefusesToAutoMerge(t *testing.T) {
 			if !strings.Contains(hint(err), test.hint) {
 				t.Errorf("got the hint %q, want one with %q", hint(err), test.hint)
 			}
-			if all, err := gitHub(t, s, github.Options{}).Pulls(t.Context(), "out/dev", "main"); err != nil || all[0].State != forge.Open {
+			if all, err := gitHub(t, s, forge.Options{}).Pulls(t.Context(), "out/dev", "main"); err != nil || all[0].State != forge.Open {
 				t.Errorf("got %v, %v", all, err)
 			}
 		})
@@ -164,7 +164,7 @@ func TestGitHubComments(t *testing.T) {
 	check(t, g.PutComment(t.Context(), pull.Number, "preview", "x"))
 	equal(t, "requests of saying it again", len(s.Requests())-asked, 1)
 	s.Inject(githubfake.Fault{Path: "/graphql", Status: 200, Header: json, Body: `{"data":{"viewer":{"login":""}}}`})
-	wantError(t, gitHub(t, s, github.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitHub did not say")
+	wantError(t, gitHub(t, s, forge.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitHub did not say")
 	equal(t, "comments", len(s.Comments(repo, pull.Number)), 1)
 }
 

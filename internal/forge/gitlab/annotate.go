@@ -36,10 +36,6 @@ type position struct {
 	NewLine *int   `json:"new_line,omitempty"`
 }
 
-// maxNew bounds how many threads are opened at once, so that people can still read
-// the others.
-const maxNew = 50
-
 // AnnotateChange makes these the only threads of ours with this mark at lines of a merge
 // request. What stands there already is left alone. One that is out of date is
 // removed; if people have answered in it, it is resolved. Lines that the diff does
@@ -49,7 +45,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := formatNotes(mark, notes)
+	wanted, err := g.FormatNotes(mark, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +58,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		if len(d.Notes) == 0 || !d.Notes[0].isBy(user) || !forge.IsComment(d.Notes[0].Body, mark) {
 			continue
 		}
-		if i := slices.IndexFunc(wanted, func(w noteText) bool { return w.isAt(c.Commit, d.Notes[0]) }); i >= 0 {
+		if i := slices.IndexFunc(wanted, func(w forge.LineComment) bool { return d.Notes[0].isAt(c.Commit, w) }); i >= 0 {
 			wanted = slices.Delete(wanted, i, i+1)
 			continue
 		}
@@ -76,32 +72,11 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 	return g.openThreads(ctx, c, at, wanted)
 }
 
-// noteText is an annotation and the text of its comment.
-type noteText struct {
-	forge.Annotation
-	text string
-}
-
-// formatNotes returns annotations as they are written; what is said twice is said once.
-func formatNotes(mark string, notes []forge.Annotation) ([]noteText, error) {
-	var all []noteText
-	for _, n := range notes {
-		text, err := forge.FormatComment(mark, escapeActions(n.Markdown()), maxNote)
-		if err != nil {
-			return nil, err
-		}
-		if s := (noteText{n, text}); !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
-// isAt reports whether a comment says this at the line as it is now. GitLab moves
+// isAt reports whether a note is a comment at its line at a commit. GitLab moves
 // comments along to newer commits as long as their lines stay as they were.
-func (s noteText) isAt(commit string, n lineNote) bool {
-	p := n.Position
-	return p.Head == commit && p.NewPath == s.File && p.NewLine != nil && *p.NewLine == s.Line && forge.SameComment(n.Body, s.text)
+func (n lineNote) isAt(commit string, c forge.LineComment) bool {
+	p, a := n.Position, c.Annotation
+	return p.Head == commit && p.NewPath == a.File && p.NewLine != nil && *p.NewLine == a.Line && forge.SameComment(n.Body, c.Text)
 }
 
 // retireThread ends a thread of ours.
@@ -123,7 +98,7 @@ func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error
 }
 
 // openThreads opens threads at lines, and returns what has no line in the diff.
-func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []noteText) (left []forge.Annotation, err error) {
+func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	m, err := g.getPull(ctx, c.Number)
 	if err != nil {
 		return nil, err
@@ -133,7 +108,7 @@ func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, want
 	}
 	if m.DiffRefs.Head != c.Commit {
 		return nil, &forge.Refusal{
-			Operation: fmt.Sprintf("annotate merge request %d of %s", c.Number, g.project), Reason: "its diff is that of " + oneLine(m.DiffRefs.Head),
+			Operation: fmt.Sprintf("annotate merge request %d of %s", c.Number, g.api.Repo), Reason: "its diff is that of " + forge.Quote(m.DiffRefs.Head),
 			Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}
@@ -143,15 +118,15 @@ func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, want
 	}
 	opened := 0
 	for _, w := range wanted {
-		p, ok := shown.positionOf(w.File, w.Line)
-		if ok && opened < maxNew {
+		p, ok := shown.positionOf(w.Annotation.File, w.Annotation.Line)
+		if ok && opened < forge.MaxLineComments {
 			p.diffRefs = m.DiffRefs
-			ok, err = g.openThread(ctx, at, w.text, p)
+			ok, err = g.openThread(ctx, at, w.Text, p)
 		}
 		switch {
 		case err != nil:
 			return nil, err
-		case !ok || opened == maxNew:
+		case !ok || opened == forge.MaxLineComments:
 			left = append(left, w.Annotation)
 		default:
 			opened++

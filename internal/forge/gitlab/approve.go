@@ -88,7 +88,7 @@ type member struct {
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	found, err := listAll[member](ctx, g, "list a group's members", "/groups/"+gl.PathEscape(team)+"/members/all", func(o gl.ListOptions) any { return &o })
 	if err != nil {
-		return nil, fmt.Errorf("the group %s: %w", oneLine(team), err)
+		return nil, fmt.Errorf("the group %s: %w", forge.Quote(team), err)
 	}
 	var names []string
 	for _, m := range found {
@@ -181,5 +181,5 @@ func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error)
 	case status == "":
 		return []string{stillChecking}, nil
 	}
-	return []string{fmt.Sprintf("GitLab says %q", oneLine(status))}, nil
+	return []string{fmt.Sprintf("GitLab says %q", forge.Quote(status))}, nil
 }

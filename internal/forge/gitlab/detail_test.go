@@ -18,17 +18,17 @@ import (
 func TestGitLabOptions(t *testing.T) {
 	token := func(context.Context) (string, error) { return "", nil }
 	now := func() time.Time { return start }
-	for want, o := range map[string]gitlab.Options{
+	for want, o := range map[string]forge.Options{
 		`"" is not the path`:      {Token: token, Now: now},
-		`"acme" is not the path`:  {Project: "acme", Token: token, Now: now},
-		`"a/b/" is not the path`:  {Project: "a/b/", Token: token, Now: now},
-		`"a//b" is not the path`:  {Project: "a//b", Token: token, Now: now},
-		`"a/b?c" is not the path`: {Project: "a/b?c", Token: token, Now: now},
-		"needs a token":           {Project: "a/b", Now: now},
-		"a token and a clock":     {Project: "a/b", Token: token},
-		"is not an https URL":     {Project: "a/b", Token: token, Now: now, API: "gitlab.example"},
-		"has a password":          {Project: "a/b", Token: token, Now: now, API: "https://me:hunter2@gitlab.example/api/v4"},
-		"GitLab's API is not":     {Project: "a/b", Token: token, Now: now, API: "https://gitlab.example?hunter2=hunter2"},
+		`"acme" is not the path`:  {Repo: "acme", Token: token, Now: now},
+		`"a/b/" is not the path`:  {Repo: "a/b/", Token: token, Now: now},
+		`"a//b" is not the path`:  {Repo: "a//b", Token: token, Now: now},
+		`"a/b?c" is not the path`: {Repo: "a/b?c", Token: token, Now: now},
+		"needs a token":           {Repo: "a/b", Now: now},
+		"a token and a clock":     {Repo: "a/b", Token: token},
+		"is not an https URL":     {Repo: "a/b", Token: token, Now: now, API: "gitlab.example"},
+		"has a password":          {Repo: "a/b", Token: token, Now: now, API: "https://me:hunter2@gitlab.example/api/v4"},
+		"GitLab's API is not":     {Repo: "a/b", Token: token, Now: now, API: "https://gitlab.example?hunter2=hunter2"},
 	} {
 		_, err := gitlab.New(o)
 		wantError(t, err, want)
@@ -36,14 +36,14 @@ func TestGitLabOptions(t *testing.T) {
 			t.Errorf("the error shows a password: %v", err)
 		}
 	}
-	_, err := gitlab.New(gitlab.Options{Project: "a/b/c-d/e.f_g", Token: token, Now: now})
+	_, err := gitlab.New(forge.Options{Repo: "a/b/c-d/e.f_g", Token: token, Now: now})
 	check(t, err)
 }
 
 func TestGitLabTokenFails(t *testing.T) {
 	s, _ := gitLabServer(t)
 	broken := errors.New("the file is gone")
-	g := gitLab(t, s, gitlab.Options{Token: func(context.Context) (string, error) { return "", broken }})
+	g := gitLab(t, s, forge.Options{Token: func(context.Context) (string, error) { return "", broken }})
 	_, err := g.Pulls(t.Context(), "out/dev", "main")
 	if !errors.Is(err, broken) {
 		t.Errorf("got the error %v", err)
@@ -56,8 +56,8 @@ func answering(t *testing.T, answer func(*http.Request) string) *gitlab.Forge {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { fmt.Fprint(w, answer(req)) }))
 	t.Cleanup(s.Close)
-	g, err := gitlab.New(gitlab.Options{
-		Project: project, API: s.URL + "/api/v4", Now: func() time.Time { return start },
+	g, err := gitlab.New(forge.Options{
+		Repo: project, API: s.URL + "/api/v4", Now: func() time.Time { return start },
 		Token: func(context.Context) (string, error) { return "glpat-fake", nil },
 	})
 	check(t, err)
@@ -132,7 +132,7 @@ func TestGitLabCalls(t *testing.T) {
 	commit := branch("out/dev")
 	var ops []string
 	now := start
-	g := gitLab(t, s, gitlab.Options{
+	g := gitLab(t, s, forge.Options{
 		Now: func() time.Time { now = now.Add(time.Second); return now },
 		Observe: func(op string, took time.Duration, err error) {
 			if took <= 0 || err != nil {
@@ -169,7 +169,7 @@ func TestGitLabCalls(t *testing.T) {
 func TestGitLabQuickActions(t *testing.T) {
 	s, branch := gitLabServer(t)
 	branch("out/dev")
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	want := proposal()
 	want.Body = "/close\n/label ~x\n  /merge\n\\/close\n\\\\/close\n    /merge\na /close\n/Approve"
 	pull, err := g.OpenPull(t.Context(), want)
@@ -196,7 +196,7 @@ func TestGitLabBodyThatPeopleEdited(t *testing.T) {
 	const mark = "<!-- fairlead: dev -->"
 	s, branch := gitLabServer(t)
 	branch("out/dev")
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	want := proposal()
 	want.Labels = []string{"promoted"}
 	pull, err := g.OpenPull(t.Context(), want)
@@ -218,7 +218,7 @@ func TestGitLabBodyThatPeopleEdited(t *testing.T) {
 
 func TestGitLabRefusesNames(t *testing.T) {
 	s, _ := gitLabServer(t)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	for _, mark := range []string{"", " dev", "a\nb", "a --> b"} {
 		want := proposal()
 		want.Mark = mark
@@ -246,7 +246,7 @@ func TestGitLabStatusIsAlreadySo(t *testing.T) {
 	commit := branch("out/dev")
 	status := forge.Status{Context: "dev", Outcome: forge.Pending, Description: strings.Repeat("ü ", 256)}
 	for range 2 {
-		check(t, gitLab(t, s, gitlab.Options{}).SetStatus(t.Context(), commit, status))
+		check(t, gitLab(t, s, forge.Options{}).SetStatus(t.Context(), commit, status))
 	}
 	equal(t, "refused", s.Requests()[1].Status, http.StatusBadRequest)
 	equal(t, "statuses", len(s.Statuses(project, commit)), 1)
@@ -254,14 +254,14 @@ func TestGitLabStatusIsAlreadySo(t *testing.T) {
 
 	status.Outcome = forge.Success
 	for range 2 { // who comes later says it again
-		check(t, gitLab(t, s, gitlab.Options{}).SetStatus(t.Context(), commit, status))
+		check(t, gitLab(t, s, forge.Options{}).SetStatus(t.Context(), commit, status))
 	}
 	equal(t, "status", counting(s.Statuses(project, commit))[0].Outcome, forge.Success)
 }
 
 func TestGitLabStatusOfNoCommit(t *testing.T) {
 	s, _ := gitLabServer(t)
-	err := gitLab(t, s, gitlab.Options{}).SetStatus(t.Context(), strings.Repeat("1", 40), forge.Status{Context: "dev", Outcome: forge.Success})
+	err := gitLab(t, s, forge.Options{}).SetStatus(t.Context(), strings.Repeat("1", 40), forge.Status{Context: "dev", Outcome: forge.Success})
 	equal(t, "kind", kindOf(err), "not found")
 }
 
@@ -270,7 +270,7 @@ func TestGitLabStatusOfNoCommit(t *testing.T) {
 func TestGitLabDropsLabel(t *testing.T) {
 	s, _ := gitLabServer(t)
 	s.Reporter = false
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	for range 3 {
 		_, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
 		wantError(t, err, `GitLab took issue 1 without its label "fairlead"`)
@@ -283,7 +283,7 @@ func TestGitLabDropsLabel(t *testing.T) {
 
 func TestGitLabIssueAsItIs(t *testing.T) {
 	s, _ := gitLabServer(t)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	i, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Body: "y"})
 	check(t, err)
 	equal(t, "open", i.Open, false)

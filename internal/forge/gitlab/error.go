@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,10 +18,7 @@ import (
 // explainError turns an error of a request into one of package forge.
 func explainError(what string, err error) error {
 	var answer *gl.ErrorResponse
-	var failed *url.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, gl.ErrNotFound):
 		return &forge.Refusal{
 			Operation: what, Reason: "404", Kind: forge.ErrNotFound,
@@ -30,23 +26,17 @@ func explainError(what string, err error) error {
 		}
 	case errors.As(err, &answer):
 		return explainAnswer(what, answer)
-	case errors.As(err, &failed):
-		err = failed.Err // what is around it is a URL, which an answer can have chosen
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return forge.WrapError(what, err)
 }
 
 func explainAnswer(what string, e *gl.ErrorResponse) error {
 	message := readMessage(e.Body)
-	r := &forge.Refusal{Operation: what, Reason: oneLine(strings.TrimSuffix(fmt.Sprintf("%d: %s", e.Response.StatusCode, message.joinText()), ": "))}
-	switch status := e.Response.StatusCode; {
-	case status == http.StatusInternalServerError:
-		r.Again = true
-	case status == http.StatusUnauthorized:
-		r.Reason = "the token was not accepted: " + r.Reason
-		r.Advice = "see whether the token has expired or was revoked"
+	status := e.Response.StatusCode
+	r := forge.NewRefusal(what, status, strings.TrimSuffix(fmt.Sprintf("%d: %s", status, message.joinText()), ": "))
+	switch {
 	case status == http.StatusForbidden:
-		r.Reason, r.Advice = "the token may not do that: "+r.Reason, message.neededScope()
+		r.Advice = message.neededScope()
 	case status == http.StatusConflict && strings.Contains(r.Reason, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusBadRequest && missingBranch.MatchString(r.Reason):
@@ -111,12 +101,7 @@ func (m message) neededScope() string {
 		if scope == "" {
 			scope = "api"
 		}
-		return "make a token with the scope " + oneLine(scope)
+		return "make a token with the scope " + forge.Quote(scope)
 	}
 	return "see whether the token has the scope api, and at least the role Developer in the project; protected branches may ask for more"
 }
-
-// maxQuote bounds what is shown of a server's answer, in characters.
-const maxQuote = 300
-
-func oneLine(text string) string { return forge.OneLine(text, maxQuote) }

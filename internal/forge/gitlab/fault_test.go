@@ -122,7 +122,7 @@ func TestGitLabRefuses(t *testing.T) {
 			s, branch := gitLabServer(t)
 			branch("out/dev")
 			now := start
-			g := gitLab(t, s, gitlab.Options{Now: func() time.Time { return now }})
+			g := gitLab(t, s, forge.Options{Now: func() time.Time { return now }})
 			pull, err := g.OpenPull(t.Context(), proposal())
 			check(t, err)
 			test.fault.Times = 1
@@ -149,8 +149,8 @@ func TestGitLabRefuses(t *testing.T) {
 func TestGitLabWaitsWithoutAsking(t *testing.T) {
 	s, _ := gitLabServer(t)
 	now := start
-	o := gitlab.Options{Limiter: &forge.Limiter{}, Now: func() time.Time { return now }}
-	one, other, stranger := gitLab(t, s, o), gitLab(t, s, o), gitLab(t, s, gitlab.Options{})
+	o := forge.Options{Limiter: &forge.Limiter{}, Now: func() time.Time { return now }}
+	one, other, stranger := gitLab(t, s, o), gitLab(t, s, o), gitLab(t, s, forge.Options{})
 	s.Inject(gitlabfake.Fault{Times: 1, Status: 200, Body: "[]", Header: headers(
 		"RateLimit-Limit", "1", "RateLimit-Remaining", "0", "RateLimit-Reset", unix(start.Add(time.Minute)), "Date", date)})
 	look := func(g *gitlab.Forge) string {
@@ -170,7 +170,7 @@ func TestGitLabWaitsWithoutAsking(t *testing.T) {
 func TestGitLabStalls(t *testing.T) {
 	s, _ := gitLabServer(t)
 	s.Inject(gitlabfake.Fault{Times: 1, Stall: true})
-	g := gitLab(t, s, gitlab.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
+	g := gitLab(t, s, forge.Options{Client: &http.Client{Timeout: 20 * time.Millisecond}})
 	_, err := g.Pulls(t.Context(), "out/dev", "main")
 	equal(t, "kind", kindOf(err), "other")
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -190,7 +190,7 @@ func TestGitLabIsRedirected(t *testing.T) {
 		for _, status := range []int{301, 302, 307, 308} {
 			s, _ := gitLabServer(t)
 			s.Inject(to(status, elsewhere.URL+"/secret?q=1"))
-			_, err := gitLab(t, s, gitlab.Options{}).Pulls(t.Context(), "out/dev", "main")
+			_, err := gitLab(t, s, forge.Options{}).Pulls(t.Context(), "out/dev", "main")
 			wantError(t, err, "list merge requests of "+project+": it was redirected to "+elsewhere.URL+", which is not given the token")
 		}
 		equal(t, "requests there", asked, 0)
@@ -198,7 +198,7 @@ func TestGitLabIsRedirected(t *testing.T) {
 	t.Run("to the new path", func(t *testing.T) {
 		s, branch := gitLabServer(t)
 		branch("out/dev")
-		g := gitLab(t, s, gitlab.Options{})
+		g := gitLab(t, s, forge.Options{})
 		_, err := g.OpenPull(t.Context(), proposal())
 		check(t, err)
 		issue, err := g.PutIssue(t.Context(), forge.Issue{Mark: "dev", Title: "x", Open: true})
@@ -219,7 +219,7 @@ func TestGitLabIsRedirected(t *testing.T) {
 	t.Run("so that a change is lost", func(t *testing.T) {
 		s, _ := gitLabServer(t)
 		s.Inject(to(302, s.API()+"/projects/1/merge_requests"))
-		_, err := gitLab(t, s, gitlab.Options{}).OpenPull(t.Context(), proposal())
+		_, err := gitLab(t, s, forge.Options{}).OpenPull(t.Context(), proposal())
 		wantError(t, err, "changes nothing")
 	})
 }
@@ -228,7 +228,7 @@ func TestGitLabAnswerToOpenIsLost(t *testing.T) {
 	s, branch := gitLabServer(t)
 	branch("out/dev")
 	s.Inject(gitlabfake.Fault{Times: 1, Method: "POST", CutAfter: 10})
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	want := proposal()
 	want.Labels = []string{"promoted"}
 	_, err := g.OpenPull(t.Context(), want)
@@ -246,7 +246,7 @@ func TestGitLabReadsTenThousandMergeRequests(t *testing.T) {
 	const many = 10_001
 	s, branch := gitLabServer(t)
 	branch("out/dev")
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	first, err := g.OpenPull(t.Context(), proposal())
 	check(t, err)
 	check(t, g.ClosePull(t.Context(), first.Number, "y"))
@@ -286,8 +286,8 @@ func TestGitLabHidesCredentials(t *testing.T) {
 		}))
 		t.Cleanup(echo.Close)
 		var seen []string
-		g, err := gitlab.New(gitlab.Options{
-			Project: project, API: echo.URL + "/api/v4", Now: func() time.Time { return start },
+		g, err := gitlab.New(forge.Options{
+			Repo: project, API: echo.URL + "/api/v4", Now: func() time.Time { return start },
 			Token: func(context.Context) (string, error) { return secret, nil },
 			Observe: func(op string, _ time.Duration, err error) {
 				seen = append(seen, fmt.Sprintf("%s %v %+v %#v", op, err, err, err))

@@ -9,74 +9,51 @@ package gitlab
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// Options say which project of gitlab.com, or of a server of one's own.
-type Options struct {
-	Project string // "group/name", or with groups in groups: "group/sub/name"
-	API     string // "" is https://gitlab.com/api/v4; a server of one's own has https://HOST/api/v4
-	// Token is asked for before each request: a personal, project or group access
-	// token, or one of OAuth.
-	Token  func(context.Context) (string, error)
-	Client *http.Client // nil for one with the default settings; without a Timeout it has half a minute
-	// Limiter is shared by all that use one credential; nil for one of its own.
-	Limiter *forge.Limiter
-	// Observe is called after each request; nil for no observer.
-	Observe func(op string, took time.Duration, err error)
-	Now     func() time.Time
-}
-
 // Forge is a project of GitLab. It may be used concurrently. Numbers are GitLab's
 // iids, which count merge requests and issues of the project apart.
 type Forge struct {
 	*forge.Hosted[mergeRequest]
-	project string
-	client  *gl.Client
-	observe func(string, time.Duration, error)
-	now     func() time.Time
+	api    *forge.Client
+	client *gl.Client
 }
-
-const publicAPI = "https://gitlab.com/api/v4"
 
 var projectPath = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`)
 
-// New makes a Forge; nothing is read yet.
-func New(o Options) (*Forge, error) {
-	if !projectPath.MatchString(o.Project) {
-		return nil, fmt.Errorf("%q is not the path of a project on GitLab, group/name", o.Project)
+// New makes a Forge of a project, "group/name" or "group/sub/name", of gitlab.com, or of
+// another server, whose API is https://HOST/api/v4. The token is a personal, project or
+// group access token, or one of OAuth. Nothing is read yet.
+func New(o forge.Options) (*Forge, error) {
+	if !projectPath.MatchString(o.Repo) {
+		return nil, fmt.Errorf("%q is not the path of a project on GitLab, group/name", o.Repo)
 	}
-	if o.Token == nil || o.Now == nil {
-		return nil, errors.New("GitLab needs a token and a clock")
-	}
-	client, at, err := forge.NewClient(forge.ClientOptions{
-		API: cmp.Or(o.API, publicAPI), Forge: "GitLab", Base: o.Client, Token: o.Token, Limiter: o.Limiter, Now: o.Now,
-	})
+	o.API = cmp.Or(o.API, "https://gitlab.com/api/v4")
+	api, err := forge.NewClient("GitLab", o)
 	if err != nil {
 		return nil, err
 	}
 	// The client shows the token, and when to try again is decided elsewhere.
-	api, err := gl.NewAuthSourceClient(gl.Unauthenticated{},
-		gl.WithBaseURL(at.String()), gl.WithHTTPClient(client), gl.WithoutRetries(), gl.WithUserAgent("fairlead"))
+	client, err := gl.NewAuthSourceClient(gl.Unauthenticated{},
+		gl.WithBaseURL(api.URL.String()), gl.WithHTTPClient(api.HTTP), gl.WithoutRetries(), gl.WithUserAgent("fairlead"))
 	if err != nil {
 		return nil, fmt.Errorf("the address of GitLab's API: %w", err)
 	}
-	g := &Forge{project: o.Project, client: api, observe: o.Observe, now: o.Now}
-	g.Hosted = forge.NewHosted(forge.Calls[mergeRequest]{
+	g := &Forge{api: api, client: client}
+	g.Hosted = forge.NewHosted(api, forge.Calls[mergeRequest]{
 		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull,
 		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
 		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
 	}, forge.Dialect{
-		Forge: "GitLab", Repo: o.Project, Pull: "merge request", MaxComment: maxNote,
+		Pull: "merge request", MaxComment: maxNote,
 		CheckLabel: checkLabel, Escape: escapeActions, Unescape: unescapeActions,
 		LabelAdvice: "give the token, or the user that it is of, at least the role Reporter in the project, then start again",
 	})
@@ -90,21 +67,19 @@ func (g *Forge) Name() string { return "gitlab" }
 // path begins with a slash. It says in an error what it was for, and tells the
 // observer. Answers are read into types of ours: those of client-go panic when an
 // answer is not as GitLab's are.
-func callAPI[T any](ctx context.Context, g *Forge, op, method, path string, o any) (T, *gl.Response, error) {
-	start := g.now()
-	var v T
-	answer, err := g.sendRequest(ctx, method, path, o, &v)
-	err = explainError(op+" of "+g.project, err)
-	if g.observe != nil {
-		g.observe(op, g.now().Sub(start), err)
-	}
+func callAPI[T any](ctx context.Context, g *Forge, op, method, path string, o any) (v T, answer *gl.Response, err error) {
+	g.api.Do(op, func(what string) error {
+		answer, err = g.sendRequest(ctx, method, path, o, &v)
+		err = explainError(what, err)
+		return err
+	})
 	return v, answer, err
 }
 
 func (g *Forge) sendRequest(ctx context.Context, method, path string, o, v any) (*gl.Response, error) {
 	at, ofServer := strings.CutPrefix(path, "/")
 	if !ofServer {
-		at = "projects/" + gl.PathEscape(g.project) + "/" + path
+		at = "projects/" + gl.PathEscape(g.api.Repo) + "/" + path
 	}
 	req, err := g.client.NewRequest(method, at, o, []gl.RequestOptionFunc{gl.WithContext(ctx)})
 	if err != nil {
@@ -156,10 +131,10 @@ func (g *Forge) checkProject(i item) error {
 	if end := strings.LastIndexAny(project, "!#"); end >= 0 {
 		project = project[:end]
 	}
-	if strings.EqualFold(project, g.project) {
+	if strings.EqualFold(project, g.api.Repo) {
 		return nil
 	}
-	r := &forge.Refusal{Operation: "read " + g.project, Reason: "the project is now called " + oneLine(project), Advice: "write its new path into the settings"}
+	r := &forge.Refusal{Operation: "read " + g.api.Repo, Reason: "the project is now called " + forge.Quote(project), Advice: "write its new path into the settings"}
 	if project == "" {
 		r.Reason, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
 	}

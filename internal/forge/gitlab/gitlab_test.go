@@ -29,7 +29,7 @@ func subject(t *testing.T) forgetest.Subject {
 	s.PageSize = 25
 	fork := ""
 	return forgetest.Subject{
-		Forge:  gitLab(t, s, gitlab.Options{}),
+		Forge:  gitLab(t, s, forge.Options{}),
 		Sync:   func() {},
 		Branch: branch,
 		Merge: func(number int) {
@@ -106,9 +106,9 @@ func gitLabServer(t *testing.T) (*gitlabfake.Server, func(string) string) {
 }
 
 // gitLab makes a forge of a server; what o does not say is as most tests need it.
-func gitLab(t *testing.T, s *gitlabfake.Server, o gitlab.Options) *gitlab.Forge {
+func gitLab(t *testing.T, s *gitlabfake.Server, o forge.Options) *gitlab.Forge {
 	t.Helper()
-	o.Project, o.API = cmp.Or(o.Project, project), cmp.Or(o.API, s.API())
+	o.Repo, o.API = cmp.Or(o.Repo, project), cmp.Or(o.API, s.API())
 	if o.Token == nil {
 		o.Token = func(context.Context) (string, error) { return s.Token, nil }
 	}

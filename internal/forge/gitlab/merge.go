@@ -76,7 +76,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 		return err
 	}
 	return &forge.Refusal{
-		Operation: op + " of " + g.project, Reason: oneLine(done.Message),
+		Operation: op + " of " + g.api.Repo, Reason: forge.Quote(done.Message),
 		Advice: "let the token's user merge into the branch, or cancel it on the merge request",
 	}
 }

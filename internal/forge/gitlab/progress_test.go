@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitlab"
 	"github.com/fairlead-io/fairlead/internal/testkit/gitlabfake"
 )
 
@@ -24,7 +23,7 @@ func TestGitLabStatuses(t *testing.T) {
 	} {
 		s.SayStatus(project, commit, said)
 	}
-	all, err := gitLab(t, s, gitlab.Options{}).Statuses(t.Context(), commit)
+	all, err := gitLab(t, s, forge.Options{}).Statuses(t.Context(), commit)
 	check(t, err)
 	var got []string
 	for _, st := range all {
@@ -34,7 +33,7 @@ func TestGitLabStatuses(t *testing.T) {
 		"approve pending ", "build failure ", "deploy success when you like", "docs success ", "lint success failed, which is allowed",
 		"odd pending ", "old failure ", "soon pending ",
 	})
-	_, err = gitLab(t, s, gitlab.Options{}).Statuses(t.Context(), strings.Repeat("1", 40))
+	_, err = gitLab(t, s, forge.Options{}).Statuses(t.Context(), strings.Repeat("1", 40))
 	equal(t, "kind of no commit", kindOf(err), "not found")
 }
 
@@ -82,11 +81,11 @@ func TestGitLabMembers(t *testing.T) {
 	s.Group("acme/platform", "alice", "bob")
 	s.Group("acme/other", "eve")
 	for team, want := range map[string][]string{"acme/platform": {"alice", "bob", "zoe"}, "acme": {"bob", "zoe"}} {
-		got, err := gitLab(t, s, gitlab.Options{}).TeamMembers(t.Context(), team)
+		got, err := gitLab(t, s, forge.Options{}).TeamMembers(t.Context(), team)
 		check(t, err)
 		equal(t, team, got, want)
 	}
-	_, err := gitLab(t, s, gitlab.Options{}).TeamMembers(t.Context(), "acme/no")
+	_, err := gitLab(t, s, forge.Options{}).TeamMembers(t.Context(), "acme/no")
 	wantError(t, err, "the group acme/no: list a group's members of "+project+": not found: 404")
 }
 
@@ -142,7 +141,7 @@ func TestGitLabMissing(t *testing.T) {
 
 func TestGitLabDispatchIsRefused(t *testing.T) {
 	s, _ := gitLabServer(t)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	w := forge.Workflow{Name: "smoke.yaml", Ref: "main"}
 	wantError(t, g.DispatchWorkflow(t.Context(), w), "start a pipeline of "+project+": 400: base Missing CI config file")
 	configure(t, s)
@@ -159,7 +158,7 @@ func TestGitLabDispatchIsRefused(t *testing.T) {
 func TestGitLabRunsOfOthers(t *testing.T) {
 	s, _ := gitLabServer(t)
 	configure(t, s)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	smoke := map[string]string{"FAIRLEAD_WORKFLOW": "smoke.yaml"}
 	s.StartPipeline(project, "main", "web", true, smoke)
 	s.StartPipeline(project, "main", "push", true, nil)
@@ -222,7 +221,7 @@ func at(file string, line int) forge.Annotation {
 func TestGitLabAnnotates(t *testing.T) {
 	s, _ := gitLabServer(t)
 	c, push := change(t, s)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	annotate := func(c forge.Change, notes ...forge.Annotation) []forge.Annotation {
 		t.Helper()
 		left, err := g.AnnotateChange(t.Context(), c, "preview", notes)
@@ -272,7 +271,7 @@ func TestGitLabAnnotates(t *testing.T) {
 func TestGitLabAnnotatesNot(t *testing.T) {
 	s, _ := gitLabServer(t)
 	c, _ := change(t, s)
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	older := c
 	older.Commit = strings.Repeat("a", 40)
 	_, err := g.AnnotateChange(t.Context(), older, "preview", []forge.Annotation{at("new.yaml", 1)})

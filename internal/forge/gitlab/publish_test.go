@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/forge/gitlab"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/testkit/forgetest"
 	"github.com/fairlead-io/fairlead/internal/testkit/gitlabfake"
@@ -22,14 +21,14 @@ func TestGitLabPublish(t *testing.T) {
 		check(t, err)
 		return forgetest.Crowd{
 			Subject: forgetest.Subject{
-				Forge:  gitLab(t, s, gitlab.Options{Client: &http.Client{Transport: hook}}),
+				Forge:  gitLab(t, s, forge.Options{Client: &http.Client{Transport: hook}}),
 				Branch: branch,
 				Merge:  func(number int) { s.Merge(project, number, gitlabfake.Merging{RemoveSource: true}) },
 				Close:  func(number int) { s.Close(project, number) },
 			},
 			Hook:     hook,
 			Remote:   remote,
-			People:   func() forge.Forge { return gitLab(t, s, gitlab.Options{}) },
+			People:   func() forge.Forge { return gitLab(t, s, forge.Options{}) },
 			Reopen:   func(number int) { s.Reopen(project, number) },
 			Retarget: func(number int, base string) { s.Retarget(project, number, base) },
 			Remove:   func(branch string) { gittest.Git(t, s.Git.Dir(project), "update-ref", "-d", "refs/heads/"+branch) },

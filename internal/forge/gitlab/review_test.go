@@ -16,7 +16,7 @@ func opened(t *testing.T) (*gitlabfake.Server, *gitlab.Forge, forge.Pull) {
 	t.Helper()
 	s, branch := gitLabServer(t)
 	branch("out/dev")
-	g := gitLab(t, s, gitlab.Options{})
+	g := gitLab(t, s, forge.Options{})
 	pull, err := g.OpenPull(t.Context(), proposal())
 	check(t, err)
 	return s, g, pull
@@ -54,7 +54,7 @@ func TestGitLabRefusesToMerge(t *testing.T) {
 				if !strings.Contains(hint(err), test.hint) {
 					t.Errorf("got the hint %q, want one with %q", hint(err), test.hint)
 				}
-				check(t, gitLab(t, s, gitlab.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
+				check(t, gitLab(t, s, forge.Options{}).MergePull(t.Context(), pull.Number, pull.Commit)) // which knows of no limit
 			})
 		}
 	}
@@ -97,7 +97,7 @@ func TestGitLabCommentIsLost(t *testing.T) {
 	check(t, g.PutComment(t.Context(), pull.Number, "preview", "PUT"))
 	equal(t, "requests of saying it again", len(s.Requests())-asked, 1)
 	s.Inject(gitlabfake.Fault{Times: 1, Path: "/user", Status: 200, Body: "{}"})
-	wantError(t, gitLab(t, s, gitlab.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitLab did not say")
+	wantError(t, gitLab(t, s, forge.Options{}).PutComment(t.Context(), pull.Number, "preview", "y"), "GitLab did not say")
 }
 
 // TestGitLabChecksChanges has a server that ignores what it is asked for.

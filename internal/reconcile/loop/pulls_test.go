@@ -34,7 +34,7 @@ var hosts = map[string]func(t *testing.T) hosted{
 		fake.Create(githubOut)
 		w := worldOn(t, fake.Git, githubCP, githubOut, scaffold.Branches, []string{"dev"})
 		w.useToken("github", fake.API(), fake.Token)
-		f, err := github.New(github.Options{Repo: githubOut, API: fake.API(), Token: constant(fake.Token), Now: time.Now})
+		f, err := github.New(forge.Options{Repo: githubOut, API: fake.API(), Token: constant(fake.Token), Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ var hosts = map[string]func(t *testing.T) hosted{
 		fake.Create(githubOut)
 		w := worldOn(t, fake.Git, githubCP, githubOut, scaffold.Branches, []string{"dev"})
 		w.useToken("gitlab", fake.API(), fake.Token)
-		f, err := gitlab.New(gitlab.Options{Project: githubOut, API: fake.API(), Token: constant(fake.Token), Now: time.Now})
+		f, err := gitlab.New(forge.Options{Repo: githubOut, API: fake.API(), Token: constant(fake.Token), Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func app(t *testing.T, s *githubfake.Server) *github.Forge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := github.New(github.Options{Repo: "acme/out", API: s.API(), Token: a.Token, App: true, Now: now})
+	g, err := github.New(forge.Options{Repo: "acme/out", API: s.API(), Token: a.Token, App: true, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

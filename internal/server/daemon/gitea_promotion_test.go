@@ -89,8 +89,8 @@ func proven(environment string) func(status.Snapshot) bool {
 // client gives the forge of a repository, as another one sees it.
 func (f *flow) client(repo string) *gitea.Forge {
 	f.Helper()
-	made, err := gitea.New(gitea.Options{
-		URL: f.server.URL, Repo: repo, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
+	made, err := gitea.New(forge.Options{
+		API: f.server.URL, Repo: repo, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
 	})
 	must(f.T, err)
 	return made

@@ -200,8 +200,8 @@ data:
 	if second.Pull.Number != first.Pull.Number {
 		t.Errorf("pull request %d came, and was %d", second.Pull.Number, first.Pull.Number)
 	}
-	ci, err := gitea.New(gitea.Options{
-		URL: f.server.URL, Repo: giteaOut, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
+	ci, err := gitea.New(forge.Options{
+		API: f.server.URL, Repo: giteaOut, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
 	})
 	must(t, err)
 	must(t, ci.SetStatus(t.Context(), second.Output.Commit, forge.Status{Context: requiredJob, Outcome: forge.Success, Description: "fine"}))

@@ -86,7 +86,7 @@ func giteaHost(t *testing.T) host {
 	h := host{kind: "gitea", server: s.URL, token: s.Token, access: strings.TrimSuffix(s.Remote(giteaOut), "/"+giteaOut+".git")}
 	h.merge = func(number int) { s.Merge(giteaOut, number) }
 	var err error
-	h.forge, err = gitea.New(gitea.Options{URL: s.URL, Repo: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = gitea.New(forge.Options{API: s.URL, Repo: giteaOut, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
@@ -99,7 +99,7 @@ func githubHost(t *testing.T) host {
 	h := host{kind: "github", server: server, access: server, api: s.API(), token: s.Token}
 	h.merge = func(number int) { s.Merge(giteaOut, number, false) }
 	var err error
-	h.forge, err = github.New(github.Options{API: s.API(), Repo: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = github.New(forge.Options{API: s.API(), Repo: giteaOut, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
@@ -112,7 +112,7 @@ func gitlabHost(t *testing.T) host {
 	h := host{kind: "gitlab", server: server, access: server, api: s.API(), token: s.Token}
 	h.merge = func(number int) { s.Merge(giteaOut, number, gitlabfake.Merging{}) }
 	var err error
-	h.forge, err = gitlab.New(gitlab.Options{API: s.API(), Project: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = gitlab.New(forge.Options{API: s.API(), Repo: giteaOut, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
