@@ -104,9 +104,9 @@ func (f format) decodeDocuments(file string, e tree.Entry) (docs []document, err
 func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	var w comparison
 	prunes := slices.ContainsFunc(new, document.isPruning)
-	w.comparePairs(pairUp(&old, &new, exactKey, false))
-	w.comparePairs(pairUp(&old, &new, anyGroupKey, false))
-	renames := pairUp(&old, &new, kindKey, true)
+	w.comparePairs(pairUp(&old, &new, false, func(d document) pairKey { return pairKey{d.group(), d.object.Kind, d.title()} }))
+	w.comparePairs(pairUp(&old, &new, false, func(d document) pairKey { return pairKey{kind: d.object.Kind, name: d.title()} }))
+	renames := pairUp(&old, &new, true, func(d document) pairKey { return pairKey{group: d.group(), kind: d.object.Kind} })
 	for _, p := range renames {
 		w.found = append(w.found, change{op: renamed, kind: p[0].object.Kind, name: p[0].title(), text: p[1].title()})
 	}
@@ -153,35 +153,23 @@ func (d document) isPruning() bool {
 		isTrue(lookupField(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
 }
 
-// pairKey identifies a document in both versions of a unit. Documents with the zero key
-// are not paired.
+// pairKey identifies a document in both versions of a unit.
 type pairKey struct{ group, kind, name string }
 
-func exactKey(d document) pairKey {
-	if d.object.Kind == "" {
-		return pairKey{name: fmt.Sprintf("%s %d", d.file, d.order)}
-	}
-	return pairKey{d.group(), d.object.Kind, d.title()}
-}
-
-func anyGroupKey(d document) pairKey { return objectKey(d, "", d.title()) }
-func kindKey(d document) pairKey     { return objectKey(d, d.group(), "") }
-
-func objectKey(d document, group, name string) pairKey {
-	if d.object.Kind == "" {
-		return pairKey{}
-	}
-	return pairKey{group, d.object.Kind, name}
-}
-
 // pairUp removes the documents with equal keys from old and new, and returns them in pairs,
-// in old's order. If single is set, keys that a side has twice are not paired.
-func pairUp(old, new *[]document, key func(document) pairKey, single bool) (pairs [][2]document) {
+// in old's order. If single is set, keys that a side has twice are not paired. keyOf returns
+// the key of an object; documents without a kind are paired by their place in the file.
+func pairUp(old, new *[]document, single bool, keyOf func(document) pairKey) (pairs [][2]document) {
+	key := func(d document) pairKey {
+		if d.object.Kind == "" {
+			return pairKey{name: fmt.Sprintf("%s %d", d.file, d.order)}
+		}
+		return keyOf(d)
+	}
 	at, times := map[pairKey][]int{}, map[pairKey]int{}
 	for i, d := range *new {
 		at[key(d)] = append(at[key(d)], i)
 	}
-	delete(at, pairKey{})
 	for _, d := range *old {
 		times[key(d)]++
 	}

@@ -61,10 +61,15 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
 		return Removals{}
 	}
-	left := r.countAfter(new, opt)
+	assignments, left := countAfter(new, opt)
 	workloads := r.collectLost(old, new, opt)
+	for _, e := range old.Entries() {
+		if isClusterType(e) {
+			r.ClusterTypes.Before++
+		}
+	}
 	r.Assignments.Removed = report.Assignments.Removed
-	r.Assignments.Before += report.Assignments.Removed - report.Assignments.Added
+	r.Assignments.Before = assignments + report.Assignments.Removed - report.Assignments.Added
 	r.Namespaces.Removed += report.Assignments.Removed
 	r.Namespaces.Before = r.Assignments.Before
 	for _, name := range slices.Sorted(maps.Keys(workloads)) {
@@ -75,26 +80,24 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	return r
 }
 
-// countAfter counts the cluster types and assignments in new, and returns the names of its
-// workloads.
-func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
+// countAfter returns the number of assignments in new, and the names of its workloads.
+func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[string]bool) {
 	workloads, targets := map[string]bool{}, map[string]bool{}
 	for _, e := range new.Entries() {
 		if !isClusterType(e) {
 			continue
 		}
-		r.ClusterTypes.Before++
 		for _, t := range e.Tree().Entries() {
 			if !t.IsDir() {
 				continue
 			}
-			r.Assignments.Before++
+			assignments++
 			if !targets[t.Name] {
 				targets[t.Name], workloads[opt.workloadOf(t.Name)] = true, true
 			}
 		}
 	}
-	return workloads
+	return assignments, workloads
 }
 
 // collectLost adds the cluster types and assignments that are in old and not in new, and
@@ -102,43 +105,32 @@ func (r *Removals) countAfter(new tree.Tree, opt Options) map[string]bool {
 func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
 	for was, is := range tree.Pairs(old, new) {
-		before, after := was.Tree(), is.Tree()
-		switch {
-		case !isClusterType(was) && !isClusterType(is):
+		if !isClusterType(was) {
 			continue
-		case before.IsEmpty():
-			r.ClusterTypes.Before--
-			continue
-		case after.IsEmpty():
-			r.ClusterTypes.Before++
 		}
-		lost := targetsLost(before, after)
+		clusterType, after := was.Name, is.Tree()
+		lost := targetsLost(was.Tree(), after)
 		for _, target := range lost {
 			workloads[opt.workloadOf(target)] = true
 		}
-		r.addLost(cmp.Or(was.Name, is.Name), lost, after)
-	}
-	return workloads
-}
-
-// addLost adds the targets that a cluster type has lost; after is its folder in new.
-func (r *Removals) addLost(clusterType string, lost []string, after tree.Tree) {
-	emptied := len(lost) > 0 && !slices.ContainsFunc(after.Entries(), tree.Entry.IsDir)
-	if emptied {
-		r.Emptied = append(r.Emptied, clusterType)
-	}
-	if emptied || after.IsEmpty() {
-		r.ClusterTypes.Removed++
-	}
-	switch {
-	case after.IsEmpty():
-		r.removedTypes, r.removedTargets[clusterType] = append(r.removedTypes, clusterType), lost
-	case len(lost) > 0:
-		r.losingTypes = append(r.losingTypes, clusterType)
-		for _, target := range lost {
-			r.lostTargets[target] = true
+		emptied := len(lost) > 0 && !slices.ContainsFunc(after.Entries(), tree.Entry.IsDir)
+		if emptied {
+			r.Emptied = append(r.Emptied, clusterType)
+		}
+		if emptied || after.IsEmpty() {
+			r.ClusterTypes.Removed++
+		}
+		switch {
+		case after.IsEmpty():
+			r.removedTypes, r.removedTargets[clusterType] = append(r.removedTypes, clusterType), lost
+		case len(lost) > 0:
+			r.losingTypes = append(r.losingTypes, clusterType)
+			for _, target := range lost {
+				r.lostTargets[target] = true
+			}
 		}
 	}
+	return workloads
 }
 
 // targetsLost returns the targets that are in a cluster type's folder before and not after.
@@ -154,9 +146,8 @@ func targetsLost(before, after tree.Tree) []string {
 
 // CountAssignments returns the number of assignments in an output.
 func CountAssignments(t tree.Tree) int {
-	var r Removals
-	r.countAfter(t, Options{})
-	return r.Assignments.Before
+	assignments, _ := countAfter(t, Options{})
+	return assignments
 }
 
 // isClusterType reports whether an entry of an output's root is the folder of a cluster type.

@@ -141,31 +141,20 @@ func rowOf(c change) int {
 }
 
 func (r rule) matches(c change) bool {
-	return r.op == c.op && r.ofKind(c.kind) && r.onPath(c.path) && (r.when == nil || r.when(c))
+	return r.op == c.op &&
+		matchAny(r.kinds, func(pattern string) bool { return matchWord(pattern, c.kind) }) &&
+		matchAny(r.fields, func(pattern string) bool { return matchPath(strings.Split(pattern, "."), c.path) }) &&
+		(r.when == nil || r.when(c))
 }
 
-func (r rule) ofKind(kind string) bool {
-	if r.kinds == "" {
-		return true
-	}
-	for pattern := range strings.FieldsSeq(r.kinds) {
-		if matchWord(pattern, kind) {
+// matchAny reports whether one of the patterns matches, or there are none.
+func matchAny(patterns string, match func(pattern string) bool) bool {
+	for pattern := range strings.FieldsSeq(patterns) {
+		if match(pattern) {
 			return true
 		}
 	}
-	return false
-}
-
-func (r rule) onPath(path []string) bool {
-	if r.fields == "" {
-		return true
-	}
-	for pattern := range strings.FieldsSeq(r.fields) {
-		if matchPath(strings.Split(pattern, "."), path) {
-			return true
-		}
-	}
-	return false
+	return patterns == ""
 }
 
 // matchPath matches a pattern of keys: "**" is any number of keys, "[]" any item
