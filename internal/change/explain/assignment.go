@@ -53,12 +53,13 @@ type Dependency struct {
 
 func (q *explainer) explainAssignment(i, j int) *Assignment {
 	a := q.assignmentAt(i, j)
+	files := convert(slotsOf(q.model, a.ClusterType), func(u templateSlot) RenderedFile { return q.renderFile(i, j, u) })
 	return &Assignment{
 		ClusterType: objectOf(a.ClusterType), Target: objectOf(a.Target),
 		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
 		Assigned: q.plan.Targets(i).Has(j),
 		Policies: q.policyVerdicts(a), Values: q.explainValues(i, j), Excluded: q.excludedConfigs(a),
-		Schemas: q.checkingSchemas(i, j), DependsOn: q.resolveDependencies(i, j), Files: q.explainFiles(i, j),
+		Schemas: q.checkingSchemas(i, j), DependsOn: q.resolveDependencies(i, j), Files: files,
 	}
 }
 
@@ -72,11 +73,9 @@ func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	slices.SortStableFunc(opinions, func(o, p schedule.Opinion) int {
 		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})
-	var out []Verdict
-	for _, o := range opinions {
-		out = append(out, Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target})
-	}
-	return out
+	return convert(opinions, func(o schedule.Opinion) Verdict {
+		return Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target}
+	})
 }
 
 // checkingSchemas returns the schemas that check an assignment, in the order of their checks.
@@ -91,11 +90,7 @@ func (q *explainer) checkingSchemas(i, j int) []Schema {
 	for _, violation := range violations {
 		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
 	}
-	var out []Schema
-	for _, s := range all {
-		out = append(out, Schema{objectOf(s), messages[s]})
-	}
-	return out
+	return convert(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
 }
 
 // resolveDependencies returns the dependencies of a target: for each name the target on the same

@@ -109,9 +109,5 @@ func indexOf[T object](sorted []T, name string) (int, bool) {
 }
 
 func namesOf[T object](list []T) []string {
-	names := make([]string, len(list))
-	for i, o := range list {
-		names[i] = o.ObjectMeta().Name
-	}
-	return names
+	return convert(list, func(o T) string { return o.ObjectMeta().Name })
 }

@@ -68,15 +68,6 @@ func (q *explainer) explainFile(i, j int, u templateSlot) *File {
 	return f
 }
 
-// explainFiles returns the files of an assignment.
-func (q *explainer) explainFiles(i, j int) []RenderedFile {
-	var out []RenderedFile
-	for _, u := range slotsOf(q.model, q.model.ClusterTypes[i]) {
-		out = append(out, q.renderFile(i, j, u))
-	}
-	return out
-}
-
 // renderFile renders a file to find out whether it exists.
 func (q *explainer) renderFile(i, j int, u templateSlot) RenderedFile {
 	m := RenderedFile{TemplateUse: q.templateUse(u)}

@@ -113,11 +113,16 @@ func nameList(names []string, limit int) string {
 }
 
 func objectNames(list []Object) []string {
-	var names []string
-	for _, o := range list {
-		names = append(names, o.Name)
+	return convert(list, func(o Object) string { return o.Name })
+}
+
+// convert returns the result of f for each item of a list; nil for an empty one.
+func convert[T, R any](list []T, f func(T) R) []R {
+	var results []R
+	for _, item := range list {
+		results = append(results, f(item))
 	}
-	return names
+	return results
 }
 
 func labelList(labels map[string]string) string {
@@ -125,11 +130,7 @@ func labelList(labels map[string]string) string {
 	if len(needs) == 0 {
 		return "none"
 	}
-	var out []string
-	for _, n := range needs {
-		out = append(out, n.String())
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(convert(needs, values.Need.String), ", ")
 }
 
 func countNoun(n int, what string) string {

@@ -76,18 +76,10 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 		return resolveKind(m, kinds[i], rest)
 	}
 	if first != strings.ToLower(first) {
-		names := kindNames()
+		names := convert(kinds, func(k kind) string { return k.name })
 		return subject{}, queryErrorf(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
 	}
 	return resolvePath(m, first, rest)
-}
-
-func kindNames() []string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
-	return names
 }
 
 // exampleOf returns an example of a query, with names of the model if it has any.

@@ -89,15 +89,6 @@ type RenderedFile struct {
 	WhyNot      string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
 }
 
-// clusterTypeTemplates returns the templates of a cluster type.
-func (q *explainer) clusterTypeTemplates(c *model.ClusterType) []TemplateUse {
-	var out []TemplateUse
-	for _, u := range slotsOf(q.model, c) {
-		out = append(out, q.templateUse(u))
-	}
-	return out
-}
-
 func (q *explainer) templateUse(u templateSlot) TemplateUse {
 	out := TemplateUse{File: u.file, Field: u.field, Template: Object{Kind: "Template", Name: u.template}, Missing: true}
 	if t := q.model.Template(u.template); t != nil {

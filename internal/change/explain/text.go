@@ -48,7 +48,7 @@ func (a *Assignment) writePage(p *page, env string) {
 	a.writeSchemas(p)
 	a.writeDependencies(p)
 	p.writeSection("files")
-	p.writeTable(1, madeRows(a.Files))
+	p.writeTable(1, convert(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
 }
 
 func writeVerdicts(p *page, list []Verdict) {
@@ -106,18 +106,13 @@ func writeExclusions(p *page, list []Exclusion) {
 		return
 	}
 	p.writeSection("configs that do not apply: %d", len(list))
-	var rows [][]string
-	for _, e := range list {
-		var lacks []string
-		for _, l := range e.Lacks {
-			lacks = append(lacks, fmt.Sprintf("needs %s, but %s", l.Needs, l.Has))
-		}
+	p.writeRows(1, convert(list, func(e Exclusion) []string {
+		lacks := convert(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
 		if more := len(lacks) - maxLacks; more > 0 {
 			lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 		}
-		rows = append(rows, []string{e.Config.Name, e.Config.At.String(), nameList(e.Keys, 3), strings.Join(lacks, "; ")})
-	}
-	p.writeRows(1, rows)
+		return []string{e.Config.Name, e.Config.At.String(), nameList(e.Keys, 3), strings.Join(lacks, "; ")}
+	}))
 }
 
 func (a *Assignment) writeSchemas(p *page) {
@@ -142,23 +137,13 @@ func (a *Assignment) writeDependencies(p *page) {
 		return
 	}
 	p.writeSection("depends on")
-	var rows [][]string
-	for _, d := range a.DependsOn {
+	p.writeRows(1, convert(a.DependsOn, func(d Dependency) []string {
 		found := "nothing of that name is on this cluster type"
 		if len(d.Targets) > 0 {
 			found = "waits for " + nameList(objectNames(d.Targets), maxNames)
 		}
-		rows = append(rows, []string{d.Name, d.At.String(), found})
-	}
-	p.writeRows(1, rows)
-}
-
-func madeRows(list []RenderedFile) [][]string {
-	var rows [][]string
-	for _, m := range list {
-		rows = append(rows, append(m.tableRow(), m.WhyNot))
-	}
-	return rows
+		return []string{d.Name, d.At.String(), found}
+	}))
 }
 
 // tableRow returns a template's file, name, location, and the field that names it.
@@ -188,9 +173,7 @@ func (f *File) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("made from")
-	var rows [][]string
-	for _, r := range f.Reads {
-		rows = append(rows, []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)})
-	}
-	p.writeTable(1, rows)
+	p.writeTable(1, convert(f.Reads, func(r Read) []string {
+		return []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)}
+	}))
 }

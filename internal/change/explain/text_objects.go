@@ -6,15 +6,12 @@ func (c *ClusterType) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, countNoun(len(c.Targets), "deployment target"))
 	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
 	p.writeSection("templates")
-	var rows [][]string
-	for _, u := range c.Templates {
-		missing := ""
+	p.writeTable(1, convert(c.Templates, func(u TemplateUse) []string {
 		if u.Missing {
-			missing = "there is no such template"
+			return append(u.tableRow(), "there is no such template")
 		}
-		rows = append(rows, append(u.tableRow(), missing))
-	}
-	p.writeTable(1, rows)
+		return append(u.tableRow(), "")
+	}))
 	p.writeSection("policies that select the cluster type: %s", selectedOf(c.Policies))
 	p.writeRows(1, selectionRows(c.Policies))
 	p.writeSection("targets on it: %d", len(c.Targets))
@@ -67,15 +64,13 @@ func selectedOf(list []Selection) string {
 }
 
 func selectionRows(list []Selection) [][]string {
-	var rows [][]string
-	for _, s := range list {
+	return convert(list, func(s Selection) []string {
 		verdict := "does not"
 		if s.Selected {
 			verdict = "selects it"
 		}
-		rows = append(rows, []string{verdict, s.Policy.Name, s.Policy.At.String(), s.Reason})
-	}
-	return rows
+		return []string{verdict, s.Policy.Name, s.Policy.At.String(), s.Reason}
+	})
 }
 
 func writePlacements(p *page, depth int, list []Placement) {
@@ -135,11 +130,9 @@ func (c *Config) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("cluster types: %d", len(c.ClusterTypes))
-	var rows [][]string
-	for _, n := range c.ClusterTypes {
-		rows = append(rows, []string{n.ClusterType, countNoun(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example})
-	}
-	p.writeRows(1, rows)
+	p.writeRows(1, convert(c.ClusterTypes, func(n AssignmentCount) []string {
+		return []string{n.ClusterType, countNoun(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
+	}))
 }
 
 func (r *Rule) writeSection(p *page) {
@@ -148,18 +141,12 @@ func (r *Rule) writeSection(p *page) {
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
-	var rows [][]string
-	for _, n := range r.Needs {
-		rows = append(rows, []string{n.Label, fmt.Sprintf("on %s, %s", countNoun(n.ClusterTypes, "cluster type"), countNoun(n.Targets, "deployment target")), n.Hint})
-	}
-	p.writeTable(1, rows)
-	rows = nil
-	for _, k := range r.Keys {
-		rows = append(rows, []string{k.Key, k.At.String(), compactText(k.Value)})
-	}
-	if len(rows) > 0 {
+	p.writeTable(1, convert(r.Needs, func(n Need) []string {
+		return []string{n.Label, fmt.Sprintf("on %s, %s", countNoun(n.ClusterTypes, "cluster type"), countNoun(n.Targets, "deployment target")), n.Hint}
+	}))
+	if len(r.Keys) > 0 {
 		p.writeLine(1, "keys")
-		p.writeRows(2, rows)
+		p.writeRows(2, convert(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
 	}
 }
 
@@ -171,9 +158,7 @@ func (t *Template) writePage(p *page, env string) {
 	}
 	p.writeTable(1, rows)
 	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
-	rows = nil
-	for _, u := range t.ClusterTypes {
-		rows = append(rows, []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, countNoun(u.Assignments, "assignment")})
-	}
-	p.writeRows(1, rows)
+	p.writeRows(1, convert(t.ClusterTypes, func(u TemplateUser) []string {
+		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, countNoun(u.Assignments, "assignment")}
+	}))
 }
