@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 func newApprove(a *app) *cobra.Command {
@@ -32,6 +37,7 @@ its pull request is merged.`,
 		Args:              checkArguments(1, 2),
 		ValidArgsFunction: cc.completeEnvironments(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			ctx, environment, named := c.Context(), args[0], strings.Join(args[1:], "")
 			if ahead && !removals {
 				return usageErrorf("add --removals", "--ahead is for removals")
 			}
@@ -40,21 +46,21 @@ its pull request is merged.`,
 					return err
 				}
 			}
-			d, err := cc.openForEnvironments(c.Context(), args[0])
+			d, err := cc.openForEnvironments(ctx, environment)
 			if err != nil {
 				return err
 			}
 			if removals {
-				return cc.printResult(cc.acknowledgeRemovals(c.Context(), d, args[0], args[1:], ahead))
+				return cc.printResult(cc.acknowledgeRemovals(ctx, d, environment, named, ahead))
 			}
-			if len(args) == 2 {
-				return cc.printResult(d.Approve(c.Context(), args[0], args[1], cc.reason, nil))
+			var chain *status.Chain
+			if len(args) == 1 {
+				chain, err = cc.readChain(ctx)
+				if err != nil {
+					return err
+				}
 			}
-			chain, err := cc.readChain(c.Context())
-			if err != nil {
-				return err
-			}
-			return cc.printResult(d.Approve(c.Context(), args[0], "", cc.reason, chain))
+			return cc.printResult(d.Approve(ctx, environment, named, cc.reason, chain))
 		},
 	}
 	c.Flags().SortFlags = false
@@ -65,69 +71,79 @@ its pull request is merged.`,
 	return c
 }
 
-func newHold(a *app) *cobra.Command {
-	cc := newCommandContext(a)
-	scope := ""
-	c := cc.newEnvironmentAction(&cobra.Command{
-		Use:   "hold ENVIRONMENT",
-		Short: "Keep the output of an environment as it is",
-		Long: `Hold writes an object of kind Hold to the branch of an environment. Until fairlead release
-takes it away, nothing is promoted to the environment, and Fairlead merges no change of its
-output, whether it comes from the base, its own branch or a workload. The pull request of
-the output is kept up to date, so that people see what waits, and they may merge it.
-With --scope promotion only promotions wait.`,
-		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
-	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
-		if err := cc.requireReason("a hold"); err != nil {
-			return actions.Result{}, err
-		}
-		if err := checkScope(scope); err != nil {
-			return actions.Result{}, err
-		}
-		return d.Hold(ctx, environment, cc.reason, scope)
-	})
-	addScopeFlag(c, &scope)
-	return c
-}
-
-// addScopeFlag adds the flag for what waits to a command.
-func addScopeFlag(c *cobra.Command, scope *string) {
-	c.Flags().StringVar(scope, "scope", "", "what waits: output, every change of it, or `promotion`s only (default: output)")
-	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{model.ScopeOutput, model.ScopePromotion}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// checkScope returns an error for an unknown scope.
-func checkScope(scope string) error {
-	if scope == "" || scope == model.ScopeOutput || scope == model.ScopePromotion {
-		return nil
+// acknowledgeRemovals approves a change that exceeds an environment's limits: the one that is
+// named, or else the one that waits now. With ahead it need not wait yet.
+func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Desk, environment, named string, ahead bool) (actions.Result, error) {
+	if ahead {
+		return d.Acknowledge(ctx, environment, named, cc.reason)
 	}
-	return usageErrorf("it is output or promotion", "there is no scope %s", scope)
-}
-
-func newRelease(a *app) *cobra.Command {
-	cc := newCommandContext(a)
-	return cc.newEnvironmentAction(&cobra.Command{
-		Use:   "release ENVIRONMENT",
-		Short: "Take away the hold of an environment",
-		Long: `Release removes what fairlead hold, or fairlead rollback, has written. Where a person took
-the record back by hand, as git revert of a promotion does, it writes an object of kind
-Release, which says that this is over.`,
-		Example: `  fairlead release stage`,
-	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
-		return d.Release(ctx, environment, cc.reason)
-	})
-}
-
-// newEnvironmentAction completes a command that runs one action on one environment.
-func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
-	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), cc.completeEnvironments(1)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		d, err := cc.openForEnvironments(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return cc.printResult(pull(c.Context(), d, args[0]))
+	waiting, err := cc.findWaiting(ctx, environment, named)
+	if err != nil {
+		return actions.Result{}, err
 	}
-	cc.addActionFlags(c, "")
-	return c
+	result, err := d.Acknowledge(ctx, environment, cmp.Or(named, waiting.Acknowledge), cc.reason)
+	if named == "" && result.Changed {
+		result.Says += "; " + waiting.Reason
+	}
+	return result, err
+}
+
+// checkChange returns an error if the name of a change is malformed, or missing with
+// --ahead.
+func checkChange(named []string, ahead bool) error {
+	const hint = "copy the command from the pull request"
+	if len(named) == 0 && ahead {
+		return usageErrorf(hint, "--ahead needs the name of a change")
+	}
+	if len(named) > 0 && !actions.IsChangeName(named[0]) { // "" is malformed too: a variable may be unset
+		return usageErrorf(hint, "%q is not the name of a change, which has 40 hexadecimal digits", named[0])
+	}
+	return nil
+}
+
+// findWaiting returns why the output of an environment waits for an acknowledgement. It is an
+// error if nothing waits, or if another change than the one that is named does; where that is
+// not known, every change that is named is accepted.
+func (cc *commandContext) findWaiting(ctx context.Context, environment, named string) (status.Withheld, error) {
+	const hint = "the pull request of the output shows the command; --config FILE or --url URL let Fairlead look it up"
+	chain, err := cc.readChain(ctx)
+	if err != nil {
+		return status.Withheld{}, err
+	}
+	var stage status.Stage
+	found := false
+	if chain != nil {
+		stage, found = chain.Stage(environment)
+	}
+	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
+	switch {
+	case !found && named != "":
+		return status.Withheld{}, nil
+	case chain == nil:
+		err = usageErrorf(hint, "it is not known which removals wait in %s", environment)
+	case !found:
+		err = usageErrorf(hint, "%s is not promoted, so that it is not known which removals wait in it", environment)
+	case i < 0 && named != "":
+		err = fmt.Errorf("%s does not wait for an approval in %s, and no other removals do", named, environment)
+	case i < 0:
+		err = fmt.Errorf("no removals wait for an approval in %s", environment)
+	case named != "" && stage.Withheld[i].Acknowledge != named:
+		err = fmt.Errorf("%s does not wait for an approval in %s; what waits now is %s", named, environment, stage.Withheld[i].Acknowledge)
+	default:
+		return stage.Withheld[i], nil
+	}
+	return status.Withheld{}, err
+}
+
+// writeWithheld writes why only a person may merge the output of an environment, and the
+// command that acknowledges it.
+func writeWithheld(b *strings.Builder, s status.Stage) {
+	change := ""
+	for _, w := range s.Withheld {
+		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))
+		change = max(change, w.Acknowledge)
+	}
+	if change != "" {
+		fmt.Fprintf(b, "To acknowledge exactly this change, merge its pull request, or run:\n  fairlead approve %s %s --removals\n", s.Environment, change)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -28,7 +29,7 @@ type chainReader interface {
 // errUnknown if there is neither.
 func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
 	if cc.daemonURL != "" {
-		return daemonClient{strings.TrimSuffix(cc.daemonURL, "/") + "/api/v1/status"}, nil
+		return daemonClient{cc.daemonURL}, nil
 	}
 	return cc.newObserver(ctx)
 }
@@ -37,45 +38,75 @@ func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, erro
 var errNoChainReader = usageErrorf("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
 
 // daemonClient is the client of a running daemon.
-type daemonClient struct{ url string }
+type daemonClient struct{ url string } // of its page
 
 const (
 	// daemonTimeout bounds a request to a daemon, maxAnswer its answer in bytes.
 	daemonTimeout   = 30 * time.Second
 	maxDaemonAnswer = 64 << 20
+
+	daemonHint = "--url is that of the daemon's page, as in http://daemon:8080"
 )
 
-// Chain asks the daemon.
-func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
+func (d daemonClient) statusURL() string { return strings.TrimSuffix(d.url, "/") + "/api/v1/status" }
+
+// readStatus decodes the status of the daemon into snapshot.
+func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.statusURL(), nil)
 	if err != nil {
-		return status.Chain{}, usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
+		return usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
 	}
-	hint := "--url is that of the daemon's page, as in http://daemon:8080"
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return status.Chain{}, withHint(err, hint)
+		return withHint(err, daemonHint)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return status.Chain{}, withHint(fmt.Errorf("%s answers %s", d.url, answer.Status), hint)
+		return withHint(fmt.Errorf("%s answers %s", d.statusURL(), answer.Status), daemonHint)
 	}
+	err = json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(snapshot)
+	if err != nil {
+		return withHint(fmt.Errorf("%s answers what cannot be read: %w", d.statusURL(), err), daemonHint)
+	}
+	return nil
+}
+
+// Chain asks the daemon.
+func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
 	var snapshot struct {
 		Chain             *status.Chain
 		ControlPlaneError string
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
-		return status.Chain{}, withHint(fmt.Errorf("%s answers what cannot be read: %w", d.url, err), hint)
-	}
+	err := d.readStatus(ctx, &snapshot)
 	switch {
+	case err != nil:
+		return status.Chain{}, err
 	case snapshot.Chain == nil:
-		return status.Chain{}, withHint(fmt.Errorf("%s does not say how far commits have got", d.url), hint)
+		return status.Chain{}, withHint(fmt.Errorf("%s does not say how far commits have got", d.statusURL()), daemonHint)
 	case snapshot.ControlPlaneError != "":
 		return status.Chain{}, fmt.Errorf("the daemon cannot read the control plane: %s", snapshot.ControlPlaneError)
 	}
 	return *snapshot.Chain, nil
+}
+
+// addStates sets the states of ephemeral environments that the daemon reports.
+func (d daemonClient) addStates(ctx context.Context, items []ephemeral.Item) error {
+	var snapshot struct {
+		Environments []struct{ Name, State string }
+	}
+	if err := d.readStatus(ctx, &snapshot); err != nil {
+		return err
+	}
+	states := map[string]string{}
+	for _, e := range snapshot.Environments {
+		states[e.Name] = e.State
+	}
+	for i := range items {
+		items[i].State = states[items[i].Name]
+	}
+	return nil
 }
 
 // Close does nothing: the daemon keeps running.

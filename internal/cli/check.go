@@ -12,8 +12,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // checkCommand is `fairlead check`.
@@ -65,9 +68,8 @@ It is made for the CI of a control plane: --output github prints workflow annota
   fairlead check --base HEAD --output github         a pull request to the base
   fairlead check -e dev --environment-revision HEAD  a pull request to the branch of dev
   fairlead check -v                                  also count what is not Fairlead's`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return k.runCheck(c.Context()) },
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return k.runCheck(c.Context()) },
 	}
 	k.input.addEnvironmentFlag(c, "all")
 	c.Flags().BoolVar(&k.strict, "strict", false, "take warnings for problems")
@@ -223,4 +225,157 @@ func (k *checkCommand) problemsText(r checkReport) string {
 		fmt.Fprintf(&b, "in %s:\n%s", names, display.FormatProblems(some[names], k.app.stdout))
 	}
 	return b.String()
+}
+
+// withIdleSince returns the problems of an environment at the revisions that the flags
+// name, in which a policy is a problem that selects nothing, and selects something at the
+// heads of the branches that these are to be merged into. Without such revisions there is nothing to compare with.
+func (k *checkCommand) withIdleSince(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
+	of := k.input.options
+	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
+		return e.Problems, nil
+	}
+	before, problems, err := k.headModel(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // the clone of a CI job need not have it
+		fmt.Fprintf(k.app.stderr, "fairlead: note: the policies of %s are not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
+	case before == nil:
+		fmt.Fprintf(k.app.stderr, "fairlead: note: the policies of %s are not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
+	}
+	return output.WithIdleSince(before, e.Model, e.Problems), nil
+}
+
+// headModel reads an environment as it is without the revisions that the flags name, of the
+// head of the base where they name one of the base; the model is nil if problems stop it.
+func (k *checkCommand) headModel(ctx context.Context, name string) (*model.Model, problem.List, error) {
+	if k.headSource == nil {
+		options := k.input.options
+		options.Base, options.EnvironmentRevision = "", ""
+		var err error
+		k.headSource, err = source.Open(ctx, options)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	at := source.Revisions{}
+	if k.input.options.Base != "" { // it is to follow the head of the base, whatever was promoted
+		base, err := k.headSource.Base(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		at.Base = base.Head
+	}
+	return k.headSource.Model(ctx, name, at)
+}
+
+// checkedChain is the report on the order of promotion.
+type checkedChain struct {
+	// Inferred describes what the order was inferred from; "" if a Promotion declares it.
+	Inferred string         `json:"inferred,omitempty"`
+	External bool           `json:"external,omitempty"`
+	Stages   []checkedStage `json:"stages"`
+}
+
+// checkedStage is an environment in the order of promotion. Gates and proof are the
+// names of gates.
+type checkedStage struct {
+	Environment string   `json:"environment"`
+	After       []string `json:"after,omitempty"`
+	Queue       string   `json:"queue"`
+	Gates       []string `json:"gates,omitempty"`
+	Proof       []string `json:"proof,omitempty"`
+}
+
+// checkChain reads the order of promotion from the base, and adds the problems with it, in the
+// base and on the environments' own branches, to all.
+func (k *checkCommand) checkChain(ctx context.Context, names []string, all problemSet) (checkedChain, error) {
+	base, err := k.input.source.Base(ctx)
+	if err != nil {
+		return checkedChain{}, err
+	}
+	chain, problems := model.NewChain(base.Progress, base.Environments, nil)
+	if chain.Inferred != "" { // nothing that is written is wrong, and the settings may name the order
+		for i, p := range problems {
+			problems[i].Warning = !strings.HasPrefix(p.Subject, "Freeze/") // a Freeze is written
+		}
+	}
+	problems = append(problems, base.Progress.Problems...)
+	report := checkedChain{Inferred: chain.Inferred, External: chain.External, Stages: []checkedStage{}}
+	for _, s := range chain.Stages {
+		gates, proof, wrong := gate.CompileStage(s)
+		problems = append(problems, wrong...)
+		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), gateNames(gates), gateNames(proof)})
+	}
+	all.addNew("", k.applyStrict(problems.Sorted()))
+	for _, name := range names {
+		own, err := k.progressProblems(ctx, name)
+		if err != nil {
+			return report, err
+		}
+		all.addNew(name, k.applyStrict(own))
+	}
+	return report, nil
+}
+
+// progressProblems returns the problems of the promotion objects on an environment's branch.
+func (k *checkCommand) progressProblems(ctx context.Context, name string) (problem.List, error) {
+	read, _, err := k.input.source.ReadAt(ctx, name, source.Revisions{})
+	var problems problem.List
+	for _, l := range read.Layers {
+		if l.Kind == model.Env {
+			problems = append(problems, k.input.parser.Progress(name, l).Problems...)
+		}
+	}
+	if err != nil || k.input.options.EnvironmentRevision != "" { // the revision may fix what the branch has now
+		return problems, err
+	}
+	branch, err := k.input.source.Branch(ctx, name)
+	if err != nil {
+		return problems, err
+	}
+	return append(problems, branch.Progress.Problems...), nil
+}
+
+func queueText(q model.Queue) string {
+	if q.Policy == model.Batch {
+		return fmt.Sprintf("%s %s", q.Policy, q.Every)
+	}
+	return q.Policy
+}
+
+func gateNames(set gate.Set) []string {
+	var names []string
+	for _, g := range set.Gates {
+		names = append(names, g.Name())
+	}
+	return names
+}
+
+// orderText returns the order as a line; "" if there is nothing to show.
+func (c checkedChain) orderText() string {
+	if c.External {
+		return "promotion: others promote commits\n"
+	}
+	if len(c.Stages) == 0 || len(c.Stages) == 1 && c.Inferred != "" {
+		return ""
+	}
+	var parts []string
+	for i, s := range c.Stages {
+		straight := i == 0 && len(s.After) == 0 || i > 0 && len(s.After) == 1 && s.After[0] == c.Stages[i-1].Environment
+		switch {
+		case straight:
+			parts = append(parts, s.Environment)
+		case len(s.After) == 0:
+			parts = append(parts, s.Environment+" (after none)")
+		default:
+			parts = append(parts, s.Environment+" (after "+display.Enumerate(s.After, "and")+")")
+		}
+	}
+	text := "promotion: " + strings.Join(parts, " → ")
+	if c.Inferred != "" {
+		text += ", by " + c.Inferred
+	}
+	return display.SanitizeLine(text) + "\n"
 }

@@ -102,8 +102,25 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(a))
 	}
+	disableFileCompletion(root)
 	strictHelp(root)
 	return root
+}
+
+// disableFileCompletion makes the shell complete no file names for the arguments of commands
+// that do not complete them otherwise.
+func disableFileCompletion(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		disableFileCompletion(sub)
+	}
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !c.HasSubCommands() {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+}
+
+// completeFiles completes the names of files.
+func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // strictHelp makes cobra's own commands, help and completion, check their arguments as

@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -37,9 +35,8 @@ func newDemo(a *app) *cobra.Command {
 		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
 folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
 It ends with Ctrl-C, and removes the folder. It needs Git.`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to make it in, and to keep")
@@ -85,12 +82,9 @@ func (d *demoCommand) runDaemon(ctx context.Context, dir, listen string) error {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}
 	}
-	settings, problems, err := config.Load(filepath.Join(dir, defaultSettingsFile), os.Getenv)
+	settings, err := d.app.loadSettings(filepath.Join(dir, defaultSettingsFile))
 	if err != nil {
 		return err
-	}
-	if problems.Stops() {
-		return &settingsError{problemsError: problemsError{summary: "the settings have " + display.CountProblems(problems.Count()), list: problems}}
 	}
 	options := daemon.Options{Settings: settings, Version: d.app.version, Log: d.app.stderr}
 	if d.once {

@@ -56,7 +56,7 @@ differ.`,
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
   fairlead diff stage prod                      what differs between two environments`,
-		Args: checkArguments(2, 2),
+		Args: checkArguments(2, 2), ValidArgsFunction: completeFiles,
 		RunE: func(c *cobra.Command, args []string) error { return d.runDiff(c.Context(), args[0], args[1]) },
 	}
 	d.input.addEnvironmentFlag(c, "all that A and B are of")

@@ -31,9 +31,8 @@ requests, set statuses. It changes nothing.
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
   fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.config, "config", defaultSettingsFile, "settings `file`")

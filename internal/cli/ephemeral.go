@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +80,7 @@ func newEphemeralRemove(cc *commandContext) *cobra.Command {
 // newEphemeralChange returns a command that changes one ephemeral environment.
 func (cc *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Args: checkArguments(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: use, Short: short, Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			who, err := commitAuthor(c.Context(), cc.author)
 			if err != nil {
@@ -138,7 +135,7 @@ type ephemeralList struct {
 
 func newEphemeralList(cc *commandContext) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List them, and when they end", Args: checkArguments(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "list", Short: "List them, and when they end", Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d, err := cc.openEphemerals(c.Context(), git.Signature{})
 			if err != nil {
@@ -150,7 +147,7 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 				return err
 			}
 			if cc.daemonURL != "" {
-				if err := addDaemonStates(c.Context(), cc.daemonURL, list.Environments); err != nil {
+				if err := (daemonClient{cc.daemonURL}).addStates(c.Context(), list.Environments); err != nil {
 					return err
 				}
 			}
@@ -212,39 +209,6 @@ func ephemeralRow(e ephemeral.Item, now time.Time) []string {
 		row[5] = "problems"
 	}
 	return row
-}
-
-// addDaemonStates sets the states that a daemon reports.
-func addDaemonStates(ctx context.Context, url string, items []ephemeral.Item) error {
-	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
-	defer cancel()
-	hint := "--url is that of the daemon's page, as in http://daemon:8080"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/api/v1/status", nil)
-	if err != nil {
-		return usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return withHint(err, hint)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return withHint(fmt.Errorf("%s answers %s", url, answer.Status), hint)
-	}
-	var snapshot struct {
-		Environments []struct{ Name, State string }
-	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(&snapshot); err != nil {
-		return withHint(fmt.Errorf("%s answers what cannot be read: %w", url, err), hint)
-	}
-	for i := range items {
-		for _, e := range snapshot.Environments {
-			if e.Name == items[i].Name {
-				items[i].State = e.State
-			}
-		}
-	}
-	return nil
 }
 
 // parseSelector parses key=value, key!=value, key and !key, separated by commas.

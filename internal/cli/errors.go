@@ -27,24 +27,41 @@ var (
 	errInterrupted = errors.New("interrupted")
 )
 
-// usageError is the error of a command that was called wrongly.
-type usageError struct {
+// hintedError is an error with a hint and an exit code.
+type hintedError struct {
 	error
 	hint string
+	code int
 }
 
-func (e *usageError) Unwrap() error { return e.error }
+// Unwrap returns the error without the hint.
+func (e *hintedError) Unwrap() error { return e.error }
+
+// Hint returns the hint; errors of other packages have such a method too.
+func (e *hintedError) Hint() string { return e.hint }
+
+// withHint adds a hint to an error.
+func withHint(err error, hint string) error { return &hintedError{err, hint, exitCode(err)} }
 
 // usageErrorf returns the error of a command that was called wrongly.
 func usageErrorf(hint, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...), hint}
+	return &hintedError{fmt.Errorf(format, args...), hint, exitUsage}
 }
 
-// problemsError means that problems stop an environment. List has those that have not been
-// printed yet.
+// newUnknownError returns the usage error of a name that is none of known.
+func newUnknownError(kind, name string, known []string) error {
+	hint := problem.DidYouMean(name, known)
+	if hint == "" && len(known) > 0 {
+		hint = "the " + kind + "s are " + display.Enumerate(known, "and")
+	}
+	return usageErrorf(hint, "there is no %s %s", kind, name)
+}
+
+// problemsError means that problems stop an environment, or the command.
 type problemsError struct {
-	summary string
-	list    problem.List
+	summary    string
+	list       problem.List // those that have not been printed yet
+	ofSettings bool
 }
 
 // Error returns the summary.
@@ -52,43 +69,25 @@ func (e *problemsError) Error() string { return e.summary }
 
 // newProblemsError returns the error of a control plane with problems.
 func newProblemsError(list problem.List) *problemsError {
-	return &problemsError{"the control plane has " + display.CountProblems(list.Count()), list}
+	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count()), list: list}
 }
-
-// settingsError means that the settings have problems.
-type settingsError struct{ problemsError }
-
-// withHint adds a hint to an error.
-func withHint(err error, hint string) error { return &hintedError{err, hint} }
-
-// hintedError is an error with a hint.
-type hintedError struct {
-	error
-	hint string
-}
-
-func (e *hintedError) Unwrap() error { return e.error }
-
-// Hint returns the hint; errors of other packages have such a method too.
-func (e *hintedError) Hint() string { return e.hint }
 
 // exitCode returns the exit code for an error; nothing else decides it.
 func exitCode(err error) int {
-	var usage *usageError
+	var hinted *hintedError
 	var query *explain.QueryError
 	var problems *problemsError
-	var settings *settingsError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &settings):
-		return exitUsage
 	case errors.Is(err, errDiffers):
 		return exitDifferences
-	case errors.As(err, &problems):
+	case errors.As(err, &problems) && !problems.ofSettings:
 		return exitProblems
-	case errors.As(err, &usage), errors.As(err, &query):
+	case problems != nil, errors.As(err, &query):
 		return exitUsage
+	case errors.As(err, &hinted):
+		return hinted.code
 	}
 	return exitFailed
 }
@@ -99,11 +98,7 @@ func (a *app) reportError(err error) {
 		return
 	}
 	var problems *problemsError
-	var settings *settingsError
-	switch {
-	case errors.As(err, &settings):
-		fmt.Fprint(a.stderr, display.FormatProblems(settings.list, a.stderr))
-	case errors.As(err, &problems):
+	if errors.As(err, &problems) {
 		fmt.Fprint(a.stderr, display.FormatProblems(problems.list, a.stderr))
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
@@ -115,16 +110,13 @@ func (a *app) reportError(err error) {
 }
 
 func findHint(err error) string {
-	var usage *usageError
 	var query *explain.QueryError
-	var h interface{ Hint() string }
+	var hinted interface{ Hint() string }
 	switch {
-	case errors.As(err, &usage):
-		return usage.hint
 	case errors.As(err, &query):
 		return query.Hint
-	case errors.As(err, &h):
-		return h.Hint()
+	case errors.As(err, &hinted):
+		return hinted.Hint()
 	case errors.Is(err, git.ErrUnreachable):
 		return "--map URL=PATH reads it elsewhere, such as in a clone"
 	case errors.Is(err, git.ErrNoRevision):

@@ -3,12 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // explainCommand is `fairlead explain`.
@@ -38,9 +44,8 @@ It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
 	}
 	e.input.addEnvironmentFlag(c, "the only one there is")
 	e.app.addOutputFlag(c)
@@ -70,4 +75,130 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		return err
 	}
 	return e.app.printValue(answer, answer.Text)
+}
+
+// newExplainPromotion returns `fairlead explain promotion`.
+func newExplainPromotion(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	c := &cobra.Command{
+		Use:   "promotion ENVIRONMENT",
+		Short: "Say why an environment has the commit that it has, and what it waits for",
+		Long: `Explain promotion shows what is known of an environment: the commit that it has, the verdict
+on it, and the verdict on the one that comes next, each as a tree of conditions with their
+reasons, how long each may last, and when something in them may change by itself.`,
+		Example:           `  fairlead explain promotion stage`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: cc.completeEnvironments(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			who, err := cc.newChainReader(c.Context())
+			if err != nil {
+				return err
+			}
+			defer who.Close()
+			chain, err := who.Chain(c.Context())
+			if err != nil {
+				return err
+			}
+			if chain.Problems.Stops() {
+				return newProblemsError(chain.Problems)
+			}
+			stage, err := findStage(chain, args[0])
+			if err != nil {
+				return err
+			}
+			return cc.app.printValue(stage, func() string { return stageText(stage, cc.now(), cc.app.stdout) })
+		},
+	}
+	cc.addObserverFlags(c)
+	return c
+}
+
+// stageText returns the explanation of a stage.
+func stageText(s status.Stage, now time.Time, to *display.Stream) string {
+	var b strings.Builder
+	b.WriteString(s.Environment)
+	if len(s.After) > 0 {
+		b.WriteString(", which comes after " + display.Enumerate(s.After, "and"))
+	}
+	b.WriteString("\n\n")
+	if s.Commit == "" {
+		b.WriteString("It has no commit yet.\n")
+	} else {
+		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
+		if !s.Deployed.IsZero() {
+			what := "It is merged" // without reports of clusters no more is known
+			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
+				what = "The clusters run it"
+			}
+			fmt.Fprintf(&b, "%s%s.\n", what, sinceText(s.Deployed, now))
+		}
+	}
+	if s.Hold != "" {
+		fmt.Fprintf(&b, "It is held: %s\n", display.SanitizeLine(s.Hold))
+	}
+	writeWithheld(&b, s)
+	if s.Commit != "" {
+		b.WriteString("\nIs it proven?\n")
+		writeVerdict(&b, s.Proof, 1, now, to)
+	}
+	switch {
+	case s.Next.Candidate == "":
+		b.WriteString("\nWhat comes next?\n")
+	case s.Next.State == promote.Promotes:
+		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.ShortID(s.Next.Candidate))
+	default:
+		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.ShortID(s.Next.Candidate))
+	}
+	writeVerdict(&b, s.Next.Verdict, 1, now, to)
+	if n := len(s.Next.Skipped); n > 0 {
+		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shortIDs(s.Next.Skipped))
+	}
+	if at := earlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
+		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
+	}
+	return b.String()
+}
+
+func sinceText(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" since %s, for %s", display.FormatMoment(t), display.FormatAge(now.Sub(t)))
+}
+
+func shortIDs(commits []string) string {
+	var all []string
+	for _, c := range commits {
+		all = append(all, promote.ShortID(c))
+	}
+	return display.Enumerate(all, "and")
+}
+
+// earlierTime returns the earlier of two times; the zero time is none.
+func earlierTime(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// writeVerdict writes a verdict, with its parts below.
+func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
+	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
+	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}
+	word, ok := words[v.Status]
+	if !ok {
+		word = "?   "
+	}
+	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.SanitizeLine(v.Gate), display.SanitizeLine(v.Reason))
+	if more := display.FormatAge(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
+		if !strings.Contains(v.Reason, display.FormatMoment(v.ValidUntil)) {
+			more = "until " + display.FormatMoment(v.ValidUntil) + ", " + more
+		}
+		fmt.Fprintf(b, " (%s)", more)
+	}
+	b.WriteByte('\n')
+	for _, part := range v.Parts {
+		writeVerdict(b, part, depth+1, now, to)
+	}
 }

@@ -28,8 +28,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
   fairlead freeze q4 --environments prod --from 2026-12-20 --to 2027-01-04 --reason "the books"
   fairlead freeze q4 --except 4be1c2d --reason "the fix of the outage"
   fairlead freeze outage --remove`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			f.Name = args[0]

@@ -41,7 +41,7 @@ A repository that has branches is left alone.`,
 		Example: `  fairlead init --sample fleet
   fairlead init --control-plane https://git.example.com/team/control-plane \
     --gitops https://git.example.com/team/gitops --environments dev,prod`,
-		Args: checkArguments(0, 1),
+		Args: checkArguments(0, 1), ValidArgsFunction: completeFiles,
 		RunE: func(c *cobra.Command, args []string) error { return i.runInit(c.Context(), args) },
 	}
 	f := c.Flags()
@@ -114,7 +114,7 @@ func (i *initCommand) completeOptions(folder string) error {
 		}
 	}
 	if problems := i.options.Check(); problems.Stops() {
-		return &settingsError{problemsError: problemsError{summary: "that cannot be begun with", list: problems}}
+		return &problemsError{"that cannot be begun with", problems, true}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -9,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // input is the control plane that a command reads, as its flags name it.
@@ -144,19 +147,11 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 
 // findEnvironment returns the environment of -e, if it is one of names.
 func (in *input) findEnvironment(names []string, problems problem.List) ([]string, error) {
-	for _, name := range names {
-		if name == in.environment {
-			return []string{name}, nil
-		}
+	err := checkEnvironments(names, in.environment)
+	if err != nil && problems.Stops() { // a file that cannot be read may declare it
+		err = newProblemsError(problems)
 	}
-	if problems.Stops() { // a file that cannot be read may declare it
-		return nil, newProblemsError(problems)
-	}
-	hint := problem.DidYouMean(in.environment, names)
-	if hint == "" && len(names) > 0 {
-		hint = "the environments are " + display.Enumerate(names, "and")
-	}
-	return nil, usageErrorf(hint, "there is no environment %s", in.environment)
+	return []string{in.environment}, err
 }
 
 // listEnvironments returns the names of all environments of the control plane, sorted; an ephemeral
@@ -241,4 +236,27 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 		names = append(names, e.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// reportPanics prints the stack of each panic to the standard error of a command.
+func (in *input) reportPanics(c *cobra.Command) {
+	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
+		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
+	}
+}
+
+// renderIsolated renders an environment. A panic becomes a problem of that environment and
+// does not stop the others.
+func (in *input) renderIsolated(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
+	err = in.options.Barrier.Run("render", env, func() (err error) {
+		r, err = in.source.Render(ctx, env, at, cache)
+		return err
+	})
+	var e *panics.Error
+	if !errors.As(err, &e) {
+		return r, err
+	}
+	r = source.Rendered{Environment: env, Model: &model.Model{}}
+	r.Problems.Addf(problem.Pos{}, "Environment/"+env, "report it with the stack that was printed", "it cannot be rendered: %v", e)
+	return r, nil
 }

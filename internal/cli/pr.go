@@ -71,7 +71,7 @@ type pullAnswer struct {
 // does, ends the program.
 func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, run func(context.Context, int) (pullAnswer, error)) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Args: args, ValidArgsFunction: cobra.NoFileCompletions,
+		Use: use, Short: short, Args: args,
 		RunE: func(c *cobra.Command, args []string) error {
 			number := 0
 			if len(args) == 1 {

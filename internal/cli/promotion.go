@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
@@ -32,12 +31,21 @@ type commandContext struct {
 	author                         string
 	propose                        bool
 	now                            func() time.Time
+	// ticks returns the times at which to look again, and a function that ends them.
+	ticks func(time.Duration) (<-chan time.Time, func())
 
 	settings     *config.Settings // nil if there are none
 	controlPlane string           // path or URL
 }
 
-func newCommandContext(a *app) *commandContext { return &commandContext{app: a, now: time.Now} }
+func newCommandContext(a *app) *commandContext {
+	return &commandContext{app: a, now: time.Now, ticks: newTicker}
+}
+
+func newTicker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
 
 // addControlPlaneFlags adds the flags that name the control plane to a command.
 func (cc *commandContext) addControlPlaneFlags(c *cobra.Command) {
@@ -61,6 +69,20 @@ func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
 	cc.addControlPlaneFlags(c)
 	cc.app.addOutputFlag(c)
+}
+
+// newEnvironmentAction completes a command that runs one action on one environment.
+func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
+	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), cc.completeEnvironments(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		d, err := cc.openForEnvironments(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return cc.printResult(pull(c.Context(), d, args[0]))
+	}
+	cc.addActionFlags(c, "")
+	return c
 }
 
 // requireReason returns an error if there is no --reason.
@@ -162,14 +184,9 @@ func (cc *commandContext) openForEnvironments(ctx context.Context, environments 
 // checkEnvironments returns an error for an environment that is not one of names.
 func checkEnvironments(names []string, asked ...string) error {
 	for _, name := range asked {
-		if slices.Contains(names, name) {
-			continue
+		if !slices.Contains(names, name) {
+			return newUnknownError("environment", name, names)
 		}
-		hint := problem.DidYouMean(name, names)
-		if hint == "" && len(names) > 0 {
-			hint = "the environments are " + display.Enumerate(names, "and")
-		}
-		return usageErrorf(hint, "there is no environment %s", name)
 	}
 	return nil
 }

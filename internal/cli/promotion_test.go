@@ -236,7 +236,7 @@ func run(ctx context.Context, cc *commandContext, args ...string) (code int, std
 	var out, errs bytes.Buffer
 	cc.app = &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"}
 	cc.now = func() time.Time { return now }
-	w := &statusCommand{context: cc, interval: time.Minute, ticks: newTicker}
+	w := &statusCommand{context: cc, interval: time.Minute}
 	cc.daemonURL = args[0]
 	err := w.runStatus(ctx, false)
 	cc.app.reportError(err)
@@ -295,10 +295,11 @@ func TestWatch(t *testing.T) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	ticks := make(chan time.Time)
-	w := &statusCommand{
-		context: &commandContext{app: &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"}, daemonURL: url, now: func() time.Time { return now }},
-		ticks:   func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
-	}
+	w := &statusCommand{context: &commandContext{
+		app:       &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"},
+		daemonURL: url, now: func() time.Time { return now },
+		ticks: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
+	}}
 	done := make(chan error)
 	go func() { done <- w.runStatus(ctx, true) }()
 	ticks <- now

@@ -3,8 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,9 +51,8 @@ texts; otherwise what is printed says what was written, as .fairlead/output.yaml
   fairlead render -e dev --base my-change    with another commit of the base, to be read
   fairlead render --all -o out.tar           all environments, as folders of a tar
   fairlead render -e dev -o out --base-dir base --environment-dir dev --workload shop=shop`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return r.runRender(c.Context()) },
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return r.runRender(c.Context()) },
 	}
 	r.input.addEnvironmentFlag(c, "the only one there is")
 	c.Flags().BoolVar(&r.all, "all", false, "all environments, each in a folder of its name")
@@ -189,4 +192,40 @@ func writeDocument(w io.Writer, path, text string) error {
 	}
 	_, err := fmt.Fprintf(w, "---\n# Source: %s\n%s", path, text)
 	return err
+}
+
+// recordComment is the comment in the record of a rendered folder.
+const recordComment = "Written by fairlead render, which replaces this folder as a whole."
+
+func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
+	var all []publish.Written
+	for _, e := range done {
+		w := publish.Written{Environment: e.Environment, Tree: e.Tree.ID().String(), From: publish.Inputs(e.Commits)}
+		if r.all {
+			w.Folder = e.Environment
+		}
+		for _, entry := range e.Tree.Entries() { // so that a commit of this folder records which folders are generated
+			if entry.IsDir() && !strings.HasPrefix(entry.Name, ".") {
+				w.Folders = append(w.Folders, entry.Name)
+			}
+		}
+		all = append(all, w)
+	}
+	return publish.NewRecord(all...)
+}
+
+// readRecord reads the record of a folder; it returns the zero record if there is none.
+func readRecord(dir string) (publish.Record, error) {
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(publish.RecordFile)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return publish.Record{}, nil
+	}
+	if err != nil {
+		return publish.Record{}, fmt.Errorf("read the record of %s: %w", dir, err)
+	}
+	r, err := publish.ReadRecord(data)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", dir, err)
+	}
+	return r, nil
 }

@@ -15,7 +15,7 @@ import (
 // reached; it returns any other error unchanged.
 func withLocationHint(err error, hint string) error {
 	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
-		return &hintedError{err, hint}
+		return withHint(err, hint)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ type rollbackCommand struct {
 }
 
 func newRollback(a *app) *cobra.Command {
-	r := &rollbackCommand{wait: &waitCommand{context: newCommandContext(a), ticks: newTicker, interval: 2 * time.Second}}
+	r := &rollbackCommand{wait: &waitCommand{context: newCommandContext(a), interval: 2 * time.Second}}
 	c := r.wait.context.newEnvironmentAction(&cobra.Command{
 		Use:   "rollback ENVIRONMENT",
 		Short: "Roll an environment back, and hold it there",
@@ -95,7 +95,7 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 func (r *rollbackCommand) followOutput(ctx context.Context) error {
 	deadline, cancel := context.WithTimeout(ctx, r.outputTimeout)
 	defer cancel()
-	tick, stop := r.wait.ticks(r.wait.interval)
+	tick, stop := r.wait.context.ticks(r.wait.interval)
 	defer stop()
 	open := func(remote *git.Remote, place string) (forge.Forge, error) {
 		return r.wait.context.openForge(remote, place, r.signature)

@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
@@ -37,11 +35,7 @@ func newSchema(a *app) *cobra.Command {
 func printSchema(a *app, kind string) error {
 	schema, ok := schemas.Schema(kind)
 	if !ok {
-		hint := problem.DidYouMean(kind, schemas.Kinds())
-		if hint == "" {
-			hint = "the kinds are " + display.Enumerate(schemas.Kinds(), "and")
-		}
-		return usageErrorf(hint, "there is no kind %s", kind)
+		return newUnknownError("kind", kind, schemas.Kinds())
 	}
 	return a.printValue(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

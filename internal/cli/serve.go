@@ -38,9 +38,8 @@ docs/settings.md describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&s.config, "config", defaultSettingsFile, "settings `file`")

@@ -33,7 +33,7 @@ func (a *app) readSettings(file string, load func(string, func(string) string) (
 	case err != nil:
 		return nil, err
 	case problems.Stops():
-		return nil, &settingsError{problemsError{"the settings have " + display.CountProblems(problems.Count()), problems}}
+		return nil, &problemsError{"the settings have " + display.CountProblems(problems.Count()), problems, true}
 	}
 	fmt.Fprint(a.stderr, display.FormatProblems(problems, a.stderr))
 	return settings, nil

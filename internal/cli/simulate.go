@@ -22,9 +22,8 @@ func newSimulate(a *app) *cobra.Command {
 		Long: `Simulate says when a commit of the base would get to each environment, if all goes well
 and today's gates stay as they are: a time where all ends are known, and otherwise for whom
 or what it would wait. It looks itself, with the settings, and changes nothing.`,
-		Example:           `  fairlead simulate main`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: `  fairlead simulate main`,
+		Args:    checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			observer, err := cc.newObserver(c.Context())
 			if errors.Is(err, errNoChainReader) {

@@ -20,17 +20,10 @@ import (
 type statusCommand struct {
 	context  *commandContext
 	interval time.Duration
-	// ticks returns the times at which to refresh, and a function that ends them.
-	ticks func(time.Duration) (<-chan time.Time, func())
-}
-
-func newTicker(every time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTicker(every)
-	return t.C, t.Stop
 }
 
 func newStatus(a *app) *cobra.Command {
-	w := &statusCommand{context: newCommandContext(a), ticks: newTicker}
+	w := &statusCommand{context: newCommandContext(a)}
 	again := false
 	c := &cobra.Command{
 		Use:     "status",
@@ -46,8 +39,7 @@ failed or proven; or it has problems, so that it is not rendered. Long sentences
 promotion, have all of them.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if again && w.interval < time.Second {
 				return usageErrorf("a second is the least", "--interval %s is too short", w.interval)
@@ -86,7 +78,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 		}
 		return w.context.printChain(chain)
 	}
-	tick, stop := w.ticks(w.interval)
+	tick, stop := w.context.ticks(w.interval)
 	defer stop()
 	for {
 		chain, err := who.Chain(ctx)

@@ -44,8 +44,7 @@ It exits with 4 if something is different.`,
 		Example: `  fairlead verify                         what is checked out here
   fairlead verify origin/prod             the head of a branch
   fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
-		Args:              checkArguments(0, 1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: checkArguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.runVerify(c.Context(), strings.Join(args, ""))
 		},
@@ -114,10 +113,10 @@ func verificationText(results []verify.Result) string {
 			where = " in " + display.SanitizeLine(r.Folder)
 		}
 		if r.Count == 0 {
-			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, countFiles(r.Files))
+			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, display.Plural(r.Files, "file"))
 			continue
 		}
-		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, countFiles(r.Count))
+		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, display.Plural(r.Count, "file"))
 		for _, file := range r.Different {
 			fmt.Fprintf(&b, "  %s\n", display.SanitizeLine(file))
 		}
@@ -126,11 +125,4 @@ func verificationText(results []verify.Result) string {
 		}
 	}
 	return b.String()
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

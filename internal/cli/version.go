@@ -24,10 +24,9 @@ var stampedVersion string
 
 func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version",
-		Args:              checkArguments(0, 0),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:   "version",
+		Short: "Print the version",
+		Args:  checkArguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuildInfo()
 			return a.printValue(b, b.versionText)

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -46,12 +47,10 @@ const (
 type waitCommand struct {
 	context           *commandContext
 	timeout, interval time.Duration
-	// ticks returns the times at which to ask again, and a function that ends them.
-	ticks func(time.Duration) (<-chan time.Time, func())
 }
 
 func newWait(a *app) *cobra.Command {
-	w := &waitCommand{context: newCommandContext(a), ticks: newTicker}
+	w := &waitCommand{context: newCommandContext(a)}
 	c := &cobra.Command{
 		Use:     "wait ENVIRONMENT COMMIT",
 		GroupID: groupPromotion,
@@ -132,7 +131,7 @@ const maxFailures = 5
 func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arrivalReader) (arrival, error) {
 	deadline, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	tick, stop := w.ticks(w.interval)
+	tick, stop := w.context.ticks(w.interval)
 	defer stop()
 	for failures := 0; ; {
 		state, reason, err := ask(ctx)
@@ -290,7 +289,7 @@ var errUnknownStage = errors.New("there is no such environment in its chain")
 
 // newDaemonReader returns what asks a daemon for the commit of the environment and its state.
 func (w *waitCommand) newDaemonReader(environment, commit string) arrivalReader {
-	from := daemonClient{strings.TrimSuffix(w.context.daemonURL, "/") + "/api/v1/status"}
+	from := daemonClient{w.context.daemonURL}
 	return func(ctx context.Context) (string, string, error) {
 		chain, err := from.Chain(ctx)
 		if err != nil {
@@ -315,4 +314,54 @@ func readStage(s status.Stage, commit string) (state, reason string) {
 		return hasDeployed, "Deployed"
 	}
 	return isWaiting, s.Proof.Reason
+}
+
+// newerReader returns the commit that an environment has, if it is newer than the one that is
+// waited for, and "" otherwise.
+type newerReader func(ctx context.Context) string
+
+// withSuperseded wraps ask so that a commit is superseded when the environment has a newer
+// one, as promotions never go back. It asks once more then, for the commit may have arrived
+// before the newer one did.
+func withSuperseded(environment string, ask arrivalReader, has newerReader) arrivalReader {
+	return func(ctx context.Context) (state, reason string, err error) {
+		state, reason, err = ask(ctx)
+		if err != nil || state != isWaiting {
+			return state, reason, err
+		}
+		other := has(ctx)
+		if other == "" {
+			return state, reason, nil
+		}
+		state, reason, err = ask(ctx)
+		if err != nil || state != isWaiting {
+			return state, reason, err
+		}
+		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, promote.ShortID(other)), nil
+	}
+}
+
+// newNewerReader returns a reader of the environment's record in Git. If the control plane cannot be
+// read, it prints that once, and the wait continues without it.
+func (w *waitCommand) newNewerReader(environment, commit string) newerReader {
+	var desk *actions.Desk
+	said := ""
+	return func(ctx context.Context) string {
+		if said != "" && desk == nil {
+			return ""
+		}
+		var other string
+		var err error
+		if desk == nil {
+			desk, err = w.context.openSession(ctx, git.Signature{})
+		}
+		if err == nil {
+			other, err = desk.Newer(ctx, environment, commit)
+		}
+		if err != nil && err.Error() != said && ctx.Err() == nil {
+			said = err.Error()
+			fmt.Fprintf(w.context.app.stderr, "it is not known whether a newer commit took its place: %s\n", display.SanitizeLine(said))
+		}
+		return other
+	}
 }

@@ -35,10 +35,10 @@ func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival,
 	for range answers[1:] {
 		ticks <- now
 	}
-	w := &waitCommand{
-		context: &commandContext{app: &app{stderr: display.NewStream(&errs)}}, timeout: timeout, interval: time.Second,
+	w := &waitCommand{timeout: timeout, interval: time.Second, context: &commandContext{
+		app:   &app{stderr: display.NewStream(&errs)},
 		ticks: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} },
-	}
+	}}
 	a, err = w.waitUntilArrived(t.Context(), arrival{Environment: "stage", Commit: newCommit}, func(context.Context) (string, string, error) {
 		one := answers[min(looks, len(answers)-1)]
 		looks++
