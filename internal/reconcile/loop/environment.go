@@ -337,8 +337,9 @@ func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
-		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
-		Limits:  &limits, Acknowledged: l.acknowledged(ctx, r),
+		Recheck:   func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
+		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
+		Limits:    &limits, Acknowledged: l.acknowledged(ctx, r),
 		Chosen: a.chosen,
 		Left:   l.leftFolders(e), IsOurs: l.isOurs(ctx),
 	})

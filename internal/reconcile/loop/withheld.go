@@ -98,6 +98,32 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
 	return moved, nil
 }
 
+// isCurrent asks the repositories that an environment was rendered from once more, and reports
+// whether all are as this round has read them. If not, the next round reads them.
+func (l *Loop) isCurrent(ctx context.Context, e *environment, inputs []source.Commit) (bool, error) {
+	moved, err := l.hasMoved(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	asked := map[*repos.Remote]bool{l.remotes.ControlPlane(): true}
+	for _, in := range inputs {
+		remote := l.remotes.Of(in.Repo)
+		if in.Repo == "" || asked[remote] {
+			continue
+		}
+		asked[remote] = true
+		news, err := remote.Sync(ctx)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", giturl.Redact(in.Repo), err)
+		}
+		moved = moved || news
+	}
+	if moved {
+		e.unread.Store(true)
+	}
+	return !moved, nil
+}
+
 // earlier returns the earlier of two times of which the zero one is never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

@@ -26,8 +26,12 @@ const baseLayer = "base"
 
 // message gives the text of the commit.
 func message(p Proposal, title, digest string) string {
+	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, oneLine(digest))
+}
+
+// inputTrailers returns the lines of a commit's message that name what it was rendered from.
+func inputTrailers(p Proposal) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", title)
 	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, oneLine(value)) }
 	trailer(trailerEnvironment, p.Environment)
 	for _, c := range p.Inputs {
@@ -41,7 +45,6 @@ func message(p Proposal, title, digest string) string {
 			trailer(trailerWorkload, c.Layer+"@"+c.Commit)
 		}
 	}
-	trailer(trailerDigest, digest)
 	return b.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -28,6 +29,10 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	if err != nil || whose != ownerUs {
 		return done, err
 	}
+	if superseded, err := w.isSuperseded(ctx, head); err != nil || superseded {
+		done.Again = superseded
+		return done, err
+	}
 	pulls, err := findProposals(ctx, w.Forge, w.ours, w.p.Branch)
 	if err != nil {
 		return Result{}, err
@@ -43,6 +48,25 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	w.step("remove our branch")
 	err = w.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
 	return done, err
+}
+
+// isSuperseded reports whether what our branch proposes was made from other inputs, which may
+// be newer than ours: the repositories that they come from have moved since we read them. The
+// next cycle reads them. A proposal of commits that are gone is not newer.
+func (w *work) isSuperseded(ctx context.Context, head string) (bool, error) {
+	merged, err := w.ownership().merged(head)
+	if err != nil || merged || w.p.IsCurrent == nil {
+		return false, err
+	}
+	proposed, err := w.repo.Commit(head)
+	if err != nil || strings.Contains(proposed.Message, inputTrailers(w.p)+trailerDigest+": ") {
+		return false, err
+	}
+	current, err := w.p.IsCurrent(ctx)
+	if err != nil {
+		return false, fmt.Errorf("ask for newer inputs before the proposal is withdrawn: %w", err)
+	}
+	return !current, nil
 }
 
 // nothingLeft is why we close a pull request ourselves.

@@ -51,6 +51,10 @@ type Proposal struct {
 	// Recheck returns the caller's reasons as they are now. It is called before each
 	// merge; nil for no look.
 	Recheck func(ctx context.Context) ([]Withholding, error)
+	// IsCurrent asks the repositories of the inputs once more, and reports whether the inputs are
+	// still the newest. It is called before a proposal that was made from other inputs is
+	// withdrawn: another daemon may be ahead of this one. nil: they are.
+	IsCurrent func(ctx context.Context) (bool, error)
 	// Limits are those of the environment; nil for the default ones.
 	Limits *model.Limits
 	// Acknowledged returns the changes that people have acknowledged though they exceed
