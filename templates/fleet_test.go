@@ -34,7 +34,7 @@ func TestFleet(t *testing.T) {
 		layerOf(t, model.Base, "main", "fleet.yaml"),
 		layerOf(t, model.Workloads, "birds", "birds.yaml"),
 	)
-	rendered, more := output.Environment(m, nil)
+	rendered, more := output.Render(m, nil, output.Options{})
 	if all := append(append(problem.List{}, problems...), more...); len(all) > 0 {
 		t.Fatal(all)
 	}
