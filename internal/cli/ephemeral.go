@@ -91,8 +91,8 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 				return err
 			}
 			r, err := do(c.Context(), d, args[0])
-			if refusal := (*ephemeral.Refusal)(nil); errors.As(err, &refusal) && refusal.Misuse() {
-				return usageErrorf(refusal.Hint(), "%w", err)
+			if refusal := (*problem.Refusal)(nil); errors.As(err, &refusal) && refusal.Kind == ephemeral.ErrMisuse {
+				return usageErrorf(refusal.Advice, "%w", err)
 			}
 			if err != nil {
 				return err

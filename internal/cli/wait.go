@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -166,7 +167,7 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 
 // isRefused reports whether asking again is useless, because a person has to act first.
 func isRefused(err error) bool {
-	var no *forge.Refusal
+	var no *problem.Refusal
 	var unknown *access.UnknownForge
 	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||
 		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errUnknownStage)
@@ -239,7 +240,7 @@ func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit strin
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
 		if !ok {
-			return "", "", &forge.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
+			return "", "", &problem.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
 		}
 		if f.Name() == "git" {
 			if _, err := remote.Sync(ctx); err != nil {

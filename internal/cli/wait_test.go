@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -50,7 +51,7 @@ func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival,
 func TestUntil(t *testing.T) {
 	waiting, done := answer{state: isWaiting, reason: "Deploying"}, answer{state: hasDeployed, reason: "Deployed"}
 	down, limited := answer{err: errors.New("the server is down")}, answer{err: &forge.RateLimit{Until: now}}
-	failing := answer{err: &forge.Refusal{Operation: "look", Reason: "502"}}
+	failing := answer{err: &problem.Refusal{Operation: "look", Reason: "502"}}
 	for _, test := range []struct {
 		name    string
 		answers []answer
@@ -66,7 +67,7 @@ func TestUntil(t *testing.T) {
 		{"a server that does not", []answer{down, down, down, down, down, done}, "", 5, "the server is down\n", "the server is down"},
 		{"a server that is worked on", []answer{failing, failing, failing, done}, hasDeployed, 4, "look: 502\n", ""},
 		{"a limit", []answer{limited, limited, limited, limited, limited, limited, limited, done}, hasDeployed, 8, "takes no more requests until", ""},
-		{"refused", []answer{{err: &forge.Refusal{Operation: "look", Reason: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
+		{"refused", []answer{{err: &problem.Refusal{Operation: "look", Reason: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
 		{"no access", []answer{{err: git.ErrAccess}, done}, "", 1, "", "access was refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

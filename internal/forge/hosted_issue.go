@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +35,7 @@ func (h *Hosted[P]) User(ctx context.Context) (string, error) {
 	}
 	user, err := h.calls.ReadUser(ctx)
 	if err == nil && user == "" {
-		err = &Refusal{
+		err = &problem.Refusal{
 			Operation: "read the token's user", Reason: h.client.Forge + " did not say",
 			Advice: "see whether the address is that of " + h.client.Forge + "'s API",
 		}
@@ -155,7 +157,7 @@ func (h *Hosted[P]) openIssue(ctx context.Context, i Issue) (Issue, error) {
 func (h *Hosted[P]) cannotLabel(number int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unlabeled = &Refusal{
+	h.unlabeled = &problem.Refusal{
 		Operation: "open an issue of " + h.client.Repo,
 		Reason:    fmt.Sprintf("%s took issue %d without its label %q", h.client.Forge, number, issueLabel),
 		Advice:    h.dialect.LabelAdvice,

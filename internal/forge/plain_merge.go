@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
 // EnableAutoMerge is unsupported: nothing watches a repository that has no API.
 func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {
-	return &Refusal{
+	return &problem.Refusal{
 		Operation: fmt.Sprintf("merge pull request %d later", number), Kind: ErrUnsupported,
 		Reason: "the repository is only Git, which merges nothing by itself", Advice: "set merge to direct or to manual",
 	}

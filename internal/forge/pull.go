@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"cmp"
 	"fmt"
 	"slices"
@@ -33,7 +35,7 @@ func (p Pull) CheckEnded(what string) error {
 }
 
 func changedError(what, said string) error {
-	return &Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
+	return &problem.Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
 
 // sortNewest returns a list with the newest first, each once: one is on two pages of a

@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,29 +20,6 @@ type RateLimit struct {
 func (r *RateLimit) Error() string {
 	return "the forge takes no more requests until " + r.Until.UTC().Format(time.RFC3339)
 }
-
-// Refusal is an answer of a forge that is not what was asked for.
-type Refusal struct {
-	Operation string // was to be done
-	Reason    string // by the forge, in one line
-	Advice    string // what to do about it
-	Kind      error  // ErrNotFound and so on; nil if it is none of them
-	Again     bool   // the same request may succeed a moment later
-}
-
-// Error names the operation and the reason.
-func (r *Refusal) Error() string {
-	if r.Kind != nil {
-		return fmt.Sprintf("%s: %v: %s", r.Operation, r.Kind, r.Reason)
-	}
-	return fmt.Sprintf("%s: %s", r.Operation, r.Reason)
-}
-
-// Unwrap returns the kind.
-func (r *Refusal) Unwrap() error { return r.Kind }
-
-// Hint returns the advice.
-func (r *Refusal) Hint() string { return r.Advice }
 
 // OneLine makes a text one line of at most so many characters.
 func OneLine(text string, most int) string {
@@ -65,8 +44,8 @@ func WrapError(what string, err error) error {
 }
 
 // NewRefusal returns the error for an answer with a status, by what all forges mean by it.
-func NewRefusal(what string, status int, reason string) *Refusal {
-	r := &Refusal{Operation: what, Reason: Quote(reason), Again: status == http.StatusInternalServerError}
+func NewRefusal(what string, status int, reason string) *problem.Refusal {
+	r := &problem.Refusal{Operation: what, Reason: Quote(reason), Again: status == http.StatusInternalServerError}
 	switch status {
 	case http.StatusNotFound:
 		r.Kind = ErrNotFound
@@ -84,6 +63,6 @@ func Quote(text string) string { return OneLine(text, maxQuote) }
 
 // RenamedError returns the error for a repository that the forge now calls otherwise.
 // kind is what the forge calls a repository.
-func RenamedError(kind, repo, now string) *Refusal {
-	return &Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + Quote(now), Advice: "write its new name into the settings"}
+func RenamedError(kind, repo, now string) *problem.Refusal {
+	return &problem.Refusal{Operation: "read " + repo, Reason: "the " + kind + " is now called " + Quote(now), Advice: "write its new name into the settings"}
 }

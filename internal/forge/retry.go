@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"context"
 	"errors"
 	"time"
@@ -19,7 +21,7 @@ func retryUpdate[T any](ctx context.Context, update func() (T, error)) (T, error
 	wait := firstWait
 	for tries := 1; ; tries++ {
 		v, err := update()
-		var r *Refusal
+		var r *problem.Refusal
 		if tries == maxTries || !errors.As(err, &r) || !r.Again {
 			return v, err
 		}

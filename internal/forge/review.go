@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"context"
 	"errors"
 )
@@ -37,9 +39,9 @@ func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
 	case p.State == Merged:
 		return true, nil
 	case p.State != Open:
-		return false, &Refusal{Operation: what, Reason: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
+		return false, &problem.Refusal{Operation: what, Reason: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
 	case p.Commit != commit:
-		return false, &Refusal{Operation: what, Reason: "it is at " + Quote(p.Commit), Kind: ErrMoved, Advice: "it will be looked at again"}
+		return false, &problem.Refusal{Operation: what, Reason: "it is at " + Quote(p.Commit), Kind: ErrMoved, Advice: "it will be looked at again"}
 	}
 	return false, nil
 }

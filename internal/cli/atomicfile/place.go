@@ -6,6 +6,8 @@
 package atomicfile
 
 import (
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,18 +16,6 @@ import (
 	"strings"
 	"syscall"
 )
-
-// Refusal is an error with a hint.
-type Refusal struct {
-	error
-	hint string
-}
-
-// Unwrap returns the error without the hint.
-func (r *Refusal) Unwrap() error { return r.error }
-
-// Hint returns what to do about it.
-func (r *Refusal) Hint() string { return r.hint }
 
 // replacePath replaces the file or folder at path, an absolute one, with what write creates: in a
 // folder beside path, whose name shows its purpose, and then moved to path in one step. If
@@ -38,7 +28,7 @@ func replacePath(path string, write func(fresh string) error) error {
 	}
 	beside, err := os.MkdirTemp(filepath.Dir(path), siblingPrefix(path))
 	if err != nil {
-		return &Refusal{err, filepath.Dir(path) + " must be writable: what is new is written beside what it replaces"}
+		return problem.WithHint(err, filepath.Dir(path)+" must be writable: what is new is written beside what it replaces")
 	}
 	defer os.RemoveAll(beside)
 	fresh := filepath.Join(beside, "new")
@@ -47,7 +37,7 @@ func replacePath(path string, write func(fresh string) error) error {
 	}
 	if err := moveIntoPlace(fresh, path, filepath.Join(beside, "old")); err != nil {
 		if errors.Is(err, syscall.EBUSY) {
-			return &Refusal{err, path + " may be a mount point, which cannot be replaced: name a folder in it"}
+			return problem.WithHint(err, path+" may be a mount point, which cannot be replaced: name a folder in it")
 		}
 		return err
 	}

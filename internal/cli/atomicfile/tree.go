@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -65,21 +65,21 @@ func checkReplaceable(dir string, mark Mark, force bool) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &Refusal{fmt.Errorf("%s is not a folder", dir), "files are written to .tar, .tar.gz or .tgz only; standard output can be redirected"}
+		return problem.Refusef("files are written to .tar, .tar.gz or .tgz only; standard output can be redirected", "%s is not a folder", dir)
 	case containsWorkingFolder(dir):
-		return &Refusal{fmt.Errorf("%s is the current folder, or holds it, and render replaces a folder as a whole", dir), "render into a folder below it, as -o out"}
+		return problem.Refusef("render into a folder below it, as -o out", "%s is the current folder, or holds it, and render replaces a folder as a whole", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		return &Refusal{fmt.Errorf("%s is a Git repository, and render replaces a folder as a whole", dir), "render into a folder of it, or beside it"}
+		return problem.Refusef("render into a folder of it, or beside it", "%s is a Git repository, and render replaces a folder as a whole", dir)
 	}
 	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(mark.Path))); err == nil || force {
 		return nil
 	}
-	return &Refusal{fmt.Errorf("%s is not empty, and render has not written it", dir), "choose another folder, or say --force to replace all that is in it"}
+	return problem.Refusef("choose another folder, or say --force to replace all that is in it", "%s is not empty, and render has not written it", dir)
 }
 
 // containsWorkingFolder reports whether the current folder is dir or below it.
@@ -139,7 +139,7 @@ func WriteTar(ctx context.Context, path string, files tree.Tree) (int, error) {
 		return 0, err
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return 0, &Refusal{fmt.Errorf("%s is a folder", path), "choose another name for the tar file, or for the folder"}
+		return 0, problem.Refusef("choose another name for the tar file, or for the folder", "%s is a folder", path)
 	}
 	count := 0
 	err = replacePath(path, func(fresh string) error {

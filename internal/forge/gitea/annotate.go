@@ -9,6 +9,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -123,7 +124,7 @@ func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []forge
 		return nil, err
 	}
 	if p.Head.Sha != c.Commit {
-		return nil, &forge.Refusal{
+		return nil, &problem.Refusal{
 			Operation: "annotate a pull request of " + g.api.Repo, Reason: "its branch has another commit by now", Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -29,7 +30,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 func (g *Forge) pullWithBranches(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	p, err := g.getPull(ctx, number)
 	if err == nil && (p.Base == nil || p.Head == nil) {
-		err = &forge.Refusal{Operation: "read a pull request of " + g.api.Repo, Reason: "the server did not say of which branches", Advice: "it will be tried again"}
+		err = &problem.Refusal{Operation: "read a pull request of " + g.api.Repo, Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}
 	return p, err
 }
@@ -87,7 +88,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	}
 	i := slices.IndexFunc(teams, func(t *sdk.Team) bool { return strings.EqualFold(t.Name, name) })
 	if i < 0 {
-		return nil, &forge.Refusal{
+		return nil, &problem.Refusal{
 			Operation: "find the team " + forge.Quote(team), Reason: "the organisation shows no such team", Kind: forge.ErrNotFound, Advice: seeTeam,
 		}
 	}
@@ -110,7 +111,7 @@ const seeTeam = "write it as organisation/team; the token's user has to be in th
 
 // unseenTeam adds to an error that we cannot see a team.
 func unseenTeam(team string, err error) error {
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if errors.As(err, &r) && (r.Kind == forge.ErrNotFound || strings.Contains(r.Reason, "403")) {
 		r.Kind, r.Advice = forge.ErrNotFound, seeTeam
 	}

@@ -9,6 +9,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -74,7 +75,7 @@ func neededScope(said string) string {
 
 // setKind makes an error of this status one of a kind.
 func setKind(kind error, status int, answer *sdk.Response, err error) error {
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if answer != nil && answer.StatusCode == status && errors.As(err, &r) {
 		r.Kind = kind
 	}

@@ -10,6 +10,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -27,7 +28,7 @@ func (g *Forge) MergePull(ctx context.Context, number int, commit string) error 
 	}
 	_, pull, _, err := g.FindPull(ctx, number)
 	if err == nil && pull.State != forge.Merged {
-		err = &forge.Refusal{Operation: "merge a pull request of " + g.api.Repo, Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
+		err = &problem.Refusal{Operation: "merge a pull request of " + g.api.Repo, Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
 	return err
 }
@@ -41,7 +42,7 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 		return err
 	}
 	err = g.requestMerge(ctx, "auto-merge a pull request", p.Native, commit, true)
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), scheduled) {
 		return nil
 	}

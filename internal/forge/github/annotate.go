@@ -10,6 +10,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -22,7 +23,7 @@ const maxNotes = 50
 // that of the annotations, once it has them all.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) (left []forge.Annotation, err error) {
 	if !g.app {
-		return notes, &forge.Refusal{
+		return notes, &problem.Refusal{
 			Operation: "annotate " + g.api.Repo, Reason: "only a GitHub App makes check runs", Kind: forge.ErrUnsupported, Advice: "let Fairlead in as a GitHub App",
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -74,7 +75,7 @@ func NewApp(o AppOptions) (*App, error) {
 func appKey(text []byte) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, &forge.Refusal{Operation: "read it", Reason: "it is not a key in PEM",
+		return nil, &problem.Refusal{Operation: "read it", Reason: "it is not a key in PEM",
 			Advice: "give the file that GitHub made when the key was generated; it begins with -----BEGIN RSA PRIVATE KEY-----"}
 	}
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
@@ -84,7 +85,7 @@ func appKey(text []byte) (*rsa.PrivateKey, error) {
 	if private, ok := key.(*rsa.PrivateKey); err == nil && ok {
 		return private, nil
 	}
-	return nil, &forge.Refusal{Operation: "read it", Reason: "it is not a private RSA key", Advice: "generate one in the settings of the App"}
+	return nil, &problem.Refusal{Operation: "read it", Reason: "it is not a private RSA key", Advice: "generate one in the settings of the App"}
 }
 
 // String hides the token.

@@ -12,6 +12,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -90,7 +91,7 @@ func (g *Forge) latestReviews(ctx context.Context, number int) (map[string]*gh.P
 func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) {
 	org, slug, _ := strings.Cut(team, "/")
 	if !isSegment(org) || !isSegment(slug) {
-		return nil, &forge.Refusal{
+		return nil, &problem.Refusal{
 			Operation: "list the members of " + forge.Quote(team), Reason: "it is not the name of a team on GitHub", Kind: forge.ErrNotFound, Advice: "write it as org/team",
 		}
 	}
@@ -119,7 +120,7 @@ func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error)
 	c, answer, err := callAPI(g, "read a commit", func() (*gh.RepositoryCommit, *gh.Response, error) {
 		return g.client.Repositories.GetCommit(ctx, g.owner, g.name, commit, &gh.ListOptions{PerPage: 1}) // of its files
 	})
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) && r.Kind == nil {
 		r.Kind, r.Advice = forge.ErrNotFound, "see whether it was pushed to this repository"
 	}

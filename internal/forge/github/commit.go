@@ -11,6 +11,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
@@ -25,7 +26,7 @@ const (
 // has a branch be at it. Only what differs from the parent's tree is sent.
 func (g *Forge) CreateCommit(ctx context.Context, c forge.Commit) (string, error) {
 	if !g.app {
-		return "", &forge.Refusal{
+		return "", &problem.Refusal{
 			Operation: "make a commit in " + g.api.Repo, Reason: "GitHub signs only the commits of a GitHub App", Kind: forge.ErrUnsupported,
 			Advice: "let Fairlead in as a GitHub App, or set output.verifiedCommits to false",
 		}
@@ -64,7 +65,7 @@ func (g *Forge) checkBranch(ctx context.Context, c forge.Commit) error {
 }
 
 func (g *Forge) movedError(c forge.Commit, said string) error {
-	return &forge.Refusal{Operation: "move " + c.Branch + " of " + g.api.Repo, Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
+	return &problem.Refusal{Operation: "move " + c.Branch + " of " + g.api.Repo, Reason: said, Kind: forge.ErrMoved, Advice: "it will be looked at again"}
 }
 
 // moveBranch has the branch be at a commit. GitHub cannot compare and move in one:
@@ -112,7 +113,7 @@ func (g *Forge) makeTree(ctx context.Context, c forge.Commit) error {
 		base = made.GetSHA()
 	}
 	if want := c.Tree.ID().String(); base != want {
-		return &forge.Refusal{
+		return &problem.Refusal{
 			Operation: "make a tree of " + g.api.Repo, Reason: fmt.Sprintf("GitHub made %s of it, and it is %s", forge.Quote(base), want),
 			Advice: "set output.verifiedCommits to false, and report this",
 		}

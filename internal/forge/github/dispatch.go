@@ -12,6 +12,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -31,7 +32,7 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 		answer, err := g.client.Actions.CreateWorkflowDispatchEventByFileName(ctx, g.owner, g.name, w.Name, event)
 		return nil, answer, err
 	})
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) {
 		r.Advice = "have the workflow on the default branch and at " + forge.Quote(w.Ref) + ", with the trigger workflow_dispatch and these inputs"
 	}
@@ -49,7 +50,7 @@ func (g *Forge) checkWorkflow(w forge.Workflow) error {
 	if isSegment(w.Name) && w.Ref != "" {
 		return nil
 	}
-	return &forge.Refusal{
+	return &problem.Refusal{
 		Operation: "run a workflow of " + g.api.Repo, Reason: strconv.Quote(w.Name) + " at " + strconv.Quote(w.Ref) + " is none",
 		Advice: "name the file in .github/workflows, as in smoke.yaml, and a branch or tag",
 	}

@@ -9,6 +9,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -67,7 +68,7 @@ func (e graphqlErrors) hasType(kinds ...string) bool {
 }
 
 func explainGraphQL(what string, e graphqlErrors) error {
-	r := &forge.Refusal{Operation: what, Reason: e.Error()}
+	r := &problem.Refusal{Operation: what, Reason: e.Error()}
 	switch {
 	case e.hasType("NOT_FOUND"):
 		r.Kind = forge.ErrNotFound
@@ -98,7 +99,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, 
 		"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": commit, "mergeMethod": strings.ToUpper(method)},
 	})
 	if err == nil && done.EnablePullRequestAutoMerge.PullRequest.Number != p.GetNumber() {
-		err = &forge.Refusal{Operation: op + " of " + g.api.Repo, Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
+		err = &problem.Refusal{Operation: op + " of " + g.api.Repo, Reason: fmt.Sprintf("GitHub did not say that it will merge %d", p.GetNumber()), Advice: "it will be tried again"}
 	}
 	return err
 }

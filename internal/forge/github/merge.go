@@ -8,6 +8,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -39,7 +40,7 @@ func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
 		_, answer, err := callAPI(g, "merge a pull request", func() (*gh.PullRequestMergeResult, *gh.Response, error) {
 			return g.client.PullRequests.Merge(ctx, g.owner, g.name, number, "", &gh.PullRequestOptions{SHA: commit, MergeMethod: method})
 		})
-		var r *forge.Refusal
+		var r *problem.Refusal
 		if answer == nil || !errors.As(err, &r) {
 			return err
 		}
@@ -67,7 +68,7 @@ func tryMethods(merge func(method string) error) (err error) {
 // isRefused reports whether GitHub refused something with such a phrase, which is all
 // that it tells these apart by.
 func isRefused(err error, phrase string) bool {
-	var r *forge.Refusal
+	var r *problem.Refusal
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
@@ -78,7 +79,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 		return err
 	}
 	err = g.disableAutoMerge(ctx, p.Native)
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
@@ -96,7 +97,7 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 		return err
 	}
 	err = tryMethods(func(method string) error { return g.enableAutoMerge(ctx, p.Native, commit, method) })
-	var r *forge.Refusal
+	var r *problem.Refusal
 	switch {
 	case isRefused(err, isClean) || isRefused(err, isCleanHooked):
 		return g.mergeNow(ctx, number, commit)

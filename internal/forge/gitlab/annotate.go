@@ -10,6 +10,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -107,7 +108,7 @@ func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, want
 		return nil, err
 	}
 	if m.DiffRefs.Head != c.Commit {
-		return nil, &forge.Refusal{
+		return nil, &problem.Refusal{
 			Operation: fmt.Sprintf("annotate merge request %d of %s", c.Number, g.api.Repo), Reason: "its diff is that of " + forge.Quote(m.DiffRefs.Head),
 			Kind: forge.ErrMoved, Advice: "it will be looked at again",
 		}
@@ -142,7 +143,7 @@ func (g *Forge) openThread(ctx context.Context, at, text string, p position) (bo
 		Position position `json:"position"`
 	}{text, p}
 	_, answer, err := callAPI[discussion](ctx, g, "open a discussion", http.MethodPost, at, said)
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if answer != nil && answer.StatusCode == http.StatusBadRequest && errors.As(err, &r) && strings.Contains(r.Reason, "line_code") {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -21,7 +22,7 @@ const workflowVariable = "FAIRLEAD_WORKFLOW"
 // DispatchWorkflow starts a pipeline of the ref, with the workflow's inputs as variables.
 func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if _, ok := w.Inputs[workflowVariable]; ok {
-		return &forge.Refusal{Operation: "start a pipeline of " + g.api.Repo, Reason: "an input is called " + workflowVariable, Advice: "give the input another name"}
+		return &problem.Refusal{Operation: "start a pipeline of " + g.api.Repo, Reason: "an input is called " + workflowVariable, Advice: "give the input another name"}
 	}
 	variables := []*gl.PipelineVariableOptions{{Key: new(workflowVariable), Value: &w.Name}}
 	for _, name := range slices.Sorted(maps.Keys(w.Inputs)) {

@@ -12,6 +12,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -20,7 +21,7 @@ func explainError(what string, err error) error {
 	var answer *gl.ErrorResponse
 	switch {
 	case errors.Is(err, gl.ErrNotFound):
-		return &forge.Refusal{
+		return &problem.Refusal{
 			Operation: what, Reason: "404", Kind: forge.ErrNotFound,
 			Advice: "see whether the path is right and the token may see it: GitLab says the same of what is not there and of what is private",
 		}
@@ -51,7 +52,7 @@ var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exi
 
 // isAlready reports whether an error is that a status cannot become what it is.
 func isAlready(err error, state gl.BuildStateValue) bool {
-	var r *forge.Refusal
+	var r *problem.Refusal
 	return errors.As(err, &r) && strings.Contains(r.Reason, "Cannot transition status") && strings.Contains(r.Reason, fmt.Sprintf(" from :%s ", state))
 }
 

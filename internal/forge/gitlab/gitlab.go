@@ -16,6 +16,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -134,7 +135,7 @@ func (g *Forge) checkProject(i item) error {
 	if strings.EqualFold(project, g.api.Repo) {
 		return nil
 	}
-	r := &forge.Refusal{Operation: "read " + g.api.Repo, Reason: "the project is now called " + forge.Quote(project), Advice: "write its new path into the settings"}
+	r := &problem.Refusal{Operation: "read " + g.api.Repo, Reason: "the project is now called " + forge.Quote(project), Advice: "write its new path into the settings"}
 	if project == "" {
 		r.Reason, r.Advice = "the answer does not say which project it is of", "see whether the address is that of the API of GitLab 12.7 or newer"
 	}

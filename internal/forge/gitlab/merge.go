@@ -8,6 +8,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -27,7 +28,7 @@ var notReadyCodes = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable,
 
 func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.AcceptMergeRequestOptions) error {
 	_, answer, err := callAPI[struct{}](ctx, g, op, http.MethodPut, mergeRequestPath(number)+"/merge", &o)
-	var r *forge.Refusal
+	var r *problem.Refusal
 	if answer == nil || !errors.As(err, &r) {
 		return err
 	}
@@ -75,7 +76,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if err != nil || !m.Native.AutoMerge { // it was over meanwhile
 		return err
 	}
-	return &forge.Refusal{
+	return &problem.Refusal{
 		Operation: op + " of " + g.api.Repo, Reason: forge.Quote(done.Message),
 		Advice: "let the token's user merge into the branch, or cancel it on the merge request",
 	}

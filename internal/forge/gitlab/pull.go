@@ -9,6 +9,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -138,7 +139,7 @@ func checkLabel(name string) error {
 	if name != "" && name == strings.TrimSpace(name) && !strings.Contains(name, ",") {
 		return nil
 	}
-	return &forge.Refusal{
+	return &problem.Refusal{
 		Operation: "label", Reason: fmt.Sprintf("%q cannot be a label on GitLab", name), Advice: "use a name without commas, and without spaces around it",
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -28,7 +29,7 @@ type Freeze struct {
 func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
 	return d.pull(ctx, "", func(v view) (change, error) {
 		if there := freezeOf(v, f.Name); there != nil {
-			return change{}, refuse("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
+			return change{}, problem.Refusef("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
 		}
 		text, err := write("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
 		what := "everything"
@@ -56,7 +57,7 @@ func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error
 			c.says = "there is no freeze " + name
 			return c, nil
 		case there.Pos.File != freezeFile(name):
-			return c, refuse("remove it from that file", "freeze %s is in %s, which no lever wrote", name, there.Pos.File)
+			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no lever wrote", name, there.Pos.File)
 		}
 		c.files = map[string][]byte{there.Pos.File: nil}
 		return c, nil
@@ -68,7 +69,7 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 	return d.pull(ctx, "", func(v view) (change, error) {
 		there := freezeOf(v, name)
 		if there == nil {
-			return change{}, refuse("", "there is no freeze %s", name)
+			return change{}, problem.Refusef("", "there is no freeze %s", name)
 		}
 		commit, err := promoter.Promotable(v.base, revision)
 		if err != nil {
@@ -93,7 +94,7 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 		}
 		text, err := withException(e.Data, except{commit, reason})
 		if err != nil {
-			return c, refuse("write the exception by hand: spec.except: [{commit: …, reason: …}]", "%s: %v", there.Pos.File, err)
+			return c, problem.Refusef("write the exception by hand: spec.except: [{commit: …, reason: …}]", "%s: %v", there.Pos.File, err)
 		}
 		c.files = map[string][]byte{there.Pos.File: text}
 		return c, nil

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -37,13 +38,13 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 		broken := false
 		for _, p := range v.branch.Progress.Problems {
 			if !p.Warning && p.Pos.File != file && p.Pos.File != v.branch.Record {
-				return c, refuse(promoter.Mend(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
+				return c, problem.Refusef(promoter.Mend(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
 			}
 			broken = broken || !p.Warning && p.Pos.File == file
 		}
 		for _, h := range v.branch.Progress.Holds {
 			if h.Pos.File != file {
-				return c, refuse("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
+				return c, problem.Refusef("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
 			}
 		}
 		back, err := promoter.FindReversal(v.base, v.branch, environment)
@@ -85,7 +86,7 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		}
 		what := promote.ShortID(commit)
 		if !v.history.Contains(commit) {
-			return change{}, refuse("", "commit %s is not on the base's branch", what)
+			return change{}, problem.Refusef("", "commit %s is not on the base's branch", what)
 		}
 		present, err := v.present()
 		if err != nil {

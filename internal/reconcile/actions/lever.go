@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -245,23 +246,8 @@ type Pull struct {
 	State  forge.State `json:"state"`
 }
 
-// Refusal says why a lever was not pulled.
-type Refusal struct {
-	Reason string
-	hint   string
-	// forcible says that somebody may insist.
-	forcible bool
-}
-
-// Error gives the reason.
-func (r *Refusal) Error() string { return r.Reason }
-
-// Hint says what to do about it.
-func (r *Refusal) Hint() string { return r.hint }
-
-func refuse(hint, format string, args ...any) *Refusal {
-	return &Refusal{Reason: fmt.Sprintf(format, args...), hint: hint}
-}
+// errForcible means that an operator can insist.
+var errForcible = errors.New("force overrides it")
 
 // maxRounds bounds how often it is decided anew because somebody was faster.
 const maxRounds = 5
@@ -289,7 +275,7 @@ func (d *Desk) pull(ctx context.Context, environment string, decide func(v view)
 			return r, err
 		}
 	}
-	return Result{}, refuse("try again", "somebody else was faster, %d times in a row", maxRounds)
+	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
 }
 
 // put writes a change to the environment's branch, or that of the base.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -199,7 +200,7 @@ func TestPromoteRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := gittest.Refs(t, w.server.Dir("plane"))
 			_, err := d.Promote(t.Context(), test.p)
-			var refusal *actions.Refusal
+			var refusal *problem.Refusal
 			if !errors.As(err, &refusal) || w.named(refusal.Reason) != test.want {
 				t.Fatalf("%v; want %s", err, test.want)
 			}
@@ -293,7 +294,7 @@ spec:
 	w.work.Write("mine.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Hold\nmetadata: {name: mine}\nspec: {reason: by hand}\n")
 	w.work.Commit("hold it")
 	w.work.Push()
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	if _, err := w.open(w.options()).Release(t.Context(), "dev", ""); !errors.As(err, &refusal) ||
 		refusal.Reason != "dev is also held by Hold/mine in mine.yaml, which no lever wrote: by hand" {
 		t.Errorf("a hold that somebody wrote: %v", err)
@@ -327,7 +328,7 @@ Fairlead-Lever: rollback`)
 		t.Errorf("the hold is\n%s", text)
 	}
 	// It has had no older one, so that there is nowhere to go.
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	if _, err := d.Rollback(t.Context(), actions.Rollback{Environment: "stage", Reason: "it is slow"}); !errors.As(err, &refusal) ||
 		refusal.Reason != "stage had no older commit before" {
 		t.Errorf("once more: %v", err)
@@ -360,7 +361,7 @@ spec:
 	if got, err = d.Approve(t.Context(), "prod", w.base[1][:8], "again", nil); err != nil || got.Changed {
 		t.Errorf("again: %+v, %v", got, err)
 	}
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	if _, err = d.Approve(t.Context(), "prod", "", "", nil); !errors.As(err, &refusal) {
 		t.Errorf("nobody knows what: %v", err)
 	}
@@ -404,7 +405,7 @@ func TestBroken(t *testing.T) {
 		w.work.Push()
 		return id[:7]
 	}
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	d := w.open(w.options())
 	spoil("stage", ".fairlead/hold.yaml", "<<<<<<< HEAD\nkind: {Hold\n")
 	if _, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()}); !errors.As(err, &refusal) ||
@@ -504,7 +505,7 @@ spec:
     - prod
   from: 2026-01-02T03:04:05Z
   to: 2026-01-04T03:04:05Z`)
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	if _, err := d.Freeze(t.Context(), f); !errors.As(err, &refusal) {
 		t.Errorf("once more: %v", err)
 	}
@@ -557,7 +558,7 @@ func TestRaceRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	_, err := w.open(o).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()})
 	if !errors.As(err, &refusal) || refusal.Reason != "stage is held: stop" {
 		t.Errorf("%v", err)
@@ -574,7 +575,7 @@ func TestPropose(t *testing.T) {
 	before := gittest.Git(t, w.server.Dir("plane"), "rev-parse", "stage")
 	d := w.open(o)
 	got, err := d.Rollback(t.Context(), actions.Rollback{Environment: "dev", To: "main~2", Reason: "x"})
-	var refusal *actions.Refusal
+	var refusal *problem.Refusal
 	if !errors.As(err, &refusal) || w.named(refusal.Reason) != "dev never had BASE0" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -80,7 +81,7 @@ func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open 
 func (o *Output) Merge(ctx context.Context) error {
 	merger, ok := o.forge.(forge.Merger)
 	if !ok || o.Pull == nil {
-		return refuse("merge it there", "the forge of %s leaves merging to people", o.Repo)
+		return problem.Refusef("merge it there", "the forge of %s leaves merging to people", o.Repo)
 	}
 	if err := merger.MergePull(ctx, o.Pull.Number, o.commit); err != nil {
 		return err

@@ -2,10 +2,12 @@ package actions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -27,7 +29,7 @@ type Promotion struct {
 	Known *status.Chain
 }
 
-// Promote writes another commit into an environment's record. The error is a [Refusal]
+// Promote writes another commit into an environment's record. The error is a [problem.Refusal]
 // if it must not have the commit, or not without Force.
 func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 	return d.pull(ctx, p.Environment, func(v view) (change, error) {
@@ -54,7 +56,7 @@ func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 		}
 		against := v.against(p, present, commit, d.Now())
 		for _, r := range against {
-			if !p.Force || !r.forcible {
+			if !p.Force || !errors.Is(r, errForcible) {
 				return change{}, r
 			}
 			c.against = append(c.against, r.Reason)
@@ -74,7 +76,7 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 	}
 	text, err := v.branch.WithCommit(c.to, repo, v.base.Branch)
 	if err != nil { // it is not known what else the file should say
-		return c, refuse(promoter.Mend(v.branch, v.branch.Record), "%v", err)
+		return c, problem.Refusef(promoter.Mend(v.branch, v.branch.Record), "%v", err)
 	}
 	info, err := v.base.Repo.Commit(c.to)
 	if err != nil {
@@ -90,7 +92,7 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.Promotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
-			return "", refuse("leave out one of the two", "%s has %s, not %s", p.From, promote.ShortID(from), promote.ShortID(commit))
+			return "", problem.Refusef("leave out one of the two", "%s has %s, not %s", p.From, promote.ShortID(from), promote.ShortID(commit))
 		}
 		return commit, err
 	}
@@ -102,11 +104,11 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	case ok && s.Next.Candidate != "":
 		return s.Next.Candidate, nil
 	case ok && s.Next.Verdict.Reason != "":
-		return "", refuse("name the commit", "there is nothing for %s: %s", p.Environment, s.Next.Verdict.Reason)
+		return "", problem.Refusef("name the commit", "there is nothing for %s: %s", p.Environment, s.Next.Verdict.Reason)
 	case v.broken != "":
-		return "", refuse("name the commit", "it is not known which commit is next for %s: %s", p.Environment, v.broken)
+		return "", problem.Refusef("name the commit", "it is not known which commit is next for %s: %s", p.Environment, v.broken)
 	}
-	return "", refuse("name the commit", "it is not known which commit is next for %s", p.Environment)
+	return "", problem.Refusef("name the commit", "it is not known which commit is next for %s", p.Environment)
 }
 
 // commitOf gives the commit that an environment has; "" of no environment.
@@ -121,7 +123,7 @@ func (d *Desk) commitOf(ctx context.Context, v view, environment string) (string
 	v.branch = b
 	commit, err := v.present()
 	if err == nil && commit == "" {
-		return "", refuse("name the commit", "%s has no commit yet", environment)
+		return "", problem.Refusef("name the commit", "%s has no commit yet", environment)
 	}
 	return commit, err
 }
@@ -134,17 +136,19 @@ func stageOf(c *status.Chain, environment string) (status.Stage, bool) {
 }
 
 // against gives what is to be said against a commit, the worst first.
-func (v view) against(p Promotion, present, commit string, now time.Time) []*Refusal {
+func (v view) against(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
 	what := promote.ShortID(commit)
 	switch {
 	case !v.history.Contains(commit):
-		return []*Refusal{refuse("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
+		return []*problem.Refusal{problem.Refusef("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
 	case v.history.IsNewer(present, commit):
-		return []*Refusal{refuse(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
+		return []*problem.Refusal{problem.Refusef(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
 			"%s is older than %s, which %s has", what, promote.ShortID(present), p.Environment)}
 	}
-	var all []*Refusal
-	say := func(hint, reason string) { all = append(all, &Refusal{forge.OneLine(reason, most), hint, true}) }
+	var all []*problem.Refusal
+	say := func(hint, reason string) {
+		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, most), Advice: hint, Kind: errForcible})
+	}
 	if v.broken != "" {
 		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.broken)
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -20,7 +21,7 @@ func IsChangeName(text string) bool { return changeName.MatchString(text) }
 // still waits.
 func (d *Desk) Acknowledge(ctx context.Context, environment, changeID, reason string) (Result, error) {
 	if !IsChangeName(changeID) {
-		return Result{}, refuse("copy the command from the pull request of the output", "%q is not the name of a change, which has 40 hexadecimal digits", changeID)
+		return Result{}, problem.Refusef("copy the command from the pull request of the output", "%q is not the name of a change, which has 40 hexadecimal digits", changeID)
 	}
 	return d.pull(ctx, environment, func(v view) (change, error) {
 		what := changeID[:12]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
@@ -86,7 +87,7 @@ func (v view) had() ([]string, error) {
 
 // target gives the commit to go back to: the one that was asked for, or the last that
 // the environment had before and that is older.
-func target(h promote.History, environment, present, asked string, had []string) (string, *Refusal) {
+func target(h promote.History, environment, present, asked string, had []string) (string, *problem.Refusal) {
 	older := func(commit string) bool {
 		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 	}
@@ -94,17 +95,17 @@ func target(h promote.History, environment, present, asked string, had []string)
 		if i := slices.IndexFunc(had, older); i >= 0 {
 			return had[i], nil
 		}
-		return "", refuse("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
+		return "", problem.Refusef("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
 	}
 	switch {
 	case !h.Contains(asked):
-		return "", refuse("", "commit %s is not on the base's branch", promote.ShortID(asked))
+		return "", problem.Refusef("", "commit %s is not on the base's branch", promote.ShortID(asked))
 	case asked == present:
-		return "", refuse("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.ShortID(asked))
+		return "", problem.Refusef("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.ShortID(asked))
 	case !older(asked):
-		return "", refuse("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
+		return "", problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
 	case !slices.Contains(had, asked):
-		return "", refuse("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
+		return "", problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
 	}
 	return asked, nil
 }

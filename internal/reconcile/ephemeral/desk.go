@@ -113,7 +113,7 @@ func (d *Desk) Create(ctx context.Context, c Creation) (Result, error) {
 		return Result{}, err
 	}
 	if branch.Repo == nil {
-		return Result{}, refuse("", "branch %s, which is that of environment %s, cannot be read", branch.Name, from.Name)
+		return Result{}, problem.Refusef("", "branch %s, which is that of environment %s, cannot be read", branch.Name, from.Name)
 	}
 	to, files, err := d.files(ctx, c, branch)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *Desk) Create(ctx context.Context, c Creation) (Result, error) {
 }
 
 func taken(name string) error {
-	return refuse("take another name, or fairlead ephemeral extend it", "there is an ephemeral environment %s already", name)
+	return problem.Refusef("take another name, or fairlead ephemeral extend it", "there is an ephemeral environment %s already", name)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -168,7 +168,7 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 		names[i] = e.Name
 	}
 	if slices.Contains(names, c.Name) {
-		return nil, refuse("take another name", "there is an environment %s", c.Name)
+		return nil, problem.Refusef("take another name", "there is an environment %s", c.Name)
 	}
 	i := slices.Index(names, c.From)
 	if i < 0 {
@@ -180,7 +180,7 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 	}
 	own, err := d.source.InControlPlane(ctx, lasting[i])
 	if err == nil && !own {
-		err = refuse("", "the branch of environment %s is in another repository than the control plane", c.From)
+		err = problem.Refusef("", "the branch of environment %s is in another repository than the control plane", c.From)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 		return nil, taken(c.Name)
 	}
 	if _, err := d.remote.Mirror().Branch(strings.TrimSuffix(source.EphemeralBranches, "/")); err == nil {
-		return nil, refuse("rename or remove it", "the control plane has a branch ephemeral, and Git has no branch beside it that begins with ephemeral/")
+		return nil, problem.Refusef("rename or remove it", "the control plane has a branch ephemeral, and Git has no branch beside it that begins with ephemeral/")
 	}
 	return lasting[i], nil
 }
@@ -215,7 +215,7 @@ func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (out
 		return "", nil, err
 	}
 	if to == nil {
-		return "", nil, refuse("an object of kind GitOpsRepo there says it", "the branch of %s does not say where the output goes", c.From)
+		return "", nil, problem.Refusef("an object of kind GitOpsRepo there says it", "the branch of %s does not say where the output goes", c.From)
 	}
 	view, err := branch.Repo.View(branch.Head)
 	if err != nil {
@@ -228,7 +228,7 @@ func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (out
 	place, folder := Where(c.Name, c.From, to.RepoRef, giturl.Normalize(d.at(to.Repo)) == giturl.Normalize(d.at(d.ControlPlane)))
 	files = map[string][]byte{}
 	if files[to.Pos.File], err = withPlace(e.Data, place, folder); err != nil {
-		return "", nil, refuse("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
+		return "", nil, problem.Refusef("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
 	}
 	if c.Base != "" {
 		files[branch.Record], err = d.record(ctx, c.Base, branch)
@@ -259,7 +259,7 @@ func (d *Desk) record(ctx context.Context, revision string, branch source.Branch
 		return nil, err
 	}
 	if !on {
-		return nil, refuse("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
+		return nil, problem.Refusef("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
 	}
 	return branch.WithCommit(commit, branch.URL, base.Branch)
 }
@@ -379,7 +379,7 @@ func (d *Desk) change(ctx context.Context, name string, decide func(*source.Ephe
 			return Result{}, err
 		}
 	}
-	return Result{}, refuse("try again", "somebody else was faster, %d times in a row", maxRounds)
+	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
 }
 
 // write commits another end to the branch, and gives the commit.

@@ -23,34 +23,21 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Refusal says why something was not done.
-type Refusal struct {
-	reason, hint string
-	misuse       bool
-}
-
-// Error gives the reason.
-func (r *Refusal) Error() string { return r.reason }
-
-// Hint says what to do about it.
-func (r *Refusal) Hint() string { return r.hint }
-
-// Misuse reports whether it was asked for wrongly, or of what there is not: to ask again
-// comes to the same, whatever becomes of the control plane.
-func (r *Refusal) Misuse() bool { return r.misuse }
-
-func refuse(hint, format string, args ...any) error {
-	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint}
-}
+// ErrMisuse means that something was asked for wrongly, or of what does not exist: to ask
+// again has the same result, whatever becomes of the control plane.
+var ErrMisuse = errors.New("misuse")
 
 // misused refuses what was asked for wrongly.
 func misused(hint, format string, args ...any) error {
-	return &Refusal{reason: fmt.Sprintf(format, args...), hint: hint, misuse: true}
+	r := problem.Refusef(hint, format, args...)
+	r.Kind = ErrMisuse
+	return r
 }
 
 // checkTime refuses a life that is none, or too long.

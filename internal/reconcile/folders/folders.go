@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -49,19 +50,6 @@ func (p Place) String() string {
 		return "branch " + p.Branch
 	}
 	return p.Folder + " of branch " + p.Branch
-}
-
-// Refusal says why nothing was copied.
-type Refusal struct{ reason, hint string }
-
-// Error gives the reason.
-func (r *Refusal) Error() string { return r.reason }
-
-// Hint says what to do about it.
-func (r *Refusal) Hint() string { return r.hint }
-
-func refuse(hint, format string, args ...any) error {
-	return &Refusal{fmt.Sprintf(format, args...), hint}
 }
 
 // Copy is what making one folder hold what another one holds comes to.
@@ -124,7 +112,7 @@ func checked(folder string) (string, error) {
 		return "", nil
 	}
 	if err := tree.CheckPath(clean); err != nil {
-		return "", refuse("write it from the root of the repository, as in clusters/staging", "%q cannot be a folder of a repository: %v", folder, err)
+		return "", problem.Refusef("write it from the root of the repository, as in clusters/staging", "%q cannot be a folder of a repository: %v", folder, err)
 	}
 	return clean, nil
 }
@@ -137,9 +125,9 @@ func (c Copy) checkApart() error {
 	a, b := c.From.Folder+"/", c.To.Folder+"/"
 	switch {
 	case a == b:
-		return refuse("name two", "%s is both the source and the target", c.From)
+		return problem.Refusef("name two", "%s is both the source and the target", c.From)
 	case c.From.Folder == "", c.To.Folder == "", strings.HasPrefix(a, b), strings.HasPrefix(b, a):
-		return refuse("name two that are beside each other", "one of the folders %q and %q is in the other", c.From.Folder, c.To.Folder)
+		return problem.Refusef("name two that are beside each other", "one of the folders %q and %q is in the other", c.From.Folder, c.To.Folder)
 	}
 	return nil
 }
@@ -151,7 +139,7 @@ func head(p Place) (string, error) {
 	}
 	commit, err := mirror.Branch(p.Branch)
 	if errors.Is(err, git.ErrNoRevision) {
-		return "", refuse("--branch names that of the source, and --to-branch that of the target; make it first if it is new",
+		return "", problem.Refusef("--branch names that of the source, and --to-branch that of the target; make it first if it is new",
 			"%s has no branch %s", p.Remote.URL(), p.Branch)
 	}
 	return commit, err
@@ -183,7 +171,7 @@ func (c *Copy) compose(fromHead string) error {
 		return err
 	}
 	if source.IsEmpty() {
-		return refuse("check its name; what is to be removed is removed by hand", "there is no folder %s with a file", c.From)
+		return problem.Refusef("check its name; what is to be removed is removed by hand", "there is no folder %s with a file", c.From)
 	}
 	after, err := c.merge(source, target, kept)
 	if err != nil {
@@ -240,11 +228,11 @@ func (c *Copy) merge(source, target tree.Tree, kept func(string) bool) (tree.Tre
 		}
 		brought++
 		if err := b.AddEntry(file, e); err != nil {
-			return tree.Tree{}, refuse("rename one of the two", "what %s keeps is in the way of what %s has: %v", c.To, c.From, err)
+			return tree.Tree{}, problem.Refusef("rename one of the two", "what %s keeps is in the way of what %s has: %v", c.To, c.From, err)
 		}
 	}
 	if brought == 0 {
-		return tree.Tree{}, refuse("what is to be removed is removed by hand", "nothing is left of %s: all of its files are those of one cluster", c.From)
+		return tree.Tree{}, problem.Refusef("what is to be removed is removed by hand", "nothing is left of %s: all of its files are those of one cluster", c.From)
 	}
 	return b.Tree(), nil
 }

@@ -53,7 +53,7 @@ func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c f
 
 // cannotAnnotate reports whether an error says that trying again is of no use.
 func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
-	var refused *forge.Refusal
+	var refused *problem.Refusal
 	if errors.Is(err, git.ErrAccess) || errors.As(err, &refused) {
 		l.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
 		return true

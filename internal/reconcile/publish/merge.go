@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
@@ -22,7 +23,7 @@ const (
 // advice returns what people have to change so that a pull request can be merged which the
 // forge refuses to merge; "" for any other error.
 func advice(err error) string {
-	var refusal *forge.Refusal
+	var refusal *problem.Refusal
 	switch {
 	case errors.Is(err, git.ErrRefused):
 		return "let the daemon's user push to the branch, or set merge to manual"
@@ -70,7 +71,7 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
 	case errors.Is(err, forge.ErrNotReady):
 		r.Reason, r.Again = err.Error(), true
-		var refusal *forge.Refusal
+		var refusal *problem.Refusal
 		if errors.As(err, &refusal) && refusal.Advice != "" {
 			r.Reason += "; " + refusal.Advice
 		}

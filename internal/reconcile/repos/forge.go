@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -104,7 +105,7 @@ func (s Said) Forget(repo, commit, context string) { delete(s, saidKey(repo, com
 // and is no error.
 func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
 	err := r.Tell(ctx, said, url, commit, s)
-	var refused *forge.Refusal
+	var refused *problem.Refusal
 	var unknown *access.UnknownForge
 	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
 		r.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
