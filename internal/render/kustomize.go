@@ -30,7 +30,7 @@ const maxBuilt = 1 << 10
 // stepsOfBuild is how many steps a build counts as.
 const stepsOfBuild = 1 << 13
 
-func newKustomizeEngine(t *model.Template, o Options) (Engine, []Mistake) {
+func newKustomizeEngine(t *model.Template, o Options) (engine, []Mistake) {
 	e, mistakes := newTextEngine(t, o)
 	if mistakes != nil {
 		return nil, mistakes
@@ -38,10 +38,10 @@ func newKustomizeEngine(t *model.Template, o Options) (Engine, []Mistake) {
 	return &kustomizeEngine{text: e.(*textEngine), built: map[tree.ID][]byte{}}, nil
 }
 
-// Reads implements Engine.
+// Reads implements engine.
 func (e *kustomizeEngine) Reads(field string) bool { return e.text.Reads(field) }
 
-// Expand implements Engine.
+// Expand implements engine.
 func (e *kustomizeEngine) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) ([]byte, []Mistake) {
 	shape.markUnknown()
 	texts, mistakes := e.text.expandManifests(p, d, s)

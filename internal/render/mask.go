@@ -168,29 +168,29 @@ type maskedOutput struct {
 
 // newMaskedOutput returns the masked output of a manifest that has not changed its data yet; nil if
 // nothing has to be masked, or output is not expanded again.
-func (e *textEngine) newMaskedOutput(i int, d *Data, s Scope) *maskedOutput {
-	if !s.Team || e.expansions < 2 || d.original == nil && !isMasked(d.Manifests) && !e.manifests[i].decodes {
+func (x *expansion) newMaskedOutput(m *textManifest) *maskedOutput {
+	if !x.scope.Team || x.engine.expansions < 2 || !x.data.HasChanges() && !isMasked(x.data.Manifests) && !m.decodes {
 		return nil
 	}
-	return &maskedOutput{data: d.maskTeamData()}
+	return &maskedOutput{data: x.data.maskTeamData()}
 }
 
 // expandMasked expands a manifest for masked data.
-func (e *textEngine) expandMasked(p *Pass, i int, t *maskedOutput) *Mistake {
-	for _, part := range e.manifests[i].parts {
+func (x *expansion) expandMasked(m *textManifest, t *maskedOutput) *Mistake {
+	for _, part := range m.parts {
 		switch {
 		case part.literal != nil:
 			t.text = append(t.text, part.literal...)
 		case part.field != nil:
-			t.text, _ = part.field.appendText(t.text, t.data, e.options)
+			t.text, _ = part.field.appendText(t.text, t.data, x.engine.options)
 		default:
 			clone, err := part.block.set.parsed.Clone()
 			if err != nil {
 				return mistakeOf(err, part.block.line)
 			}
-			m := newMeteredFunctions()
-			clone.Funcs(m.functions).Funcs(maskedDecoders(m))
-			text, mistake := p.executeTemplate(e, m, clone.Lookup(part.block.name), part.block.uses.dotValue(t.data), part.block.line)
+			f := newMeteredFunctions()
+			clone.Funcs(f.functions).Funcs(maskedDecoders(f))
+			text, mistake := x.executeTemplate(f, clone.Lookup(part.block.name), part.block.uses.dotValue(t.data), part.block.line)
 			if mistake != nil {
 				return dataAsTemplate()
 			}
@@ -247,8 +247,8 @@ func (t *maskedOutput) showBraces(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte{hiddenClose}, []byte("}"))
 }
 
-// expandAgain expands the masked output again.
-func (t *maskedOutput) expandAgain(p *Pass, e *textEngine) *Mistake {
+// expandMaskedAgain expands the masked output again.
+func (x *expansion) expandMaskedAgain(t *maskedOutput) *Mistake {
 	if t == nil {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (t *maskedOutput) expandAgain(p *Pass, e *textEngine) *Mistake {
 	}
 	a := analyseTemplate(parsed, parsed.Root)
 	countSteps(parsed)
-	text, mistake := p.executeTemplate(e, m, parsed, a.dotValue(t.data), 0)
+	text, mistake := x.executeTemplate(m, parsed, a.dotValue(t.data), 0)
 	if mistake != nil {
 		return dataAsTemplate()
 	}

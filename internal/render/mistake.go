@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
@@ -93,6 +94,22 @@ func (m *Mistake) explainMessage(at string) {
 		at = strings.TrimSuffix(strings.TrimPrefix(at, "{{"), "}}")
 		m.Summary = fmt.Sprintf("at {{%s}}: %s", at, m.Summary)
 	}
+}
+
+// markInOutput rewords a mistake that is in the output of the template, which has no line in
+// the control plane.
+func (m *Mistake) markInOutput() *Mistake {
+	line := m.Line
+	m.Line = 0
+	if line > 0 {
+		m.Summary = fmt.Sprintf("in line %d of the output, which is expanded again: %s", line, m.Summary)
+	} else {
+		m.Summary = "in the output, which is expanded again: " + m.Summary
+	}
+	if m.Hint == "" {
+		m.Hint = "if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template"
+	}
+	return m
 }
 
 // helmOnly lists functions that Helm adds to sprig's, so that people expect them.

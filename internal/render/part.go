@@ -219,17 +219,17 @@ func countNode(n parse.Node) {
 	case *parse.TemplateNode:
 		weighPipe(n.Pipe)
 	case *parse.IfNode:
-		weighPipe(n.Pipe)
-		countNode(n.List)
-		countNode(n.ElseList)
+		countBranch(&n.BranchNode)
 	case *parse.WithNode:
-		weighPipe(n.Pipe)
-		countNode(n.List)
-		countNode(n.ElseList)
+		countBranch(&n.BranchNode)
 	case *parse.RangeNode:
-		weighPipe(n.Pipe)
-		countNode(n.List)
-		countNode(n.ElseList)
+		countBranch(&n.BranchNode)
 		n.List.Nodes = append([]parse.Node{emptyText(n.List.Pos)}, n.List.Nodes...)
 	}
+}
+
+func countBranch(n *parse.BranchNode) {
+	weighPipe(n.Pipe)
+	countNode(n.List)
+	countNode(n.ElseList)
 }

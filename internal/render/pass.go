@@ -1,13 +1,9 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"sync"
 	"sync/atomic"
-	"text/template"
-
-	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
 // Pass is one run over the assignments of a model. It caches the texts that
@@ -43,11 +39,11 @@ func (p *Pass) Finish() { p.finished.Store(true) }
 func (p *Pass) IsFinished() bool { return p.finished.Load() }
 
 // chargeEngine adds steps to the work of the pass and to that of an engine.
-func (p *Pass) chargeEngine(engine Engine, steps int) {
+func (p *Pass) chargeEngine(e engine, steps int) {
 	p.spent.Add(int64(steps))
-	of, ok := p.engines.Load(engine)
+	of, ok := p.engines.Load(e)
 	if !ok {
-		of, _ = p.engines.LoadOrStore(engine, &atomic.Int64{})
+		of, _ = p.engines.LoadOrStore(e, &atomic.Int64{})
 	}
 	of.(*atomic.Int64).Add(int64(steps))
 }
@@ -67,50 +63,6 @@ func (p *Pass) Steps(t *Template) int64 {
 	return 0
 }
 
-// executeTemplate expands a template. If the text shows a missing value where that is a mistake, the
-// template is expanded once more, strictly: text/template then says which value it is.
-func (p *Pass) executeTemplate(e *textEngine, m *meteredFunctions, t *template.Template, dot any, line int) ([]byte, *Mistake) {
-	canceled := p.Canceled
-	if p.finished.Load() {
-		canceled = nil
-	}
-	run := func(t *template.Template) ([]byte, error) {
-		m.meter.Reset(maxSteps, canceled)
-		out := boundedBuffer{meter: &m.meter}
-		err := panics.Library("the template engine", func() error { return t.Execute(&out, dot) })
-		p.chargeEngine(e, maxSteps-m.meter.Left())
-		return out.text.Bytes(), err
-	}
-	if p.Exhausted() {
-		return nil, &Mistake{Line: line, Summary: "the work of rendering the environment is too much"}
-	}
-	text, err := run(t)
-	if err != nil {
-		return nil, mistakeOf(err, line)
-	}
-	if e.options.PublishMissing || !bytes.Contains(text, noValue) {
-		return text, nil
-	}
-	strict, err := t.Clone()
-	if err == nil {
-		_, err = run(strict.Option("missingkey=error"))
-	}
-	if err != nil {
-		return nil, mistakeOf(err, line)
-	}
-	return nil, &Mistake{Line: line, Summary: `a value is null or missing, and would show as "<no value>"`, Hint: missingHint}
-}
-
-// expandBlock expands a block. The caller owns the text.
-func (p *Pass) expandBlock(e *textEngine, b *blockPart, d *Data) ([]byte, *Mistake) {
-	bound, err := b.set.takeCopy()
-	if err != nil {
-		return nil, mistakeOf(err, b.line)
-	}
-	defer b.set.copies.Put(bound)
-	return p.executeTemplate(e, bound.functions, bound.set.Lookup(b.name), b.uses.dotValue(d), b.line)
-}
-
 // memoKey identifies a part of a template, and the data that it reads.
 type memoKey struct {
 	engine      *textEngine
@@ -122,26 +74,6 @@ type memoKey struct {
 // maxTexts bounds a cache: where every assignment has values of its own, nothing is
 // shared, and caching would cost memory for nothing.
 const maxTexts = 1 << 13
-
-// blockText returns the text of a block, expanding it unless that was done for the same data.
-func (p *Pass) blockText(e *textEngine, b *blockPart, d *Data, s Scope) ([]byte, *Mistake) {
-	scope, shared := b.sharedKey(s)
-	if !shared || d.HasChanges() && b.uses.reads&fieldBits["ConfigData"] != 0 {
-		return p.expandBlock(e, b, d)
-	}
-	texts, key := &p.texts, memoKey{e, b.index, d.Environment, scope}
-	if b.readsOnlyValues() {
-		texts = &e.valueTexts // their key has the values' digest, so that they outlive the pass
-	}
-	if text, ok := texts.get(key); ok {
-		return text, nil
-	}
-	text, mistake := p.expandBlock(e, b, d)
-	if mistake == nil {
-		texts.put(key, text)
-	}
-	return text, mistake
-}
 
 // textCache caches expanded blocks. The zero value is ready to use.
 type textCache struct {

@@ -1,6 +1,6 @@
 // Package render turns templates and data into text.
 //
-// A [Template] is compiled once and expanded for many assignments. An [Engine]
+// A [Template] is compiled once and expanded for many assignments. An engine
 // does the expanding: text (Go text/template with hermetic functions) or kustomize
 // (the expanded texts are the files of a kustomization, built in memory).
 //
@@ -64,8 +64,8 @@ type Mistake struct {
 	Summary, Hint  string
 }
 
-// Engine expands the manifests of one template.
-type Engine interface {
+// engine expands the manifests of one template.
+type engine interface {
 	// Expand appends the text of the file to dst, or returns the mistakes that
 	// prevent it. It records the text's shape, unless that is nil. A template may
 	// change the data, but not what they share with others.
@@ -77,7 +77,7 @@ type Engine interface {
 // Template is a compiled template. It may be used concurrently.
 type Template struct {
 	Model  *model.Template
-	engine Engine
+	engine engine
 }
 
 // Options control how templates are expanded.
@@ -88,7 +88,7 @@ type Options struct {
 }
 
 // engines maps the name in a template's annotation to its engine.
-var engines = map[string]func(*model.Template, Options) (Engine, []Mistake){
+var engines = map[string]func(*model.Template, Options) (engine, []Mistake){
 	"text":      newTextEngine,
 	"kustomize": newKustomizeEngine,
 }

@@ -53,7 +53,7 @@ type Dependency struct {
 
 func (q *explainer) explainAssignment(i, j int) *Assignment {
 	a := q.assignmentAt(i, j)
-	files := convert(slotsOf(q.model, a.ClusterType), func(u templateSlot) RenderedFile { return q.renderFile(i, j, u) })
+	files := convertList(slotsOf(q.model, a.ClusterType), func(u templateSlot) RenderedFile { return q.renderFile(i, j, u) })
 	return &Assignment{
 		ClusterType: objectOf(a.ClusterType), Target: objectOf(a.Target),
 		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
@@ -73,7 +73,7 @@ func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	slices.SortStableFunc(opinions, func(o, p schedule.Opinion) int {
 		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})
-	return convert(opinions, func(o schedule.Opinion) Verdict {
+	return convertList(opinions, func(o schedule.Opinion) Verdict {
 		return Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target}
 	})
 }
@@ -90,7 +90,7 @@ func (q *explainer) checkingSchemas(i, j int) []Schema {
 	for _, violation := range violations {
 		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
 	}
-	return convert(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
+	return convertList(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
 }
 
 // resolveDependencies returns the dependencies of a target: for each name the target on the same

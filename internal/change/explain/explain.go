@@ -109,5 +109,5 @@ func indexOf[T object](sorted []T, name string) (int, bool) {
 }
 
 func namesOf[T object](list []T) []string {
-	return convert(list, func(o T) string { return o.ObjectMeta().Name })
+	return convertList(list, func(o T) string { return o.ObjectMeta().Name })
 }

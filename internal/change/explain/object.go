@@ -20,7 +20,7 @@ type ClusterType struct {
 func (q *explainer) explainClusterType(name string) *ClusterType {
 	i, _ := indexOf(q.model.ClusterTypes, name)
 	c := q.model.ClusterTypes[i]
-	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: convert(slotsOf(q.model, c), q.templateUse)}
+	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: convertList(slotsOf(q.model, c), q.templateUse)}
 	var selecting []*model.Policy
 	out.Policies, selecting = clusterTypeSide.policySelections(q.model.Policies, schedule.Assignment{ClusterType: c})
 	for j, t := range q.model.Targets {
@@ -61,7 +61,7 @@ func (q *explainer) explainTarget(name string) *Target {
 	j, _ := indexOf(q.model.Targets, name)
 	t := q.model.Targets[j]
 	out := &Target{Target: objectOf(t), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
-	out.DependsOn = convert(t.DependsOn, func(d model.Dependency) string { return d.Name })
+	out.DependsOn = convertList(t.DependsOn, func(d model.Dependency) string { return d.Name })
 	var selecting []*model.Policy
 	out.Policies, selecting = targetSide.policySelections(q.model.Policies, schedule.Assignment{Target: t})
 	for i, c := range q.model.ClusterTypes {

@@ -113,11 +113,11 @@ func nameList(names []string, limit int) string {
 }
 
 func objectNames(list []Object) []string {
-	return convert(list, func(o Object) string { return o.Name })
+	return convertList(list, func(o Object) string { return o.Name })
 }
 
-// convert returns the result of f for each item of a list; nil for an empty one.
-func convert[T, R any](list []T, f func(T) R) []R {
+// convertList returns the result of f for each item of a list; nil for an empty one.
+func convertList[T, R any](list []T, f func(T) R) []R {
 	var results []R
 	for _, item := range list {
 		results = append(results, f(item))
@@ -130,7 +130,7 @@ func labelList(labels map[string]string) string {
 	if len(needs) == 0 {
 		return "none"
 	}
-	return strings.Join(convert(needs, values.Need.String), ", ")
+	return strings.Join(convertList(needs, values.Need.String), ", ")
 }
 
 func countNoun(n int, what string) string {

@@ -76,7 +76,7 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 		return resolveKind(m, kinds[i], rest)
 	}
 	if first != strings.ToLower(first) {
-		names := convert(kinds, func(k kind) string { return k.name })
+		names := convertList(kinds, func(k kind) string { return k.name })
 		return subject{}, queryErrorf(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
 	}
 	return resolvePath(m, first, rest)

@@ -48,7 +48,7 @@ func (a *Assignment) writePage(p *page, env string) {
 	a.writeSchemas(p)
 	a.writeDependencies(p)
 	p.writeSection("files")
-	p.writeTable(1, convert(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
+	p.writeTable(1, convertList(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
 }
 
 func writeVerdicts(p *page, list []Verdict) {
@@ -106,8 +106,8 @@ func writeExclusions(p *page, list []Exclusion) {
 		return
 	}
 	p.writeSection("configs that do not apply: %d", len(list))
-	p.writeRows(1, convert(list, func(e Exclusion) []string {
-		lacks := convert(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
+	p.writeRows(1, convertList(list, func(e Exclusion) []string {
+		lacks := convertList(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
 		if more := len(lacks) - maxLacks; more > 0 {
 			lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 		}
@@ -137,7 +137,7 @@ func (a *Assignment) writeDependencies(p *page) {
 		return
 	}
 	p.writeSection("depends on")
-	p.writeRows(1, convert(a.DependsOn, func(d Dependency) []string {
+	p.writeRows(1, convertList(a.DependsOn, func(d Dependency) []string {
 		found := "nothing of that name is on this cluster type"
 		if len(d.Targets) > 0 {
 			found = "waits for " + nameList(objectNames(d.Targets), maxNames)
@@ -173,7 +173,7 @@ func (f *File) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("made from")
-	p.writeTable(1, convert(f.Reads, func(r Read) []string {
+	p.writeTable(1, convertList(f.Reads, func(r Read) []string {
 		return []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)}
 	}))
 }

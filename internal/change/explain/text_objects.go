@@ -6,7 +6,7 @@ func (c *ClusterType) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, countNoun(len(c.Targets), "deployment target"))
 	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
 	p.writeSection("templates")
-	p.writeTable(1, convert(c.Templates, func(u TemplateUse) []string {
+	p.writeTable(1, convertList(c.Templates, func(u TemplateUse) []string {
 		if u.Missing {
 			return append(u.tableRow(), "there is no such template")
 		}
@@ -64,7 +64,7 @@ func selectedOf(list []Selection) string {
 }
 
 func selectionRows(list []Selection) [][]string {
-	return convert(list, func(s Selection) []string {
+	return convertList(list, func(s Selection) []string {
 		verdict := "does not"
 		if s.Selected {
 			verdict = "selects it"
@@ -130,7 +130,7 @@ func (c *Config) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("cluster types: %d", len(c.ClusterTypes))
-	p.writeRows(1, convert(c.ClusterTypes, func(n AssignmentCount) []string {
+	p.writeRows(1, convertList(c.ClusterTypes, func(n AssignmentCount) []string {
 		return []string{n.ClusterType, countNoun(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
 	}))
 }
@@ -141,12 +141,12 @@ func (r *Rule) writeSection(p *page) {
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
-	p.writeTable(1, convert(r.Needs, func(n Need) []string {
+	p.writeTable(1, convertList(r.Needs, func(n Need) []string {
 		return []string{n.Label, fmt.Sprintf("on %s, %s", countNoun(n.ClusterTypes, "cluster type"), countNoun(n.Targets, "deployment target")), n.Hint}
 	}))
 	if len(r.Keys) > 0 {
 		p.writeLine(1, "keys")
-		p.writeRows(2, convert(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
+		p.writeRows(2, convertList(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *Template) writePage(p *page, env string) {
 	}
 	p.writeTable(1, rows)
 	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
-	p.writeRows(1, convert(t.ClusterTypes, func(u TemplateUser) []string {
+	p.writeRows(1, convertList(t.ClusterTypes, func(u TemplateUser) []string {
 		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, countNoun(u.Assignments, "assignment")}
 	}))
 }
