@@ -292,7 +292,7 @@ func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	if remote == nil {
 		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
-	o := publish.Options{Remote: remote, Author: d.Author, Sign: d.Sign, Write: true, Step: d.Step}
+	o := publish.Options{Remote: remote, Author: d.Author, Sign: d.Sign, Write: true, BeforeEffect: d.Step}
 	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.message(), When: d.Now()}
 	if d.Forge != nil {
 		return d.propose(ctx, o, e, c, r, place)

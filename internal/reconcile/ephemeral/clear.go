@@ -69,8 +69,8 @@ func Clear(ctx context.Context, o publish.Options, environment, branch, folder s
 }
 
 func step(o publish.Options, what string) {
-	if o.Step != nil {
-		o.Step(what)
+	if o.BeforeEffect != nil {
+		o.BeforeEffect(what)
 	}
 }
 

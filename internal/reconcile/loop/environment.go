@@ -333,15 +333,15 @@ func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model
 	limits := l.orders.Limits(e.name)
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, Step: l.Step, Committer: out.Committer(f), Records: &l.records,
+		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, BeforeEffect: l.Step, Committer: out.Committer(f), Records: &l.records,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck:   func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
 		Limits:    &limits, Acknowledged: l.acknowledged(ctx, r),
-		Chosen: a.chosen,
-		Left:   l.leftFolders(e), IsOurs: l.isOurs(ctx),
+		LocationChosen: a.chosen,
+		MovedFrom:      l.leftFolders(e), IsOurs: l.isOurs(ctx),
 	})
 	if err != nil {
 		return l.stop(to, report, fmt.Errorf("publish: %w", err))

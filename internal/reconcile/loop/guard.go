@@ -41,7 +41,7 @@ func changesIn(text string) []string {
 func withheldOf(all []publish.Withholding) []status.Withheld {
 	var withheld []status.Withheld
 	for _, w := range all {
-		withheld = append(withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.Acknowledge})
+		withheld = append(withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID})
 	}
 	return withheld
 }

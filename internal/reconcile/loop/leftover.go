@@ -362,7 +362,7 @@ func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
 
 // removing returns the options for the removal of an output.
 func (l *Loop) removing(out *repos.Remote, f forge.Forge) publish.Options {
-	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, Step: l.Step}
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.Step}
 }
 
 // isBack reports whether what was to go is wanted again.

@@ -50,7 +50,7 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 	}
 	var exceeding []publish.Withholding
 	for _, w := range result.Withheld {
-		if w.Acknowledge != "" {
+		if w.ChangeID != "" {
 			exceeding = append(exceeding, w)
 		}
 	}
@@ -70,7 +70,7 @@ func previewExceeding(b *strings.Builder, p previewed) {
 	for _, w := range p.exceeding {
 		fmt.Fprintf(b, "- %s\n", forge.EscapeMarkdown(w.Reason))
 	}
-	name := p.exceeding[0].Acknowledge
+	name := p.exceeding[0].ChangeID
 	fmt.Fprintf(b, "\nTo acknowledge exactly this change beforehand, annotate the environment's GitOpsRepo with `%s: %s`, or run `fairlead approve %s %s --removals --ahead`. "+
 		"The name holds as long as nothing else changes the output.\n", model.AcknowledgeAnnotation, name, p.environment, name)
 }

@@ -147,7 +147,7 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	if err != nil {
 		return publish.Options{}, publish.Edit{}, err
 	}
-	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, Step: m.Step}
+	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, BeforeEffect: m.Step}
 	e := publish.Edit{
 		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.round,
 		Message: recordMessage(s, d),
@@ -276,7 +276,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 		edit.When = s.branch.When
 	}
 	if _, reviewed := o.Forge.(forge.ApprovalReader); reviewed { // a push would take the reviews away
-		edit.Beside = source.OwnFolder
+		edit.Independent = source.OwnFolder
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
 		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
@@ -332,7 +332,7 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) 
 	if err != nil {
 		return err
 	}
-	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, Step: m.Step}
+	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, BeforeEffect: m.Step}
 	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
 }
 

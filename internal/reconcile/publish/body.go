@@ -19,23 +19,23 @@ const (
 	maxText = 500    // of one text from outside
 )
 
-// shown is how many lines a list in the body has.
-type shown struct{ folders, inputs, problems int }
+// listLengths is how many lines a list in the body has.
+type listLengths struct{ folders, inputs, problems int }
 
-// ladder goes from what is shown if there is room to what always fits.
-var ladder = []shown{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
+// bodyLengths goes from what is shown if there is room to what always fits.
+var bodyLengths = []listLengths{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
 
-// body gives the text of the pull request. The mark is its last line.
-func (w *work) body() string {
+// pullBody gives the text of the pull request. The mark is its last line.
+func (w *attempt) pullBody() string {
 	var tail string
-	for _, rung := range ladder {
-		if tail = w.tail(rung); len(tail) <= maxTail {
+	for _, rung := range bodyLengths {
+		if tail = w.bodyTail(rung); len(tail) <= maxTail {
 			break
 		}
 	}
 	var top strings.Builder
 	w.writeWithheld(&top)
-	if left := w.leftSummary(); left != "" {
+	if left := w.moveSummary(); left != "" {
 		fmt.Fprintf(&top, "**%s**\n\n", forge.EscapeMarkdown(left))
 		if w.report.IsEmpty() {
 			return top.String() + tail
@@ -44,23 +44,23 @@ func (w *work) body() string {
 	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
 }
 
-// tail gives all of the body but the report.
-func (w *work) tail(n shown) string {
+// bodyTail gives all of the body but the report.
+func (w *attempt) bodyTail(n listLengths) string {
 	var b strings.Builder
-	adopted(&b, w.next.adoption, n.folders)
-	inputTable(&b, w.p.Inputs, n.inputs)
-	problemList(&b, w.p.Problems, n.problems)
-	reproduce(&b, w.p)
-	fmt.Fprintf(&b, "\n%s%s%s\n", markBegin, contentOf(w.p), markEnd)
+	writeAdoption(&b, w.next.adoption, n.folders)
+	writeInputs(&b, w.p.Inputs, n.inputs)
+	writeProblems(&b, w.p.Problems, n.problems)
+	writeReproduction(&b, w.p)
+	fmt.Fprintf(&b, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
 	return b.String()
 }
 
 // The mark is a comment that says which content the pull request proposes.
 const markBegin, markEnd = "<!-- fairlead-digest: ", " -->"
 
-// marked gives the digest in the mark of a body, and the body without the mark. Texts
+// cutMark gives the digest in the mark of a body, and the body without the mark. Texts
 // from outside may have marks as well, but not where a line begins.
-func marked(body string) (digest, rest string) {
+func cutMark(body string) (digest, rest string) {
 	i := strings.LastIndex(body, "\n"+markBegin)
 	if i < 0 {
 		return "", body
@@ -72,23 +72,23 @@ func marked(body string) (digest, rest string) {
 // The notice is a paragraph on top of the body.
 const noticeBegin, noticeEnd = "> [!WARNING]\n> Fairlead does not update this pull request: ", ".\n\n"
 
-// noticed gives a body with a notice, instead of the one that it has.
-func noticed(body, reason string) string {
+// withNotice gives a body with a notice, instead of the one that it has.
+func withNotice(body, reason string) string {
 	if old, ok := strings.CutPrefix(body, noticeBegin); ok {
 		_, body, _ = strings.Cut(old, noticeEnd)
 	}
 	return noticeBegin + reason + noticeEnd + body
 }
 
-// adopted says which files are taken over from somebody else.
-func adopted(b *strings.Builder, a Adoption, n int) {
+// writeAdoption says which files are taken over from somebody else.
+func writeAdoption(b *strings.Builder, a Adoption, n int) {
 	switch {
 	case a.Kalypso:
 		b.WriteString("\nThis branch was written by Kalypso's scheduler, and Fairlead takes it over. As with Kalypso, all folders are generated, but those that begin with a dot.\n")
 	case len(a.Folders) > 0:
 		var names []string
 		for _, name := range a.Folders[:min(len(a.Folders), n)] {
-			names = append(names, code(name))
+			names = append(names, codeText(name))
 		}
 		if more := len(a.Folders) - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
@@ -97,14 +97,14 @@ func adopted(b *strings.Builder, a Adoption, n int) {
 	}
 }
 
-func inputTable(b *strings.Builder, inputs []source.Commit, n int) {
+func writeInputs(b *strings.Builder, inputs []source.Commit, n int) {
 	b.WriteString("\n### Rendered from\n\n| layer | repository | commit |\n|---|---|---|\n")
 	for _, c := range inputs[:min(len(inputs), n)] {
 		place := c.Repo
 		if place == "" {
 			place = c.Folder
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", cell(c.Layer), cell(place), commitLink(c))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", codeCell(c.Layer), codeCell(place), commitLink(c))
 	}
 	if more := len(inputs) - n; more > 0 {
 		fmt.Fprintf(b, "| | %d more | |\n", more)
@@ -118,29 +118,29 @@ var (
 
 // commitLink shows a commit, and leads to its page if it may have one.
 func commitLink(c source.Commit) string {
-	text := cell(c.Commit[:min(len(c.Commit), 12)])
+	text := codeCell(c.Commit[:min(len(c.Commit), 12)])
 	if !webPage.MatchString(c.Repo) || !commitID.MatchString(c.Commit) || len(c.Repo) > maxText {
 		return text
 	}
 	return fmt.Sprintf("[%s](%s/commit/%s)", text, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
 }
 
-func problemList(b *strings.Builder, problems problem.List, n int) {
+func writeProblems(b *strings.Builder, problems problem.List, n int) {
 	if len(problems) == 0 {
 		return
 	}
 	b.WriteString("\n### Warnings\n\n")
 	for _, p := range problems[:min(len(problems), n)] {
-		fmt.Fprintf(b, "- %s\n", code(p.String()))
+		fmt.Fprintf(b, "- %s\n", codeText(p.String()))
 	}
 	if more := len(problems) - n; more > 0 {
 		fmt.Fprintf(b, "- %d more\n", more)
 	}
 }
 
-// code shows text from outside, of any length, as code: there nothing is a link, a
+// codeText shows text from outside, of any length, as code: there nothing is a link, a
 // mention or HTML.
-func code(text string) string {
+func codeText(text string) string {
 	text = strings.TrimSpace(strings.Map(printable, text))
 	if text == "" {
 		return ""
@@ -151,8 +151,8 @@ func code(text string) string {
 	return forge.CodeSpan(text)
 }
 
-// cell is code in a table, whose cells a bar ends even in code.
-func cell(text string) string { return strings.ReplaceAll(code(text), "|", `\|`) }
+// codeCell is code in a table, whose cells a bar ends even in code.
+func codeCell(text string) string { return strings.ReplaceAll(codeText(text), "|", `\|`) }
 
 func printable(r rune) rune {
 	switch {
@@ -164,16 +164,16 @@ func printable(r rune) rune {
 	return '\ufffd'
 }
 
-// reproduce says how to make the same files by hand.
-func reproduce(b *strings.Builder, p Proposal) {
-	command, workloads := "fairlead render -e "+quote(p.Environment), false
+// writeReproduction says how to make the same files by hand.
+func writeReproduction(b *strings.Builder, p Proposal) {
+	command, workloads := "fairlead render -e "+shellWord(p.Environment), false
 	for _, c := range p.Inputs {
 		switch {
 		case c.Commit == "" || len(c.Repo) > maxText:
 		case c.Layer == baseLayer:
-			command += fmt.Sprintf(" \\\n  --control-plane %s --base %s", quote(c.Repo), quote(c.Commit))
+			command += fmt.Sprintf(" \\\n  --control-plane %s --base %s", shellWord(c.Repo), shellWord(c.Commit))
 		case c.Layer == p.Environment:
-			command += " \\\n  --environment-revision " + quote(c.Commit)
+			command += " \\\n  --environment-revision " + shellWord(c.Commit)
 		default:
 			workloads = true
 		}
@@ -184,8 +184,8 @@ func reproduce(b *strings.Builder, p Proposal) {
 	}
 }
 
-// quote makes text one word for a shell, on one line.
-func quote(text string) string {
+// shellWord makes text one word for a shell, on one line.
+func shellWord(text string) string {
 	text = strings.Map(printable, text)
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=") == "" && text != "" {
 		return text

@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// wanted gives the id of the commit that our branch is to be at. The forge says that
+// expectedCommit gives the id of the commit that our branch is to be at. The forge says that
 // of a commit which it makes, so that it is "" until there is one like it.
-func (w *work) wanted(c git.Commit, head string) (string, error) {
+func (w *attempt) expectedCommit(c git.Commit, head string) (string, error) {
 	if w.Committer == nil {
 		return c.ID()
 	}
@@ -36,20 +36,20 @@ func isLike(now git.Info, c git.Commit) bool {
 }
 
 // commitTo has our branch, which is at head, be at the commit, and gives its id.
-func (w *work) commitTo(ctx context.Context, c git.Commit, head string) (string, error) {
+func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (string, error) {
 	if w.Committer == nil {
 		id, err := c.ID()
 		if err != nil {
 			return "", err
 		}
-		return id, w.push(ctx, c, head)
+		return id, w.pushCommit(ctx, c, head)
 	}
 	for range tree.Diff(w.whole.Tree, c.Tree) { // all that the forge will read
 	}
 	if err := w.whole.Err(); err != nil {
 		return "", err
 	}
-	w.step("commit to our branch")
+	w.beforeEffect("commit to our branch")
 	id, err := w.Committer.CreateCommit(ctx, forge.Commit{
 		Branch: w.ours, Old: head, Parent: w.target, Message: c.Message, Before: w.whole.Tree, Tree: c.Tree,
 	})

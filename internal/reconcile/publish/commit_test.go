@@ -142,7 +142,7 @@ func TestForgeCommitsAndIsKilled(t *testing.T) {
 			c := w.committer()
 			p := w.by(c)
 			steps := 0
-			p.Step = func(now string) {
+			p.BeforeEffect = func(now string) {
 				if steps++; steps == kill {
 					equal(t, "step", now, step)
 					panic(died{now})

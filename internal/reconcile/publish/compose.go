@@ -28,7 +28,7 @@ func (e *Blocked) Error() string { return e.summary }
 // Hint says what to do about it.
 func (e *Blocked) Hint() string { return e.hint }
 
-func blocked(hint, format string, args ...any) error {
+func newBlocked(hint, format string, args ...any) error {
 	return &Blocked{fmt.Sprintf(format, args...), hint}
 }
 
@@ -41,22 +41,22 @@ type composed struct {
 	adoption Adoption
 }
 
-// compose puts what was rendered among what is there. Folders of our record that are
+// composeFolder puts what was rendered among what is there. Folders of our record that are
 // no longer rendered go, those that are rendered are exactly that, and everything
 // else stays byte for byte. wasOurs reports whether we have written there before, which is asked
 // where the record that should say so is not there; nil for no.
-func compose(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
+func composeFolder(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
 	now = now.Opened() // read once
-	p, err := newPlacing(records, now, written.Environment, wasOurs)
+	p, err := newComposition(records, now, written.Environment, wasOurs)
 	if err != nil {
 		return composed{}, err
 	}
 	rendered, p.promotes = withTracking(now, rendered)
-	if err := checkFree(now, rendered); err != nil {
+	if err := checkNoConflict(now, rendered); err != nil {
 		return composed{}, err
 	}
 	for old, fresh := range tree.Beside(now, rendered) {
-		if err := p.place(old, fresh); err != nil {
+		if err := p.placeEntry(old, fresh); err != nil {
 			return composed{}, err
 		}
 		if fresh.Name != "" && !isDot(fresh.Name) {
@@ -64,26 +64,26 @@ func compose(records *Records, now tree.Tree, written Written, rendered tree.Tre
 		}
 	}
 	slices.Sort(written.Folders)
-	text, err := NewRecord(written).Text(aboutOutput)
+	text, err := NewRecord(written).Text(recordComment)
 	if err != nil {
 		return composed{}, err
 	}
-	p.tree, p.before = tree.FromEntries(with(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
-	p.same = sameBut("", now, p.tree, RecordFile, output.TrackingFile)
+	p.tree, p.before = tree.FromEntries(withFileIn(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
+	p.same = equalExcept("", now, p.tree, RecordFile, output.TrackingFile)
 	return p.composed, nil
 }
 
-// placing is the work of compose: what was there and what was rendered, side by side.
-type placing struct {
+// composition is the work of compose: what was there and what was rendered, side by side.
+type composition struct {
 	composed
 	owned             map[string]bool // folders that the record says are ours
 	entries, replaced []tree.Entry
 }
 
-func newPlacing(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*placing, error) {
-	p := &placing{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
+func newComposition(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*composition, error) {
+	p := &composition{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
 	var err error
-	if p.owned, err = recorded(records, now, environment); err != nil {
+	if p.owned, err = recordedFolders(records, now, environment); err != nil {
 		return nil, err
 	}
 	_, hasRecord := now.Lookup(RecordFile)
@@ -95,19 +95,19 @@ func newPlacing(records *Records, now tree.Tree, environment string, wasOurs fun
 	return p, err
 }
 
-// place finds the place of what is there and of what was rendered under a name; one of them
+// placeEntry finds the place of what is there and of what was rendered under a name; one of them
 // may be the zero Entry.
-func (p *placing) place(old, fresh tree.Entry) error {
+func (p *composition) placeEntry(old, fresh tree.Entry) error {
 	switch {
 	case isDot(old.Name) && fresh.Name != "":
-		p.entries = append(p.entries, tree.Dir(old.Name, overlay(old.Tree(), fresh.Tree())))
+		p.entries = append(p.entries, tree.Dir(old.Name, overlayFiles(old.Tree(), fresh.Tree())))
 		return nil
-	case !old.IsDir() || isDot(old.Name) || !p.replaces(old, fresh):
+	case !old.IsDir() || isDot(old.Name) || !p.replacesFolder(old, fresh):
 		if old.Name != "" {
 			p.entries = append(p.entries, old)
 		}
 	case old.ID != fresh.ID && holdsRecord(old.Tree(), 0):
-		return blocked("give each environment its own branch, or its own path outside of the folders of cluster types",
+		return newBlocked("give each environment its own branch, or its own path outside of the folders of cluster types",
 			"the folder %s is the output of another environment, and would be replaced", old.Name)
 	default:
 		p.replaced = append(p.replaced, old)
@@ -118,8 +118,8 @@ func (p *placing) place(old, fresh tree.Entry) error {
 	return nil
 }
 
-// replaces reports whether a folder is ours to replace or remove; it may become ours now.
-func (p *placing) replaces(old, fresh tree.Entry) bool {
+// replacesFolder reports whether a folder is ours to replace or remove; it may become ours now.
+func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 	if p.owned[old.Name] {
 		return true
 	}
@@ -131,9 +131,9 @@ func (p *placing) replaces(old, fresh tree.Entry) bool {
 	return true
 }
 
-// sameBut reports whether two folders differ in nothing, or in some of these files. What is
+// equalExcept reports whether two folders differ in nothing, or in some of these files. What is
 // in a folder is looked at only where one of them is.
-func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
+func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
 	for old, next := range tree.Pairs(a, b) {
 		path := prefix + max(old.Name, next.Name)
 		if slices.Contains(files, path) && !old.IsDir() && !next.IsDir() {
@@ -145,7 +145,7 @@ func sameBut(prefix string, a, b tree.Tree, files ...string) bool {
 		if folders && old.Tree().IsEmpty() && next.Tree().IsEmpty() { // Git has stored what it would not write
 			continue
 		}
-		if !folders || !slices.ContainsFunc(files, holds) || !sameBut(path, old.Tree(), next.Tree(), files...) {
+		if !folders || !slices.ContainsFunc(files, holds) || !equalExcept(path, old.Tree(), next.Tree(), files...) {
 			return false
 		}
 	}
@@ -163,13 +163,13 @@ func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
 	}
 	old, _ := now.Lookup(output.TrackingFile)
 	if strings.TrimSpace(string(old.Data)) == strings.TrimSpace(string(next.Data)) {
-		return put(rendered, output.TrackingFile, nil), false
+		return withFile(rendered, output.TrackingFile, nil), false
 	}
 	return rendered, true
 }
 
-// checkFree reports what is in the place of a folder or file of ours.
-func checkFree(now, rendered tree.Tree) error {
+// checkNoConflict reports what is in the place of a folder or file of ours.
+func checkNoConflict(now, rendered tree.Tree) error {
 	var fresh []string // folders that are not there yet
 	taken := map[string]bool{}
 	for old, next := range tree.Pairs(now, rendered) {
@@ -182,7 +182,7 @@ func checkFree(now, rendered tree.Tree) error {
 	}
 	for _, name := range fresh {
 		if taken[name] {
-			return blocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", name)
+			return newBlocked("remove or rename one of them", "there is a file %s where the folder of a cluster type is to be", name)
 		}
 	}
 	files := []string{RecordFile}
@@ -199,7 +199,7 @@ func checkFree(now, rendered tree.Tree) error {
 			return err
 		}
 		if e, ok := now.Lookup(file); ok && e.IsDir() {
-			return blocked("remove or rename it", "there is a folder %s where a file is to be", file)
+			return newBlocked("remove or rename it", "there is a folder %s where a file is to be", file)
 		}
 	}
 	return nil
@@ -212,7 +212,7 @@ func checkFolder(t tree.Tree, folder string) error {
 			continue
 		}
 		if e, ok := t.Lookup(folder[:i]); ok && !e.IsDir() {
-			return blocked("remove or rename it", "there is a file %s where a folder is to be", folder[:i])
+			return newBlocked("remove or rename it", "there is a file %s where a folder is to be", folder[:i])
 		}
 	}
 	return nil
@@ -226,8 +226,8 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
 }
 
-// recorded gives the folders that the record says are ours; none without one.
-func recorded(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
+// recordedFolders gives the folders that the record says are ours; none without one.
+func recordedFolders(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
 	owned := map[string]bool{}
 	e, ok := now.Lookup(RecordFile)
 	if !ok || e.IsDir() {
@@ -235,11 +235,11 @@ func recorded(records *Records, now tree.Tree, environment string) (map[string]b
 	}
 	r, err := records.Read(e)
 	if err != nil {
-		return nil, blocked("restore it from an older commit", "%s", err)
+		return nil, newBlocked("restore it from an older commit", "%s", err)
 	}
 	for _, w := range r.Environments {
 		if w.Environment != environment {
-			return nil, blocked("give each environment its own branch or path; if the other one is gone, remove the file",
+			return nil, newBlocked("give each environment its own branch or path; if the other one is gone, remove the file",
 				"%s says that this is the output of environment %s", RecordFile, w.Environment)
 		}
 		for _, name := range w.Folders {
@@ -262,50 +262,52 @@ func isKalypso(t tree.Tree) bool {
 	return false
 }
 
-// overlay puts files over those of another tree.
-func overlay(below, above tree.Tree) tree.Tree {
+// overlayFiles puts files over those of another tree.
+func overlayFiles(below, above tree.Tree) tree.Tree {
 	entries := slices.DeleteFunc(slices.Clone(below.Entries()), func(e tree.Entry) bool { _, ok := above.Lookup(e.Name); return ok })
 	for _, e := range above.Entries() {
 		if old, ok := below.Lookup(e.Name); ok && e.IsDir() {
-			e = tree.Dir(e.Name, overlay(old.Tree(), e.Tree()))
+			e = tree.Dir(e.Name, overlayFiles(old.Tree(), e.Tree()))
 		}
 		entries = append(entries, e)
 	}
 	return tree.FromEntries(entries)
 }
 
-// put gives a tree with a file, or without it if data is nil.
-func put(t tree.Tree, file string, data []byte) tree.Tree {
+// withFile gives a tree with a file, or without it if data is nil.
+func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 	folder, name := path.Split(file)
 	held := t.Sub(folder)
 	if _, ok := held.Lookup(name); !ok && data == nil {
 		return t
 	}
-	entries := without(held, name)
+	entries := entriesWithout(held, name)
 	if data != nil {
 		entries = append(entries, tree.File(name, data))
 	}
 	return replaceFolder(t, folder, tree.FromEntries(entries))
 }
 
-// with gives the entries of a folder that has a file in a folder in it, in which there is
+// withFileIn gives the entries of a folder that has a file in a folder in it, in which there is
 // a folder or nothing.
-func with(entries []tree.Entry, file string, data []byte) []tree.Entry {
+func withFileIn(entries []tree.Entry, file string, data []byte) []tree.Entry {
 	folder, below, _ := strings.Cut(file, "/")
 	i := slices.IndexFunc(entries, func(e tree.Entry) bool { return e.Name == folder })
 	if i < 0 {
-		return append(entries, tree.Dir(folder, put(tree.Tree{}, below, data)))
+		return append(entries, tree.Dir(folder, withFile(tree.Tree{}, below, data)))
 	}
-	entries[i] = tree.Dir(folder, put(entries[i].Tree(), below, data))
+	entries[i] = tree.Dir(folder, withFile(entries[i].Tree(), below, data))
 	return entries
 }
 
-func without(t tree.Tree, name string) []tree.Entry {
+func entriesWithout(t tree.Tree, name string) []tree.Entry {
 	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == name })
 }
 
-// bare gives a tree without what changes though nothing else does.
-func bare(t tree.Tree) tree.Tree { return put(put(t, RecordFile, nil), output.TrackingFile, nil) }
+// withoutMetadata gives a tree without what changes though nothing else does.
+func withoutMetadata(t tree.Tree) tree.Tree {
+	return withFile(withFile(t, RecordFile, nil), output.TrackingFile, nil)
+}
 
 // replaceFolder gives a tree in which a folder holds something else.
 func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
@@ -314,7 +316,7 @@ func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
 		return with
 	}
 	name, rest, _ := strings.Cut(folder, "/")
-	return tree.FromEntries(append(without(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
+	return tree.FromEntries(append(entriesWithout(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
 }
 
 // CleanFolder gives a path as trees have it: "" for the root.

@@ -58,13 +58,13 @@ func TestCompose(t *testing.T) {
 	golden.Run(t, "testdata/compose/*.txtar", func(t *testing.T, c *golden.Case) {
 		written := Written{Environment: c.Environment(), Tree: "1234", From: []Input{{Layer: "base", Repo: "https://git.example.com/cp", Commit: "abcd"}}}
 		now, rendered := files(t, c, "now"), files(t, c, "rendered")
-		got, err := compose(nil, now, written, rendered, nil)
+		got, err := composeFolder(nil, now, written, rendered, nil)
 		c.Want(t, "outcome", outcome(got, err))
 		c.Want(t, "want", golden.Files(got.tree))
 		if err != nil {
 			return
 		}
-		again, err := compose(nil, got.tree, written, rendered, nil)
+		again, err := composeFolder(nil, got.tree, written, rendered, nil)
 		if err != nil || !tree.Equal(again.tree, got.tree) || !again.same || again.promotes || again.adoption.Folders != nil {
 			t.Errorf("done twice, it is something else: %s%s", outcome(again, err), golden.Files(again.tree))
 		}
@@ -93,7 +93,7 @@ func TestKalypso(t *testing.T) {
 			if problems = append(problems, more...); problems.Stops() {
 				t.Fatal(golden.Problems(problems))
 			}
-			got, err := compose(nil, now, Written{Environment: c.Environment()}, rendered, nil)
+			got, err := composeFolder(nil, now, Written{Environment: c.Environment()}, rendered, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestComposeKeepsWhatIsNoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := compose(nil, now, Written{Environment: "dev"}, rendered, nil)
+	got, err := composeFolder(nil, now, Written{Environment: "dev"}, rendered, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestComposeIsBlockedByWhatIsNoFolder(t *testing.T) {
 		"link": tree.Link("pier", "dock"), "submodule": {Name: "pier", Mode: tree.ModeSubmodule, ID: tree.HashBlob(nil)}, "file": tree.File("pier", nil),
 	} {
 		var b *Blocked
-		if _, err := compose(nil, tree.FromEntries([]tree.Entry{e}), Written{Environment: "dev"}, rendered, nil); !errors.As(err, &b) || b.Hint() == "" {
+		if _, err := composeFolder(nil, tree.FromEntries([]tree.Entry{e}), Written{Environment: "dev"}, rendered, nil); !errors.As(err, &b) || b.Hint() == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestSameBut(t *testing.T) {
 	same := 0
 	for range 20_000 {
 		a, b := folder(), folder()
-		got, want := sameBut("", a, b, RecordFile, output.TrackingFile), tree.Equal(bare(a), bare(b))
+		got, want := equalExcept("", a, b, RecordFile, output.TrackingFile), tree.Equal(withoutMetadata(a), withoutMetadata(b))
 		if got != want {
 			t.Fatalf("it is %t that these are the same:\n%s\nand\n%s", got, listed(a), listed(b))
 		}

@@ -28,14 +28,14 @@ type Edit struct {
 	// line, which is a trailer.
 	Message string
 	When    time.Time
-	// Beside is a folder in which nothing is that the edit depends on: a proposal that was
+	// Independent is a folder in which nothing is that the edit depends on: a proposal that was
 	// made before only that folder changed stays as it is, with the reviews that it has; ""
 	// has it made anew whenever the branch moves.
-	Beside string
+	Independent string
 }
 
-// commit gives the commit that makes the edit; none, if the files are so already.
-func (e Edit) commit(o Options) (*git.Commit, error) {
+// newCommit gives the commit that makes the edit; none, if the files are so already.
+func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	view, err := o.Remote.Mirror().View(e.Head)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (e Edit) commit(o Options) (*git.Commit, error) {
 		t = replaceFolder(t, folder, e.Folders[folder])
 	}
 	for _, file := range slices.Sorted(maps.Keys(e.Files)) {
-		t = put(t, file, e.Files[file])
+		t = withFile(t, file, e.Files[file])
 	}
 	if err := view.Err(); err != nil {
 		return nil, err
@@ -61,11 +61,11 @@ func (e Edit) commit(o Options) (*git.Commit, error) {
 // Apply commits an edit to its branch, and gives the branch's head. The error is
 // git.ErrStale if the branch has moved.
 func Apply(ctx context.Context, o Options, e Edit) (string, error) {
-	c, err := e.commit(o)
+	c, err := e.newCommit(o)
 	if err != nil || c == nil {
 		return e.Head, err
 	}
-	o.step("commit to " + e.Branch)
+	o.beforeEffect("commit to " + e.Branch)
 	pack, err := o.Remote.Write(ctx, *c)
 	if err != nil {
 		return "", err
@@ -79,15 +79,15 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 // function of the edit, so that two that race do the same. The error is git.ErrStale if
 // the branch that the edit is for has moved.
 func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
-	c, err := e.commit(o)
+	c, err := e.newCommit(o)
 	if err != nil || c == nil {
 		return forge.Pull{}, err
 	}
 	c.Message = withDigest(c.Message, c.Tree.ID().String())
 	for range maxRounds {
 		var pull forge.Pull
-		pull, err = e.propose(ctx, o, p, *c)
-		if !outdated(err) {
+		pull, err = e.proposeOnce(ctx, o, p, *c)
+		if !isOutdated(err) {
 			return pull, err
 		}
 		if _, err := o.Remote.Sync(ctx); err != nil {
@@ -104,8 +104,8 @@ func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.P
 	return forge.Pull{}, err
 }
 
-// propose is one attempt to propose the commit of an edit.
-func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Commit) (forge.Pull, error) {
+// proposeOnce is one attempt to propose the commit of an edit.
+func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c git.Commit) (forge.Pull, error) {
 	id, err := c.ID()
 	if err != nil {
 		return forge.Pull{}, err
@@ -114,26 +114,26 @@ func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Co
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
+	if err := o.closeOtherPulls(ctx, found, markWithdrawn); err != nil {
 		return forge.Pull{}, err
 	}
 	if last := found.ended; last != nil && last.State == forge.Closed && last.Body == p.Body {
 		return *last, nil
 	}
-	if kept, err := e.kept(o, p.Head); err != nil || kept != "" {
+	if kept, err := e.findKept(o, p.Head); err != nil || kept != "" {
 		if id = kept; err != nil {
 			return forge.Pull{}, err
 		}
-	} else if err := e.push(ctx, o, c, id, p.Head); err != nil {
+	} else if err := e.pushBranch(ctx, o, c, id, p.Head); err != nil {
 		return forge.Pull{}, err
 	}
 	pull := forge.Pull{}
 	switch last := found.open; {
 	case last == nil:
-		o.step("open the pull request")
+		o.beforeEffect("open the pull request")
 		pull, err = o.Forge.OpenPull(ctx, p)
 	case last.Title != p.Title || last.Body != p.Body:
-		o.step("edit the pull request")
+		o.beforeEffect("edit the pull request")
 		pull, err = o.Forge.EditPull(ctx, last.Number, p)
 	default:
 		pull = *last
@@ -142,12 +142,12 @@ func (e Edit) propose(ctx context.Context, o Options, p forge.Proposal, c git.Co
 	return pull, err
 }
 
-// kept returns the head of our branch if it is this edit on an older head of the branch that
+// findKept returns the head of our branch if it is this edit on an older head of the branch that
 // it is for, from which that differs only beside the edit; "" if it is something else.
-func (e Edit) kept(o Options, ours string) (string, error) {
+func (e Edit) findKept(o Options, ours string) (string, error) {
 	repo := o.Remote.Mirror()
 	head, err := repo.Branch(ours)
-	if errors.Is(err, git.ErrNoRevision) || err == nil && e.Beside == "" {
+	if errors.Is(err, git.ErrNoRevision) || err == nil && e.Independent == "" {
 		return "", nil
 	}
 	if err != nil {
@@ -163,7 +163,7 @@ func (e Edit) kept(o Options, ours string) (string, error) {
 	}
 	older := e
 	older.Head = before
-	c, err := older.commit(o)
+	c, err := older.newCommit(o)
 	if err != nil || c == nil || c.Tree.ID().String() != info.Tree {
 		return "", err
 	}
@@ -173,7 +173,7 @@ func (e Edit) kept(o Options, ours string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		rest[i] = tree.FromEntries(without(view.Tree, e.Beside)).ID()
+		rest[i] = tree.FromEntries(entriesWithout(view.Tree, e.Independent)).ID()
 		if err := view.Err(); err != nil {
 			return "", err
 		}
@@ -184,14 +184,14 @@ func (e Edit) kept(o Options, ours string) (string, error) {
 	return head, nil
 }
 
-func (o Options) step(what string) {
-	if o.Step != nil {
-		o.Step(what)
+func (o Options) beforeEffect(what string) {
+	if o.BeforeEffect != nil {
+		o.BeforeEffect(what)
 	}
 }
 
-// push brings the commit to our branch, unless somebody else works on it.
-func (e Edit) push(ctx context.Context, o Options, c git.Commit, id, ours string) error {
+// pushBranch brings the commit to our branch, unless somebody else works on it.
+func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours string) error {
 	head, err := o.Remote.Mirror().Branch(ours)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {
 		return err
@@ -200,19 +200,19 @@ func (e Edit) push(ctx context.Context, o Options, c git.Commit, id, ours string
 		return nil
 	}
 	if head != "" {
-		whose, err := editOwnership(o, e.Head, lastLine(e.Message)).owner(head)
+		whose, err := newEditOwnership(o, e.Head, lastLine(e.Message)).ownerOf(head)
 		if err != nil {
 			return err
 		}
 		if whose != ownerUs {
-			return blocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
+			return newBlocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
 		}
 	}
 	pack, err := o.Remote.Write(ctx, c)
 	if err != nil {
 		return err
 	}
-	o.step("push our branch")
+	o.beforeEffect("push our branch")
 	return o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + ours, Old: head, New: id})
 }
 
@@ -232,7 +232,7 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 	if err != nil {
 		return err
 	}
-	whose, err := withdrawable(o, at, base, trailer)
+	whose, err := editOwner(o, at, base, trailer)
 	if err != nil || whose == ownerForeign {
 		return err
 	}
@@ -243,35 +243,35 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 	if err != nil {
 		return err
 	}
-	if err := o.closeOthers(ctx, found, withdrawn); err != nil {
+	if err := o.closeOtherPulls(ctx, found, markWithdrawn); err != nil {
 		return err
 	}
 	if found.open != nil {
-		if err := o.close(ctx, *found.open, withdrawn, reason); err != nil {
+		if err := o.closePull(ctx, *found.open, markWithdrawn, reason); err != nil {
 			return err
 		}
 	}
 	if whose == ownerEdited {
 		return nil
 	}
-	o.step("remove our branch")
+	o.beforeEffect("remove our branch")
 	if err := o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + head, Old: at}); err != nil {
 		return fmt.Errorf("remove %s: %w", head, err)
 	}
 	return nil
 }
 
-// withdrawable says whose our branch with an edit is.
-func withdrawable(o Options, head, base, trailer string) (owner, error) {
+// editOwner says whose our branch with an edit is.
+func editOwner(o Options, head, base, trailer string) (owner, error) {
 	target, err := o.Remote.Mirror().Branch(base)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {
 		return ownerUs, err
 	}
-	return editOwnership(o, target, trailer).owner(head)
+	return newEditOwnership(o, target, trailer).ownerOf(head)
 }
 
-// editOwnership is that of our branches with edits, whose commits end in a trailer.
-func editOwnership(o Options, target, trailer string) ownership {
+// newEditOwnership is that of our branches with edits, whose commits end in a trailer.
+func newEditOwnership(o Options, target, trailer string) ownership {
 	isMarked := func(c git.Info) bool { return lastLine(c.Message) == trailer }
 	return ownership{
 		repo: o.Remote.Mirror(), target: target, isMarked: isMarked,
@@ -280,7 +280,7 @@ func editOwnership(o Options, target, trailer string) ownership {
 			if len(digests) == 0 { // of a version that wrote none
 				return isMarked(c) && c.Author == o.Author
 			}
-			return isMarked(c) && digests[0] == digest(trailer, c.Tree)
+			return isMarked(c) && digests[0] == digestOf(trailer, c.Tree)
 		},
 	}
 }
@@ -290,5 +290,5 @@ func editOwnership(o Options, target, trailer string) ownership {
 func withDigest(message, root string) string {
 	last := lastLine(message)
 	before := strings.TrimSuffix(strings.TrimSpace(message), last)
-	return fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digest(last, root), last)
+	return fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digestOf(last, root), last)
 }

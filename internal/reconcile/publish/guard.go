@@ -17,31 +17,31 @@ const removalsLabel = "removals"
 // excess is what of a proposal exceeds the limits of its environment. The zero excess is
 // of one that does not.
 type excess struct {
-	// says is what is removed, for the title; "" if the limits of removals hold.
-	says   string
-	causes []Withholding
+	// removal is what is removed, for the title; "" if the limits of removals hold.
+	removal string
+	causes  []Withholding
 	// change names the change: from what the output branch holds now to what is proposed.
 	change string
 }
 
 // checkLimits finds out what of the proposal exceeds the limits, and whether a person has
 // acknowledged exactly that.
-func (w *work) checkLimits() error {
+func (w *attempt) checkLimits() error {
 	limits := model.DefaultLimits()
 	if w.p.Limits != nil {
 		limits = *w.p.Limits
 	}
-	w.excess = w.exceeded(limits)
+	w.excess = w.exceededLimits(limits)
 	if len(w.excess.causes) == 0 {
 		return nil
 	}
-	change, err := w.change()
+	change, err := w.proposedChange()
 	if err != nil {
 		return err
 	}
 	w.excess.change = change.ID()
 	for i := range w.excess.causes {
-		w.excess.causes[i].Acknowledge = w.excess.change
+		w.excess.causes[i].ChangeID = w.excess.change
 	}
 	if w.p.Acknowledged == nil {
 		return nil
@@ -53,13 +53,13 @@ func (w *work) checkLimits() error {
 	return err
 }
 
-// exceeded returns what of the proposal exceeds the limits.
-func (w *work) exceeded(limits model.Limits) excess {
+// exceededLimits returns what of the proposal exceeds the limits.
+func (w *attempt) exceededLimits(limits model.Limits) excess {
 	var e excess
 	opt := impact.Options{Workload: w.p.Workload}
-	removals := impact.RemovalsOf(w.next.before, visible(w.p.Rendered), w.report, opt)
+	removals := impact.RemovalsOf(w.next.before, withoutDotFolders(w.p.Rendered), w.report, opt)
 	if reasons := removals.Reasons(limits.Removals, limits.Few, limits.Last); len(reasons) > 0 {
-		e.says = "REMOVE " + removals.String()
+		e.removal = "REMOVE " + removals.String()
 		reason := fmt.Sprintf("it removes %s (%s)", removals, strings.Join(reasons, "; "))
 		e.causes = append(e.causes, Withholding{Cause: CauseRemovals, Reason: reason, Label: removalsLabel})
 	}
@@ -67,7 +67,7 @@ func (w *work) exceeded(limits model.Limits) excess {
 	if limits.Changes == 100 || changed == 0 || w.next.before.IsEmpty() {
 		return e
 	}
-	before := impact.CountAssignments(visible(w.p.Rendered)) + w.report.Assignments.Removed - w.report.Assignments.Added
+	before := impact.CountAssignments(withoutDotFolders(w.p.Rendered)) + w.report.Assignments.Removed - w.report.Assignments.Added
 	share := impact.Share{Removed: changed, Before: before}
 	if share.Exceeds(limits.Changes) {
 		reason := fmt.Sprintf("it changes %d of %d assignments, and the limit is %d%%", share.Removed, share.Before, limits.Changes)
@@ -79,12 +79,12 @@ func (w *work) exceeded(limits model.Limits) excess {
 // maxBrought bounds how far back the output branch is looked at for who brought a record.
 const maxBrought = 500
 
-// change returns the change from what the environment's folder holds now to what is
+// proposedChange returns the change from what the environment's folder holds now to what is
 // proposed.
-func (w *work) change() (promote.OutputChange, error) {
+func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	c := promote.OutputChange{
 		Environment: w.p.Environment, Folder: CleanFolder(w.p.Folder), Exceeds: len(w.excess.causes) > 0,
-		Before: w.next.before.ID().String(), After: bare(w.p.Rendered).ID().String(),
+		Before: w.next.before.ID().String(), After: withoutMetadata(w.p.Rendered).ID().String(),
 	}
 	if w.target == "" {
 		return c, nil
@@ -94,20 +94,22 @@ func (w *work) change() (promote.OutputChange, error) {
 	return c, err
 }
 
-// title returns the title of the pull request and the commit. It does not depend on
+// changeTitle returns the title of the pull request and the commit. It does not depend on
 // whether the change was acknowledged: the commit, and the reviews of it, stay.
-func (w *work) title() string { return forge.FitTitle(w.p.Environment + ": " + w.summary()) }
+func (w *attempt) changeTitle() string {
+	return forge.FitTitle(w.p.Environment + ": " + w.changeSummary())
+}
 
-// summary returns the change in one line: what is removed, if that exceeds the limits, or
+// changeSummary returns the change in one line: what is removed, if that exceeds the limits, or
 // is where the output was before.
-func (w *work) summary() string {
+func (w *attempt) changeSummary() string {
 	switch {
 	case w.report.IsEmpty():
-		return w.leftSummary()
-	case w.excess.says != "":
-		return w.excess.says
-	case len(w.left) > 0:
-		return w.leftSummary() + "; " + w.report.Summary()
+		return w.moveSummary()
+	case w.excess.removal != "":
+		return w.excess.removal
+	case len(w.movedFrom) > 0:
+		return w.moveSummary() + "; " + w.report.Summary()
 	}
 	return w.report.Summary()
 }

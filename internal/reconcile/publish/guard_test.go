@@ -85,8 +85,8 @@ func TestLimits(t *testing.T) {
 			equal(t, "merged", r.State == publish.InSync, test.want == "")
 			for _, h := range r.Withheld {
 				equal(t, "label", h.Label, map[publish.Cause]string{publish.CauseRemovals: "removals"}[h.Cause])
-				if len(h.Acknowledge) != 40 || !strings.Contains(r.Reason, h.Acknowledge) || !strings.Contains(r.Pull.Body, h.Acknowledge) {
-					t.Errorf("the change is called %q; it says %s\n%s", h.Acknowledge, r.Reason, r.Pull.Body)
+				if len(h.ChangeID) != 40 || !strings.Contains(r.Reason, h.ChangeID) || !strings.Contains(r.Pull.Body, h.ChangeID) {
+					t.Errorf("the change is called %q; it says %s\n%s", h.ChangeID, r.Reason, r.Pull.Body)
 				}
 			}
 		})
@@ -115,11 +115,11 @@ func TestAcknowledged(t *testing.T) {
 	if len(first.Withheld) != 1 {
 		t.Fatalf("it is not withheld: %+v", first)
 	}
-	change := first.Withheld[0].Acknowledge
-	equal(t, "the change, by another commit of the base", propose("3", 1, "a").Withheld[0].Acknowledge, change)
+	change := first.Withheld[0].ChangeID
+	equal(t, "the change, by another commit of the base", propose("3", 1, "a").Withheld[0].ChangeID, change)
 	w.commit("main", "beside/notes.txt", "of people\n")
-	equal(t, "the change, beside a commit of a person", propose("3", 1, "a").Withheld[0].Acknowledge, change)
-	if other := propose("3", 1, "b").Withheld[0].Acknowledge; other == change {
+	equal(t, "the change, beside a commit of a person", propose("3", 1, "a").Withheld[0].ChangeID, change)
+	if other := propose("3", 1, "b").Withheld[0].ChangeID; other == change {
 		t.Error("another change has the same name")
 	}
 	last := propose("3", 1, "a")
@@ -130,7 +130,7 @@ func TestAcknowledged(t *testing.T) {
 
 	equal(t, "what was removed comes back", propose("4", 2, "a").State, publish.InSync)
 	again := propose("5", 1, "a")
-	if len(again.Withheld) != 1 || again.Withheld[0].Acknowledge == change {
+	if len(again.Withheld) != 1 || again.Withheld[0].ChangeID == change {
 		t.Errorf("the same removal is acknowledged for good: %+v", again)
 	}
 }

@@ -20,9 +20,9 @@ const (
 	Direct    Merge = "direct"     // we, as soon as the forge lets us
 )
 
-// advice returns what people have to change so that a pull request can be merged which the
+// mergeAdvice returns what people have to change so that a pull request can be merged which the
 // forge refuses to merge; "" for any other error.
-func advice(err error) string {
+func mergeAdvice(err error) string {
 	var refusal *problem.Refusal
 	switch {
 	case errors.Is(err, git.ErrRefused):
@@ -33,12 +33,12 @@ func advice(err error) string {
 	return ""
 }
 
-// merge merges a pull request as the environment wants it. What the forge does not
+// mergePull merges a pull request as the environment wants it. What the forge does not
 // allow yet is no error: the result says what is missing, and that it is to be tried
 // again.
-func (w *work) merge(ctx context.Context, r Result) (Result, error) {
+func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 	if len(w.withheld) > 0 {
-		return w.withhold(r), nil
+		return w.reportWithheld(r), nil
 	}
 	if w.p.Merge == "" || w.p.Merge == Manual {
 		return r, nil
@@ -54,12 +54,12 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 			return r, err
 		}
 		if w.withheld = late; len(late) > 0 { // its text and auto-merge follow in the next cycle
-			r = w.withhold(r)
+			r = w.reportWithheld(r)
 			r.Again = true
 			return r, nil
 		}
 	}
-	w.step("merge the pull request")
+	w.beforeEffect("merge the pull request")
 	var err error
 	if w.p.Merge == WhenGreen {
 		err = merger.EnableAutoMerge(ctx, r.Pull.Number, r.Commit)
@@ -76,8 +76,8 @@ func (w *work) merge(ctx context.Context, r Result) (Result, error) {
 			r.Reason += "; " + refusal.Advice
 		}
 		return r, nil
-	case advice(err) != "":
-		r.Reason, r.Again = fmt.Sprintf("merge is %s, and the forge does not let us: %v; %s", w.p.Merge, err, advice(err)), true
+	case mergeAdvice(err) != "":
+		r.Reason, r.Again = fmt.Sprintf("merge is %s, and the forge does not let us: %v; %s", w.p.Merge, err, mergeAdvice(err)), true
 		return r, nil
 	case errors.Is(err, forge.ErrUnsupported):
 		r.Reason = fmt.Sprintf("merge is %s: %v", w.p.Merge, err)

@@ -24,8 +24,8 @@ const (
 // baseLayer is the layer of the base in the commits of an input.
 const baseLayer = "base"
 
-// message gives the text of the commit.
-func message(p Proposal, title, digest string) string {
+// commitMessage gives the text of the commit.
+func commitMessage(p Proposal, title, digest string) string {
 	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, oneLine(digest))
 }
 
@@ -62,24 +62,24 @@ func Trailers(message string) map[string][]string {
 	return found
 }
 
-// digestOf names the whole tree of a commit. It is in the commit's message, so that an
+// treeDigest names the whole tree of a commit. It is in the commit's message, so that an
 // amendment is noticed.
-func digestOf(environment, root string) string { return digest(environment, root) }
+func treeDigest(environment, root string) string { return digestOf(environment, root) }
 
-// contentOf names what is proposed, whatever else is on the branch. It is in the pull
+// contentDigest names what is proposed, whatever else is on the branch. It is in the pull
 // request, so that one that was closed is not opened again for the same content.
-func contentOf(p Proposal) string {
-	return digest(p.Environment, CleanFolder(p.Folder), bare(p.Rendered).ID().String())
+func contentDigest(p Proposal) string {
+	return digestOf(p.Environment, CleanFolder(p.Folder), withoutMetadata(p.Rendered).ID().String())
 }
 
-func digest(parts ...string) string {
+func digestOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// inOrder gives inputs in the one order that commits and records have them in: the
+// sortedInputs gives inputs in the one order that commits and records have them in: the
 // base, the environment, and the workloads by name.
-func inOrder(environment string, inputs []source.Commit) []source.Commit {
+func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	rank := func(c source.Commit) int {
 		switch c.Layer {
 		case baseLayer:

@@ -7,16 +7,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// leftFolder is a folder of the output branch that the environment's output was in before.
-type leftFolder struct {
+// formerFolder is a folder of the output branch that the environment's output was in before.
+type formerFolder struct {
 	folder  string
 	written Written
 	removed int // how many cluster types go there
 }
 
-// findLeft finds out which of the folders that the output is said to have left still have it.
-func (w *work) findLeft() error {
-	for _, folder := range w.p.Left {
+// findMovedFrom finds out which of the folders that the output is said to have left still have it.
+func (w *attempt) findMovedFrom() error {
+	for _, folder := range w.p.MovedFrom {
 		if CleanFolder(folder) == CleanFolder(w.p.Folder) {
 			continue
 		}
@@ -26,48 +26,48 @@ func (w *work) findLeft() error {
 		}
 		if found != nil {
 			_, removed := withoutOutput(w.whole.Tree, folder, *found, CleanFolder(w.p.Folder))
-			w.left = append(w.left, leftFolder{CleanFolder(folder), *found, len(removed)})
+			w.movedFrom = append(w.movedFrom, formerFolder{CleanFolder(folder), *found, len(removed)})
 		}
 	}
 	return nil
 }
 
-// withoutLeft returns a branch's tree without the output in folders that it has left.
-func (w *work) withoutLeft(whole tree.Tree) tree.Tree {
-	for _, l := range w.left {
+// withoutMovedFrom returns a branch's tree without the output in folders that it has left.
+func (w *attempt) withoutMovedFrom(whole tree.Tree) tree.Tree {
+	for _, l := range w.movedFrom {
 		whole, _ = withoutOutput(whole, l.folder, l.written, CleanFolder(w.p.Folder))
 	}
 	return whole
 }
 
-// leftReasons returns why only a person may merge a change of the folder.
-func (w *work) leftReasons() []Withholding {
+// moveWithholdings returns why only a person may merge a change of the folder.
+func (w *attempt) moveWithholdings() []Withholding {
 	var all []Withholding
-	for _, l := range w.left {
+	for _, l := range w.movedFrom {
 		all = append(all, Withholding{
 			Cause: CauseRemovals, Label: removalsLabel,
-			Reason: fmt.Sprintf("it moves the output of %s from %s to %s, and removes it there", w.p.Environment, placeOf(l.folder), placeOf(CleanFolder(w.p.Folder))),
+			Reason: fmt.Sprintf("it moves the output of %s from %s to %s, and removes it there", w.p.Environment, folderName(l.folder), folderName(CleanFolder(w.p.Folder))),
 		})
 	}
 	return all
 }
 
-func placeOf(folder string) string {
+func folderName(folder string) string {
 	if folder == "" {
 		return "the root of the branch"
 	}
 	return "the folder " + folder
 }
 
-// leftSummary says in one line what a change removes from where the output was; "" if there is
+// moveSummary says in one line what a change removes from where the output was; "" if there is
 // nothing of that.
-func (w *work) leftSummary() string {
-	if len(w.left) == 0 {
+func (w *attempt) moveSummary() string {
+	if len(w.movedFrom) == 0 {
 		return ""
 	}
 	var places []string
-	for _, l := range w.left {
-		places = append(places, fmt.Sprintf("%s (%s)", placeOf(l.folder), counted(l.removed, "cluster type")))
+	for _, l := range w.movedFrom {
+		places = append(places, fmt.Sprintf("%s (%s)", folderName(l.folder), countOf(l.removed, "cluster type")))
 	}
 	return "remove its output from " + strings.Join(places, " and ")
 }

@@ -15,8 +15,8 @@ const (
 	ownerForeign              // somebody else's
 )
 
-// maxCommits bounds how far a branch is looked into.
-const maxCommits = 200
+// maxBranchCommits bounds how far a branch is looked into.
+const maxBranchCommits = 200
 
 // ownership tells whose a branch of ours is.
 type ownership struct {
@@ -27,18 +27,18 @@ type ownership struct {
 	isMarked, isIntact func(git.Info) bool
 }
 
-// ownership returns that of our branch with the output.
-func (w *work) ownership() ownership {
-	return outputOwnership(w.repo, w.target, w.p.Environment)
+// outputOwnership returns that of our branch with the output.
+func (w *attempt) outputOwnership() ownership {
+	return newOutputOwnership(w.repo, w.target, w.p.Environment)
 }
 
-// outputOwnership is that of branches with the output of an environment.
-func outputOwnership(repo *git.Repository, target, environment string) ownership {
+// newOutputOwnership is that of branches with the output of an environment.
+func newOutputOwnership(repo *git.Repository, target, environment string) ownership {
 	return ownership{
 		repo: repo, target: target,
 		isMarked: func(c git.Info) bool { return hasTrailers(c, environment) },
 		isIntact: func(c git.Info) bool {
-			return hasTrailers(c, environment) && Trailers(c.Message)[trailerDigest][0] == digestOf(environment, c.Tree)
+			return hasTrailers(c, environment) && Trailers(c.Message)[trailerDigest][0] == treeDigest(environment, c.Tree)
 		},
 	}
 }
@@ -46,26 +46,26 @@ func outputOwnership(repo *git.Repository, target, environment string) ownership
 // IsOurs reports whether a commit proposes the output of an environment, and holds what we
 // have made it hold.
 func IsOurs(c git.Info, environment string) bool {
-	return outputOwnership(nil, "", environment).isIntact(c)
+	return newOutputOwnership(nil, "", environment).isIntact(c)
 }
 
 // IsOutputOnly reports whether a branch from which the output of an environment was
 // proposed has nothing on it but that: target is the head of the branch that it was
 // proposed to, "" if there is none any more.
 func IsOutputOnly(repo *git.Repository, head, target, environment string) (bool, error) {
-	whose, err := outputOwnership(repo, target, environment).owner(head)
+	whose, err := newOutputOwnership(repo, target, environment).ownerOf(head)
 	return whose == ownerUs, err
 }
 
-// owner says whose the branch with this head is.
-func (o ownership) owner(head string) (owner, error) {
+// ownerOf says whose the branch with this head is.
+func (o ownership) ownerOf(head string) (owner, error) {
 	info, err := o.repo.Commit(head)
 	if err != nil {
 		return ownerUs, err
 	}
 	for _, isOurs := range []func(git.Info) (bool, error){
 		func(c git.Info) (bool, error) { return o.isIntact(c), nil },
-		func(c git.Info) (bool, error) { return o.merged(c.ID) },
+		func(c git.Info) (bool, error) { return o.isMerged(c.ID) },
 		o.onlyUpdates,
 	} {
 		if ok, err := isOurs(info); err != nil || ok {
@@ -84,26 +84,26 @@ func (o ownership) owner(head string) (owner, error) {
 
 // oursBelow reports whether a commit of ours that is not merged is below another.
 func (o ownership) oursBelow(c git.Info) (bool, error) {
-	return among(o.repo, c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
-		merged, err := o.merged(below.ID)
+	return searchCommits(o.repo, c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
+		merged, err := o.isMerged(below.ID)
 		return !merged && o.isMarked(below), merged, err
 	})
 }
 
-// maxLooked is how many of the last commits of the output branch are looked into for a record.
-const maxLooked = 15
+// maxRecordHistory is how many of the last commits of the output branch are looked into for a record.
+const maxRecordHistory = 15
 
 // wasOurs reports whether the output branch has had output of this environment from us: one of
 // its last commits says so, or has the record, which need not be there any more.
-func (w *work) wasOurs() (bool, error) {
+func (w *attempt) wasOurs() (bool, error) {
 	if w.target == "" {
 		return false, nil
 	}
-	return among(w.repo, []string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
+	return searchCommits(w.repo, []string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
 		if slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
 			return true, true, nil
 		}
-		if before >= maxLooked {
+		if before >= maxRecordHistory {
 			return false, false, nil
 		}
 		view, err := w.repo.View(c.ID)
@@ -115,11 +115,11 @@ func (w *work) wasOurs() (bool, error) {
 	})
 }
 
-// among looks for a commit among some and those before them, the nearest first. look is given
+// searchCommits looks for a commit among some and those before them, the nearest first. look is given
 // how many came before; nothing before one that it calls the last is looked at.
-func among(repo *git.Repository, next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
+func searchCommits(repo *git.Repository, next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
 	seen := map[string]bool{}
-	for len(next) > 0 && len(seen) < maxCommits {
+	for len(next) > 0 && len(seen) < maxBranchCommits {
 		id := next[0]
 		if next = next[1:]; seen[id] {
 			continue
@@ -140,8 +140,8 @@ func among(repo *git.Repository, next []string, look func(c git.Info, before int
 	return false, nil
 }
 
-// merged reports whether a commit is in the branch that ours is proposed to.
-func (o ownership) merged(commit string) (bool, error) {
+// isMerged reports whether a commit is in the branch that ours is proposed to.
+func (o ownership) isMerged(commit string) (bool, error) {
 	if o.target == "" {
 		return false, nil
 	}

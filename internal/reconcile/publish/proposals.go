@@ -38,7 +38,7 @@ func findProposals(ctx context.Context, f forge.Forge, head, base string) (propo
 			found.others = append(found.others, other{p, fmt.Sprintf(
 				"It is for the branch %s, and what is on %s is for %s alone.", forge.CodeSpan(p.Base), forge.CodeSpan(head), forge.CodeSpan(base))})
 		case found.open != nil:
-			found.others = append(found.others, other{p, fmt.Sprintf("Pull request %d%s", found.open.Number, isOlder)})
+			found.others = append(found.others, other{p, fmt.Sprintf("Pull request %d%s", found.open.Number, reasonOlder)})
 		default:
 			found.open = &p
 		}
@@ -53,7 +53,7 @@ func findProposals(ctx context.Context, f forge.Forge, head, base string) (propo
 		if p.State == forge.Open { // it was opened a moment ago
 			return proposals{}, fmt.Errorf("pull request %d: %w", p.Number, forge.ErrChanged)
 		}
-		if !strings.HasSuffix(p.Reason, isOlder) {
+		if !strings.HasSuffix(p.Reason, reasonOlder) {
 			found.ended = &p
 			break
 		}
@@ -61,8 +61,8 @@ func findProposals(ctx context.Context, f forge.Forge, head, base string) (propo
 	return found, nil
 }
 
-// isOlder ends the reason for which we close the younger of two that propose the same.
-const isOlder = ", which is older, proposes the same."
+// reasonOlder ends the reason for which we close the younger of two that propose the same.
+const reasonOlder = ", which is older, proposes the same."
 
 // last returns the open one, or else the newest; nil if there is none.
 func (p proposals) last() *forge.Pull {
@@ -72,41 +72,41 @@ func (p proposals) last() *forge.Pull {
 	return p.ended
 }
 
-// closeOthers closes the pull requests that must not be merged. disown returns a body
+// closeOtherPulls closes the pull requests that must not be merged. disown returns a body
 // without what would have the content declined.
-func (o Options) closeOthers(ctx context.Context, found proposals, disown func(body string) string) error {
+func (o Options) closeOtherPulls(ctx context.Context, found proposals, disown func(body string) string) error {
 	for _, p := range found.others {
-		if err := o.close(ctx, p.Pull, disown, p.reason); err != nil {
+		if err := o.closePull(ctx, p.Pull, disown, p.reason); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// close closes a pull request of ours. Its body is changed first: one that is closed and
+// closePull closes a pull request of ours. Its body is changed first: one that is closed and
 // still says what we propose means that somebody has declined that.
-func (o Options) close(ctx context.Context, pull forge.Pull, disown func(body string) string, reason string) error {
+func (o Options) closePull(ctx context.Context, pull forge.Pull, disown func(body string) string, reason string) error {
 	if body := disown(pull.Body); body != pull.Body {
-		o.step("edit the pull request")
+		o.beforeEffect("edit the pull request")
 		edited := pull.Proposal
 		edited.Body = body
 		if _, err := o.Forge.EditPull(ctx, pull.Number, edited); err != nil {
 			return err
 		}
 	}
-	o.step("close the pull request")
+	o.beforeEffect("close the pull request")
 	return o.Forge.ClosePull(ctx, pull.Number, reason)
 }
 
 // withoutDigest returns the body of the proposal of an output without its digest.
 func withoutDigest(body string) string {
-	_, body = marked(body)
+	_, body = cutMark(body)
 	return body
 }
 
-// withdrawn returns the body of the proposal of an edit so that it is not the one of a
+// markWithdrawn returns the body of the proposal of an edit so that it is not the one of a
 // proposal that waits.
-func withdrawn(body string) string {
+func markWithdrawn(body string) string {
 	return strings.TrimSuffix(body, withdrawnLine) + withdrawnLine
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-func (w *work) result(s State, reason string) Result {
-	return Result{State: s, Reason: reason, Head: w.target, Held: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.summary()}
+func (w *attempt) newResult(s State, reason string) Result {
+	return Result{State: s, Reason: reason, Head: w.target, HeldTree: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.changeSummary()}
 }
 
-// settle has nothing to propose: what we proposed before is withdrawn.
-func (w *work) settle(ctx context.Context) (Result, error) {
-	done := w.result(InSync, "")
+// withdrawProposal has nothing to propose: what we proposed before is withdrawn.
+func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
+	done := w.newResult(InSync, "")
 	head, err := w.repo.Branch(w.ours)
 	if errors.Is(err, git.ErrNoRevision) || !w.Write {
 		return done, nil
@@ -25,7 +25,7 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	whose, err := w.ownership().owner(head)
+	whose, err := w.outputOwnership().ownerOf(head)
 	if err != nil || whose != ownerUs {
 		return done, err
 	}
@@ -37,15 +37,15 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.closeOthers(ctx, pulls, withoutDigest); err != nil {
+	if err := w.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
 		return Result{}, err
 	}
 	if pulls.open != nil {
-		if err := w.close(ctx, *pulls.open, withoutDigest, nothingLeft); err != nil {
+		if err := w.closePull(ctx, *pulls.open, withoutDigest, reasonWithdrawn); err != nil {
 			return Result{}, err
 		}
 	}
-	w.step("remove our branch")
+	w.beforeEffect("remove our branch")
 	err = w.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
 	return done, err
 }
@@ -53,8 +53,8 @@ func (w *work) settle(ctx context.Context) (Result, error) {
 // isSuperseded reports whether what our branch proposes was made from other inputs, which may
 // be newer than ours: the repositories that they come from have moved since we read them. The
 // next cycle reads them. A proposal of commits that are gone is not newer.
-func (w *work) isSuperseded(ctx context.Context, head string) (bool, error) {
-	merged, err := w.ownership().merged(head)
+func (w *attempt) isSuperseded(ctx context.Context, head string) (bool, error) {
+	merged, err := w.outputOwnership().isMerged(head)
 	if err != nil || merged || w.p.IsCurrent == nil {
 		return false, err
 	}
@@ -69,17 +69,17 @@ func (w *work) isSuperseded(ctx context.Context, head string) (bool, error) {
 	return !current, nil
 }
 
-// nothingLeft is why we close a pull request ourselves.
-const nothingLeft = "There is nothing left to propose: the branch holds what was rendered."
+// reasonWithdrawn is why we close a pull request ourselves.
+const reasonWithdrawn = "There is nothing left to propose: the branch holds what was rendered."
 
-// propose pushes the commit to our branch, and makes the pull request say what it
+// proposeCommit pushes the commit to our branch, and makes the pull request say what it
 // means.
-func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
+func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, error) {
 	head, err := w.repo.Branch(w.ours)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {
 		return Result{}, err
 	}
-	id, err := w.wanted(c, head)
+	id, err := w.expectedCommit(c, head)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,16 +87,16 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 	if head == "" {
 		err = w.checkName(w.ours)
 	} else if head != id {
-		whose, err = w.ownership().owner(head)
+		whose, err = w.outputOwnership().ownerOf(head)
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	if whose == ownerForeign {
-		return w.result(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
+		return w.newResult(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
 	}
 	if !w.Write {
-		r := w.result(DryRun, "writing is off; write: true proposes it")
+		r := w.newResult(DryRun, "writing is off; write: true proposes it")
 		r.Commit = id
 		return r, nil
 	}
@@ -104,15 +104,15 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.closeOthers(ctx, pulls, withoutDigest); err != nil {
+	if err := w.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
 		return Result{}, err
 	}
 	last := pulls.last()
 	if whose == ownerEdited {
-		return w.stopped(ctx, last, head)
+		return w.reportEdited(ctx, last, head)
 	}
-	if last != nil && last.State == forge.Closed && declined(*last, w.p) {
-		r := w.result(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", last.Number))
+	if last != nil && last.State == forge.Closed && isDeclined(*last, w.p) {
+		r := w.newResult(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", last.Number))
 		r.Pull = last
 		return r, nil
 	}
@@ -124,24 +124,24 @@ func (w *work) propose(ctx context.Context, c git.Commit) (Result, error) {
 			return Result{}, err
 		}
 	}
-	pull, err := w.pull(ctx, last)
+	pull, err := w.putPull(ctx, last)
 	if err != nil {
 		return Result{}, err
 	}
-	r := w.result(Proposed, "")
+	r := w.newResult(Proposed, "")
 	r.Commit, r.Pull = id, &pull
-	return w.merge(ctx, r)
+	return w.mergePull(ctx, r)
 }
 
-// declined reports whether a closed pull request proposed the same.
-func declined(pull forge.Pull, p Proposal) bool {
-	digest, _ := marked(pull.Body)
-	return digest == contentOf(p)
+// isDeclined reports whether a closed pull request proposed the same.
+func isDeclined(pull forge.Pull, p Proposal) bool {
+	digest, _ := cutMark(pull.Body)
+	return digest == contentDigest(p)
 }
 
-// push makes the commit and has our branch be at it, if the output branch still is what the
+// pushCommit makes the commit and has our branch be at it, if the output branch still is what the
 // commit was made for: another process may have proposed and merged the same since we looked.
-func (w *work) push(ctx context.Context, c git.Commit, head string) error {
+func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
 		view, err := w.repo.Local(head)
 		if err != nil {
@@ -157,7 +157,7 @@ func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 		pack.Discard()
 		return err
 	}
-	w.step("push our branch")
+	w.beforeEffect("push our branch")
 	updates := []git.RefUpdate{{Ref: heads + w.ours, Old: head, New: pack.Commits[0]}}
 	if w.target != "" {
 		updates = append(updates, git.RefUpdate{Ref: heads + w.p.Branch, Old: w.target, New: w.target})
@@ -169,39 +169,39 @@ func (w *work) push(ctx context.Context, c git.Commit, head string) error {
 // Kalypso does.
 const promotedLabel = "promoted"
 
-// pull opens the pull request, or makes the open one say what it should.
-func (w *work) pull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
+// putPull opens the pull request, or makes the open one say what it should.
+func (w *attempt) putPull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
 	want := forge.Proposal{
-		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.title(), Body: w.body(),
-		Labels: w.labels(),
+		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.changeTitle(), Body: w.pullBody(),
+		Labels: w.pullLabels(),
 	}
 	if last == nil || last.State != forge.Open {
-		w.step("open the pull request")
+		w.beforeEffect("open the pull request")
 		return w.Forge.OpenPull(ctx, want)
 	}
 	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
 		return *last, nil
 	}
-	w.step("edit the pull request")
+	w.beforeEffect("edit the pull request")
 	return w.Forge.EditPull(ctx, last.Number, want)
 }
 
-// stopped leaves our branch to somebody who works on it, and says so in the pull
+// reportEdited leaves our branch to somebody who works on it, and says so in the pull
 // request.
-func (w *work) stopped(ctx context.Context, last *forge.Pull, head string) (Result, error) {
+func (w *attempt) reportEdited(ctx context.Context, last *forge.Pull, head string) (Result, error) {
 	reason := fmt.Sprintf("commit %.12s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", head, w.ours)
-	r := w.result(Edited, reason)
+	r := w.newResult(Edited, reason)
 	if last == nil || last.State != forge.Open {
 		return r, nil
 	}
 	r.Pull = last
 	// Without its mark, so that removing the branch does not decline the content.
 	edited := last.Proposal
-	if _, edited.Body = marked(last.Body); noticed(edited.Body, reason) == last.Body {
+	if _, edited.Body = cutMark(last.Body); withNotice(edited.Body, reason) == last.Body {
 		return r, nil
 	}
-	edited.Body = noticed(edited.Body, reason)
-	w.step("edit the pull request")
+	edited.Body = withNotice(edited.Body, reason)
+	w.beforeEffect("edit the pull request")
 	pull, err := w.Forge.EditPull(ctx, last.Number, edited)
 	r.Pull = &pull
 	return r, err

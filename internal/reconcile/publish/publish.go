@@ -58,16 +58,16 @@ type Proposal struct {
 	// Limits are those of the environment; nil for the default ones.
 	Limits *model.Limits
 	// Acknowledged returns the changes that people have acknowledged though they exceed
-	// the limits, by the names that [Withholding.Acknowledge] has. It is asked only where
+	// the limits, by the names that [Withholding.ChangeID] has. It is asked only where
 	// one does; nil for none.
 	Acknowledged func() ([]string, error)
-	// Chosen says that Fairlead itself chose the place, for an environment that is made from
+	// LocationChosen says that Fairlead itself chose the place, for an environment that is made from
 	// one whose place is established: its first write does not wait for a person.
-	Chosen bool
-	// Left are folders of the branch that the output was in before: what is there of this
+	LocationChosen bool
+	// MovedFrom are folders of the branch that the output was in before: what is there of this
 	// environment, and IsOurs, goes with the change.
-	Left   []string
-	IsOurs func(Written) (bool, error) // nil if there are none
+	MovedFrom []string
+	IsOurs    func(Written) (bool, error) // nil if there are none
 }
 
 // Options are the same for all proposals to one repository.
@@ -84,9 +84,9 @@ type Options struct {
 	Write     bool // or else only say what would be done
 	// Records are those of outputs; nil to read each anew.
 	Records *Records
-	// Step is told before each thing that changes the world; nil for nobody. Tests
+	// BeforeEffect is told before each thing that changes the world; nil for nobody. Tests
 	// end the process there.
-	Step func(what string)
+	BeforeEffect func(what string)
 }
 
 // State is what has become of a proposal.
@@ -104,13 +104,13 @@ const (
 
 // Result says what has become of a proposal.
 type Result struct {
-	State  State
-	Reason string // one sentence; "" where the state says it all
-	Head   string // the commit at the head of the output branch
-	Commit string // that proposes the change; "" if there is none
-	Held   tree.Tree
-	Pull   *forge.Pull
-	Report impact.Report
+	State    State
+	Reason   string // one sentence; "" where the state says it all
+	Head     string // the commit at the head of the output branch
+	Commit   string // that proposes the change; "" if there is none
+	HeldTree tree.Tree
+	Pull     *forge.Pull
+	Report   impact.Report
 	// Change is the change in one line; "" if nothing changes.
 	Change string
 	// Again says that there is something to do though no reference moves: merging is
@@ -131,7 +131,7 @@ func (e *MissingBranch) Error() string { return fmt.Sprintf("%s has no branch %s
 // Hint says what to do about it.
 func (e *MissingBranch) Hint() string {
 	return fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
-		quote(e.Repo), tree.EmptyID, quote(heads+e.Branch))
+		shellWord(e.Repo), tree.EmptyID, shellWord(heads+e.Branch))
 }
 
 // maxRounds bounds how often we look again when somebody else was faster.
@@ -142,9 +142,9 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 	var err error
 	for range maxRounds {
 		var result Result
-		w := &work{Options: o, p: p, ours: o.Prefix + p.Environment}
-		result, err = w.run(ctx)
-		if !outdated(err) {
+		w := &attempt{Options: o, p: p, ours: o.Prefix + p.Environment}
+		result, err = w.publishOnce(ctx)
+		if !isOutdated(err) {
 			return result, err
 		}
 		if _, err := o.Remote.Sync(ctx); err != nil {
@@ -152,14 +152,14 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 		}
 	}
 	if errors.Is(err, forge.ErrExists) {
-		err = blocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
+		err = newBlocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
 	}
 	return Result{}, err
 }
 
-// outdated reports whether an error says that what was decided on is not so any more:
+// isOutdated reports whether an error says that what was decided on is not so any more:
 // somebody else, or another of us, was faster.
-func outdated(err error) bool {
+func isOutdated(err error) bool {
 	for _, kind := range []error{git.ErrStale, forge.ErrExists, forge.ErrMoved, forge.ErrChanged, forge.ErrNotFound} {
 		if errors.Is(err, kind) {
 			return true
@@ -168,35 +168,35 @@ func outdated(err error) bool {
 	return false
 }
 
-// work is one attempt.
-type work struct {
+// attempt is one attempt.
+type attempt struct {
 	Options
 	p    Proposal
 	ours string // our branch
 
-	repo   *git.Repository
-	target string    // the head of the output branch
-	whole  *git.View // what the output branch holds
-	next   composed
-	left   []leftFolder // folders of the branch that have output from before
-	report impact.Report
+	repo      *git.Repository
+	target    string    // the head of the output branch
+	whole     *git.View // what the output branch holds
+	next      composed
+	movedFrom []formerFolder // folders of the branch that have output from before
+	report    impact.Report
 
 	excess   excess
 	withheld []Withholding
 	first    bool // no record at the place names this environment
 }
 
-func (w *work) step(what string) {
-	if w.Step != nil {
-		w.Step(what)
+func (w *attempt) beforeEffect(what string) {
+	if w.BeforeEffect != nil {
+		w.BeforeEffect(what)
 	}
 }
 
-func (w *work) run(ctx context.Context) (Result, error) {
+func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	w.repo = w.Remote.Mirror()
-	w.p.Inputs = inOrder(w.p.Environment, w.p.Inputs)
+	w.p.Inputs = sortedInputs(w.p.Environment, w.p.Inputs)
 	if w.p.Branch == w.ours {
-		return Result{}, blocked("have the output go to another branch", "branch %s is the one that the output of %s is proposed from", w.ours, w.p.Environment)
+		return Result{}, newBlocked("have the output go to another branch", "branch %s is the one that the output of %s is proposed from", w.ours, w.p.Environment)
 	}
 	if err := w.findTarget(ctx); err != nil {
 		return Result{}, err
@@ -206,61 +206,61 @@ func (w *work) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	now := w.whole.Tree.Sub(CleanFolder(w.p.Folder))
-	if err := w.Remote.Prefetch(ctx, looked(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
+	if err := w.Remote.Prefetch(ctx, commonFolders(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
 		return Result{}, err
 	}
 	if err := w.checkPlace(); err != nil {
 		return Result{}, err
 	}
-	if err := w.compose(); err != nil {
+	if err := w.composeOutput(); err != nil {
 		return Result{}, err
 	}
-	if err := w.findLeft(); err != nil {
+	if err := w.findMovedFrom(); err != nil {
 		return Result{}, err
 	}
-	if w.next.same && len(w.left) == 0 {
-		return w.settle(ctx)
+	if w.next.same && len(w.movedFrom) == 0 {
+		return w.withdrawProposal(ctx)
 	}
 	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
 		return Result{}, err
 	}
-	w.report = impact.Compare(w.next.before, visible(w.p.Rendered), impact.Options{Workload: w.p.Workload})
+	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload})
 	if err := w.checkLimits(); err != nil {
 		return Result{}, err
 	}
-	w.withheld = w.withholdings()
-	commit := w.commit()
+	w.withheld = w.allWithholdings()
+	commit := w.newCommit()
 	if err := w.whole.Err(); err != nil {
 		return Result{}, err
 	}
-	return w.propose(ctx, commit)
+	return w.proposeCommit(ctx, commit)
 }
 
-// compose finds out what the folder is to hold.
-func (w *work) compose() (err error) {
+// composeOutput finds out what the folder is to hold.
+func (w *attempt) composeOutput() (err error) {
 	folder := CleanFolder(w.p.Folder)
 	if folder != "" {
 		if err := tree.CheckPath(folder); err != nil {
-			return blocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
+			return newBlocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
 		}
 	}
 	if err = checkFolder(w.whole.Tree, folder); err == nil {
 		now := w.whole.Tree.Sub(folder)
-		w.p.Rendered = opened(w.p.Rendered, now)
+		w.p.Rendered = expandChanged(w.p.Rendered, now)
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
-		w.next, err = compose(w.Records, now, written, w.p.Rendered, w.wasOurs)
+		w.next, err = composeFolder(w.Records, now, written, w.p.Rendered, w.wasOurs)
 	}
 	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
 		return failed
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", placeName(w.p.Branch, folder), err)
+		return fmt.Errorf("%s: %w", locationName(w.p.Branch, folder), err)
 	}
 	return nil
 }
 
-// looked gives what of a folder is looked into to see whether it is as it should be.
-func looked(now, rendered tree.Tree) tree.Tree {
+// commonFolders gives what of a folder is looked into to see whether it is as it should be.
+func commonFolders(now, rendered tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for old, fresh := range tree.Pairs(now, rendered) {
 		if old.Name != "" && (fresh.Name != "" || old.Name == path.Dir(RecordFile)) {
@@ -270,9 +270,9 @@ func looked(now, rendered tree.Tree) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// opened gives what was rendered with the entries of folders at hand that are not as they
+// expandChanged gives what was rendered with the entries of folders at hand that are not as they
 // were: what the change means and the pack both look at them.
-func opened(rendered, now tree.Tree) tree.Tree {
+func expandChanged(rendered, now tree.Tree) tree.Tree {
 	entries, next := slices.Clone(rendered.Entries()), 0
 	for old, fresh := range tree.Pairs(now, rendered) {
 		if !old.IsDir() || !fresh.IsDir() {
@@ -286,8 +286,8 @@ func opened(rendered, now tree.Tree) tree.Tree {
 	return rendered.With(entries)
 }
 
-// visible gives the folders of cluster types.
-func visible(t tree.Tree) tree.Tree {
+// withoutDotFolders gives the folders of cluster types.
+func withoutDotFolders(t tree.Tree) tree.Tree {
 	hidden := func(e tree.Entry) bool { return isDot(e.Name) }
 	if !slices.ContainsFunc(t.Entries(), hidden) {
 		return t
@@ -296,7 +296,7 @@ func visible(t tree.Tree) tree.Tree {
 }
 
 // findTarget finds the head of the output branch, or makes the branch.
-func (w *work) findTarget(ctx context.Context) (err error) {
+func (w *attempt) findTarget(ctx context.Context) (err error) {
 	w.target, err = w.repo.Branch(w.p.Branch)
 	if !errors.Is(err, git.ErrNoRevision) {
 		return err
@@ -310,7 +310,7 @@ func (w *work) findTarget(ctx context.Context) (err error) {
 	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {
 		return err
 	}
-	w.step("create the output branch")
+	w.beforeEffect("create the output branch")
 	begin := git.Commit{
 		Author: w.Author, When: time.Unix(0, 0).UTC(), Sign: w.Sign,
 		Message: fmt.Sprintf("Begin the output of %s\n\n%s: %s\n", w.p.Environment, trailerEnvironment, w.p.Environment),
@@ -325,12 +325,12 @@ func (w *work) findTarget(ctx context.Context) (err error) {
 
 const heads = "refs/heads/"
 
-// commit gives the commit that holds what the branch should.
-func (w *work) commit() git.Commit {
-	next := w.withoutLeft(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
+// newCommit gives the commit that holds what the branch should.
+func (w *attempt) newCommit() git.Commit {
+	next := w.withoutMovedFrom(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
 	c := git.Commit{
 		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
-		Message: message(w.p, w.title(), digestOf(w.p.Environment, next.ID().String())),
+		Message: commitMessage(w.p, w.changeTitle(), treeDigest(w.p.Environment, next.ID().String())),
 	}
 	if w.target != "" {
 		c.Parents = []string{w.target}
@@ -340,7 +340,7 @@ func (w *work) commit() git.Commit {
 
 // checkName reports a branch that keeps another from being made: Git has no branch
 // a beside a/b.
-func (w *work) checkName(branch string) error {
+func (w *attempt) checkName(branch string) error {
 	refs, err := w.repo.Refs(heads)
 	if err != nil {
 		return err
@@ -348,7 +348,7 @@ func (w *work) checkName(branch string) error {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		other := strings.TrimPrefix(ref, heads)
 		if strings.HasPrefix(branch, other+"/") || strings.HasPrefix(other, branch+"/") {
-			return blocked("rename or remove one of them; output.branchPrefix of the settings is what the names of our branches begin with",
+			return newBlocked("rename or remove one of them; output.branchPrefix of the settings is what the names of our branches begin with",
 				"there can be no branch %s beside the branch %s", branch, other)
 		}
 	}

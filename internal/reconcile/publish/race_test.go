@@ -112,7 +112,7 @@ func TestKilled(t *testing.T) {
 				}()
 				p := w.publisher()
 				p.Create = true
-				p.Step = func(step string) {
+				p.BeforeEffect = func(step string) {
 					if steps = append(steps, step); len(steps) == kill {
 						panic(died{step})
 					}

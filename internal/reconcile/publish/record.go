@@ -92,8 +92,8 @@ func needsQuotes(name string) bool {
 	return name == "" || name[0] < 'a' || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) })
 }
 
-// aboutOutput is what the comment of the record in an output says.
-const aboutOutput = "Written by Fairlead. The folders named here are its own: it replaces them as a whole."
+// recordComment is what the comment of the record in an output says.
+const recordComment = "Written by Fairlead. The folders named here are its own: it replaces them as a whole."
 
 // ReadRecord reads a record.
 func ReadRecord(data []byte) (Record, error) {

@@ -40,7 +40,7 @@ const maxNamed = 20
 // All that the record does not name stays. If there is nothing of ours, or no more, what was
 // proposed is withdrawn. Killed at any point and called again, it comes to the same end.
 func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) {
-	repo, ours := o.Remote.Mirror(), r.branch(o.Prefix)
+	repo, ours := o.Remote.Mirror(), r.branchName(o.Prefix)
 	head, err := repo.Branch(r.Branch)
 	if errors.Is(err, git.ErrNoRevision) {
 		return Removed{Done: true}, nil
@@ -57,23 +57,23 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	if found == nil {
-		return Removed{Done: true}, Withdraw(ctx, o, ours, r.Branch, r.trailer(), "There is nothing left to remove.")
+		return Removed{Done: true}, Withdraw(ctx, o, ours, r.Branch, r.trailerLine(), "There is nothing left to remove.")
 	}
 	info, err := repo.Commit(head)
 	if err != nil {
 		return Removed{}, err
 	}
 	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
-	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, counted(len(removed), "cluster type")))
+	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, countOf(len(removed), "cluster type")))
 	edit := Edit{
 		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
-		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailer()),
+		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailerLine()),
 	}
 	if err := view.Err(); err != nil {
 		return Removed{}, err
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: "removal of " + r.Environment, Head: ours, Base: r.Branch, Title: title, Body: r.body(removed), Labels: []string{removalsLabel},
+		Mark: "removal of " + r.Environment, Head: ours, Base: r.Branch, Title: title, Body: r.pullBody(removed), Labels: []string{removalsLabel},
 	})
 	if err != nil {
 		return Removed{}, err
@@ -83,40 +83,40 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 
 // IsProposed reports whether our branch with the removal is there.
 func (r Removal) IsProposed(repo *git.Repository, prefix string) bool {
-	_, err := repo.Branch(r.branch(prefix))
+	_, err := repo.Branch(r.branchName(prefix))
 	return err == nil
 }
 
 // WithdrawRemoval closes the pull request that removes an output, for the output belongs there.
 func WithdrawRemoval(ctx context.Context, o Options, r Removal) error {
-	return Withdraw(ctx, o, r.branch(o.Prefix), r.Branch, r.trailer(), fmt.Sprintf("The output of %s belongs here.", r.Environment))
+	return Withdraw(ctx, o, r.branchName(o.Prefix), r.Branch, r.trailerLine(), fmt.Sprintf("The output of %s belongs here.", r.Environment))
 }
 
-// branch returns the name of the branch that proposes the removal. One environment may have
+// branchName returns the name of the branch that proposes the removal. One environment may have
 // left several places.
-func (r Removal) branch(prefix string) string {
-	_, sum, _ := strings.Cut(digest(r.Branch, CleanFolder(r.Folder)), ":")
+func (r Removal) branchName(prefix string) string {
+	_, sum, _ := strings.Cut(digestOf(r.Branch, CleanFolder(r.Folder)), ":")
 	return fmt.Sprintf("%slever/removal/%s-%s", prefix, r.Environment, sum[:8])
 }
 
-// trailer returns the last line of the messages of our commits.
-func (r Removal) trailer() string { return "Fairlead-Removal: " + oneLine(r.Environment) }
+// trailerLine returns the last line of the messages of our commits.
+func (r Removal) trailerLine() string { return "Fairlead-Removal: " + oneLine(r.Environment) }
 
-// body returns the text of the pull request. It says what is removed first.
-func (r Removal) body(removed []string) string {
+// pullBody returns the text of the pull request. It says what is removed first.
+func (r Removal) pullBody(removed []string) string {
 	place := "the root of the branch"
 	if folder := CleanFolder(r.Folder); folder != "" {
-		place = "the folder " + code(folder)
+		place = "the folder " + codeText(folder)
 	}
 	var names []string
 	for _, name := range removed[:min(len(removed), maxNamed)] {
-		names = append(names, code(name))
+		names = append(names, codeText(name))
 	}
 	if more := len(removed) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", code(r.Environment), place, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", codeText(r.Environment), place, strings.Join(names, ", "))
 	fmt.Fprintf(&b, "%s. Clusters that reconcile these files remove what they run of them. Fairlead does not merge this pull request; a person does. "+
 		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.EscapeMarkdown(r.Why))
 	b.WriteString("Files that Fairlead has not written stay.\n")
@@ -162,10 +162,10 @@ func withoutOutput(whole tree.Tree, folder string, written Written, keep string)
 		return true
 	}
 	rest := tree.FromEntries(slices.DeleteFunc(slices.Clone(whole.Sub(folder).Entries()), goes))
-	return replaceFolder(whole, folder, put(put(rest, RecordFile, nil), output.TrackingFile, nil)), removed
+	return replaceFolder(whole, folder, withFile(withFile(rest, RecordFile, nil), output.TrackingFile, nil)), removed
 }
 
-func counted(n int, word string) string {
+func countOf(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}

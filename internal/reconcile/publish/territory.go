@@ -16,11 +16,11 @@ const maxBelow = 6
 // itself, one that it is in, or one below it; also if only upper and lower case differ. A
 // place with a record of this environment is its own. Otherwise this is the first write to
 // the place, which only a person merges.
-func (w *work) checkPlace() error {
+func (w *attempt) checkPlace() error {
 	folder := CleanFolder(w.p.Folder)
 	own, err := HasRecord(w.Records, w.whole.Tree.Sub(folder), w.p.Environment)
 	if err != nil {
-		return fmt.Errorf("%s: %w", placeName(w.p.Branch, folder), err)
+		return fmt.Errorf("%s: %w", locationName(w.p.Branch, folder), err)
 	}
 	if own {
 		return w.whole.Err()
@@ -31,14 +31,14 @@ func (w *work) checkPlace() error {
 		return err
 	}
 	if owner.Environment != "" {
-		return w.taken(w.p.Branch, owner)
+		return w.errTaken(w.p.Branch, owner)
 	}
 	return w.checkSpelling()
 }
 
 // checkSpelling refuses a branch whose name differs only in upper and lower case from one
 // in which another environment has the place: some servers and checkouts take them for one.
-func (w *work) checkSpelling() error {
+func (w *attempt) checkSpelling() error {
 	folder := CleanFolder(w.p.Folder)
 	refs, err := w.repo.Refs(heads)
 	if err != nil {
@@ -58,21 +58,21 @@ func (w *work) checkSpelling() error {
 			return err
 		}
 		if owner.Environment != "" {
-			return w.taken(branch, owner)
+			return w.errTaken(branch, owner)
 		}
 	}
 	return nil
 }
 
-// taken returns the error that a place belongs to another environment.
-func (w *work) taken(branch string, owner Written) error {
-	return blocked(fmt.Sprintf("give each environment its own branch, or its own folder; if %s is gone, remove its %s", owner.Environment, RecordFile),
+// errTaken returns the error that a place belongs to another environment.
+func (w *attempt) errTaken(branch string, owner Written) error {
+	return newBlocked(fmt.Sprintf("give each environment its own branch, or its own folder; if %s is gone, remove its %s", owner.Environment, RecordFile),
 		"%s is the output of environment %s, and the output of %s cannot be in the same folder, in one above it, or in one below it",
-		placeName(branch, owner.Folder), owner.Environment, w.p.Environment)
+		locationName(branch, owner.Folder), owner.Environment, w.p.Environment)
 }
 
-// placeName returns how people call a folder of a branch.
-func placeName(branch, folder string) string {
+// locationName returns how people call a folder of a branch.
+func locationName(branch, folder string) string {
 	if folder == "" {
 		return "branch " + branch
 	}
@@ -87,14 +87,14 @@ func HasRecord(records *Records, folder tree.Tree, environment string) (bool, er
 	}
 	r, err := records.Read(e)
 	if err != nil {
-		return false, blocked("restore it from an older commit", "%s", err)
+		return false, newBlocked("restore it from an older commit", "%s", err)
 	}
 	return slices.ContainsFunc(r.Environments, func(w Written) bool { return w.Environment == environment }), nil
 }
 
 // otherOwner returns the environment whose record is in a folder, in one that the folder is
 // in, or below it, with the folder of the record; the zero value if there is none.
-func (w *work) otherOwner(t tree.Tree, folder string) Written {
+func (w *attempt) otherOwner(t tree.Tree, folder string) Written {
 	type level struct {
 		folder string
 		tree   tree.Tree
@@ -125,7 +125,7 @@ func (w *work) otherOwner(t tree.Tree, folder string) Written {
 }
 
 // otherBelow looks for the record of another environment in a folder and below it.
-func (w *work) otherBelow(t tree.Tree, folder string, depth int) Written {
+func (w *attempt) otherBelow(t tree.Tree, folder string, depth int) Written {
 	if owner := w.otherIn(t, folder); owner.Environment != "" || depth == maxBelow {
 		return owner
 	}
@@ -142,7 +142,7 @@ func (w *work) otherBelow(t tree.Tree, folder string, depth int) Written {
 
 // otherIn returns the first environment that the record in a folder names, if it is not
 // this one. Of a record that cannot be read nobody knows whose it is.
-func (w *work) otherIn(t tree.Tree, folder string) Written {
+func (w *attempt) otherIn(t tree.Tree, folder string) Written {
 	e, ok := t.Lookup(RecordFile)
 	if !ok || e.IsDir() {
 		return Written{}
@@ -161,11 +161,11 @@ func (w *work) otherIn(t tree.Tree, folder string) Written {
 
 // firstWrite returns why a person merges what Fairlead writes to a place for the first
 // time; none if it is not the first, or Fairlead chose the place.
-func (w *work) firstWrite() []Withholding {
-	if !w.first || w.p.Chosen {
+func (w *attempt) firstWrite() []Withholding {
+	if !w.first || w.p.LocationChosen {
 		return nil
 	}
-	return []Withholding{{Cause: CausePlace, Reason: fmt.Sprintf(
+	return []Withholding{{Cause: CauseLocation, Reason: fmt.Sprintf(
 		"the output of %s has not been in %s before (no %s there names it): a person merges the first change, whatever merge says",
-		w.p.Environment, placeName(w.p.Branch, CleanFolder(w.p.Folder)), RecordFile)}}
+		w.p.Environment, locationName(w.p.Branch, CleanFolder(w.p.Folder)), RecordFile)}}
 }

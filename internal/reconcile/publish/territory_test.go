@@ -101,7 +101,7 @@ func TestFirstWrite(t *testing.T) {
 		"a record names it": {func(w *world, _ *publisher, _ *publish.Proposal) {
 			w.commit("main", publish.RecordFile, recordOf("dev"))
 		}, false},
-		"Fairlead has chosen a place": {func(_ *world, _ *publisher, what *publish.Proposal) { what.Chosen = true }, false},
+		"Fairlead has chosen a place": {func(_ *world, _ *publisher, what *publish.Proposal) { what.LocationChosen = true }, false},
 	} {
 		for _, merge := range []publish.Merge{publish.Direct, publish.WhenGreen} {
 			t.Run(name+" "+string(merge), func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestFirstWrite(t *testing.T) {
 					return
 				}
 				equal(t, "state", r.State, publish.Proposed)
-				if len(r.Withheld) != 1 || r.Withheld[0].Cause != publish.CausePlace || !strings.Contains(r.Reason, "a person merges the first change") {
+				if len(r.Withheld) != 1 || r.Withheld[0].Cause != publish.CauseLocation || !strings.Contains(r.Reason, "a person merges the first change") {
 					t.Errorf("it is withheld for %v: %s", r.Withheld, r.Reason)
 				}
 				if !strings.Contains(r.Pull.Body, "Fairlead does not merge this pull request") {

@@ -49,7 +49,7 @@ func rendered(t *testing.T, files map[string]string) tree.Tree {
 }
 
 // texts are the cases of testdata/text.
-func texts(t *testing.T) map[string]*work {
+func texts(t *testing.T) map[string]*attempt {
 	deployment := "kind: Deployment\nmetadata: {name: gull}\nspec: {replicas: 1}\n"
 	plain := Proposal{Environment: "dev", Rendered: rendered(t, map[string]string{"pier/gull-main/reconciler.yaml": deployment}), Inputs: inputs()}
 	bad := plain
@@ -63,7 +63,7 @@ func texts(t *testing.T) map[string]*work {
 	warned.Inputs = inputs()[:2]
 	warned.Inputs[1] = source.Commit{Layer: "dev", Folder: "/work/dev"}
 	warned.Problems.Warnf(problem.Pos{Layer: "base", File: "a.yaml", Line: 3}, "Template/x", "remove it", "nobody uses it")
-	return map[string]*work{
+	return map[string]*attempt{
 		"plain": {p: plain}, "hostile": {p: bad, next: composed{adoption: Adoption{Folders: []string{"a`b|c", "@team"}}}},
 		"warned": {p: warned, next: composed{adoption: Adoption{Kalypso: true, Folders: []string{"pier"}}}},
 	}
@@ -74,10 +74,10 @@ func TestTexts(t *testing.T) {
 	golden.Run(t, "testdata/text/*.txtar", func(t *testing.T, c *golden.Case) {
 		w := cases[path.Base(t.Name())]
 		w.report = impact.Compare(tree.Tree{}, w.p.Rendered, impact.Options{})
-		title := w.title()
-		c.Want(t, "message", message(w.p, title, digestOf(w.p.Environment, "1234")))
-		c.Want(t, "body", w.body())
-		if digest, rest := marked(w.body()); digest != contentOf(w.p) || strings.Contains(rest, contentOf(w.p)) {
+		title := w.changeTitle()
+		c.Want(t, "message", commitMessage(w.p, title, treeDigest(w.p.Environment, "1234")))
+		c.Want(t, "body", w.pullBody())
+		if digest, rest := cutMark(w.pullBody()); digest != contentDigest(w.p) || strings.Contains(rest, contentDigest(w.p)) {
 			t.Errorf("the mark is %q", digest)
 		}
 	})
@@ -90,8 +90,8 @@ func TestTrailersAreRead(t *testing.T) {
 		"Fairlead-Workload": {"shop@" + strings.Repeat("c", 40), "till@" + strings.Repeat("d", 40)}, "Fairlead-Digest": {"sha256:1"},
 	}
 	for name, text := range map[string]string{
-		"as written": message(p, "dev: change", "sha256:1"), "edited by a forge": strings.ReplaceAll(message(p, "dev: change", "sha256:1"), "\n", "\r\n"),
-		"with a long body": strings.Replace(message(p, "dev: change", "sha256:1"), "\n\n", "\n\nFairlead-Base: not here\n\n", 1),
+		"as written": commitMessage(p, "dev: change", "sha256:1"), "edited by a forge": strings.ReplaceAll(commitMessage(p, "dev: change", "sha256:1"), "\n", "\r\n"),
+		"with a long body": strings.Replace(commitMessage(p, "dev: change", "sha256:1"), "\n\n", "\n\nFairlead-Base: not here\n\n", 1),
 	} {
 		if diff := cmp.Diff(want, Trailers(text)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -104,11 +104,11 @@ func TestTrailersAreRead(t *testing.T) {
 
 func TestCommitIsAFunctionOfTheInputs(t *testing.T) {
 	commit := func(in []source.Commit) git.Commit {
-		w := &work{Options: Options{Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}}, p: Proposal{Environment: "dev", Inputs: inOrder("dev", in)}, whole: &git.View{}}
-		if err := w.compose(); err != nil {
+		w := &attempt{Options: Options{Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}}, p: Proposal{Environment: "dev", Inputs: sortedInputs("dev", in)}, whole: &git.View{}}
+		if err := w.composeOutput(); err != nil {
 			t.Fatal(err)
 		}
-		return w.commit()
+		return w.newCommit()
 	}
 	id := func(c git.Commit) string {
 		id, err := c.ID()
@@ -140,12 +140,12 @@ func TestCommitIsAFunctionOfTheInputs(t *testing.T) {
 }
 
 // huge is more than any body can hold.
-func huge(t *testing.T) *work {
+func huge(t *testing.T) *attempt {
 	files := map[string]string{}
 	for i := range 300 {
 		files[fmt.Sprintf("type-%d/target/reconciler.yaml", i)] = fmt.Sprintf("kind: Deployment\nmetadata: {name: a%d}\nspec: {%s: %d}\n", i, strings.Repeat("x", i+1), i)
 	}
-	w := &work{p: Proposal{Environment: "dev", Rendered: rendered(t, files)}}
+	w := &attempt{p: Proposal{Environment: "dev", Rendered: rendered(t, files)}}
 	w.report = impact.Compare(tree.Tree{}, w.p.Rendered, impact.Options{})
 	for i := range 1000 {
 		w.p.Inputs = append(w.p.Inputs, source.Commit{Layer: fmt.Sprintf("layer-%d", i), Repo: "https://git.example.com/" + strings.Repeat("r", 100), Commit: strings.Repeat("a", 40)})
@@ -163,12 +163,12 @@ func TestBodyFits(t *testing.T) {
 		long.p.Inputs[i].Repo = strings.Repeat("`|", 5000)
 		long.p.Problems[i%500].Summary = strings.Repeat("`<@", 5000)
 	}
-	for name, w := range map[string]*work{"many": huge(t), "many and long": long} {
-		body := w.body()
+	for name, w := range map[string]*attempt{"many": huge(t), "many and long": long} {
+		body := w.pullBody()
 		if len(body) > 65_536-4096 {
 			t.Errorf("%s: the body has %d bytes", name, len(body))
 		}
-		if digest, _ := marked(body); digest != contentOf(w.p) || !strings.HasSuffix(body, markEnd+"\n") {
+		if digest, _ := cutMark(body); digest != contentDigest(w.p) || !strings.HasSuffix(body, markEnd+"\n") {
 			t.Errorf("%s: the mark is %q", name, digest)
 		}
 		for _, want := range []string{"**300 cluster types", " more ", "### Reproduce"} {
@@ -177,7 +177,7 @@ func TestBodyFits(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(huge(t).body(), "| | 960 more | |") {
+	if !strings.Contains(huge(t).pullBody(), "| | 960 more | |") {
 		t.Error("the body of many short inputs does not show 40 of them")
 	}
 }
@@ -185,17 +185,17 @@ func TestBodyFits(t *testing.T) {
 func TestTitleFits(t *testing.T) {
 	w := huge(t)
 	w.p.Environment = strings.Repeat("é", 400)
-	if title := w.title(); len(title) > 255 || strings.ContainsAny(title, "\n\ufffd") {
+	if title := w.changeTitle(); len(title) > 255 || strings.ContainsAny(title, "\n\ufffd") {
 		t.Errorf("the title is %q", title)
 	}
 }
 
 func TestNoticeIsThereOnce(t *testing.T) {
-	once := noticed("The body.\n", "commit 1 is not ours")
-	if twice := noticed(once, "commit 1 is not ours"); twice != once {
+	once := withNotice("The body.\n", "commit 1 is not ours")
+	if twice := withNotice(once, "commit 1 is not ours"); twice != once {
 		t.Errorf("it is %q, and then %q", once, twice)
 	}
-	if other := noticed(once, "commit 2 is not ours"); other != strings.Replace(once, "1", "2", 1) {
+	if other := withNotice(once, "commit 2 is not ours"); other != strings.Replace(once, "1", "2", 1) {
 		t.Errorf("another notice gives %q", other)
 	}
 }

@@ -10,11 +10,11 @@ import (
 // again. A merge that brings in another branch, or chooses what Git would not have
 // chosen, is a person's work.
 func (o ownership) onlyUpdates(c git.Info) (bool, error) {
-	for range maxCommits {
+	for range maxBranchCommits {
 		if len(c.Parents) != 2 {
 			return false, nil
 		}
-		if ok, err := o.merged(c.Parents[1]); err != nil || !ok {
+		if ok, err := o.isMerged(c.Parents[1]); err != nil || !ok {
 			return false, err
 		}
 		if ok, err := o.isUpdate(c); err != nil || !ok {
@@ -57,7 +57,7 @@ func (o ownership) isUpdate(c git.Info) (bool, error) {
 // isMerge reports whether a tree is what comes out if two trees are merged that were made
 // from one, file by file. Where both have changed a file, nobody but a person knows.
 func isMerge(merge, base, a, b tree.Tree) bool {
-	in, before, inA, inB := byName(merge), byName(base), byName(a), byName(b)
+	in, before, inA, inB := entriesByName(merge), entriesByName(base), entriesByName(a), entriesByName(b)
 	for _, names := range []map[string]tree.Entry{in, before, inA, inB} {
 		for name := range names {
 			m, o, x, y := in[name], before[name], inA[name], inB[name]
@@ -84,7 +84,7 @@ func isMerge(merge, base, a, b tree.Tree) bool {
 
 func isSame(a, b tree.Entry) bool { return a.ID == b.ID && a.Mode == b.Mode }
 
-func byName(t tree.Tree) map[string]tree.Entry {
+func entriesByName(t tree.Tree) map[string]tree.Entry {
 	entries := t.Entries()
 	names := make(map[string]tree.Entry, len(entries))
 	for _, e := range entries {

@@ -17,9 +17,9 @@ type Withholding struct {
 	Cause  Cause
 	Reason string // one sentence, for the status, the page and the top of the pull request
 	Label  string // that the pull request has while this holds; "" for none
-	// Acknowledge names the change for fairlead approve --removals, after which this
+	// ChangeID names the change for fairlead approve --removals, after which this
 	// does not withhold it; "" if it is not for that command to end.
-	Acknowledge string
+	ChangeID string
 }
 
 // Cause is why a proposal is withheld.
@@ -31,17 +31,17 @@ const (
 	CauseFreeze   Cause = "freeze"   // a freeze covers the environment
 	CauseRemovals Cause = "removals" // it removes more than its limits allow
 	CauseChanges  Cause = "changes"  // it changes more than its limits allow
-	CausePlace    Cause = "place"    // the output goes to a place for the first time
+	CauseLocation Cause = "place"    // the output goes to a place for the first time
 )
 
-// withholdings returns all reasons why only a person may merge what is proposed: the
+// allWithholdings returns all reasons why only a person may merge what is proposed: the
 // caller's, and those that the change itself shows.
-func (w *work) withholdings() []Withholding {
-	return slices.Concat(w.p.Withheld, w.excess.causes, w.firstWrite(), w.leftReasons())
+func (w *attempt) allWithholdings() []Withholding {
+	return slices.Concat(w.p.Withheld, w.excess.causes, w.firstWrite(), w.moveWithholdings())
 }
 
-// labels returns the labels of the pull request, sorted.
-func (w *work) labels() []string {
+// pullLabels returns the labels of the pull request, sorted.
+func (w *attempt) pullLabels() []string {
 	var labels []string
 	if w.next.promotes {
 		labels = append(labels, promotedLabel)
@@ -57,9 +57,9 @@ func (w *work) labels() []string {
 
 // writeWithheld writes why the pull request waits for a person, above everything else. Its
 // first line is what is removed.
-func (w *work) writeWithheld(b *strings.Builder) {
-	if w.excess.says != "" {
-		fmt.Fprintf(b, "**%s**\n\n", forge.EscapeMarkdown(w.excess.says))
+func (w *attempt) writeWithheld(b *strings.Builder) {
+	if w.excess.removal != "" {
+		fmt.Fprintf(b, "**%s**\n\n", forge.EscapeMarkdown(w.excess.removal))
 	}
 	if len(w.withheld) == 0 {
 		return
@@ -75,23 +75,23 @@ func (w *work) writeWithheld(b *strings.Builder) {
 }
 
 // isForAcknowledgement reports whether a reason is one that a person can acknowledge.
-func (w *work) isForAcknowledgement() bool {
-	return slices.ContainsFunc(w.withheld, func(h Withholding) bool { return h.Acknowledge != "" })
+func (w *attempt) isForAcknowledgement() bool {
+	return slices.ContainsFunc(w.withheld, func(h Withholding) bool { return h.ChangeID != "" })
 }
 
 // acknowledgeCommand returns the command that acknowledges the change.
-func (w *work) acknowledgeCommand() string {
-	return fmt.Sprintf("fairlead approve %s %s --removals", quote(w.p.Environment), w.excess.change)
+func (w *attempt) acknowledgeCommand() string {
+	return fmt.Sprintf("fairlead approve %s %s --removals", shellWord(w.p.Environment), w.excess.change)
 }
 
 // cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
 // merge the next push as well. It comes before that push.
-func (w *work) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
+func (w *attempt) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
 	merger, ok := w.Forge.(forge.Merger)
 	if !ok || len(w.withheld) == 0 || last == nil || last.State != forge.Open {
 		return nil
 	}
-	w.step("cancel auto-merge")
+	w.beforeEffect("cancel auto-merge")
 	err := merger.CancelAutoMerge(ctx, last.Number)
 	if errors.Is(err, forge.ErrUnsupported) {
 		return nil
@@ -99,8 +99,8 @@ func (w *work) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
 	return err
 }
 
-// withhold leaves a proposal to people, and says why.
-func (w *work) withhold(r Result) Result {
+// reportWithheld leaves a proposal to people, and says why.
+func (w *attempt) reportWithheld(r Result) Result {
 	var reasons []string
 	for _, h := range w.withheld {
 		reasons = append(reasons, h.Reason)

@@ -186,7 +186,7 @@ func (r *race) publish(content string, merge publish.Merge, call func()) (publis
 	r.must(err)
 	return publish.Publish(r.context(), publish.Options{
 		Remote: r.crowd.Remote, Forge: r.Forge, Prefix: "out/", Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}, Write: true,
-		Step: func(what string) {
+		BeforeEffect: func(what string) {
 			if call != nil && (r.crowd.Hook == nil || strings.HasSuffix(what, "our branch")) {
 				call()
 			}
