@@ -19,7 +19,10 @@ import (
 
 // forgeKind has the checks for one kind of forge.
 type forgeKind struct {
-	name string
+	name       string
+	server     string // how findings call the server
+	nameWord   string // what the forge calls the name of a repository
+	accessHint string // how a credential gets to see a repository
 	// checkCredential checks a credential and reports whether it works.
 	checkCredential func(context.Context, *examination, *forgeAPI) bool
 	// checkRepository checks what the credential may do in a repository.
@@ -28,9 +31,19 @@ type forgeKind struct {
 
 // forgeKinds has the kinds of forges with an API, by their names in the settings.
 var forgeKinds = map[string]forgeKind{
-	"github": {"GitHub", checkGitHubCredential, checkGitHubRepository},
-	"gitlab": {"GitLab", checkGitLabCredential, checkGitLabRepository},
-	"gitea":  {"Gitea", checkGiteaCredential, checkGiteaRepository},
+	"github": {
+		"GitHub", "GitHub", "name", "let the token, or the App, reach this repository, with Metadata: read",
+		checkGitHubCredential, checkGitHubRepository,
+	},
+	"gitlab": {
+		"GitLab", "GitLab", "path", "make the account of the token a developer of the project",
+		checkGitLabCredential, checkGitLabRepository,
+	},
+	"gitea": {
+		"Gitea", "the server", "name",
+		"let the account of the token write to the repository, and give the token the scopes write:repository, write:issue and read:user",
+		checkGiteaCredential, checkGiteaRepository,
+	},
 }
 
 // forgeAPI is the API of a forge, with one of the credentials of the settings.

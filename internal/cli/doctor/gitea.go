@@ -45,44 +45,15 @@ func checkGiteaCredential(ctx context.Context, d *examination, a *forgeAPI) bool
 	return true
 }
 
-// giteaProject is Gitea's description of a repository.
-type giteaProject struct {
-	FullName    string `json:"full_name"`
-	Archived    bool   `json:"archived"`
-	Issues      bool   `json:"has_issues"`
-	Requests    bool   `json:"has_pull_requests"`
-	Permissions *struct {
-		Push bool `json:"push"`
-	} `json:"permissions"`
-}
-
 func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
-	what := r.redactedURL() + ": API"
-	owner, name, _ := strings.Cut(r.path, "/")
-	var is giteaProject
-	said, err := r.api.getJSON(ctx, &is, "", "repos", owner, name)
-	switch {
-	case err != nil:
-		d.addError(d.severity(r), what, err)
-		return
-	case !said.isGood():
-		hint := "let the account of the token write to the repository, and give the token the scopes write:repository, write:issue and read:user"
-		d.addFinding(Finding{d.severity(r), what, "the server does not show it: " + said.message, hint})
-		return
-	case !strings.EqualFold(is.FullName, r.path):
-		d.addWarning(what, "write its new name into the control plane and the settings", "it is now called %s", is.FullName)
+	is, ok := d.checkHubProject(ctx, r)
+	if !ok || r.outputs == nil {
 		return
 	}
-	d.checkRights(r, is.Permissions == nil || is.Permissions.Push, is.Permissions != nil, is.Archived)
-	if r.outputs == nil {
-		return
-	}
-	if !is.Requests {
-		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", "they are off", "switch them on in the settings of the repository"})
-	}
+	d.checkPulls(r, is.Pulls, "they are off", "repository")
 	d.checkIssues(r, is.Issues)
 	if is.Issues {
-		d.checkGiteaIssues(ctx, r, owner, name)
+		d.checkGiteaIssues(ctx, r)
 	}
 	for _, to := range r.outputs {
 		d.checkGiteaBranch(ctx, r, d.config.Output.BranchPrefix+to.environment)
@@ -90,8 +61,8 @@ func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
 }
 
 // checkGiteaIssues checks the scope for issues, which the labels of pull requests need too.
-func (d *examination) checkGiteaIssues(ctx context.Context, r *repository, owner, name string) {
-	said, err := r.api.getJSON(ctx, nil, "limit=1", "repos", owner, name, "labels")
+func (d *examination) checkGiteaIssues(ctx context.Context, r *repository) {
+	said, err := r.api.getJSON(ctx, nil, "limit=1", r.hubPath("labels")...)
 	what := r.redactedURL() + ": issues"
 	switch {
 	case err != nil:
@@ -106,13 +77,12 @@ func (d *examination) checkGiteaIssues(ctx context.Context, r *repository, owner
 // checkGiteaBranch checks the protection of a branch that we push to. The server does not report
 // it for a branch that does not exist yet.
 func (d *examination) checkGiteaBranch(ctx context.Context, r *repository, branch string) {
-	owner, name, _ := strings.Cut(r.path, "/")
 	var is struct {
 		Protected bool   `json:"protected"`
 		CanPush   *bool  `json:"user_can_push"`
 		Rule      string `json:"effective_branch_protection_name"`
 	}
-	said, err := r.api.getJSON(ctx, &is, "", "repos", owner, name, "branches", branch)
+	said, err := r.api.getJSON(ctx, &is, "", r.hubPath("branches", branch)...)
 	what := r.redactedURL() + ": protection of " + branch
 	switch {
 	case err != nil || !said.isGood():

@@ -54,41 +54,44 @@ func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	}
 }
 
-// githubProject is GitHub's description of a repository.
-type githubProject struct {
+// hubProject is the description of a repository by GitHub and Gitea.
+type hubProject struct {
 	FullName    string `json:"full_name"`
 	Archived    bool   `json:"archived"`
-	HasIssues   bool   `json:"has_issues"`
-	AutoMerge   *bool  `json:"allow_auto_merge"` // nil without the permission to see it
-	Permissions *struct {
-		Push bool `json:"push"`
+	Issues      bool   `json:"has_issues"`
+	Pulls       bool   `json:"has_pull_requests"` // Gitea only
+	AutoMerge   *bool  `json:"allow_auto_merge"`  // GitHub only; nil without the permission to see it
+	Permissions struct {
+		Push *bool `json:"push"`
 	} `json:"permissions"`
 }
 
-func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
-	what := r.redactedURL() + ": API"
+// hubPath returns the path of a repository, or of something in it, in the API of GitHub and
+// Gitea.
+func (r *repository) hubPath(parts ...string) []string {
 	owner, name, _ := strings.Cut(r.path, "/")
-	var is githubProject
-	said, err := r.api.getJSON(ctx, &is, "", "repos", owner, name)
-	switch {
-	case err != nil:
-		d.addError(d.severity(r), what, err)
-		return
-	case !said.isGood():
-		d.addFinding(Finding{d.severity(r), what, "GitHub does not show it: " + said.message, "let the token, or the App, reach this repository, with Metadata: read"})
-		return
-	case !strings.EqualFold(is.FullName, r.path):
-		d.addWarning(what, "write its new name into the control plane and the settings", "it is now called %s", is.FullName)
+	return append([]string{"repos", owner, name}, parts...)
+}
+
+// checkHubProject requests the description of a repository of GitHub or Gitea, and checks it.
+func (d *examination) checkHubProject(ctx context.Context, r *repository) (hubProject, bool) {
+	var is hubProject
+	said, err := r.api.getJSON(ctx, &is, "", r.hubPath()...)
+	return is, d.checkProject(r, said, err, is.FullName, is.Archived, is.Permissions.Push)
+}
+
+func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
+	is, ok := d.checkHubProject(ctx, r)
+	if !ok {
 		return
 	}
-	d.checkRights(r, is.Permissions == nil || is.Permissions.Push, is.Permissions != nil, is.Archived)
 	d.checkGitHubRead(ctx, r, "statuses", "Commit statuses", "commits", "HEAD", "status")
 	d.checkGitHubRead(ctx, r, "pull requests", "Pull requests", "pulls")
 	if r.outputs == nil {
 		return
 	}
-	d.checkIssues(r, is.HasIssues)
-	if is.HasIssues {
+	d.checkIssues(r, is.Issues)
+	if is.Issues {
 		d.checkGitHubRead(ctx, r, "issues", "Issues", "issues")
 	}
 	if is.AutoMerge != nil {
@@ -102,8 +105,7 @@ func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 
 // checkGitHubRead checks that something can be read: without that it cannot be written either.
 func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect, permission string, parts ...string) {
-	owner, name, _ := strings.Cut(r.path, "/")
-	said, err := r.api.getJSON(ctx, nil, "per_page=1", append([]string{"repos", owner, name}, parts...)...)
+	said, err := r.api.getJSON(ctx, nil, "per_page=1", r.hubPath(parts...)...)
 	what, level := r.redactedURL()+": "+aspect, d.severity(r)
 	if aspect != "pull requests" { // the daemon goes on without
 		level = Warn
@@ -133,11 +135,10 @@ var pushRules = map[string]string{
 
 // checkGitHubRules checks the rules for the branch that we push to.
 func (d *examination) checkGitHubRules(ctx context.Context, r *repository, branch string) {
-	owner, name, _ := strings.Cut(r.path, "/")
 	var rules []struct {
 		Type string `json:"type"`
 	}
-	said, err := r.api.getJSON(ctx, &rules, "per_page=100", "repos", owner, name, "rules", "branches", branch)
+	said, err := r.api.getJSON(ctx, &rules, "per_page=100", r.hubPath("rules", "branches", branch)...)
 	what := r.redactedURL() + ": rules for " + branch
 	if err != nil || !said.isGood() {
 		d.addOK(what, "they cannot be seen with this token")
@@ -163,7 +164,6 @@ func (d *examination) checkGitHubRules(ctx context.Context, r *repository, branc
 
 // checkGitHubProtection checks the protection of the branch that pull requests are for.
 func (d *examination) checkGitHubProtection(ctx context.Context, r *repository, branch string) {
-	owner, name, _ := strings.Cut(r.path, "/")
 	type on struct {
 		Enabled bool `json:"enabled"`
 	}
@@ -171,7 +171,7 @@ func (d *examination) checkGitHubProtection(ctx context.Context, r *repository, 
 		Lock       on `json:"lock_branch"`
 		Signatures on `json:"required_signatures"`
 	}
-	said, err := r.api.getJSON(ctx, &is, "", "repos", owner, name, "branches", branch, "protection")
+	said, err := r.api.getJSON(ctx, &is, "", r.hubPath("branches", branch, "protection")...)
 	what := r.redactedURL() + ": protection of " + branch
 	switch {
 	case err == nil && said.status == http.StatusNotFound && strings.Contains(said.message, "Branch not protected"):

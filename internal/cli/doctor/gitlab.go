@@ -67,42 +67,31 @@ type gitlabProject struct {
 	} `json:"permissions"`
 }
 
-// accessLevel returns the access level of our account; false if GitLab does not report it.
-func (g gitlabProject) accessLevel() (int, bool) {
-	level, told := 0, false
+// accessLevel returns the access level of our account; nil if GitLab does not report it.
+func (g gitlabProject) accessLevel() *int {
+	var level *int
 	for _, access := range []*gitlabAccess{g.Permissions.Project, g.Permissions.Group} {
-		if access != nil {
-			level, told = max(level, access.Level), true
+		if access != nil && (level == nil || access.Level > *level) {
+			level = &access.Level
 		}
 	}
-	return level, told
+	return level
 }
 
 func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
-	what := r.redactedURL() + ": API"
 	var is gitlabProject
 	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
-	switch {
-	case err != nil:
-		d.addError(d.severity(r), what, err)
-		return
-	case !said.isGood():
-		d.addFinding(Finding{d.severity(r), what, "GitLab does not show it: " + said.message, "make the account of the token a developer of the project"})
-		return
-	case !strings.EqualFold(is.Path, r.path):
-		d.addWarning(what, "write its new path into the control plane and the settings", "it is now called %s", is.Path)
-		return
+	level := is.accessLevel()
+	var push *bool
+	if level != nil {
+		push = new(*level >= developerLevel)
 	}
-	level, told := is.accessLevel()
-	d.checkRights(r, level >= developerLevel, told, is.Archived)
-	if r.outputs == nil {
+	if !d.checkProject(r, said, err, is.Path, is.Archived, push) || r.outputs == nil {
 		return
 	}
 	d.checkIssues(r, is.Issues == nil || *is.Issues)
-	if is.Requests != nil && !*is.Requests {
-		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", "merge requests are off", "switch them on in the settings of the project"})
-	}
-	d.checkGitLabProtection(ctx, r, level, told)
+	d.checkPulls(r, is.Requests == nil || *is.Requests, "merge requests are off", "project")
+	d.checkGitLabProtection(ctx, r, level)
 }
 
 // gitlabProtected is the protection of the branches that match a name with wildcards.
@@ -119,8 +108,8 @@ func (p gitlabProtected) matchesBranch(branch string) bool {
 
 // refusalReason returns why the protection refuses force pushes of an account with an access
 // level; "" if it does not. It cannot see users that are named one by one.
-func (p gitlabProtected) refusalReason(level int, told bool) string {
-	may := !told || slices.ContainsFunc(p.Push, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= level })
+func (p gitlabProtected) refusalReason(level *int) string {
+	may := level == nil || slices.ContainsFunc(p.Push, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= *level })
 	switch {
 	case !may:
 		return "may not be pushed to with what our account is in the project"
@@ -130,7 +119,7 @@ func (p gitlabProtected) refusalReason(level int, told bool) string {
 	return ""
 }
 
-func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, level int, told bool) {
+func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, level *int) {
 	var all []gitlabProtected
 	said, err := r.api.getJSON(ctx, &all, "per_page=100", "projects", r.path, "protected_branches")
 	for _, to := range r.outputs {
@@ -143,7 +132,7 @@ func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, 
 		why := ""
 		for _, p := range all {
 			if p.matchesBranch(branch) && why == "" {
-				why = p.refusalReason(level, told)
+				why = p.refusalReason(level)
 			}
 		}
 		if why == "" {

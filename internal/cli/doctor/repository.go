@@ -82,20 +82,38 @@ func (d *examination) severity(r *repository) Level {
 	return Warn
 }
 
-// checkRights adds whether the credential may push, as the forge reports it. told is whether it
-// does.
-func (d *examination) checkRights(r *repository, push, told, archived bool) {
-	what := r.redactedURL() + ": API"
+// checkProject checks that the forge shows a repository under its name, and what the credential
+// may do in it; push is nil if the forge does not report that. It reports whether more can be
+// checked.
+func (d *examination) checkProject(r *repository, said response, err error, name string, archived bool, push *bool) bool {
+	what, kind := r.redactedURL()+": API", r.api.kind
 	switch {
+	case err != nil:
+		d.addError(d.severity(r), what, err)
+		return false
+	case !said.isGood():
+		d.addFinding(Finding{d.severity(r), what, kind.server + " does not show it: " + said.message, kind.accessHint})
+		return false
+	case !strings.EqualFold(name, r.path):
+		d.addWarning(what, "write its new "+kind.nameWord+" into the control plane and the settings", "it is now called %s", name)
+		return false
 	case archived && r.outputs != nil:
 		d.addFinding(Finding{d.severity(r), what, "it is archived: nothing can be written to it", "unarchive it, or let the GitOpsRepo name another"})
-	case !told:
-		d.addOK(what, "%s shows it, and does not tell what we may do", r.api.kind.name)
-	case !push:
+	case push == nil:
+		d.addOK(what, "%s shows it, and does not tell what we may do", kind.name)
+	case !*push:
 		hint := "give the account of the token the right to write: pull requests and statuses need it"
-		d.addFinding(Finding{d.severity(r), what, r.api.kind.name + " shows it, but we may not write to it", hint})
+		d.addFinding(Finding{d.severity(r), what, kind.name + " shows it, but we may not write to it", hint})
 	default:
-		d.addOK(what, "%s shows it, and we may write to it", r.api.kind.name)
+		d.addOK(what, "%s shows it, and we may write to it", kind.name)
+	}
+	return true
+}
+
+// checkPulls adds a finding if pull requests are off.
+func (d *examination) checkPulls(r *repository, on bool, off, where string) {
+	if !on {
+		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", off, "switch them on in the settings of the " + where})
 	}
 }
 
