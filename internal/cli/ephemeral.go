@@ -122,7 +122,7 @@ func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature)
 		return nil, err
 	}
 	return ephemeral.Open(ctx, ephemeral.Options{
-		ControlPlane: d.ControlPlane, BaseBranch: d.BaseBranch, Map: d.Map, Dir: d.Dir, Credentials: d.Credentials, Author: who, Now: cc.now,
+		ControlPlane: d.ControlPlane, BaseBranch: d.BaseBranch, Map: d.Map, Mirrors: d.Mirrors, Author: who, Now: cc.now,
 	})
 }
 

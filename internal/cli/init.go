@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -131,7 +130,7 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 	}
 	repositories := daemon.Repositories{
 		Content: o, Author: defaultAuthor(), When: time.Now(),
-		Credentials: func(context.Context) (git.Credentials, error) { return envCredentials(), nil },
+		Credentials: readCredentials,
 	}
 	if err := repositories.Create(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
 // prCommand is `fairlead pr` with its subcommands.
@@ -110,13 +110,10 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 		return err
 	}
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
-	p.remote, err = git.NewRemote(git.RemoteOptions{
-		URL: place, Dir: filepath.Join(mirror, "git"),
-		Credentials: func(context.Context) (git.Credentials, error) { return envCredentials(), nil },
-	})
-	if err == nil {
-		_, err = p.remote.Sync(ctx)
-	}
+	mirrors := repos.Mirrors{Dir: mirror, Options: func(string) (git.RemoteOptions, error) {
+		return git.RemoteOptions{Credentials: readCredentials}, nil
+	}}
+	p.remote, err = mirrors.Fetch(ctx, place)
 	if err != nil {
 		p.removeMirror()
 		return withLocationHint(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")

@@ -6,13 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/folders"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
 // copyCommand is `fairlead promote --path`.
@@ -82,7 +81,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 	if err != nil && !p.dryRun {
 		return err
 	}
-	keys, from, to, err := p.openLocations(ctx)
+	from, to, err := p.openLocations(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		return p.context.app.printValue(newCopyReport(c, folders.Result{State: state}), func() string { return display.SanitizeLines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.place.Remote, Prefix: p.prefix, Author: who, Write: true}
-	o.Forge, err = keys.OpenForge(to.url, access.Observer{}, newPlainForge(to.place.Remote, who, p.context.now))
+	o.Forge, err = p.context.openForge(to.place.Remote, to.url, who)
 	if err != nil {
 		return err
 	}
@@ -139,16 +138,15 @@ type copyLocation struct {
 }
 
 // openLocations opens the two repositories; if they are the same, once.
-func (p *copyCommand) openLocations(ctx context.Context) (*access.Keyring, copyLocation, copyLocation, error) {
-	var from, to copyLocation
+func (p *copyCommand) openLocations(ctx context.Context) (from, to copyLocation, err error) {
 	here := readJob()
 	if err := p.locateSource(here); err != nil {
-		return nil, from, to, err
+		return from, to, err
 	}
+	ofJob := p.context.settings == nil
+	p.context.useJobSettings()
 	settings := p.context.settings
-	if settings == nil {
-		settings = here.newSettings(p.context.controlPlane)
-	} else {
+	if !ofJob {
 		p.prefix = settings.Output.BranchPrefix
 		if p.branch == "" && p.repo == "" {
 			p.branch = settings.ControlPlane.Branch
@@ -156,29 +154,28 @@ func (p *copyCommand) openLocations(ctx context.Context) (*access.Keyring, copyL
 	}
 	target := p.context.controlPlane
 	if p.toRepo != "" {
-		named, err := findRepository("--to-repo", p.toRepo, "the repository of TARGET")
+		target, err = findRepository("--to-repo", p.toRepo, "the repository of TARGET")
 		if err != nil {
-			return nil, from, to, err
+			return from, to, err
 		}
-		target = named
-		if p.context.settings == nil && giturl.Normalize(target) != giturl.Normalize(p.context.controlPlane) {
+		if ofJob && giturl.Normalize(target) != giturl.Normalize(p.context.controlPlane) {
 			settings.Remotes = append(settings.Remotes, here.newSettings(target).Remotes...)
 		}
 	}
-	keys := access.New(settings, p.context.now)
-	from, err := p.openRepository(ctx, keys, settings, p.context.controlPlane, p.branch)
+	mirrors := p.context.newMirrors()
+	from, err = p.openRepository(ctx, mirrors, p.context.controlPlane, p.branch)
 	if err != nil {
-		return nil, from, to, err
+		return from, to, err
 	}
 	if giturl.Normalize(target) == giturl.Normalize(p.context.controlPlane) {
 		to = from
 		if p.toBranch != "" {
 			to.place.Branch = p.toBranch
 		}
-		return keys, from, to, nil
+		return from, to, nil
 	}
-	to, err = p.openRepository(ctx, keys, settings, target, p.toBranch)
-	return keys, from, to, err
+	to, err = p.openRepository(ctx, mirrors, target, p.toBranch)
+	return from, to, err
 }
 
 // locateSource sets the repository of SOURCE, which may be another one than that of the settings.
@@ -197,13 +194,10 @@ func (p *copyCommand) locateSource(here ciJob) (err error) {
 }
 
 // openRepository fetches a repository; without a branch it takes the repository's default branch.
-func (p *copyCommand) openRepository(ctx context.Context, keys *access.Keyring, settings *config.Settings, repo, branch string) (copyLocation, error) {
-	at := access.ReadLocation(settings, repo)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: at, Dir: cacheFolder("git", giturl.FolderName(at)), Credentials: keys.GitCredentials(at)})
+func (p *copyCommand) openRepository(ctx context.Context, mirrors *repos.Mirrors, repo, branch string) (copyLocation, error) {
+	location := access.ReadLocation(p.context.settings, repo)
+	remote, err := mirrors.Fetch(ctx, location)
 	if err != nil {
-		return copyLocation{}, err
-	}
-	if _, err := remote.Sync(ctx); err != nil {
 		return copyLocation{}, withLocationHint(err, "--repo and --to-repo say where the repositories are; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
 	}
 	if branch == "" {
@@ -212,5 +206,5 @@ func (p *copyCommand) openRepository(ctx context.Context, keys *access.Keyring, 
 			return copyLocation{}, usageErrorf("--branch names that of SOURCE, --to-branch that of TARGET", "it is not known which branch of %s is meant", remote.URL())
 		}
 	}
-	return copyLocation{folders.Place{Remote: remote, Branch: branch}, at}, nil
+	return copyLocation{folders.Place{Remote: remote, Branch: branch}, location}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -134,23 +135,32 @@ func cacheFolder(name ...string) string {
 	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
 }
 
+// newMirrors returns the repositories as the settings reach them. Without settings the
+// credentials of the process environment are for the host of the control plane.
+func (cc *commandContext) newMirrors() *repos.Mirrors {
+	credentials := func(location string) func(context.Context) (git.Credentials, error) {
+		if host := giturl.Host(location); host == "" || host != giturl.Host(cc.controlPlane) {
+			return nil
+		}
+		return readCredentials
+	}
+	if cc.settings != nil {
+		credentials = access.New(cc.settings, cc.now).GitCredentials
+	}
+	return &repos.Mirrors{Dir: cacheFolder("git"), Options: func(location string) (git.RemoteOptions, error) {
+		return git.RemoteOptions{Credentials: credentials(location)}, nil
+	}}
+}
+
 // openSession opens the control plane for operator actions.
 func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
 	if err := cc.locateControlPlane(); err != nil {
 		return nil, err
 	}
-	o := actions.Options{ControlPlane: cc.controlPlane, Dir: cacheFolder("git"), Prefix: "fairlead/", Author: who, Now: cc.now}
+	o := actions.Options{ControlPlane: cc.controlPlane, Mirrors: cc.newMirrors(), Prefix: "fairlead/", Author: who, Now: cc.now}
 	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
-	if cc.settings == nil {
-		o.Credentials = func(place string) func(context.Context) (git.Credentials, error) {
-			if host := giturl.Host(place); host == "" || host != giturl.Host(cc.controlPlane) {
-				return nil
-			}
-			return func(context.Context) (git.Credentials, error) { return envCredentials(), nil }
-		}
-	} else {
+	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
-		o.Credentials = access.New(cc.settings, cc.now).GitCredentials
 		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
 	}
 	if cc.propose {

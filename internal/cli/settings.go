@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,3 +49,6 @@ func envCredentials() git.Credentials {
 	}
 	return c
 }
+
+// readCredentials is envCredentials for what asks before each connection.
+func readCredentials(context.Context) (git.Credentials, error) { return envCredentials(), nil }

@@ -18,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
@@ -200,12 +199,12 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 		return nil, err
 	}
 	w.context.useJobSettings()
-	keys, place := access.New(w.context.settings, w.context.now), access.ReadLocation(w.context.settings, w.context.controlPlane)
-	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: cacheFolder("git", giturl.FolderName(place)), Credentials: keys.GitCredentials(place)})
+	place := access.ReadLocation(w.context.settings, w.context.controlPlane)
+	remote, err := w.context.newMirrors().Remote(place)
 	if err != nil {
 		return nil, err
 	}
-	f, err := keys.OpenForge(place, access.Observer{}, newPlainForge(remote, git.Signature{}, w.context.now))
+	f, err := w.context.openForge(remote, place, git.Signature{})
 	if errors.Is(err, access.ErrNoToken) {
 		err = withHint(err, "GITHUB_TOKEN or "+tokenVariable+" is shown to the server; or say --config FILE")
 	}

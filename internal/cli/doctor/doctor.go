@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
 // Level is the severity of a finding.
@@ -61,7 +61,8 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	d := &examination{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), dir: dir, repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	d := &examination{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	d.mirrors = &repos.Mirrors{Dir: dir, Options: d.remoteOptions}
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkControlPlane(ctx)
@@ -95,7 +96,7 @@ type examination struct {
 	config       *config.Settings
 	now          func() time.Time
 	keys         *access.Keyring
-	dir          string                 // for temporary files
+	mirrors      *repos.Mirrors         // temporary
 	repositories map[string]*repository // by normalized URL
 	forges       map[string]*forgeAPI   // by the URL of the remote whose credential is used
 
@@ -141,16 +142,10 @@ func (d *examination) sortedRepositories() []*repository {
 	return all
 }
 
-// newRemote returns a remote with a temporary mirror.
-func (d *examination) newRemote(place string) (*git.Remote, error) {
+// remoteOptions returns how the daemon reaches a repository.
+func (d *examination) remoteOptions(place string) (git.RemoteOptions, error) {
 	guard, err := access.GuardLocation(d.config, place)
-	if err != nil {
-		return nil, err
-	}
-	return git.NewRemote(git.RemoteOptions{
-		Guard: guard, Named: d.config.Names,
-		URL: place, Dir: filepath.Join(d.dir, giturl.FolderName(place)), Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place),
-	})
+	return git.RemoteOptions{Guard: guard, Named: d.config.Names, Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place)}, err
 }
 
 func (d *examination) addOK(what, format string, args ...any) {

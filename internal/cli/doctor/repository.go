@@ -12,7 +12,7 @@ import (
 
 // checkRepository checks whether a repository can be read, and pushed to where the daemon must.
 func (d *examination) checkRepository(ctx context.Context, r *repository) {
-	remote, err := d.newRemote(r.url)
+	remote, err := d.mirrors.Remote(r.url)
 	if err != nil {
 		d.addError(Fail, r.redactedURL()+": read", err)
 		return

@@ -69,12 +69,7 @@ func (d *examination) checkControlPlane(ctx context.Context) {
 			if !whole[giturl.Normalize(place)] {
 				return nil, fmt.Errorf("%s is not fetched: %w", giturl.Redact(place), git.ErrNotFound)
 			}
-			remote, err := d.newRemote(place)
-			if err != nil {
-				return nil, err
-			}
-			_, err = remote.Sync(ctx)
-			return remote.Mirror(), err
+			return d.mirrors.Open(ctx, place)
 		},
 	})
 	if err != nil { // the check of the repository reports why

@@ -13,8 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -25,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -35,9 +34,7 @@ type Options struct {
 	// nobody has written one.
 	ControlPlane, BaseBranch string
 	Map, Next                map[string]string
-	Dir                      string // of the mirrors
-	// Credentials give who we are to the server of a place; nil is nobody.
-	Credentials func(place string) func(context.Context) (git.Credentials, error)
+	Mirrors                  *repos.Mirrors // opens the repositories
 	// Forge gives the forge of a place, to propose what is done; nil to do it at once.
 	Forge  func(remote *git.Remote, place string) (forge.Forge, error)
 	Prefix string // of the branches of pull requests
@@ -54,20 +51,18 @@ type Desk struct {
 	source *source.Source
 	old    bool // what was read is to be read again
 
-	mu      sync.Mutex
-	remotes map[string]*git.Remote // by normalized place
-	places  map[string]string      // by normalized URL
+	places map[string]string // by normalized URL
 }
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Desk, error) {
-	d := &Desk{Options: o, remotes: map[string]*git.Remote{}, places: map[string]string{}}
+	d := &Desk{Options: o, places: map[string]string{}}
 	for url, place := range o.Map {
 		d.places[giturl.Normalize(url)] = place
 	}
 	var err error
 	d.source, err = source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.open, Parser: model.NewParser(),
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.Mirrors.Open, Parser: model.NewParser(),
 	})
 	return d, err
 }
@@ -82,47 +77,15 @@ func (d *Desk) Environments(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// open gives a repository as it is now.
-func (d *Desk) open(ctx context.Context, place string) (*git.Repository, error) {
-	remote, err := d.remote(place)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := remote.Sync(ctx); err != nil {
-		return nil, err
-	}
-	return remote.Mirror(), nil
-}
-
-func (d *Desk) remote(place string) (*git.Remote, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	key := giturl.Normalize(place)
-	if known := d.remotes[key]; known != nil {
-		return known, nil
-	}
-	o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, giturl.FolderName(place))}
-	if d.Credentials != nil {
-		o.Credentials = d.Credentials(place)
-	}
-	made, err := git.NewRemote(o)
-	if err == nil {
-		d.remotes[key] = made
-	}
-	return made, err
-}
-
 // remoteOf gives the repository that a URL of the control plane names: one that was not
 // opened is the control plane itself under another URL.
 func (d *Desk) remoteOf(url string) (*git.Remote, string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, u := range []string{url, d.ControlPlane} {
 		place := u
 		if other, ok := d.places[giturl.Normalize(u)]; ok {
 			place = other
 		}
-		if known := d.remotes[giturl.Normalize(place)]; known != nil {
+		if known := d.Mirrors.Known(place); known != nil {
 			return known, place
 		}
 	}

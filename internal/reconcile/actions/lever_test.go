@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -83,7 +84,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func (w *world) options() actions.Options {
 	return actions.Options{
-		ControlPlane: w.server.URL("plane"), Dir: w.t.TempDir(), Prefix: "fairlead/", Author: alice, Now: func() time.Time { return now },
+		ControlPlane: w.server.URL("plane"), Mirrors: &repos.Mirrors{Dir: w.t.TempDir()}, Prefix: "fairlead/", Author: alice, Now: func() time.Time { return now },
 	}
 }
 

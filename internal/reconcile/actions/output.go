@@ -40,11 +40,8 @@ func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open 
 	if other, ok := d.places[giturl.Normalize(to.Repo)]; ok {
 		place = other
 	}
-	remote, err := d.remote(place)
+	remote, err := d.Mirrors.Fetch(ctx, place)
 	if err != nil {
-		return o, err
-	}
-	if _, err := remote.Sync(ctx); err != nil {
 		return o, err
 	}
 	repo, folder := remote.Mirror(), publish.CleanFolder(to.Path)

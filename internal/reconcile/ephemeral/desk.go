@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
@@ -20,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -29,11 +28,9 @@ type Options struct {
 	// Map other places of repositories, by URL.
 	ControlPlane, BaseBranch string
 	Map                      map[string]string
-	Dir                      string // of the mirrors
-	// Credentials give who we are to the server of a place; nil is nobody.
-	Credentials func(place string) func(context.Context) (git.Credentials, error)
-	Author      git.Signature
-	Now         func() time.Time
+	Mirrors                  *repos.Mirrors // opens the repositories
+	Author                   git.Signature
+	Now                      func() time.Time
 }
 
 // Desk is where ephemeral environments are made. One thing is done at a time.
@@ -41,44 +38,26 @@ type Desk struct {
 	Options
 	source *source.Source
 	remote *git.Remote // the control plane
-
-	mu     sync.Mutex
-	others map[string]*git.Remote // by place
 }
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Desk, error) {
-	d := &Desk{Options: o, others: map[string]*git.Remote{}}
-	var err error
-	d.source, err = source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.open, Parser: model.NewParser(),
-	})
-	return d, err
-}
-
-// open gives a repository as it is now. The first one is the control plane.
-func (d *Desk) open(ctx context.Context, place string) (*git.Repository, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	known := d.others[place]
-	if known == nil {
-		o := git.RemoteOptions{URL: place, Dir: filepath.Join(d.Dir, giturl.FolderName(place))}
-		if d.Credentials != nil {
-			o.Credentials = d.Credentials(place)
-		}
-		var err error
-		if known, err = git.NewRemote(o); err != nil {
+	d := &Desk{Options: o}
+	opened := func(ctx context.Context, location string) (*git.Repository, error) {
+		remote, err := d.Mirrors.Fetch(ctx, location)
+		if err != nil {
 			return nil, err
 		}
-		d.others[place] = known
-		if d.remote == nil {
-			d.remote = known
+		if d.remote == nil { // the control plane is read first
+			d.remote = remote
 		}
+		return remote.Mirror(), nil
 	}
-	if _, err := known.Sync(ctx); err != nil {
-		return nil, err
-	}
-	return known.Mirror(), nil
+	var err error
+	d.source, err = source.Open(ctx, source.Options{
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: opened, Parser: model.NewParser(),
+	})
+	return d, err
 }
 
 // Result says what was done.

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -22,7 +23,7 @@ import (
 func (w *world) desk() *ephemeral.Desk {
 	w.Helper()
 	d, err := ephemeral.Open(w.Context(), ephemeral.Options{
-		ControlPlane: w.place, Dir: w.TempDir(), Author: git.Signature{Name: "person", Email: "person@localhost"},
+		ControlPlane: w.place, Mirrors: &repos.Mirrors{Dir: w.TempDir()}, Author: git.Signature{Name: "person", Email: "person@localhost"},
 		Now: func() time.Time { return w.now },
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -94,7 +95,7 @@ func treeOf(w *world, branch string) string {
 func (w *world) levers() *actions.Desk {
 	w.Helper()
 	d, err := actions.Open(w.Context(), actions.Options{
-		ControlPlane: w.place, Dir: w.TempDir(), Prefix: "fairlead/", Author: git.Signature{Name: "a", Email: person}, Now: func() time.Time { return w.now },
+		ControlPlane: w.place, Mirrors: &repos.Mirrors{Dir: w.TempDir()}, Prefix: "fairlead/", Author: git.Signature{Name: "a", Email: person}, Now: func() time.Time { return w.now },
 	})
 	if err != nil {
 		w.Fatal(err)
