@@ -101,6 +101,10 @@ func (r *Repository) broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
+// RefusedTree is the error for a tree that names a file "..", or has another name that Git does not
+// write either. To try again does not help: that is what the commit holds.
+type RefusedTree = objects.Refused
+
 // damagedFile marks a mirror that is to be made anew.
 const damagedFile = "fairlead-damaged"
 

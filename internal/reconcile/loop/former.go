@@ -2,9 +2,11 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -90,26 +92,28 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 // closeFormerIssues closes the issues of environments that have left, of which nothing else may
 // be in the GitOps repositories. An environment of the same name that another control plane has
 // output of there may have an issue of its own, which stays.
-func (s *search) closeFormerIssues(ctx context.Context) error {
+func (s *search) closeFormerIssues(ctx context.Context) {
 	for _, place := range s.outputPlaces() {
 		out := s.remotes.Known(place)
 		if out == nil || out.Mirror() == nil {
 			continue
 		}
-		f, err := out.Forge()
-		if err != nil { // publishing reports it
-			continue
-		}
-		for _, name := range s.former {
-			if s.foreign[name] {
-				continue
+		s.attempt(ctx, giturl.Redact(place), "", func() error {
+			f, err := out.Forge()
+			if err != nil { // publishing reports it
+				return nil
 			}
-			if err := s.closeIssues(ctx, f, name); err != nil {
-				return err
+			for _, name := range s.former {
+				if s.foreign[name] {
+					continue
+				}
+				if err := s.closeIssues(ctx, f, name); err != nil {
+					return fmt.Errorf("close the issues of %s: %w", name, err)
+				}
 			}
-		}
+			return nil
+		})
 	}
-	return nil
 }
 
 // ephemeralPlace returns where the output of an ephemeral environment goes whose branch is no

@@ -90,41 +90,41 @@ func baseOf(w publish.Written) *publish.Input {
 	return &w.From[i]
 }
 
-// findLeftovers looks in the GitOps repositories for what we have written for environments that
-// left while nobody ran, or could not be read when they did, and for places that others have
-// left. What it finds is proven to be of this control plane; everything else is left alone.
-func (l *Loop) findLeftovers(ctx context.Context) error {
+// findLeftovers searches the GitOps repositories for output that Fairlead wrote for environments
+// that left while no daemon ran, or whose output moved since. It takes only what is proven to be
+// of this control plane. What cannot be searched does not keep the rest from being found; again
+// reports that it has to be searched once more.
+func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 	former, named, err := l.findFormer()
 	if err != nil {
-		return err
+		return true, err
 	}
-	s, complete := &search{Loop: l, foreign: map[string]bool{}}, len(named) == 0 // what has its name still may be gone in the next round
+	s := &search{Loop: l, foreign: map[string]bool{}, incomplete: len(named) > 0} // what has its name still may be gone in the next round
 	for _, e := range former {
 		s.former = append(s.former, e.Name)
 	}
 	for _, place := range l.outputPlaces() {
-		out, err := l.remotes.Output(ctx, place)
-		if err != nil { // that is reported with the repository; when it answers again there is another round
-			complete = false
-			continue
-		}
-		if err := s.lookThrough(ctx, out, giturl.Redact(place)); err != nil {
-			return err
-		}
+		repo := giturl.Redact(place)
+		s.attempt(ctx, repo, "", func() error {
+			out, err := l.remotes.Output(ctx, place)
+			if err != nil { // that is reported with the repository; when it answers again there is another round
+				s.incomplete = true
+				return nil
+			}
+			return s.searchRepository(ctx, out, repo)
+		})
 	}
 	for _, e := range s.found {
 		if !slices.ContainsFunc(l.gone, func(g leaving) bool { return g.name == e.name && l.samePlace(g.output, e.output) }) {
 			l.gone = append(l.gone, e)
 		}
 	}
-	if err := s.closeFormerIssues(ctx); err != nil {
-		return fmt.Errorf("close the issues of environments that have left: %w", err)
-	}
+	s.closeFormerIssues(ctx)
 	for _, e := range l.environments {
-		e.searched = complete && e.output.Repo != ""
+		e.searched = !s.incomplete && e.output.Repo != ""
 	}
-	l.searched = complete
-	return nil
+	l.searched = !s.incomplete
+	return s.again, nil
 }
 
 // searchLeftovers looks for what was left, if that is not known, before anything is published:
@@ -143,12 +143,18 @@ func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again b
 	if l.searched {
 		return false
 	}
-	err := l.barrier.Run("look for what is left", "", func() error { return l.findLeftovers(ctx) })
-	if err == nil || ctx.Err() != nil {
+	err := l.barrier.Run("look for what is left", "", func() (err error) {
+		again, err = l.findLeftovers(ctx)
+		return err
+	})
+	if ctx.Err() != nil {
 		return false
 	}
-	l.Logger.Warn("what environments have left could not be looked for", "error", err)
-	return true
+	if err != nil {
+		l.Logger.Warn("what environments have left could not be looked for", "error", err)
+		return true
+	}
+	return again
 }
 
 // outputTo returns the place that a GitOpsRepo names.
@@ -173,12 +179,29 @@ func (l *Loop) outputPlaces() []string {
 	return slices.Compact(places)
 }
 
-// search is one look for what is left.
+// search is one search for what environments have left.
 type search struct {
 	*Loop
-	former  []string        // environments that the base has had
-	foreign map[string]bool // names of environments that others have written output for
-	found   []leaving
+	former     []string        // environments that the base has had
+	foreign    map[string]bool // names of environments that others have written output for
+	found      []leaving
+	incomplete bool // something could not be searched, and may be later
+	again      bool // nothing else will tell when
+}
+
+// attempt searches a part: a repository, or one branch of it. That a part cannot be searched is
+// logged, and concerns no other part. A tree with names that nobody should write is none that
+// Fairlead wrote, and is not searched again.
+func (s *search) attempt(ctx context.Context, repo, branch string, part func() error) {
+	err := s.barrier.Run("look for what is left", repo, part)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	var refused *git.RefusedTree
+	if !errors.As(err, &refused) {
+		s.incomplete, s.again = true, true
+	}
+	s.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -187,8 +210,8 @@ const (
 	maxDepth   = 3
 )
 
-// lookThrough looks through a GitOps repository.
-func (s *search) lookThrough(ctx context.Context, out *repos.Remote, repo string) error {
+// searchRepository searches the branches of a GitOps repository.
+func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo string) error {
 	mirror := out.Mirror()
 	if mirror == nil {
 		return nil
@@ -198,16 +221,15 @@ func (s *search) lookThrough(ctx context.Context, out *repos.Remote, repo string
 		return err
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		if err := s.branch(ctx, out, repo, strings.TrimPrefix(ref, "refs/heads/"), refs[ref]); err != nil {
-			return err
-		}
+		branch := strings.TrimPrefix(ref, "refs/heads/")
+		s.attempt(ctx, repo, branch, func() error { return s.searchBranch(ctx, out, repo, branch, refs[ref]) })
 	}
 	return nil
 }
 
-// branch looks for records on a branch: on one of ours, of the environment that it proposes the
-// output of.
-func (s *search) branch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
+// searchBranch looks for records on a branch: on one of ours, of the environment that it proposes
+// the output of.
+func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
 	mirror := out.Mirror()
 	proposed, ours := strings.CutPrefix(branch, s.Settings.Output.BranchPrefix)
 	if ours {
@@ -222,34 +244,41 @@ func (s *search) branch(ctx context.Context, out *repos.Remote, repo, branch, he
 	}
 	all := records(view)
 	for _, folder := range slices.Sorted(maps.Keys(all)) {
-		environment := all[folder]
-		there, at := s.environments[environment], status.Output{Repo: repo, Branch: branch, Folder: folder}
-		switch {
-		case ours && environment != proposed:
-			continue
-		case there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })):
-			continue
-		}
-		var to *status.Output
-		var err error
-		if there == nil && !slices.Contains(s.former, environment) {
-			to, err = s.ephemeralPlace(ctx, environment, at, ours, func() (*publish.Written, error) {
-				return publish.FindWritten(view, folder, environment, s.isOurs(ctx))
+		if !ours || all[folder] == proposed {
+			s.attempt(ctx, repo, branch, func() error {
+				return s.searchFolder(ctx, view, status.Output{Repo: repo, Branch: branch, Folder: folder}, all[folder], ours)
 			})
-		} else {
-			to, err = s.configured(ctx, view, repo, folder, environment)
-		}
-		switch {
-		case err != nil:
-			return err
-		case to == nil, !ours && to.Branch != branch: // a copy that people have made
-		case there == nil:
-			s.found = append(s.found, leaving{name: environment, output: *to})
-		default:
-			there.left = append(there.left, at)
 		}
 	}
 	return view.Err()
+}
+
+// searchFolder decides whether the output of an environment, by the record in a folder, is left
+// from before. ours says that the branch is one that Fairlead proposes from.
+func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Output, environment string, ours bool) error {
+	there := s.environments[environment]
+	if there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })) {
+		return nil
+	}
+	var to *status.Output
+	var err error
+	if there == nil && !slices.Contains(s.former, environment) {
+		to, err = s.ephemeralPlace(ctx, environment, at, ours, func() (*publish.Written, error) {
+			return publish.FindWritten(view, at.Folder, environment, s.isOurs(ctx))
+		})
+	} else {
+		to, err = s.configured(ctx, view, at.Repo, at.Folder, environment)
+	}
+	switch {
+	case err != nil:
+		return err
+	case to == nil, !ours && to.Branch != at.Branch: // a copy that people have made
+	case there == nil:
+		s.found = append(s.found, leaving{name: environment, output: *to})
+	default:
+		there.left = append(there.left, at)
+	}
+	return nil
 }
 
 // configured returns where the output in a folder was to go, if the record there is ours and

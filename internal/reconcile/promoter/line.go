@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -128,7 +129,12 @@ func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 	}
 	only := differInOnly("", views[0].Tree, views[1].Tree, append([]string{source.OwnFolder}, own...))
 	for _, view := range views {
-		if err := view.Err(); err != nil {
+		err := view.Err()
+		var refused *git.RefusedTree
+		if errors.As(err, &refused) { // none that our commands or promotions have written
+			return false, nil
+		}
+		if err != nil {
 			return false, err
 		}
 	}

@@ -47,7 +47,12 @@ func (s *Source) Former() ([]*model.Environment, error) {
 			return nil, err
 		}
 		folder := view.Tree.Sub(environmentsFolder)
-		if err := view.Err(); err != nil {
+		err = view.Err()
+		var refused *git.RefusedTree
+		if i > 0 && errors.As(err, &refused) { // it had no environments that anything was written for
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 		if i > 0 && folder.ID() == last {
