@@ -25,7 +25,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -53,7 +53,7 @@ type Cache struct {
 	targets   digestCache[model.Target]
 	labels    digestCache[model.ClusterType]
 	sets      previousSets
-	rows      previousRows
+	rows      map[string]*row // of the last run, by cluster type
 	rendered  atomic.Int64
 	last      rendering
 	options   render.Options
@@ -144,9 +144,10 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		return tree.Tree{}, problems
 	}
 	p.texts.Finish()
-	c.rows = previousRows{m.ClusterTypes, rows}
+	c.rows = make(map[string]*row, len(rows))
 	entries := make([]tree.Entry, 0, len(rows)+1)
 	for i, r := range rows {
+		c.rows[m.ClusterTypes[i].Name] = r
 		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.clusterTypeFolder(i, r, texts[i])))
 	}
 	if commit := m.PromotedCommit(); commit != "" {
@@ -330,19 +331,12 @@ func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, a
 func (p *pass) renderRows() (rows []*row, texts []string) {
 	rows, texts = make([]*row, len(p.model.ClusterTypes)), make([]string, len(p.model.ClusterTypes))
 	var next atomic.Int64
-	var workers sync.WaitGroup
-	var relay panics.Relay
-	for range min(runtime.GOMAXPROCS(0), len(rows)) {
-		workers.Go(func() {
-			relay.Run(func() {
-				w := worker{pass: p}
-				for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
-					rows[i], texts[i] = w.renderRow(i)
-				}
-			})
-		})
-	}
-	workers.Wait()
-	relay.Raise()
+	workers := make([]worker, min(runtime.GOMAXPROCS(0), len(rows)))
+	parallel.Each(len(workers), workers, func(_ int, w worker) {
+		w.pass = p
+		for i := int(next.Add(1)) - 1; i < len(rows); i = int(next.Add(1)) - 1 {
+			rows[i], texts[i] = w.renderRow(i)
+		}
+	})
 	return rows, texts
 }

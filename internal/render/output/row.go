@@ -22,24 +22,6 @@ type row struct {
 	id      tree.ID
 }
 
-// previousRows holds the rows of the last run and their cluster types, sorted by name.
-type previousRows struct {
-	clusterTypes []*model.ClusterType
-	rows         []*row
-}
-
-// rowOf returns the row of a cluster type, whose index is i now; nil if it had none.
-func (k *previousRows) rowOf(c *model.ClusterType, i int) *row {
-	if i < len(k.rows) && k.clusterTypes[i].Name == c.Name {
-		return k.rows[i]
-	}
-	i, ok := slices.BinarySearchFunc(k.clusterTypes, c.Name, func(c *model.ClusterType, name string) int { return strings.Compare(c.Name, name) })
-	if !ok {
-		return nil
-	}
-	return k.rows[i]
-}
-
 // rowInputs is what the folder of a cluster type is rendered from, except its targets. The
 // labels and the configs together determine the values of each target.
 type rowInputs struct {
@@ -123,7 +105,7 @@ type worker struct {
 func (w *worker) renderRow(i int) (*row, string) {
 	p := w.pass
 	set := p.sets[i]
-	now, old := p.rowInputs(i), p.cache.rows.rowOf(p.model.ClusterTypes[i], i)
+	now, old := p.rowInputs(i), p.cache.rows[p.model.ClusterTypes[i].Name]
 	if old != nil && old.inputs == now && old.members.digest == set.members.digest {
 		return old, ""
 	}

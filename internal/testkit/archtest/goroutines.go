@@ -8,7 +8,6 @@ import (
 
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
-	"internal/render/output/output.go: pass.renderRows": "cluster types are rendered in parallel",
 	"internal/base/parallel/parallel.go: InOrder":       "what is encoded for a pack is written in order",
 	"internal/base/parallel/parallel.go: Each":          "environments, stages and repositories are worked on in parallel",
 	"internal/server/daemon/daemon.go: runUntilDone":    "the window is open while the loop runs",
