@@ -194,35 +194,35 @@ func (o *oddities) inspectValue(v any) {
 			o.inspectValue(e)
 		}
 	case map[string]any:
-		for k, e := range v {
-			o.inspectKey(k, len(v), utf8.ValidString(k))
-			o.inspectValue(e)
-		}
+		inspectMap(o, v)
 	case map[string]string:
-		for k, e := range v {
-			o.inspectKey(k, len(v), utf8.ValidString(k))
-			o.inspectValue(e)
-		}
+		inspectMap(o, v)
 	case map[any]any:
-		for k, e := range v {
-			switch k := k.(type) {
-			case string:
-				o.inspectKey(k, len(v), utf8.ValidString(k))
-			case float64:
-				o.inspectKey("NaN", len(v), !math.IsNaN(k))
+		inspectMap(o, v)
+	}
+}
+
+// inspectMap notes the oddities of the keys and values of a map.
+func inspectMap[K comparable, V any](o *oddities, m map[K]V) {
+	for k, v := range m {
+		o.inspectValue(v)
+		switch k := any(k).(type) {
+		case string:
+			o.maybeLossy = o.maybeLossy || maybeLossy(k)
+			o.overflow = o.overflow || hasLongNumber(k)
+			if !utf8.ValidString(k) && len(m) > 1 {
+				o.noteUnsorted(k)
 			}
-			o.inspectValue(e)
+		case float64:
+			if math.IsNaN(k) && len(m) > 1 {
+				o.noteUnsorted("NaN")
+			}
 		}
 	}
 }
 
-// inspectKey notes the oddities of a key, in a map with so many.
-func (o *oddities) inspectKey(key string, of int, sortable bool) {
-	o.maybeLossy = o.maybeLossy || maybeLossy(key)
-	o.overflow = o.overflow || hasLongNumber(key)
-	if sortable || of == 1 {
-		return
-	}
+// noteUnsorted notes a key that yaml.v3 cannot sort.
+func (o *oddities) noteUnsorted(key string) {
 	if !o.unsorted || key < o.key {
 		o.unsorted, o.key = true, key
 	}

@@ -55,19 +55,17 @@ func (m *Meter) regexFind(expression, text string) (string, error) {
 
 // regexFindAll returns the first n matches, all if n is negative.
 func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
-	p, err := m.compilePattern(expression, text)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := m.findMatches(p, text, boundCount(n)); err != nil {
-		return nil, err
-	}
-	return limitResult(p.FindAllString(text, boundCount(n)))
+	return m.regexTexts(expression, text, n, (*regexp.Regexp).FindAllString)
 }
 
 // regexSplit returns the texts between matches, the last of n with all the rest,
 // and all of them if n is negative.
 func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
+	return m.regexTexts(expression, text, n, (*regexp.Regexp).Split)
+}
+
+// regexTexts returns what find makes of up to n matches, all if n is negative.
+func (m *Meter) regexTexts(expression, text string, n int, find func(*regexp.Regexp, string, int) []string) ([]string, error) {
 	p, err := m.compilePattern(expression, text)
 	if err != nil {
 		return nil, err
@@ -75,7 +73,7 @@ func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
 	if _, err := m.findMatches(p, text, boundCount(n)); err != nil {
 		return nil, err
 	}
-	return limitResult(p.Split(text, boundCount(n)))
+	return limitResult(find(p.Regexp, text, boundCount(n)))
 }
 
 func (m *Meter) regexReplaceAll(expression, text, with string) (string, error) {
