@@ -2,9 +2,8 @@
 // a control plane, for editors and for "fairlead schema".
 //
 // What the package keeps true: there is a schema for every kind that internal/controlplane/model
-// reads, with the same fields, of which the same are required; all.json says the
-// same for a file with objects of several kinds, and has nothing to say about
-// objects of others.
+// reads, with the same fields, of which the same are required; all.json is for a
+// file with objects of several kinds, and allows any object of another kind.
 package schemas
 
 import (
@@ -18,7 +17,7 @@ var files embed.FS
 // all is the file that is for every kind.
 const all = "all"
 
-// Kinds gives the names of the kinds that have a schema, sorted.
+// Kinds returns the names of the kinds that have a schema, sorted.
 func Kinds() []string {
 	var kinds []string
 	for _, name := range names() {
@@ -29,7 +28,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// Schema gives the JSON Schema of a kind, in whatever case it is written. "all" is
+// Schema returns the JSON Schema of a kind, in whatever case it is written. "all" is
 // the schema for files with objects of any kind.
 func Schema(kind string) ([]byte, bool) {
 	for _, name := range names() {

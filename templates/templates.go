@@ -1,9 +1,8 @@
-// Package templates holds the templates that a cluster type may name without
-// anybody having written them: reconcilers, namespaces and formats of platform
-// values. docs/templates.md lists them.
+// Package templates holds the built-in templates that a cluster type may name: reconcilers,
+// namespaces and formats of platform values. docs/templates.md lists them.
 //
 // What the package keeps true: each file is one Kalypso Template, named as the file
-// is, that says on top what it makes and which manifests keys it reads; text from
+// is, whose head describes what it makes and which manifests keys it reads; text from
 // outside is quoted, so that it cannot change the structure of what is made; a
 // missing key that is required fails with a sentence that names it.
 package templates
@@ -17,7 +16,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Files gives the built-in templates, for a layer of kind model.BuiltIn.
+// Files returns the built-in templates, for a layer of kind model.BuiltIn.
 func Files() tree.Tree {
 	entries, err := files.ReadDir(".")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// checker looks at what the values mean, and makes paths absolute.
+// checker validates the values, fills in defaults, and makes paths absolute.
 type checker struct {
 	*reader
 	dir string
@@ -121,7 +121,7 @@ func (c *checker) dataDir(s *Settings) {
 }
 
 // fleetDir returns the folder of a control plane below the one of all fleets of a user. That
-// one itself was every fleet's default once: who has its mirror there keeps it.
+// folder itself was the default once: a control plane whose mirror is there keeps it.
 func fleetDir(all string, s *Settings) string {
 	for _, place := range []string{s.ControlPlane.Repo, s.Map[s.ControlPlane.Repo]} {
 		if place == "" {
@@ -134,7 +134,8 @@ func fleetDir(all string, s *Settings) string {
 	return filepath.Join(all, giturl.FolderName(s.ControlPlane.Repo))
 }
 
-// path makes a path absolute, "" stays; false if there is a problem.
+// path makes a path absolute; "" stays. It reports a path that only a shell understands, and
+// returns false.
 func (c *checker) path(path string, p *string) bool {
 	switch {
 	case *p == "" || filepath.IsAbs(*p):
@@ -183,7 +184,8 @@ func (c *checker) repository(path string, value *string) {
 	}
 }
 
-// remoteURL gives a URL of a remote in its parts, if it has no secret in it.
+// remoteURL parses the URL of a remote. It reports a URL that cannot be reached, and one that
+// has a secret in it, and returns false.
 func (c *checker) remoteURL(path, value string) (location, bool) {
 	l, ok := locate(value)
 	if !ok {
@@ -207,7 +209,7 @@ func hasSecret(value string, l location) bool {
 	return password || l.scheme != "ssh"
 }
 
-// mapped checks the repositories that are read elsewhere.
+// mapped checks the redirections of repositories.
 func (c *checker) mapped(m map[string]string) {
 	same := map[string]string{}
 	for _, from := range slices.Sorted(maps.Keys(m)) {

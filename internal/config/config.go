@@ -5,7 +5,7 @@
 //   - The file is read strictly: a key that is unknown or given twice, and a value of
 //     the wrong type or outside its bounds, is a problem with its line; all problems
 //     are found in one run.
-//   - A [Settings] that [Load] or [Parse] gives can be used as it is: defaults are
+//   - A [Settings] that [Load] or [Parse] returns is ready to use: defaults are
 //     filled in, paths are joined to the folder of the file, and every secret could
 //     be read.
 //   - No secret is in the file, and none is in a problem, an error or a log: the file
@@ -35,17 +35,17 @@ const maxSize = 1 << 20
 //go:embed settings.json
 var schema string
 
-// Schema gives the JSON Schema (draft 7) of the settings file, for editors.
+// Schema returns the JSON Schema (draft 7) of the settings file, for editors.
 func Schema() []byte { return []byte(schema) }
 
-// Load reads the settings file at path. env gives environment variables, as
-// os.Getenv does. The Settings are nil if one of the problems stops; the error says
-// that the file cannot be read, or is over 1 MiB.
+// Load reads the settings file at path. env looks up environment
+// variables, as os.Getenv does. The Settings are nil if one of the problems stops. The error
+// is not nil if the file cannot be read, or is over 1 MiB.
 func Load(path string, env func(string) string) (*Settings, problem.List, error) {
 	return load(path, env, func(problem.Problem) bool { return false })
 }
 
-// LoadForPeople is Load for the commands of people, who need not have what only the
+// LoadForPeople is Load for the commands of people. It leaves out problems with what only the
 // daemon uses: the secrets of webhooks, of probes, and of signing.
 func LoadForPeople(path string, env func(string) string) (*Settings, problem.List, error) {
 	return load(path, env, func(p problem.Problem) bool {
@@ -71,7 +71,7 @@ func load(path string, env func(string) string, leaveOut func(problem.Problem) b
 }
 
 // Parse reads the text of a settings file. Problems name the file as name; relative
-// paths count from the folder dir; env gives environment variables. It looks at the
+// paths count from the folder dir; env looks up environment variables. It looks at the
 // files that the settings name. The Settings are nil if one of the problems stops.
 func Parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
 	s, problems := parse(name, data, dir, env)
@@ -81,7 +81,7 @@ func Parse(name string, data []byte, dir string, env func(string) string) (*Sett
 	return s, problems
 }
 
-// parse gives what could be read, whatever the problems.
+// parse returns the settings that could be read, whatever the problems.
 func parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
 	s := defaults()
 	r := &reader{file: name, lines: map[string]int{}}

@@ -31,13 +31,13 @@ type reader struct {
 // given reports whether the file has a value at path.
 func (r *reader) given(path string) bool { return r.lines[path] > 0 }
 
-// broken reports whether the value at path was of the wrong type; what is in its
-// field then says nothing.
+// broken reports whether the value at path was of the wrong type; its field is then not set.
 func (r *reader) broken(path string) bool { return r.wrong[path] }
 
 func (r *reader) pos(line int) problem.Pos { return problem.Pos{File: r.file, Line: line} }
 
-// line is that of the value at path, or of what it should be in.
+// line returns the line of the value at path, or of the innermost mapping around it that the
+// file has.
 func (r *reader) line(path string) int {
 	for path != "" && r.lines[path] == 0 {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
@@ -64,13 +64,14 @@ func (r *reader) refuse(path, hint, format string, args ...any) {
 
 var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// document gives the mapping that is the file.
+// document parses the file and returns its root; an empty mapping if the file is empty.
 func (r *reader) document(data []byte) (*yaml.Node, bool) {
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	err := decoder.Decode(&first)
 	if err == nil {
-		if err = decoder.Decode(&second); err == nil {
+		err = decoder.Decode(&second)
+		if err == nil {
 			r.problems.Addf(r.pos(second.Line), "", "remove it, and the --- before it", "there is a second document")
 			return nil, false
 		}
@@ -154,7 +155,7 @@ func (r *reader) structure(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// pairs gives the keys and values of a mapping, and reports keys that are not text
+// pairs yields the keys and values of a mapping, and reports keys that are not text
 // or are given twice.
 func (r *reader) pairs(n *yaml.Node, path string) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
@@ -201,7 +202,8 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if r.into(item, v.Index(i), at); !r.given(at) {
+		r.into(item, v.Index(i), at)
+		if !r.given(at) {
 			r.problems.Addf(r.pos(item.Line), at, "remove the dash, or write something after it", "is empty")
 		}
 	}
@@ -236,8 +238,8 @@ func (r *reader) duration(n *yaml.Node, v reflect.Value, path string) {
 	v.SetInt(int64(d))
 }
 
-// secretRef reads where a secret is. Whoever wrote the secret itself does not find it
-// in the message.
+// secretRef reads where a secret is. If the file has the secret itself, the message does not
+// repeat it.
 func (r *reader) secretRef(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
 		r.refuse(path, "put it into a file or an environment variable, and write {file: PATH} or {env: NAME}; change it if others have seen this file", "a secret cannot be in the settings")
@@ -246,7 +248,7 @@ func (r *reader) secretRef(n *yaml.Node, v reflect.Value, path string) {
 	r.structure(n, v, path)
 }
 
-// keysOf gives the keys of a struct, in its order.
+// keysOf returns the keys of a struct, in its order.
 func keysOf(t reflect.Type) []string {
 	var keys []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -273,8 +275,8 @@ func keyHint(key string, known []string) string {
 	return "the keys are " + strings.Join(known, ", ")
 }
 
-// join names what a key of path has. A key may be a URL, with a password in it that
-// must not be shown.
+// join returns the path of a key below path. A key may be a URL with a password in it, which
+// is redacted.
 func join(path, key string) string {
 	key = giturl.Redact(key)
 	switch {
@@ -288,8 +290,8 @@ func join(path, key string) string {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe says what YAML sees. A whole number that is too large is a decimal one for
-// YAML as well.
+// describe names the type of a value for people. YAML takes a whole number that is too large
+// for a decimal one.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -22,8 +22,8 @@ var scpLike = regexp.MustCompile(`^(?:[^@:/\s]+@)?([^@:/\s]+):([^@]*)$`)
 
 var ports = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
-// locate takes a URL apart; false if it is none of a remote that Fairlead can reach,
-// or its path could mean another.
+// locate parses a URL. It returns false if the URL is not of a kind that Fairlead can reach, or
+// its path is ambiguous.
 func locate(s string) (location, bool) {
 	l, path := location{scheme: "ssh"}, ""
 	if u, err := url.Parse(s); err == nil && strings.Contains(s, "://") {
@@ -42,7 +42,8 @@ func locate(s string) (location, bool) {
 		l.port = standard
 	}
 	l.host = strings.ToLower(l.host)
-	if path = strings.Trim(path, "/"); path != "" {
+	path = strings.Trim(path, "/")
+	if path != "" {
 		l.path = strings.Split(path, "/")
 	}
 	doubtful := func(segment string) bool {
@@ -57,17 +58,17 @@ func (l location) leads(m location) bool {
 		len(l.path) <= len(m.path) && slices.Equal(l.path, m.path[:len(l.path)])
 }
 
-// covers is like leads, but ".git" at the end of both does not count.
+// covers is leads without regard to ".git" at the end of both.
 func (l location) covers(m location) bool {
 	return l.leads(m) || len(l.path) == len(m.path) && l.key() == m.key()
 }
 
-// key is the same for locations that are.
+// key returns a URL that is equal for equal locations.
 func (l location) key() string {
 	return l.scheme + "://" + l.host + ":" + l.port + "/" + strings.TrimSuffix(strings.Join(l.path, "/"), ".git")
 }
 
-// clear reports whether what is sent there can be read on the way.
+// clear reports whether what is sent there can be read on the way: plain HTTP to another machine.
 func (l location) clear() bool {
 	if l.scheme != "http" || l.host == "localhost" {
 		return false
@@ -76,9 +77,9 @@ func (l location) clear() bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// Remote gives how to reach the repository at url: the remote with the longest URL
-// that url begins with, segment by segment, with the same scheme, host and port. It
-// is false if there is none, or url is not that of a remote.
+// Remote returns the remote with the longest URL that url begins with, segment by segment, with
+// the same scheme, host and port. It returns false if there is none, or url is not that of a
+// remote.
 func (s *Settings) Remote(url string) (Remote, bool) {
 	wanted, ok := locate(strings.TrimSpace(url))
 	best, length := Remote{}, -1

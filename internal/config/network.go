@@ -46,7 +46,7 @@ func endpoint(place string) (host, port string) {
 }
 
 // Names reports whether the settings name the host of a repository, with its port, or the
-// folder that it is in. What they do not name is what people have written into the control plane.
+// folder that it is in. Other repositories are named in the control plane only.
 func (s *Settings) Names(place string) bool {
 	named := []string{s.ControlPlane.Repo}
 	for _, to := range s.Map {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Probe gives the probe with the longest URL that an address begins with, segment by
-// segment, with the same scheme, host and port. It is false if there is none, or it
-// is not certain what the address means: one with a user, with ".." or an encoded
-// slash in its path has no probe.
+// Probe returns the probe with the longest URL that an address begins with, segment by
+// segment, with the same scheme, host and port. It returns false if there is none, or the
+// address is ambiguous: one with a user, with ".." or an encoded slash in its path has no probe.
 func (s *Settings) Probe(address string) (Probe, bool) {
 	wanted, ok := locateProbe(address)
 	best, length := Probe{}, -1
@@ -24,7 +23,7 @@ func (s *Settings) Probe(address string) (Probe, bool) {
 	return best, length >= 0
 }
 
-// locateProbe takes a URL of http or https apart.
+// locateProbe parses a URL of http or https.
 func locateProbe(text string) (location, bool) {
 	u, err := url.Parse(text)
 	// A server may read %2e%2e or a second encoding as something else than we do.
@@ -58,7 +57,8 @@ func (c *checker) probes(probes []Probe) {
 	}
 }
 
-// probeURL reports a URL that nothing can begin with, and one that has a secret in it.
+// probeURL parses the URL of a probe. It reports a URL that no address can begin with, and one
+// that has a secret in it, and returns false.
 func (c *checker) probeURL(path, value string) (location, bool) {
 	u, err := url.Parse(value)
 	if err == nil && u.User != nil {

@@ -28,7 +28,7 @@ func (c *checker) remotes(remotes []Remote) {
 	}
 }
 
-// ways checks that there is one way to prove who asks, and fills in its defaults.
+// ways checks that a remote has one kind of credential, and fills in its defaults.
 func (c *checker) ways(path string, r *Remote) {
 	n := 0
 	for _, key := range []string{".token", ".githubApp", ".ssh"} {
@@ -71,7 +71,7 @@ func (c *checker) gitHubApp(path string, app *GitHubApp) {
 	}
 }
 
-// fits checks that the way is one of the URL's scheme.
+// fits checks that the credential is one that the URL's scheme can carry.
 func (c *checker) fits(path string, l location, r *Remote) {
 	switch {
 	case l.scheme == "ssh" && (r.Token != nil || r.GitHubApp != nil):

@@ -11,15 +11,15 @@ import (
 const (
 	defaultInterval = time.Minute
 	leastDuration   = time.Second
-	// cronStep is how finely cron tells the time.
+	// cronStep is the resolution of cron expressions.
 	cronStep = time.Minute
 	// jitterPart is what part of the interval the default jitter is.
 	jitterPart = 10
 )
 
-// Next gives the time of the poll after now: by the interval, or by the cron
-// expression in the time zone of now. random, from 0 up to 1, says how much of the
-// jitter is added.
+// Next returns the time of the poll after now: by the interval, or by the cron
+// expression in the time zone of now. random, in [0, 1), is the share of the jitter that is
+// added.
 func (s *Settings) Next(now time.Time, random float64) time.Time {
 	next := now.Add(s.Schedule.Interval)
 	if s.Schedule.cron != nil {
@@ -71,8 +71,8 @@ func (c *checker) cron(s *Schedule) {
 		c.addf("schedule.cron", `write five fields (minute, hour, day, month, weekday) as in "*/5 * * * *", or @hourly`, "%q is not a cron expression: %s", s.Cron, reason)
 		return
 	}
-	// A date from which every day that there is comes within the years that the
-	// library looks ahead.
+	// From this date on, every possible day comes within the years that the library looks
+	// ahead.
 	if parsed.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		c.addf("schedule.cron", "there is no such day, as with 30 February", "%q never comes", s.Cron)
 		return
@@ -89,8 +89,8 @@ func parseCron(expression string) (cron.Schedule, error) {
 	return cron.ParseStandard(expression)
 }
 
-// leastOverdue is the default of OverdueAfter, unless polls are far apart: a remote that
-// fails is left alone for ten minutes.
+// leastOverdue is the default of OverdueAfter, unless polls are far apart. It exceeds the ten
+// minutes for which a failing remote is not asked.
 const leastOverdue = 15 * time.Minute
 
 // overdue fills in the default: three polls, and no less than a remote's longest pause.

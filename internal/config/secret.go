@@ -25,7 +25,7 @@ type Secret struct {
 // NewSecret makes a text a secret.
 func NewSecret(value string) Secret { return Secret{&value} }
 
-// Reveal gives the text.
+// Reveal returns the text.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -33,7 +33,7 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// String gives "[redacted]", as all that follow do.
+// String returns "[redacted]", as all methods that follow do.
 func (s Secret) String() string { return redacted }
 
 // GoString is for %#v.
@@ -51,7 +51,7 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `
 // LogValue is for log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// SecretRef says where a secret is: in a file or in an environment variable. One of
+// SecretRef is the location of a secret: a file or an environment variable. One of
 // the fields is not "".
 type SecretRef struct {
 	// File is an absolute path.
@@ -67,9 +67,9 @@ var (
 	errUnset = errors.New("it is not set")
 )
 
-// Read gives the secret as it is now, so that one that was changed is used without
+// Read returns the secret as it is now, so that a changed secret is used without
 // a restart, less one newline at its end. It fails if there is no secret, or an
-// empty one; the error does not say what was read.
+// empty one; the error does not quote what was read.
 func (r SecretRef) Read() (Secret, error) {
 	if r.File == "" {
 		return r.variable()
@@ -102,8 +102,8 @@ func trimNewline(s string) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// secret checks that a secret can be read, and by nobody else. path is that of the
-// reference in the settings; nil is no reference.
+// secret checks that a secret can be read, and warns if other users can read it too. path is
+// that of the reference in the settings; nil is no reference.
 func (c *checker) secret(path string, r *SecretRef) {
 	switch {
 	case r == nil || !c.given(path) || c.broken(path) || c.broken(path+".file") || c.broken(path+".env"):
@@ -132,7 +132,7 @@ func (c *checker) secret(path string, r *SecretRef) {
 	}
 }
 
-// unreadable says why a file that the settings name cannot be read.
+// unreadable reports why a file that the settings name cannot be read.
 func (c *checker) unreadable(path, file string, err error) {
 	var because *fs.PathError
 	switch {
@@ -145,8 +145,8 @@ func (c *checker) unreadable(path, file string, err error) {
 	}
 }
 
-// exposed warns of a file with a secret that others can read. On Windows the mode
-// says nothing about that.
+// exposed warns of a file with a secret that others can read, except on Windows, where the
+// mode does not tell.
 func (c *checker) exposed(path, file string) {
 	info, err := os.Stat(file)
 	if file == "" || err != nil || runtime.GOOS == "windows" {

@@ -11,7 +11,7 @@ import (
 // lets a text be empty.
 type Settings struct {
 	ControlPlane ControlPlane `yaml:"controlPlane" required:"controlPlane: {repo: https://git.example.com/team/control-plane}"`
-	// Environments are the only ones to look at; nil is all of the control plane.
+	// Environments are the only ones to work on; nil selects all of the control plane.
 	Environments []string `yaml:"environments"`
 	// Write lets Fairlead push, and open pull requests.
 	Write bool `yaml:"write"`
@@ -23,8 +23,8 @@ type Settings struct {
 	// its cluster resolves.
 	Hosts    []string `yaml:"hosts"`
 	Schedule Schedule `yaml:"schedule"`
-	// OverdueAfter is after how long it is told that an environment has not finished a
-	// cycle.
+	// OverdueAfter is the time without a finished cycle after which an environment is
+	// reported as overdue.
 	OverdueAfter time.Duration `yaml:"overdueAfter"`
 	// Timeout bounds one fetch or push.
 	Timeout time.Duration `yaml:"timeout"`
@@ -45,20 +45,20 @@ type Settings struct {
 	// Verify is the share of renderings that are made again from nothing and compared,
 	// as in "1%".
 	Verify string `yaml:"verify"`
-	// Merge says by environment who merges its pull requests: "manual" (the default),
+	// Merge selects by environment who merges its pull requests: "manual" (the default),
 	// "when-green" or "direct".
 	Merge map[string]string `yaml:"merge"`
 	// Network is about what repositories may be named in the control plane.
 	Network Network  `yaml:"network"`
 	Remotes []Remote `yaml:"remotes"`
 	Forges  []Forge  `yaml:"forges"`
-	// Map says where a repository is read instead: from its URL, as written, to a
+	// Map redirects the reading of repositories: from their URL, as written, to a
 	// URL or an absolute path.
 	Map map[string]string `yaml:"map"`
 	// Signing is nil if commits are not signed.
 	Signing *Signing `yaml:"signing"`
 	Author  Author   `yaml:"author"`
-	// Webhooks says who may wake Fairlead, and who may report what clusters run.
+	// Webhooks are the senders that may wake Fairlead or report what clusters run.
 	Webhooks Webhooks `yaml:"webhooks"`
 	// Probes are what gates may ask: see [Settings.Probe].
 	Probes []Probe `yaml:"probes"`
@@ -73,7 +73,7 @@ type ControlPlane struct {
 	Branch string `yaml:"branch"`
 }
 
-// Schedule says when to poll: see [Settings.Next].
+// Schedule is the time between polls: see [Settings.Next].
 type Schedule struct {
 	// Interval is 0 if there is a Cron.
 	Interval time.Duration `yaml:"interval"`
@@ -94,11 +94,11 @@ type Output struct {
 	// VerifiedCommits has the forge make the commits, and sign them, which needs a
 	// GitHub App.
 	VerifiedCommits bool `yaml:"verifiedCommits"`
-	// Retired says what becomes of the output of an environment that has left the control
+	// Retired is what becomes of the output of an environment that has left the control
 	// plane, or has its output elsewhere now: "remove" proposes to remove it, which only
 	// people merge, and "keep" leaves it.
 	Retired string `yaml:"retired"`
-	// Allow is where output may go; nil is every repository but those of the control plane.
+	// Allow is where output may go; nil allows every repository but those of the control plane.
 	Allow []Destination `yaml:"allow"`
 }
 
@@ -106,18 +106,18 @@ type Output struct {
 type Destination struct {
 	// Repo is the URL or absolute path of a repository, or what those of several begin with.
 	Repo string `yaml:"repo" required:"repo: https://git.example.com/team/gitops"`
-	// Branches are patterns of names, as in path.Match; nil is all.
+	// Branches are patterns of names, as in path.Match; nil allows all.
 	Branches []string `yaml:"branches"`
 }
 
-// Network says what of this machine, and of the platform that it runs on, the control plane
-// may name.
+// Network is the part of this machine, and of the platform that it runs on, that the control
+// plane may name.
 type Network struct {
 	// Allow are hosts, with or without a port, and absolute paths of folders.
 	Allow []string `yaml:"allow"`
 }
 
-// Remote says how to reach the repositories whose URLs begin with URL. One of Token,
+// Remote is the credential for the repositories whose URLs begin with URL. One of Token,
 // GitHubApp and SSH is not nil.
 type Remote struct {
 	URL   string     `yaml:"url" required:"url: https://git.example.com/team/"`
@@ -128,7 +128,7 @@ type Remote struct {
 	SSH       *SSH       `yaml:"ssh"`
 }
 
-// GitHubApp is an installation of a GitHub App, which gives tokens that expire.
+// GitHubApp is an installation of a GitHub App, which issues tokens that expire.
 type GitHubApp struct {
 	ID           int64 `yaml:"id" required:"id: 1234"`
 	Installation int64 `yaml:"installation" required:"installation: 5678"`
@@ -138,7 +138,7 @@ type GitHubApp struct {
 	API string `yaml:"api"`
 }
 
-// SSH is a key to log in with, and whom to trust.
+// SSH is a key to log in with, and the host keys to trust.
 type SSH struct {
 	Key SecretRef `yaml:"key" required:"key: {file: id_ed25519}"`
 	// Passphrase is that of Key; nil if it has none.
@@ -147,7 +147,7 @@ type SSH struct {
 	KnownHosts string `yaml:"knownHosts"`
 }
 
-// Forge says what answers at a host.
+// Forge is the kind of forge at a host.
 type Forge struct {
 	Host string `yaml:"host" required:"host: git.example.com"`
 	// Kind is "git", "github", "gitlab" or "gitea" (which Forgejo is too).
@@ -175,8 +175,8 @@ type Author struct {
 	Email string `yaml:"email"`
 }
 
-// Webhooks says how forges and clusters prove that they are who wakes Fairlead; nil is
-// a kind that does not.
+// Webhooks has the secrets by which forges and clusters prove who they are. nil disables the
+// webhook of that kind.
 type Webhooks struct {
 	GitHub *Webhook `yaml:"github"`
 	GitLab *Webhook `yaml:"gitlab"`
@@ -201,7 +201,7 @@ type Probe struct {
 	Token *SecretRef `yaml:"token"`
 }
 
-// Log says how to log.
+// Log is the format and the level of the log.
 type Log struct {
 	// Format is "text" or "json".
 	Format string `yaml:"format"`
@@ -209,8 +209,8 @@ type Log struct {
 	Level string `yaml:"level"`
 }
 
-// defaults gives what is true where the file says nothing. What depends on the
-// environment or on other keys is filled in by the checks.
+// defaults returns the default settings. Those that depend on the environment or on
+// other keys are filled in by the checks.
 func defaults() *Settings {
 	return &Settings{
 		ControlPlane:  ControlPlane{Branch: "main"},

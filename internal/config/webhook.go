@@ -2,9 +2,9 @@ package config
 
 import "errors"
 
-// WebhookSecrets gives the secrets of the webhooks of a kind of forge, "github",
-// "gitlab" or "gitea", or of "flux", as they are now; none if it has no webhooks. It fails if none
-// of them can be read.
+// WebhookSecrets returns the current secrets of the webhooks of a kind of forge, "github",
+// "gitlab" or "gitea", or of "flux"; none if the settings have no such webhook. It fails if
+// none of them can be read.
 func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	hook := s.Webhooks.of(forge)
 	if hook == nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// Chain is the environments in the order of their promotion: each stands behind those
-// that it comes after.
+// Chain is the environments in the order of their promotion: each follows those that it
+// comes after.
 type Chain struct {
 	External bool
 	Stages   []Stage
-	// Inferred says what the chain was made of that nobody has written; "" if it was.
+	// Inferred is what the chain was inferred from; "" if people have written it.
 	Inferred string
 }
 
-// Stage gives the stage of an environment; nil if it is not promoted.
+// Stage returns the stage of an environment; nil if it is not promoted.
 func (c *Chain) Stage(environment string) *Stage {
 	for i := range c.Stages {
 		if c.Stages[i].Name == environment {
@@ -26,10 +26,9 @@ func (c *Chain) Stage(environment string) *Stage {
 	return nil
 }
 
-// NewChain gives the chain of a control plane: as its Promotion says, or else as next
-// does (Kalypso's NEXT_ENVIRONMENT: an environment, and the one after it), or else in
-// the order in which the environments are written. Problems mean that nothing may be
-// promoted.
+// NewChain returns the chain of a control plane: that of its Promotion, or else that of next
+// (Kalypso's NEXT_ENVIRONMENT: an environment, and the one after it), or else the order
+// in which the environments are written. Problems mean that nothing may be promoted.
 func NewChain(p *Progress, environments []*Environment, next map[string]string) (Chain, problem.List) {
 	var problems problem.List
 	known := make([]string, len(environments))
@@ -59,8 +58,8 @@ func NewChain(p *Progress, environments []*Environment, next map[string]string) 
 	return c, problems
 }
 
-// CheckFreezes reports freezes of environments that do not exist: a freeze that covers
-// nothing would be found out only when something has got through.
+// CheckFreezes reports freezes of environments that do not exist: otherwise a misspelt freeze
+// would be noticed only after a promotion that it should have stopped.
 func CheckFreezes(p *Progress, environments []*Environment) problem.List {
 	var known []string
 	for _, e := range environments {
@@ -104,7 +103,7 @@ func checkStages(p *Promotion, known []string) problem.List {
 	return problems
 }
 
-// followed makes a chain of who follows whom.
+// followed returns the chain in which each environment comes after those that next maps to it.
 func followed(next map[string]string, known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: "nextEnvironment of the settings"}
@@ -128,14 +127,14 @@ func followed(next map[string]string, known []string) (Chain, problem.List) {
 	return c, problems
 }
 
-// late and early are parts of names of environments that nobody promotes to in this
-// order by intent.
+// late and early begin the names of environments: a promotion from a late one to an early one
+// is a mistake.
 var (
 	late  = []string{"prod", "live"}
 	early = []string{"dev", "test", "qa", "int", "stag", "stg", "uat", "preprod", "pre-prod", "canary"}
 )
 
-// inOrder makes a chain of the environments as they are written.
+// inOrder returns the chain of the environments in the order of their files.
 func inOrder(known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: "the order of the files in .environments"}
@@ -158,8 +157,7 @@ func looksLike(name string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(strings.ToLower(name), part) })
 }
 
-// sortStages puts each stage behind those that it comes after, and otherwise keeps
-// them as they are.
+// sortStages sorts each stage behind those that it comes after, and otherwise keeps their order.
 func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
 	var sorted []Stage
 	left := slices.Clone(stages)
@@ -180,7 +178,8 @@ func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
 	return sorted, problems
 }
 
-// circle names the stages of a circle; all that are left have one before them.
+// circle returns the names of the stages of a circle. Each stage that is left comes after
+// another one that is left.
 func circle(left []Stage) string {
 	byName := map[string]Stage{}
 	for _, s := range left {

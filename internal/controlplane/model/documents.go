@@ -13,16 +13,16 @@ import (
 // document is the root node of one YAML document of a file.
 type document struct {
 	root *yaml.Node
-	// alone says that the file has no other. Flux takes a List in such a file
-	// apart before it reads the items, and any other one after that.
+	// alone is true if the file has no other. Flux splits a List in such a file
+	// before it reads the items, and any other List after that.
 	alone bool
-	// listed says that it comes from a list which Flux took apart after reading it.
+	// listed is true if it comes from a list that Flux splits after reading it.
 	listed bool
 }
 
 // readDocuments returns the documents of a file as Flux reads them: it cuts the text at
-// lines that begin with "---", and reads one document of each piece. From what
-// cannot be read on, which is reported, there are none.
+// lines that begin with "---", and reads one document of each piece. It reports what cannot
+// be read, and returns the documents before it.
 func (r *reader) readDocuments(data []byte) []document {
 	pieces := 1
 	if !r.built && isCut(data) {
@@ -49,8 +49,8 @@ func isCut(data []byte) bool {
 	return false
 }
 
-// checkPieces returns the text that is read of a file, with every line in its place, and
-// how many pieces it is cut into.
+// checkPieces returns the text that Flux reads of a file, with every line in its place, and
+// the number of pieces that it is cut into.
 func (r *reader) checkPieces(data []byte) (read []byte, pieces int) {
 	line, owned := 1, false
 	for begin := 0; begin < len(data); pieces++ {
@@ -106,7 +106,7 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 // documentEnd is a line at which Flux stops reading a piece.
 var documentEnd = regexp.MustCompile(`(?m)^\.\.\.([ \t].*)?\r?$`)
 
-// leaveOut makes blanks of what stands behind a document's end, and warns if that was
+// leaveOut replaces what stands behind a document's end by blanks, and warns if that was
 // more than comments.
 func (r *reader) leaveOut(behind []byte, line int) {
 	blank := true

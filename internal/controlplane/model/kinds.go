@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// Group and Version are those of the kinds that people write.
+// Group and Version are those of Kalypso's kinds.
 const (
 	Group      = "scheduler.kalypso.io"
 	Version    = "v1alpha1"
@@ -49,7 +49,7 @@ var Kinds = []KindInfo{
 	{"WorkloadRegistration", workloadRegistrationSpec{}},
 }
 
-// made lists the kinds that Kalypso makes itself; nobody writes them.
+// made lists the kinds that Kalypso generates; people do not write them.
 var made = []string{"Assignment", "AssignmentPackage"}
 
 func kindNames() []string { return kindNamesOf(Kinds) }

@@ -22,11 +22,11 @@ type Limits struct {
 	Changes int
 }
 
-// DefaultLimits are those of an environment for which nobody has written any.
+// DefaultLimits returns the limits of an environment for which none are written.
 func DefaultLimits() Limits { return Limits{Removals: 10, Few: 3, Changes: 100} }
 
-// limitsSpec is what is written of limits. What is left out is as it is for all
-// environments, and there as in [DefaultLimits].
+// limitsSpec is the written part of limits. What a stage leaves out comes from the limits of
+// all environments, and what those leave out from [DefaultLimits].
 type limitsSpec struct {
 	Removals string `yaml:"removals"`
 	Few      *int   `yaml:"few"`
@@ -34,8 +34,8 @@ type limitsSpec struct {
 	Changes  string `yaml:"changes"`
 }
 
-// AcknowledgeAnnotation on an environment's GitOpsRepo names changes that exceed its
-// limits and are to be merged all the same.
+// AcknowledgeAnnotation on an environment's GitOpsRepo names changes that may be merged
+// although they exceed its limits.
 const AcknowledgeAnnotation = OwnGroup + "/removals"
 
 // The values of last.
@@ -44,7 +44,7 @@ const (
 	allowLast    = "allow"
 )
 
-// limits returns base with what s says in its place.
+// limits returns base with the limits of s in place of its own.
 func (s limitsSpec) limits(base Limits, pos problem.Pos, d *decoder) Limits {
 	base.Removals = d.percent(pos, "limits.removals", s.Removals, base.Removals)
 	base.Changes = d.percent(pos, "limits.changes", s.Changes, base.Changes)
@@ -60,7 +60,8 @@ func (s limitsSpec) limits(base Limits, pos problem.Pos, d *decoder) Limits {
 
 var percentage = regexp.MustCompile(`^(100|[1-9]?[0-9]) ?%$`)
 
-// percent reads a percentage; it is otherwise if nothing is written, or nonsense.
+// percent parses a percentage and reports a malformed one. It returns otherwise if the text is
+// empty or malformed.
 func (d *decoder) percent(pos problem.Pos, field, text string, otherwise int) int {
 	if text == "" {
 		return otherwise
@@ -92,7 +93,8 @@ func (p *Progress) LimitsOf(environment string) Limits {
 	return promotion.Limits
 }
 
-// approval makes an Approval of what was written. It is of one thing.
+// approval returns the Approval of a spec, and reports one that does not approve exactly one
+// thing.
 func (r *reader) approval(o Object, s approvalSpec, d *decoder, n *yaml.Node) *Approval {
 	if (s.Commit == "") == (s.Removals == "") {
 		d.addf(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",

@@ -1,9 +1,8 @@
-// Package model holds what people write in a control plane: it reads the files
-// of an environment's layers strictly, checks the objects against each other,
-// and gives one [Model] that everything else is decided from.
+// Package model reads a control plane: it parses the files of an environment's layers
+// strictly, checks the objects against each other, and returns one immutable [Model].
 //
 // An environment is written in layers: the base (templates, registrations,
-// configuration for everybody), the environment's own branch (cluster types,
+// configuration for all environments), the environment's own branch (cluster types,
 // policies, configuration), and the repositories that workload registrations
 // point to; below them lies a layer of built-in templates. Folders inside a layer
 // mean nothing. Objects are those of Kalypso, group scheduler.kalypso.io/v1alpha1,
@@ -29,7 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// LayerKind says what a layer is for, and so which kinds it may hold.
+// LayerKind is the purpose of a layer, on which it depends which kinds the layer may hold.
 type LayerKind int
 
 // The kinds of layers.
@@ -73,19 +72,19 @@ type RepoRef struct {
 	Commit             string // "" for the head of the branch
 }
 
-// Environment is a stage of the fleet and says where its own branch is.
+// Environment is a stage of the fleet, with the location of its own branch.
 type Environment struct {
 	Object
 	ControlPlane RepoRef
 }
 
-// BaseRepo says which commit of the base an environment has.
+// BaseRepo pins the commit of the base that an environment has.
 type BaseRepo struct {
 	Object
 	RepoRef
 }
 
-// GitOpsRepo says where an environment's output goes.
+// GitOpsRepo is the location of an environment's output.
 type GitOpsRepo struct {
 	Object
 	RepoRef
@@ -132,7 +131,7 @@ type Manifest struct {
 	Line int
 }
 
-// Policy says which deployment targets go on which cluster types.
+// Policy assigns deployment targets to cluster types.
 type Policy struct {
 	Object
 	ClusterTypes Selector
@@ -140,14 +139,14 @@ type Policy struct {
 	Workspace    string // "" for any
 }
 
-// Registration says where the workloads of a team are written.
+// Registration is the location of a team's workloads.
 type Registration struct {
 	Object
 	Workload  RepoRef
 	Workspace string
 }
 
-// Target is a deployment target: one place where a team wants its workload. Name
+// Target is a deployment target: one location where a team wants its workload. Name
 // is the full name, "<workload>-<target>"; Labels are those that selectors and
 // templates see.
 type Target struct {
@@ -157,8 +156,8 @@ type Target struct {
 	Environment string
 	Manifests   map[string]string
 	Schemas     []Schema // its own, then the workload's
-	// Team says that it was written in the repository of a registration: what it says is
-	// data, and never template.
+	// Team is true if it was written in the repository of a registration: its texts are
+	// data, and never templates.
 	Team      bool
 	DependsOn []Dependency
 }
@@ -211,7 +210,7 @@ type Model struct {
 	Ignored map[string]int
 }
 
-// PromotedCommit gives the commit of the BaseRepo named "main", or "".
+// PromotedCommit returns the commit of the BaseRepo named "main", or "".
 func (m *Model) PromotedCommit() string {
 	for _, b := range m.BaseRepos {
 		if b.Name == "main" {
@@ -221,9 +220,9 @@ func (m *Model) PromotedCommit() string {
 	return ""
 }
 
-// WorkloadOf gives a function from deployment targets of the models, by their full
-// names, to the workloads that they belong to: "" where none is known. In several
-// models, the last one counts.
+// WorkloadOf returns a function from the full names of deployment targets of the models
+// to the workloads that they belong to; "" for an unknown target. If several models know a
+// target, the last one counts.
 func WorkloadOf(models ...*Model) func(target string) string {
 	return func(target string) string {
 		for _, m := range slices.Backward(models) {
@@ -235,12 +234,12 @@ func WorkloadOf(models ...*Model) func(target string) string {
 	}
 }
 
-// Template finds a template by name; nil if there is none.
+// Template returns the template of that name; nil if there is none.
 func (m *Model) Template(name string) *Template {
 	return find(m.Templates, name, func(t *Template) *Object { return &t.Object })
 }
 
-// ClusterType finds a cluster type by name; nil if there is none.
+// ClusterType returns the cluster type of that name; nil if there is none.
 func (m *Model) ClusterType(name string) *ClusterType {
 	return find(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
 }
@@ -254,10 +253,10 @@ func find[T any](sorted []*T, name string, object func(*T) *Object) *T {
 	return sorted[i]
 }
 
-// Parse reads the layers and gives the model of environment env. The built-in
-// layer is to be among the layers. With problems that stop the environment
-// ([problem.List.Stops]) the model holds what could be read, and is good for
-// finding more problems only.
+// Parse reads the layers and returns the model of environment env. The built-in
+// layer must be among the layers. With problems that stop the environment
+// ([problem.List.Stops]) the model holds what could be read, and serves only to
+// find more problems.
 func Parse(env string, layers ...Layer) (*Model, problem.List) {
 	return NewParser().Parse(env, layers...)
 }

@@ -12,10 +12,10 @@ import (
 const labelHint = "labels are for selecting; put other text into an annotation"
 
 // isTemplate reports whether a text is to be expanded: Kalypso's users have labels
-// that become what they are in the output of a template.
+// that get their value when a template is rendered.
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// checkEnvironmentName returns why an environment cannot have this name, which
+// checkEnvironmentName returns an error if an environment cannot have this name, which
 // becomes a part of names of branches.
 func checkEnvironmentName(name string) error {
 	if err := kubename.Check(name); err != nil {
@@ -48,7 +48,7 @@ func (r *reader) checkEnvironment(o Object) {
 	}
 }
 
-// warnOfTemplates says that what a team wrote is not expanded, where Kalypso would.
+// warnOfTemplates warns of a team's texts that Kalypso would expand and Fairlead does not.
 func warnOfTemplates(t *Target, problems *problem.List) {
 	for _, key := range sortedKeys(t.Manifests) {
 		if isTemplate(key) || isTemplate(t.Manifests[key]) {

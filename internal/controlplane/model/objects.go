@@ -59,8 +59,8 @@ func nameOf(n *yaml.Node) string {
 	return ""
 }
 
-// emptyName gives the key of a name that is there but empty. One that is missing is
-// reported as such, and one that is not text too.
+// emptyName returns the key of a name that is written but empty; nil otherwise. The decoder
+// reports a name that is missing, or is not text.
 func emptyName(n *yaml.Node) *yaml.Node {
 	_, metadata := lookup(n, "metadata")
 	key, name := lookup(metadata, "name")
@@ -70,7 +70,7 @@ func emptyName(n *yaml.Node) *yaml.Node {
 	return key
 }
 
-// header makes the part that all kinds share, and checks it.
+// header checks the metadata and returns the part that all kinds share.
 func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
 	o := Object{Kind: kind, Name: meta.Name, Pos: d.pos(n), Labels: map[string]string{}, Annotations: map[string]string{}}
 	if meta.Name != "" {
@@ -272,7 +272,7 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 	r.out.configs = append(r.out.configs, config)
 }
 
-// workload is a Workload with what its targets take from it.
+// workload is a Workload with the parts from which its targets are made.
 type workload struct {
 	Object
 	registration string // "" if it did not come through one
@@ -282,7 +282,7 @@ type workload struct {
 	pos          func(line int) problem.Pos
 
 	mu   sync.Mutex
-	last *madeTargets // what was made of it last
+	last *madeTargets // the targets that were made last
 }
 
 func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload {
@@ -299,8 +299,8 @@ func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload
 	return w
 }
 
-// writtenTarget is a DeploymentTarget that somebody wrote, rather than a Workload
-// asked for. Its workload and workspace are its labels, as Kalypso has them.
+// writtenTarget returns a DeploymentTarget that people wrote, rather than one that a Workload
+// asks for. Its workload and workspace are its labels, as Kalypso has them.
 func (r *reader) writtenTarget(o Object, s deploymentTargetSpec, meta metadataSpec) *Target {
 	t := &Target{
 		Object: o, Environment: s.Environment, Manifests: s.Manifests,
@@ -332,7 +332,7 @@ func splitDependencies(a located, at func(int) problem.Pos) []Dependency {
 	return out
 }
 
-// ownSchemas are the JSON Schemas written in a target or a workload.
+// ownSchemas returns the JSON Schemas written in a target or a workload.
 func ownSchemas(owner Object, at func(int) problem.Pos, texts []located) []Schema {
 	var out []Schema
 	for _, t := range texts {

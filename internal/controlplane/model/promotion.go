@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
-// OwnGroup is the group of the kinds that the four systems before us do not have.
+// OwnGroup is the group of Fairlead's own kinds.
 const (
 	OwnGroup      = "fairlead.io"
 	OwnAPIVersion = OwnGroup + "/" + Version
@@ -83,11 +83,11 @@ type ephemeralSpec struct {
 	ClusterTypes selectorSpec `yaml:"clusterTypes"`
 }
 
-// Promotion says in which order a commit of the base gets to the environments, and on
-// which conditions.
+// Promotion is the order in which a commit of the base gets to the environments, and the
+// conditions.
 type Promotion struct {
 	Object
-	// External leaves the moving to others: we render only.
+	// External is true if others promote, and Fairlead renders only.
 	External bool
 	Stages   []Stage
 	Limits   Limits // of the environments that are no stages
@@ -101,17 +101,17 @@ type Stage struct {
 	// Record is how the promoted commit is written: "direct", or "pull-request".
 	Record string
 	// Merge is who merges the pull request of the output: "manual", "when-green",
-	// "direct", or "" for what the settings say.
+	// "direct", or "" for the choice of the settings.
 	Merge string
 	// Limits bound what is merged without a person.
 	Limits Limits
 	// Gates must be satisfied before the environment gets a commit, Proof before the
-	// commit counts as proven in it. Proof is nil if nothing is written.
+	// commit counts as verified in it. Proof is nil if none is written.
 	Gates, Proof []GateSpec
 	Pos          problem.Pos
 }
 
-// Queue says which commit of several an environment gets.
+// Queue selects which of several waiting commits an environment gets.
 type Queue struct {
 	Policy string        // one of the policies below
 	Every  time.Duration // of Batch
@@ -125,10 +125,10 @@ const (
 	Pinned = "pinned" // none, but by hand
 )
 
-// GateSpec is a gate as it is written: its kind, and what the kind wants to know.
+// GateSpec is a gate as it is written: its kind, and the parameters of the kind.
 type GateSpec struct {
 	Kind string
-	Name string // that it was given; "" for none
+	Name string // "" if it has none
 	Pos  problem.Pos
 
 	subject string
@@ -141,7 +141,7 @@ const (
 	ScopePromotion = "promotion" // promotions only
 )
 
-// Freeze is a time in which environments stay as they are.
+// Freeze is a time in which environments do not change.
 type Freeze struct {
 	Object
 	Reason       string
@@ -151,16 +151,16 @@ type Freeze struct {
 	Except       map[string]string // reasons by commit
 }
 
-// Hold keeps an environment as it is until it is released.
+// Hold stops changes of an environment until it is released.
 type Hold struct {
 	Object
 	Reason string
 	Scope  string // one of the scopes
-	Commit string // "" for whatever it has
+	Commit string // "" for the one that it has
 }
 
-// Approval is a person's yes to a commit, or to a change of the output that exceeds the
-// limits of the environment. Who it is, is the author of the commit that brought it.
+// Approval is a person's approval of a commit, or of a change of the output that exceeds the
+// limits of the environment. The person is the author of the commit that added it.
 type Approval struct {
 	Object
 	Commit   string // "" if it is of removals
@@ -175,7 +175,7 @@ type Release struct {
 	Commit, Reason string
 }
 
-// Ephemeral makes the branch that it is in an environment for a time.
+// Ephemeral makes the branch that it is in an environment that expires.
 type Ephemeral struct {
 	Object
 	From         string // the environment that it was cloned from
@@ -184,7 +184,7 @@ type Ephemeral struct {
 }
 
 // Progress is what people have written about promotion. It is no part of a [Model]: it
-// says what is rendered when, and not what.
+// decides when a commit is rendered, and not the content.
 type Progress struct {
 	Promotions []*Promotion
 	Freezes    []*Freeze
@@ -205,7 +205,7 @@ func (p *Progress) add(o *Progress) {
 	p.Problems = append(p.Problems, o.Problems...)
 }
 
-// Progress reads what a layer says about promotion.
+// Progress reads the objects of a layer that are about promotion.
 func (p *Parser) Progress(env string, l Layer) *Progress { return &p.layer(env, l).progress }
 
 // own reads an object of one of the OwnKinds. Its problems stop promotions, and not
@@ -334,8 +334,8 @@ func queueOf(n *yaml.Node, d *decoder) Queue {
 	return q
 }
 
-// gates reads a list of gates: each is the name of a kind without more to say, or a
-// mapping of the kind to what it wants to know, with a name if it was given one.
+// gates reads a list of gates: each is the name of a kind without parameters, or a
+// mapping of the kind to its parameters, optionally with a name.
 func (d *decoder) gates(nodes []yaml.Node) []GateSpec {
 	var all []GateSpec
 	for i := range nodes {
@@ -365,16 +365,16 @@ func (d *decoder) gates(nodes []yaml.Node) []GateSpec {
 	return all
 }
 
-// Bare gives a gate of which nothing is written but its kind.
+// Bare returns a gate without a name and without parameters.
 func Bare(kind string, pos problem.Pos) GateSpec {
 	return GateSpec{Kind: kind, Pos: pos, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: pos.Line}}
 }
 
-// IsScalar reports whether what is written of a gate is one text: "soak: 30m".
+// IsScalar reports whether the parameters of the gate are one text: "soak: 30m".
 func (g GateSpec) IsScalar() bool { return g.node.Kind == yaml.ScalarNode && !isNull(g.node) }
 
-// Decode reads what is written of a gate into a struct with `yaml` and `required`
-// tags, or a text or duration, strictly. An absent one leaves it as it is.
+// Decode reads the parameters of the gate strictly into a struct with `yaml` and `required`
+// tags, or a text or duration. Absent parameters leave it unchanged.
 func (g GateSpec) Decode(into any) problem.List {
 	var problems problem.List
 	d := &decoder{layer: g.Pos.Layer, file: g.Pos.File, subject: g.subject, problems: &problems, root: g.node, budget: nodeBudget}
@@ -387,7 +387,7 @@ func (g GateSpec) Decode(into any) problem.List {
 	return problems
 }
 
-// Problem gives a problem at the gate.
+// Problem returns a problem at the gate.
 func (g GateSpec) Problem(hint, format string, args ...any) problem.Problem {
 	return problem.Problem{Pos: g.Pos, Subject: g.subject, Hint: hint, Summary: fmt.Sprintf(format, args...)}
 }

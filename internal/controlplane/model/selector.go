@@ -40,7 +40,7 @@ func (s Selector) Matches(labels map[string]string) bool {
 	return !failed
 }
 
-// Mismatch gives the first requirement that does not hold for the labels.
+// Mismatch returns the first requirement that does not hold for the labels; false if all hold.
 func (s Selector) Mismatch(labels map[string]string) (Requirement, bool) {
 	for _, r := range s.Requirements {
 		if !r.Holds(labels) {
@@ -67,7 +67,7 @@ func (r Requirement) Holds(labels map[string]string) bool {
 	return false
 }
 
-// String gives the requirement as kubectl writes it: "size in (large,small)".
+// String returns the requirement as kubectl writes it: "size in (large,small)".
 func (r Requirement) String() string {
 	switch r.Operator {
 	case Exists:
@@ -81,7 +81,7 @@ func (r Requirement) String() string {
 	return fmt.Sprintf("%s %s (%s)", r.Key, strings.ToLower(string(r.Operator)), strings.Join(r.Values, ","))
 }
 
-// String gives the requirements as kubectl writes them; "everything" if there
+// String returns the requirements as kubectl writes them; "everything" if there
 // are none.
 func (s Selector) String() string {
 	if len(s.Requirements) == 0 {
@@ -94,7 +94,7 @@ func (s Selector) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// selector makes a Selector of what was written. The errors are those of
+// selector returns the Selector of a spec. The errors are those of
 // Kubernetes' own LabelSelectorAsSelector.
 func (spec selectorSpec) selector() (Selector, []error) {
 	var s Selector

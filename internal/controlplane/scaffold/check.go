@@ -16,8 +16,8 @@ import (
 // <environment>-<cluster type>-<workload>-<target> and 63 characters at most.
 const maxEnvironment = 40
 
-// Check gives what is wrong with the options; none of it is a warning. The problems
-// have no place.
+// Check returns the problems of the options, sorted; none is a warning, and none has a
+// position.
 func (o Options) Check() problem.List {
 	var l problem.List
 	checkPlace(&l, "control plane", o.ControlPlane)
@@ -39,7 +39,7 @@ func (o Options) Check() problem.List {
 	return l.Sorted()
 }
 
-// checkPlace reports a URL or path that cannot be written into files for all to read.
+// checkPlace reports a URL or path that must not be written into files that everybody reads.
 func checkPlace(l *problem.List, what, place string) {
 	switch {
 	case strings.TrimSpace(place) == "":
@@ -60,7 +60,7 @@ func hasCredentials(place string) bool {
 	}
 	u, err := url.Parse(place)
 	if err != nil {
-		return strings.Contains(place, "@") // it cannot be told what is before it
+		return strings.Contains(place, "@") // what is before it is unknown
 	}
 	_, password := u.User.Password()
 	return password || u.User != nil && strings.HasPrefix(u.Scheme, "http")
@@ -88,7 +88,7 @@ func checkEnvironment(l *problem.List, env string) {
 	}
 }
 
-// unusable makes one error of problems; nil if there are none.
+// unusable returns the problems as one error; nil if there are none.
 func unusable(l problem.List) error {
 	var all []string
 	for _, p := range l {

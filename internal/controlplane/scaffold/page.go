@@ -19,7 +19,7 @@ var files embed.FS
 // forEach is the part of a path that makes a file for each environment.
 const forEach = "ENVIRONMENT"
 
-// page is what a file is filled in with.
+// page is the data of a file's template.
 type page struct {
 	Options
 	Daemon
@@ -60,7 +60,7 @@ func (p page) addFile(b *tree.Builder, from, to string) error {
 	return nil
 }
 
-// put adds one file. One that comes out empty is left out.
+// put adds one file, unless it is empty when expanded.
 func (p page) put(b *tree.Builder, from, to string) error {
 	text, err := p.expand(from)
 	if err != nil || text == "" {
@@ -69,7 +69,7 @@ func (p page) put(b *tree.Builder, from, to string) error {
 	return b.Add(to, []byte(text))
 }
 
-// realName gives the name that a file or folder of files/ stands for.
+// realName returns the name that a file or folder of files/ stands for.
 func realName(name string) string {
 	if rest, ok := strings.CutPrefix(name, "dot-"); ok {
 		return "." + rest
@@ -94,11 +94,11 @@ func (p page) expand(file string) (string, error) {
 	return out.String(), nil
 }
 
-// File gives another file of files/, so that one that is in two places is written
-// once.
+// File returns another file of files/, expanded, so that a text that is in two files is
+// written once.
 func (p page) File(file string) (string, error) { return p.expand("files/" + file) }
 
-// EditorSchema gives the JSON Schema of all kinds as text.
+// EditorSchema returns the JSON Schema of all kinds as text.
 func (p page) EditorSchema() string { return string(p.Schema) }
 
 // ByFolder reports whether the output of environments is in folders.
@@ -110,19 +110,18 @@ func (p page) Compared() bool { return p.canBeCompared() }
 // First reports whether the page's environment is the first that a change reaches.
 func (p page) First() bool { return p.Environment == p.Environments[0] }
 
-// FirstEnvironment gives its name.
+// FirstEnvironment returns the name of the environment that a change reaches first.
 func (p page) FirstEnvironment() string { return p.Environments[0] }
 
 var (
 	plainYAML  = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)
 	plainShell = regexp.MustCompile(`^[A-Za-z0-9._/@:-]+$`)
-	// otherYAML are the words that some version of YAML reads as something else than
-	// text.
+	// otherYAML are the words that some version of YAML does not read as text.
 	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
 
-// inYAML writes a text as a YAML scalar, in quotes where it would be read as
-// something else without them.
+// inYAML returns a text as a YAML scalar, in quotes where it would not be read as text
+// without them.
 func inYAML(text string) string {
 	if plainYAML.MatchString(text) && !slices.Contains(otherYAML, strings.ToLower(text)) {
 		return text
@@ -130,7 +129,7 @@ func inYAML(text string) string {
 	return strconv.Quote(text)
 }
 
-// inShell writes a text as one word of a shell.
+// inShell returns a text as one word of a shell.
 func inShell(text string) string {
 	if plainShell.MatchString(text) {
 		return text

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Layout says where in the GitOps repository the output of an environment goes.
+// Layout is where in the GitOps repository the output of an environment goes.
 type Layout int
 
 // The layouts.
@@ -31,7 +31,7 @@ const (
 	Folders
 )
 
-// Options says what to make.
+// Options describes the repositories to make.
 type Options struct {
 	// ControlPlane is the URL or path of the control plane, as environments are to
 	// name it.
@@ -59,8 +59,8 @@ type Branch struct {
 	Message string // of its first commit, one line
 }
 
-// Daemon is what settings say beside where the control plane is. What is zero is
-// left to the daemon.
+// Daemon is the settings of the daemon, beside the location of the control plane. A zero
+// field leaves the choice to the daemon.
 type Daemon struct {
 	// DataDir is the folder for mirrors.
 	DataDir string
@@ -81,7 +81,7 @@ const mainBranch = "main"
 // defaultEnvironments are those of options that name none.
 var defaultEnvironments = []string{"dev", "stage", "prod"}
 
-// complete gives the options with what they leave out, or why they cannot be used.
+// complete returns the options with defaults filled in, or an error if they are invalid.
 func (o Options) complete() (Options, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = slices.Clone(defaultEnvironments)
@@ -89,7 +89,7 @@ func (o Options) complete() (Options, error) {
 	return o, unusable(o.Check())
 }
 
-// ControlPlane gives the branches of a new control plane: main, which is the base,
+// ControlPlane returns the branches of a new control plane: main, which is the base,
 // and then one for each environment.
 func ControlPlane(o Options) ([]Branch, error) {
 	o, err := o.complete()
@@ -109,9 +109,9 @@ func ControlPlane(o Options) ([]Branch, error) {
 	return o.fill(branches, folders)
 }
 
-// GitOps gives the branches of a new GitOps repository: main, and in the layout
-// [Branches] one for each environment. What is on them lies where Fairlead leaves
-// things alone: in the root of the output, and in folders that begin with a dot.
+// GitOps returns the branches of a new GitOps repository: main, and in the layout
+// [Branches] one for each environment. Their files are where Fairlead does not touch them:
+// in the root of the output, and in folders that begin with a dot.
 func GitOps(o Options) ([]Branch, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -133,7 +133,7 @@ func GitOps(o Options) ([]Branch, error) {
 	return o.fill(branches, folders)
 }
 
-// Settings gives a fairlead.yaml for the daemon of these two repositories.
+// Settings returns a fairlead.yaml for the daemon of these two repositories.
 func Settings(o Options, d Daemon) (string, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -142,7 +142,7 @@ func Settings(o Options, d Daemon) (string, error) {
 	return page{Options: o, Daemon: d}.expand("files/fairlead.yaml")
 }
 
-// fill gives the branches with the files of their folders.
+// fill returns the branches with the files of their folders.
 func (o Options) fill(branches []Branch, folders [][]string) ([]Branch, error) {
 	for i := range branches {
 		var b tree.Builder

@@ -10,8 +10,8 @@ import (
 )
 
 // IdleSince returns the policies that select nothing in a model and selected something
-// before in another one, each with what it lacks, as [Plan.Idle] says it. A policy is
-// known by its name.
+// before in another one, each with what it lacks, as in [Plan.Idle]. Policies are compared
+// by name.
 func IdleSince(before, now *model.Model) map[*model.Policy]string {
 	idle := maps.Collect(Assign(now, nil).Idle())
 	if len(idle) == 0 {
@@ -35,8 +35,8 @@ const (
 	maxCandidates = 2_000
 )
 
-// Misspelt says which label of a policy's selectors is nearly one that cluster types or
-// targets have; "" if none is.
+// Misspelt returns a hint about a label of a policy's selectors that is nearly one of the
+// cluster types or targets; "" if none is.
 func Misspelt(policy *model.Policy, m *model.Model) string {
 	if len(m.ClusterTypes) > maxObjects || len(m.Targets) > maxObjects {
 		return ""
@@ -75,7 +75,8 @@ func (v vocabulary) add(labels map[string]string) {
 	}
 }
 
-// misspelt says what of a requirement is nearly a label that there is.
+// misspelt returns a hint about a requirement that is nearly one of the labels; "" if it is
+// not.
 func (v vocabulary) misspelt(r model.Requirement) string {
 	if r.Operator != model.In && r.Operator != model.Exists {
 		return ""

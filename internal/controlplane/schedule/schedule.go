@@ -1,5 +1,4 @@
-// Package schedule decides what runs where: it puts deployment targets on cluster
-// types, as the scheduling policies say.
+// Package schedule assigns deployment targets to cluster types by the scheduling policies.
 //
 // A policy selects cluster types and deployment targets by their labels (and
 // targets by workspace), and puts every selected target on every selected cluster
@@ -24,7 +23,7 @@ type Assignment struct {
 	Target      *model.Target
 }
 
-// Plan says which deployment targets are on which cluster types.
+// Plan is the assignments of deployment targets to cluster types.
 type Plan struct {
 	model      *model.Model
 	selections []selection // one per policy
@@ -36,8 +35,8 @@ type Plan struct {
 // selection is what one policy selects.
 type selection struct{ clusterTypes, targets Set }
 
-// Assign makes the plan of a model. The last plan, which may be nil, saves work:
-// an object that it knows is not compared with a policy that it knows.
+// Assign returns the plan of a model. The last plan, which may be nil, saves work:
+// its objects are not compared again with its policies.
 func Assign(m *model.Model, last *Plan) *Plan {
 	if last == nil {
 		last = &Plan{model: &model.Model{}}
@@ -67,7 +66,7 @@ func Assign(m *model.Model, last *Plan) *Plan {
 	return p
 }
 
-// selectBy gives what a policy selects of a new model.
+// selectBy returns what a policy selects of a new model.
 func (p *Plan) selectBy(policy *model.Policy, m *model.Model) selection {
 	var last selection
 	if i := slices.Index(p.model.Policies, policy); i >= 0 {
@@ -83,8 +82,8 @@ func (p *Plan) selectBy(policy *model.Policy, m *model.Model) selection {
 	}
 }
 
-// carry gives the set of the objects that match. last is the set among the objects
-// before; nil if it is not known.
+// carry returns the set of the objects that match. last is the set among the objects
+// before; nil if there is none.
 func carry[T any](last Set, before, now []*T, matches func(*T) bool) Set {
 	known := last != nil && len(before) == len(now)
 	s := NewSet(len(now))
@@ -107,11 +106,11 @@ func inWorkspace(policy *model.Policy, t *model.Target) bool {
 	return policy.Workspace == "" || policy.Workspace == t.Workspace
 }
 
-// Targets gives the deployment targets on the cluster type at index clusterType
+// Targets returns the deployment targets on the cluster type at index clusterType
 // of the model, as indexes into the model's targets. The set must not be changed.
 func (p *Plan) Targets(clusterType int) Set { return p.rows[clusterType] }
 
-// Len gives the number of assignments.
+// Len returns the number of assignments.
 func (p *Plan) Len() int {
 	n := 0
 	for _, row := range p.rows {
@@ -120,7 +119,7 @@ func (p *Plan) Len() int {
 	return n
 }
 
-// All gives the assignments, sorted by cluster type, then deployment target.
+// All yields the assignments, sorted by cluster type, then deployment target.
 func (p *Plan) All() iter.Seq[Assignment] {
 	return func(yield func(Assignment) bool) {
 		for i, c := range p.model.ClusterTypes {
@@ -133,7 +132,7 @@ func (p *Plan) All() iter.Seq[Assignment] {
 	}
 }
 
-// Idle gives the policies that select nothing, with what they lack: "cluster
+// Idle yields the policies that select nothing, with what they lack: "cluster
 // type", "deployment target", or "cluster type and no deployment target".
 func (p *Plan) Idle() iter.Seq2[*model.Policy, string] {
 	return func(yield func(*model.Policy, string) bool) {
@@ -156,8 +155,8 @@ func (p *Plan) Idle() iter.Seq2[*model.Policy, string] {
 	}
 }
 
-// Opinion is what one policy says of one assignment. Selected means that it makes
-// it; otherwise ClusterType and Target say why it does not ("" where it would).
+// Opinion is whether one policy makes one assignment. If it does not, ClusterType and Target
+// are why their side is not selected ("" if it is).
 type Opinion struct {
 	Policy      *model.Policy
 	Selected    bool
@@ -165,8 +164,8 @@ type Opinion struct {
 	Target      string
 }
 
-// Opinions gives what every policy says of an assignment, whether it exists or
-// not, in the order of the policies' names.
+// Opinions returns whether each policy makes an assignment, which need not exist, in the
+// order of the policies' names.
 func Opinions(m *model.Model, a Assignment) []Opinion {
 	var out []Opinion
 	for _, policy := range m.Policies {

@@ -8,7 +8,7 @@ import (
 // Set is a set of small numbers: indexes into one of the model's sorted lists.
 type Set []uint64
 
-// NewSet gives an empty set for numbers under n.
+// NewSet returns an empty set for numbers under n.
 func NewSet(n int) Set { return make(Set, (n+63)/64) }
 
 // Add puts i into the set.
@@ -34,7 +34,7 @@ func (s Set) Intersect(o Set) {
 	}
 }
 
-// Len gives the number of members.
+// Len returns the number of members.
 func (s Set) Len() int {
 	n := 0
 	for _, word := range s {
@@ -53,7 +53,7 @@ func (s Set) Empty() bool {
 	return true
 }
 
-// All gives the members in ascending order.
+// All yields the members in ascending order.
 func (s Set) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i, word := range s {
@@ -66,7 +66,7 @@ func (s Set) All() iter.Seq[int] {
 	}
 }
 
-// Key gives a string that is equal for equal sets over the same numbers.
+// Key returns a string that is equal for equal sets over the same numbers.
 func (s Set) Key() string {
 	b := make([]byte, 0, len(s)*8)
 	for _, word := range s {

@@ -46,7 +46,8 @@ func (c *schemaCost) spend(n int) { c.steps = min(c.steps+n, maxSchemaSteps+1) }
 // visit counts the work of a schema with a piece of data. path is the length of the keys that
 // lead to the data, which the validator writes into its messages.
 func (c *schemaCost) visit(v, data any, depth, path int) {
-	if c.deep = c.deep || depth > maxFollowed; c.spent() {
+	c.deep = c.deep || depth > maxFollowed
+	if c.spent() {
 		return
 	}
 	c.spend(1 + path/textPerStep)

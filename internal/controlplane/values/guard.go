@@ -106,7 +106,7 @@ func (g *schemaGuard) checkKeyword(key string, v any) string {
 	return ""
 }
 
-// checkPattern refuses an expression for its size; the validator says what else is wrong.
+// checkPattern refuses an expression for its size; the validator reports other mistakes.
 func (g *schemaGuard) checkPattern(text string) string {
 	p, err := pattern.Compile(text)
 	if errors.Is(err, pattern.ErrLarge) {
@@ -126,7 +126,7 @@ func checkNumber(text string) string {
 	return ""
 }
 
-// position says what a part of a schema is, as far as that decides what names in it mean.
+// position is the role of a part of a schema, which decides what names in it mean.
 type position int
 
 const (
@@ -220,10 +220,12 @@ func (g *schemaGuard) checkReferences() string {
 			return fmt.Sprintf("the schema refers to %q, which is no schema", ref)
 		}
 		g.refs[ref] = target
-		if parts += countParts(target); parts > maxSchemaParts {
+		parts += countParts(target)
+		if parts > maxSchemaParts {
 			return fmt.Sprintf("the schema has more than %d parts when its references are followed", maxSchemaParts)
 		}
-		if levels += depthOf(target); levels > maxSchemaLevels {
+		levels += depthOf(target)
+		if levels > maxSchemaLevels {
 			return fmt.Sprintf("the schema may be deeper than %d levels when its references are followed", maxSchemaLevels)
 		}
 	}

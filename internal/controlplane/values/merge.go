@@ -56,8 +56,8 @@ func mergeLists(old, new []any) []any {
 	return merged
 }
 
-// nameOf gives the name of a list element that is a mapping; a list or mapping as
-// a name is none, since it cannot be compared (Q10).
+// nameOf returns the name of a list element that is a mapping; false for a name that is a
+// list or a mapping, since it cannot be compared (Q10).
 func nameOf(element any) (name any, ok bool) {
 	m, isMap := element.(map[any]any)
 	if !isMap {

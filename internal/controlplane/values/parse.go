@@ -74,8 +74,8 @@ func unquote(trimmed string) (string, bool) {
 // has one of these characters.
 func mayBeStructure(text string) bool { return strings.ContainsAny(text, ":-[{?") }
 
-// loses says what data of the text would be lost in reading it as one YAML value,
-// and whether it has comments.
+// loses returns what would be lost of the text in reading it as one YAML value, "" if nothing
+// would, and whether it has comments.
 func loses(text string) (data string, comments bool) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var first, second yaml.Node
@@ -127,7 +127,7 @@ func losesIn(n *yaml.Node) string {
 	return ""
 }
 
-// mappingKey tells keys apart: 1 and "1" are two.
+// mappingKey identifies a key: 1 and "1" are two keys.
 type mappingKey struct {
 	text  string
 	value any // as YAML 1.1 has it

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
-// Provenance says where the value of one key comes from.
+// Provenance is the value of one key and the configs that it comes from.
 type Provenance struct {
 	Key   string
 	Value any
@@ -24,11 +24,11 @@ type Source struct {
 	Value  any
 	Pos    problem.Pos
 	// Because are the labels that the config asks for, as "key=value"; none for a
-	// config that is for everybody.
+	// config that applies to all assignments.
 	Because []string
 }
 
-// Explain gives the provenance of every value of an assignment, sorted by key.
+// Explain returns the provenance of every value of an assignment, sorted by key.
 func (r *Resolver) Explain(clusterType, target int) []Provenance {
 	data := r.For(clusterType, target).Data
 	both := schedule.NewSet(len(r.index))

@@ -23,12 +23,12 @@ const (
 // deployment target.
 type Need struct{ Key, Value string }
 
-// String gives "region=west".
+// String returns the need as in "region=west".
 func (n Need) String() string { return n.Key + "=" + n.Value }
 
-// OfClusterType and OfTarget give what one side of an assignment has for the key of
-// the need. Three keys ask for names, whatever labels there are. An absent label is
-// none, not an empty value as for Kalypso (Q11).
+// OfClusterType returns the value of the need's key on a cluster type; false if it has none.
+// Three keys ask for names, whatever labels there are. An absent label has no value, not an
+// empty one as in Kalypso (Q11).
 func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
 	switch n.Key {
 	case clusterTypeLabel:
@@ -40,7 +40,7 @@ func (n Need) OfClusterType(c *model.ClusterType) (value string, ok bool) {
 	return value, ok
 }
 
-// OfTarget is explained at OfClusterType.
+// OfTarget returns the value of the need's key on a target; see OfClusterType.
 func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
 	switch n.Key {
 	case clusterTypeLabel:
@@ -54,7 +54,7 @@ func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
 	return value, ok
 }
 
-// satisfiedByLabels gives the needs that labels satisfy, but those that ask for
+// satisfiedByLabels returns the needs that labels satisfy, without those that ask for
 // names.
 func satisfiedByLabels(labels map[string]string) []Need {
 	satisfied := make([]Need, 0, len(labels)+2)
@@ -68,17 +68,17 @@ func satisfiedByLabels(labels map[string]string) []Need {
 	return satisfied
 }
 
-// satisfiedByClusterType and satisfiedByTarget give all needs that one side of an
-// assignment satisfies.
+// satisfiedByClusterType returns all needs that a cluster type satisfies.
 func satisfiedByClusterType(c *model.ClusterType) []Need {
 	return append(satisfiedByLabels(c.Labels), Need{clusterTypeLabel, c.Name})
 }
 
+// satisfiedByTarget returns all needs that a target satisfies.
 func satisfiedByTarget(t *model.Target) []Need {
 	return append(satisfiedByLabels(t.Labels), Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})
 }
 
-// NeedsOf gives what the labels of a config or a schema ask for, sorted by key.
+// NeedsOf returns the needs that the labels of a config or a schema express, sorted by key.
 func NeedsOf(labels map[string]string) []Need {
 	var needs []Need
 	for key, value := range labels {
@@ -90,13 +90,13 @@ func NeedsOf(labels map[string]string) []Need {
 	return needs
 }
 
-// Rule is some values of a config, and what they ask for.
+// Rule is values of a config, and the needs of the assignments that they apply to.
 type Rule struct {
 	Needs  []Need
 	Values []Setting
 
 	config *model.Config
-	serial int // tells rules apart for as long as the Cache lives
+	serial int // identifies the rule for as long as the Cache lives
 }
 
 // Setting is one key of a rule.

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Violation is one thing that a schema does not like about some values, or why
+// Violation is one way in which values do not satisfy a schema, or the reason why
 // the schema itself cannot be used.
 type Violation struct {
 	Schema  *model.Schema
 	Message string // e.g. "REGION is required"
 	Broken  bool   // the schema cannot be used, whatever the values are
-	// Unchecked says that the schema is too much work for these values, or that the validator
+	// Unchecked is true if the schema is too much work for these values, or that the validator
 	// failed: nothing is known of the values.
 	Unchecked bool
 }
@@ -42,10 +42,10 @@ type compiledSchema struct {
 	verdicts map[Digest]verdict
 }
 
-// maxVerdicts bounds what is remembered of a schema.
+// maxVerdicts bounds the cached verdicts of a schema.
 const maxVerdicts = 1 << 10
 
-// verdict is what a schema says of some values.
+// verdict is the result of checking values against a schema.
 type verdict struct {
 	messages  []string
 	steps     int
@@ -106,7 +106,8 @@ func compileSchema(text string) *compiledSchema {
 		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
 		return s
 	}
-	if s.problem = s.guard.examine(document); s.problem != "" {
+	s.problem = s.guard.examine(document)
+	if s.problem != "" {
 		return s
 	}
 	err = panics.Library("the validator", func() (err error) {
@@ -153,7 +154,7 @@ func loaderOf(document any, text string) gojsonschema.JSONLoader {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// maxMessages bounds what is said of the values of one assignment.
+// maxMessages bounds the messages about the values of one assignment.
 const maxMessages = 100
 
 // validate returns the messages of Kalypso's validator, without the root's prefix.
@@ -202,7 +203,7 @@ func asNumber(text string) any {
 	return text
 }
 
-// asJSON turns what YAML gives into what JSON can hold.
+// asJSON converts a decoded YAML value to one that JSON can hold.
 func asJSON(v any) any {
 	switch v := v.(type) {
 	case map[any]any:

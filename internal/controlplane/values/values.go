@@ -1,4 +1,4 @@
-// Package values decides with which platform values an assignment is rendered.
+// Package values merges the platform values that each assignment is rendered with.
 //
 // Configs are written for labels. One applies to an assignment when every label
 // of it is satisfied by the cluster type or by the deployment target; those that
@@ -75,7 +75,8 @@ type schemaRule struct {
 	needs  schedule.Set
 }
 
-// sides are the cluster types, or the targets, of a model.
+// sides are the cluster types, or the targets, of a model, grouped by the needs that they
+// satisfy.
 type sides struct {
 	list   []side
 	groups []schedule.Set // what the members of each group satisfy
@@ -162,7 +163,7 @@ func (r *Resolver) indexNeeds() {
 	}
 }
 
-// set gives needs as a set; those that nobody has are left out.
+// set returns needs as a set, without those that no rule and no schema has.
 func (r *Resolver) set(needs []Need) schedule.Set {
 	s := schedule.NewSet(len(r.index))
 	for _, n := range needs {
@@ -173,9 +174,8 @@ func (r *Resolver) set(needs []Need) schedule.Set {
 	return s
 }
 
-// sidesOf finds what each object satisfies, and groups those that satisfy the same.
-// last are the sides of the objects before; an object that is in its place still is
-// not looked at again.
+// sidesOf groups objects by the needs that they satisfy. last is the grouping of the objects
+// before; an object that is still in its place is not visited again.
 func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T) []Need) sides {
 	known := len(before) == len(now) && len(last.groups) <= 2*len(now)
 	s := sides{list: make([]side, len(now)), known: map[string]int{}}
@@ -199,7 +199,7 @@ func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T
 	return s
 }
 
-// For gives the values of an assignment: the indexes are those of the model's
+// For returns the values of an assignment; the indexes are those of the model's
 // lists.
 func (r *Resolver) For(clusterType, target int) *Values {
 	c := &r.clusterTypes.list[clusterType]
@@ -297,7 +297,7 @@ func (c *Cache) class(key string, rules []*Rule) (v *Values, steps int) {
 	return v, steps
 }
 
-// Unread gives the configs of which no assignment of the plan reads anything.
+// Unread yields the configs of which no assignment of the plan reads anything.
 func (r *Resolver) Unread(plan *schedule.Plan) iter.Seq[*model.Config] {
 	return func(yield func(*model.Config) bool) {
 		byNeed := r.targetsByNeed()
@@ -314,7 +314,7 @@ func (r *Resolver) Unread(plan *schedule.Plan) iter.Seq[*model.Config] {
 	}
 }
 
-// targetsByNeed gives for each need the targets that satisfy it; nil for none.
+// targetsByNeed returns for each need the targets that satisfy it; nil if none does.
 func (r *Resolver) targetsByNeed() []schedule.Set {
 	sets := make([]schedule.Set, len(r.index))
 	for i := range sets {

@@ -21,7 +21,7 @@ import (
 const hintObjects = "every object needs apiVersion, kind and metadata.name, and values that JSON has"
 
 // check follows a kustomization through everything that it names. Its methods
-// give the number of bytes that krusty would read, and report why it must not.
+// return the number of bytes that krusty would read, and report why it must not.
 type check struct {
 	files    tree.Tree
 	factory  *resmap.Factory
@@ -41,7 +41,7 @@ func newCheck(files tree.Tree) *check {
 	}
 }
 
-// kustomization is one that was found and read.
+// kustomization is the decoded text of a kustomization file.
 type kustomization struct {
 	*source
 	spec *types.Kustomization
@@ -94,7 +94,7 @@ func (c *check) include(r ref, dir string, folder tree.Tree) int {
 	return c.sizes[dir]
 }
 
-// recognized gives the entries that kustomize takes for a kustomization.
+// recognized returns the entries of a folder that kustomize takes for a kustomization.
 func (c *check) recognized(folder tree.Tree) []tree.Entry {
 	var found []tree.Entry
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -148,7 +148,7 @@ func (c *check) refuseDecode(s *source, err error) {
 	c.refuseFile(s.ref("", ""), s.file, 0, "look the field up in the documentation of kustomize", "the kustomization cannot be read: %s", message)
 }
 
-// fieldNames gives the fields of a kustomization.
+// fieldNames returns the fields of a kustomization.
 func fieldNames() []string {
 	var all []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
@@ -220,7 +220,8 @@ func (c *check) resource(r ref) int {
 	if e.IsDir() {
 		return c.include(r, at, e.Tree())
 	}
-	if _, _, ok = c.take(r, at, e); !ok {
+	_, _, ok = c.take(r, at, e)
+	if !ok {
 		return 0
 	}
 	size, err := parseData(e.Data)
@@ -234,8 +235,8 @@ func (c *check) resource(r ref) int {
 	return size
 }
 
-// readable says why krusty cannot read a text as objects or, having read it, not
-// print it: the latter ends the process in some places of krusty.
+// readable returns an error if krusty cannot read a text as objects, or cannot print them,
+// which ends the process in some parts of krusty.
 func (c *check) readable(text []byte) error {
 	objects, err := c.factory.NewResMapFromBytes(text)
 	if err != nil {

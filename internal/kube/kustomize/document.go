@@ -17,14 +17,14 @@ import (
 // separator is a line at which kyaml cuts a text into documents before it parses
 // them, if nothing or a comment follows; a plain one is one for YAML too. kyaml
 // also trims what is a space in Unicode, and needs none before a comment. There
-// the parser would see other documents than kyaml, and a check of the one would
-// say nothing about the other.
+// the parser would see other documents than kyaml, and a check of the former would
+// not cover the latter.
 var (
 	separator      = regexp.MustCompile(`(?m)^---.*$`)
 	plainSeparator = regexp.MustCompile(`^---([ \t]*\r?$|[ \t]+[!-~])`)
 )
 
-// oddity says why kyaml might read the text otherwise than the parser does.
+// oddity returns an error if kyaml might read the text otherwise than the parser does.
 func oddity(text []byte) *syntaxError {
 	if !utf8.Valid(text) {
 		return &syntaxError{0, "it is not UTF-8"} // the parser takes UTF-16 as well
@@ -37,8 +37,8 @@ func oddity(text []byte) *syntaxError {
 	return nil
 }
 
-// parse reads YAML with the parser that krusty uses, and gives the size of the
-// text with every alias written out. krusty writes them out without asking.
+// parse reads YAML with the parser that krusty uses, and returns the size of the
+// text with every alias written out, as krusty writes them out.
 func parse(text []byte) (docs []*yaml.Node, size int, err error) {
 	if odd := oddity(text); odd != nil {
 		return nil, 0, odd
@@ -63,7 +63,7 @@ func parse(text []byte) (docs []*yaml.Node, size int, err error) {
 	return docs, len(text) + size - e.written, nil
 }
 
-// parseData is parse for a text of which only the size matters. JSON has no
+// parseData returns the size of a text with every alias written out. JSON has no
 // aliases, and has escapes that YAML does not know.
 func parseData(text []byte) (size int, err error) {
 	if json.Valid(text) {
@@ -104,8 +104,8 @@ func (e *expansion) size(n *yaml.Node) int {
 	return size
 }
 
-// target is the size of what an alias stands for, which stands before it in the
-// text. If it is not yet counted, it is not yet at its end.
+// target returns the size of the node that an alias stands for, which stands before it in
+// the text. A node that is not yet counted contains the alias.
 func (e *expansion) target(alias *yaml.Node) int {
 	size, counted := e.sizes[alias.Alias]
 	if !counted {
@@ -114,7 +114,7 @@ func (e *expansion) target(alias *yaml.Node) int {
 	return size
 }
 
-// syntaxError is what a parser says about a line of its text.
+// syntaxError is a parser's error with its line; 0 if that is not known.
 type syntaxError struct {
 	line    int
 	message string
@@ -136,7 +136,7 @@ func newSyntaxError(err error) *syntaxError {
 
 const hintSyntax = "check the indentation and the quotes in and above this line"
 
-// hintFor is the hint for a text that cannot be parsed; "" for other errors.
+// hintFor returns the hint for a text that cannot be parsed; "" for other errors.
 func hintFor(err error) string {
 	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) {
 		return hintSyntax
@@ -144,7 +144,7 @@ func hintFor(err error) string {
 	return ""
 }
 
-// lineOf is the line that a parser complains about; 0 if it does not say.
+// lineOf returns the line of a syntax error; 0 if it is not known.
 func lineOf(err error) int {
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -153,7 +153,7 @@ func lineOf(err error) int {
 	return 0
 }
 
-// pairs gives the keys and values of a mapping, or of a document that is one.
+// pairs yields the keys and values of a mapping, or of a document that is one.
 func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(k, v *yaml.Node) bool) {
 		if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {

@@ -19,7 +19,7 @@
 //
 // krusty writes a line to standard error for each deprecated field (bases,
 // commonLabels, imageTags, patchesJson6902, patchesStrategicMerge, vars); there
-// is no way to tell it not to.
+// is no way to prevent it.
 package kustomize
 
 import (
@@ -105,7 +105,7 @@ func IsKustomizationFile(name string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 }
 
-// failed makes a problem of something that krusty says without a place.
+// failed returns a problem with krusty's message, which has no position.
 func (s *source) failed(sentence string) problem.Problem {
 	return problem.Problem{
 		Pos:     problem.Pos{File: s.file},
@@ -115,7 +115,7 @@ func (s *source) failed(sentence string) problem.Problem {
 	}
 }
 
-// oneLine makes one short line of what krusty says, with paths of the tree.
+// oneLine returns krusty's message as one short line, with paths of the tree.
 func oneLine(message string) string {
 	message = strings.NewReplacer(mount+"/", "", mount, ".").Replace(message)
 	return shorten(strings.Join(strings.Fields(message), " "), 400)

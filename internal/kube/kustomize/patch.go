@@ -78,8 +78,8 @@ func (c *check) patchText(r ref, at string, text []byte) int {
 	return size
 }
 
-// printable says why the objects of a patch cannot be printed. A text that is
-// not objects may be a JSON patch, which is for krusty to say.
+// printable returns an error if the objects of a patch cannot be printed. A text that is
+// not objects may be a JSON patch, which krusty checks.
 func (c *check) printable(text []byte, size int) error {
 	if size > maxInput {
 		return nil

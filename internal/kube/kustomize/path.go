@@ -32,8 +32,8 @@ func isRemote(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "github.com/")
 }
 
-// find looks a name up, from the kustomization's folder. It gives the path and
-// what is there; if there is nothing that a build may read, it reports that.
+// find looks a name up, from the kustomization's folder, and returns its path and its entry.
+// It reports a name that a build may not read, and returns false.
 func (c *check) find(r ref) (at string, e tree.Entry, ok bool) {
 	name := shorten(r.value, 80)
 	at = path.Join(r.dir, r.value)
@@ -85,7 +85,7 @@ func names(t tree.Tree) []string {
 	return all
 }
 
-// file looks a file up that krusty will read.
+// file looks a file up and marks it as one that krusty will read.
 func (c *check) file(r ref) (at string, data []byte, ok bool) {
 	at, e, ok := c.find(r)
 	if !ok {
@@ -94,7 +94,7 @@ func (c *check) file(r ref) (at string, data []byte, ok bool) {
 	return c.take(r, at, e)
 }
 
-// take notes that krusty will read the file.
+// take marks a file as one that krusty will read.
 func (c *check) take(r ref, at string, e tree.Entry) (string, []byte, bool) {
 	switch {
 	case e.IsDir():

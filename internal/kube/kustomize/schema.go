@@ -121,7 +121,7 @@ func (c *check) endlessDefinitions(r ref, docs []*yaml.Node) {
 	}
 }
 
-// references gives the values of all $ref in a node, and false if one of them is
+// references returns the values of all $ref in a node; false if one of them is
 // not allowed, or hidden behind an alias.
 func references(n *yaml.Node, allowed *regexp.Regexp) (refs []string, ok bool) {
 	if n.Kind == yaml.AliasNode {

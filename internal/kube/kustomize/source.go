@@ -22,14 +22,14 @@ func (s *source) subject() string { return "Kustomization/" + orDot(s.dir) }
 // ref is one name in a source.
 type ref struct {
 	*source
-	// field says what names it, for people; its first word is a key of the source.
+	// field names the field for people; its first word is a key of the source.
 	field string
 	value string
 }
 
 func (s *source) ref(field, value string) ref { return ref{s, field, value} }
 
-// with is another name in the same field.
+// with returns a reference to another name in the same field.
 func (r ref) with(value string) ref { return ref{r.source, r.field, value} }
 
 // refuse reports what is wrong with the name, at its line.
@@ -66,7 +66,7 @@ func (r ref) line() int {
 	return scope[0].Line
 }
 
-// below gives the nodes of the top-level key, and the key itself. Its case does
+// below returns the top-level key and its value. The case of the key does
 // not matter, as kustomize decodes keys like JSON.
 func (s *source) below(key string) []*yaml.Node {
 	var found []*yaml.Node
@@ -80,7 +80,7 @@ func (s *source) below(key string) []*yaml.Node {
 	return found
 }
 
-// firstLine is the line of the first scalar that matches, in the order of the
+// firstLine returns the line of the first scalar that matches, in the order of the
 // text; 0 if there is none.
 func firstLine(n *yaml.Node, matches func(string) bool) int {
 	if n.Kind == yaml.ScalarNode && matches(n.Value) {

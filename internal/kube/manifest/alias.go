@@ -7,8 +7,8 @@ import "gopkg.in/yaml.v3"
 // billions.
 const maxRepeated = 100_000
 
-// expands says why a document has no bounded expansion. Whoever walks a
-// document through its aliases asks this first.
+// expands returns an error if a document expands without bound. It must be called before a
+// document is walked through its aliases.
 func expands(root *yaml.Node) *unreadable {
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	size := e.size(root)
@@ -53,8 +53,9 @@ func (e *expansion) size(n *yaml.Node) int {
 	return size
 }
 
-// aliasSize finds the size known or under way, as an anchor stands before its
-// aliases; unless it stands in an earlier document, which yaml.v3 allows.
+// aliasSize returns the size of the node that an alias stands for. An anchor stands before its
+// aliases, so that the size is known or being counted; unless the anchor is in an earlier
+// document, which yaml.v3 allows.
 func (e *expansion) aliasSize(n *yaml.Node) int {
 	size, known := e.sizes[n.Alias]
 	if !known {

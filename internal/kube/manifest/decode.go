@@ -25,7 +25,7 @@ type Object struct {
 	Node *yaml.Node
 }
 
-// title is "Kind/name", as far as they are known.
+// title returns "Kind/name", as far as they are known.
 func (o Object) title() string {
 	if o.Kind != "" && o.Name != "" {
 		return o.Kind + "/" + o.Name
@@ -33,9 +33,9 @@ func (o Object) title() string {
 	return o.Kind
 }
 
-// Decode gives the objects of text in their order. Empty documents are left
+// Decode returns the objects of text in their order. Empty documents are left
 // out, and objects whose kind ends in "List" are replaced by their items. The
-// error is what [Check] would say, with its line, of text that is not UTF-8, is
+// error is the finding of [Check] with its line, for text that is not UTF-8, is
 // not YAML, or expands without bound; duplicate keys are no error here.
 func Decode(text []byte) ([]Object, error) {
 	documents, err := parse(text)
@@ -52,9 +52,9 @@ func Decode(text []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Documents returns the root node of every document of a text that is not empty, up
-// to the first that cannot be read, which the finding is about; nil if all can. It ends early,
-// with some finding, once canceled reports so; nil for never.
+// Documents returns the root nodes of a text's documents that are not empty, up to the first
+// document that cannot be read, with a finding about it; nil if all can be read. It ends early,
+// with some finding, once canceled reports true; a nil canceled never does.
 func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	roots, err := parseUntil(text, canceled)
 	if err != nil {
@@ -63,14 +63,14 @@ func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	return roots, nil
 }
 
-// unreadable is the error of text that has no objects to speak of.
+// unreadable is the error of text whose objects cannot be read.
 type unreadable struct{ finding Finding }
 
 func (e *unreadable) Error() string {
 	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
 }
 
-// parse returns the root node of every document that is not empty, up to the
+// parse returns the root nodes of the documents that are not empty, up to the
 // first that cannot be read.
 func parse(text []byte) ([]*yaml.Node, *unreadable) { return parseUntil(text, nil) }
 
@@ -118,7 +118,7 @@ func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadable) {
 	}}
 }
 
-// yamlPlace is what yaml.v3 puts in front of its messages. Its line is often
+// yamlPlace matches the beginning of yaml.v3's messages. Its line is often
 // that of the block around the mistake, and serves only where the right one
 // costs too much.
 var yamlPlace = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
@@ -180,9 +180,9 @@ func errorLine(text []byte, err error) int {
 	return before + 1
 }
 
-// takeApart gives the object that n is, or the items of the list that it is.
-// Items of a list of one kind need not repeat what their list says of them, so
-// apiVersion and kind are those of an object that has no kind.
+// takeApart returns the object that n is, or the items of the list that it is.
+// Items of a list of one kind need not repeat their apiVersion and kind: an object
+// without a kind gets those of its list.
 func takeApart(n *yaml.Node, apiVersion, kind string) []Object {
 	o := describe(n)
 	if o.Node.Kind == yaml.MappingNode && o.Kind == "" && kind != "" {
@@ -213,7 +213,7 @@ func describe(n *yaml.Node) Object {
 	}
 }
 
-// target is what an alias stands for, and any other node itself.
+// target returns the node that an alias stands for, and any other node itself.
 func target(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -221,7 +221,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// scalar is the text of a scalar, and "" for null and everything else.
+// scalar returns the text of a scalar; "" for null and all other nodes.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		return ""
@@ -229,8 +229,8 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// field gives the value of a key in a mapping, also one that is merged into it,
-// or nil.
+// field returns the value of a key in a mapping, also of one that is merged into it;
+// nil if there is none.
 func field(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil

@@ -1,17 +1,16 @@
-// Package manifest knows what rendered Kubernetes text is: which objects it
-// holds, and what makes it unfit for a GitOps repository.
+// Package manifest reads rendered Kubernetes text: which objects it holds, and what makes it
+// unfit for a GitOps repository.
 //
-// Unfit is text that is not UTF-8, is not YAML, gives a key twice in one
+// Unfit is text that is not UTF-8, is not YAML, has a key twice in one
 // mapping, expands without bound through aliases, or shows a Secret in plain
-// text. Everything else is fine: any number of documents, documents that are no
+// text. Everything else is fit: any number of documents, documents that are no
 // Kubernetes objects, comments only, nothing at all.
 //
 // YAML means what gopkg.in/yaml.v3 reads. Since hundreds of thousands of files
 // are checked in one run, [Check] first asks a small reader that knows only the
 // plain style in which such files are written. What the package keeps true: a
 // text that the small reader accepts is one that the full check has no finding
-// for; of any other text it says nothing, and the full check decides. A fuzz
-// test holds the two together.
+// for; any other text is left to the full check. A fuzz test compares the two.
 package manifest
 
 import (
@@ -30,7 +29,7 @@ type Finding struct {
 	Object string
 	// Summary is one sentence, without a full stop. It never holds a value.
 	Summary string
-	// Hint says what to do about it.
+	// Hint is the remedy.
 	Hint string
 }
 

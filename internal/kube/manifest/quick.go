@@ -6,9 +6,9 @@ import (
 )
 
 // The small reader. It goes through the text line by line and keeps a stack of
-// the block collections that are open. A function that reads something gives
-// the place behind it, or unsure; unsure ends the reading, and says only that
-// the text is left to the decoder.
+// the block collections that are open. A function that reads a part returns
+// the offset behind it, or unsure, which ends the reading and leaves the text
+// to the decoder.
 
 const (
 	unsure = -1
@@ -44,8 +44,8 @@ type frame struct {
 
 type quickReader struct {
 	text []byte
-	// pending says that the innermost collection is waiting for a value that
-	// may come on the next lines; if it does not, the value is null.
+	// pending is true while the innermost collection waits for a value that
+	// may come on the next lines; if none comes, the value is null.
 	pending bool
 	frames  [maxFrames]frame
 	depth   int // of frames
@@ -54,8 +54,7 @@ type quickReader struct {
 	keyCount int
 }
 
-// quick reports whether text is surely fine. See the package comment for what
-// false means: nothing.
+// quick reports whether text is surely fine. If not, the full check has to decide.
 func quick(text []byte) bool {
 	if !ordinary(text) {
 		return false
@@ -63,7 +62,8 @@ func quick(text []byte) bool {
 	q := quickReader{text: text}
 	q.begin()
 	for i := 0; i < len(text); {
-		if i = q.line(i); i == unsure {
+		i = q.line(i)
+		if i == unsure {
 			return false
 		}
 	}
@@ -232,7 +232,7 @@ func (q *quickReader) harmlessKind(i int) bool {
 	return string(kind) != "Secret" && !bytes.HasSuffix(kind, []byte("List"))
 }
 
-// at gives the byte at i; the end of the text counts as the end of a line.
+// at returns the byte at i; the end of the text counts as the end of a line.
 func (q *quickReader) at(i int) byte {
 	if i < len(q.text) {
 		return q.text[i]

@@ -48,7 +48,8 @@ func ordinary(text []byte) bool {
 		size := 1
 		if c := text[0]; c >= utf8.RuneSelf {
 			var r rune
-			if r, size = utf8.DecodeRune(text); !ordinaryRune(r, size) {
+			r, size = utf8.DecodeRune(text)
+			if !ordinaryRune(r, size) {
 				return false
 			}
 		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -70,7 +71,7 @@ func oddASCII(text []byte) uint64 {
 	return (deleteOrMore | notLineFeed&^printable) & highs
 }
 
-// seek gives the place of the first byte from i on that is below ' ', or is a
+// seek returns the offset of the first byte from i on that is below ' ', or is a
 // or b; the length of the text if there is none.
 func seek(text []byte, i int, a, b byte) int {
 	as, bs := ones*uint64(a), ones*uint64(b)
@@ -115,8 +116,8 @@ func ordinaryRune(r rune, size int) bool {
 	return true
 }
 
-// hash gives equal numbers for equal keys, and almost surely different ones for
-// others. It depends on nothing else, so that every run decides alike.
+// hash returns equal numbers for equal keys, and almost surely different ones for
+// others. It has no random seed, so that every run decides alike.
 func hash(text []byte, from, to int) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(to - from)

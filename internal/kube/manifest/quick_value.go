@@ -1,6 +1,6 @@
 package manifest
 
-// key reads a key at i: where its text begins and ends, and the place behind
+// key reads a key at i and returns where its text begins and ends, and the offset behind
 // its colon; or unsure in place of the latter.
 func (q *quickReader) key(i int) (from, to, after int) {
 	c := q.at(i)
@@ -230,7 +230,7 @@ func (q *quickReader) flowKey(i int) (from, to, after int) {
 	return i, to, to + 1
 }
 
-// word gives the place behind the word at i.
+// word returns the offset behind the word at i.
 func (q *quickReader) word(i int) int {
 	for class[q.at(i)]&inWord != 0 {
 		i++
@@ -242,7 +242,8 @@ func (q *quickReader) word(i int) int {
 func (q *quickReader) flowValue(i int) int {
 	switch c := q.at(i); {
 	case c == '"' || c == '\'' || c == '[' || c == '{':
-		if i = q.enclosed(i); i == unsure {
+		i = q.enclosed(i)
+		if i == unsure {
 			return unsure
 		}
 	case class[c]&startsKey != 0 || c == '-' && class[q.at(i+1)]&inWord != 0:

@@ -35,7 +35,7 @@ func hasSOPS(n *yaml.Node) bool {
 	return sops != nil && sops.Kind == yaml.MappingNode
 }
 
-// readable gives the first scalar in n, which may be nil, that is neither
+// readable returns the first scalar in n, which may be nil, that is neither
 // empty, nor encrypted, nor a substitution.
 func readable(n *yaml.Node, sops bool) *yaml.Node {
 	if n == nil {
@@ -59,12 +59,12 @@ func readable(n *yaml.Node, sops bool) *yaml.Node {
 	return nil
 }
 
-// encrypted recognises a value as SOPS writes it.
+// encrypted reports whether a value is one that SOPS has encrypted.
 func encrypted(v string) bool {
 	return strings.HasPrefix(v, "ENC[AES256_GCM,") && strings.HasSuffix(v, "]")
 }
 
-// substituted recognises a value that Flux fills in on the cluster, such as
+// substituted reports whether a value is one that Flux fills in on the cluster, such as
 // "${PASSWORD}". It passes since the value is not in the text; one with a
 // default, as in "${PASSWORD:=x}", does not, since the default is.
 func substituted(v string) bool {

@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Encode writes values as YAML that people read: a document each, indented by two.
+// Encode returns values as YAML for people: a document each, indented by two.
 func Encode(values ...any) ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -20,8 +20,8 @@ func Encode(values ...any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Pair gives a key of a mapping and its value as they are written in it, for who changes
-// them; nil if there is none. What is merged in from elsewhere is not written there.
+// Pair returns a key of a mapping and its value as they are written in it, for changing
+// them; nil if there is none. Pairs that are merged in are not written there.
 func Pair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, nil

@@ -45,11 +45,10 @@ func krust(dir string, files map[string][]byte) (resmap.ResMap, error) {
 	return krusty.MakeKustomizer(options).Run(disk, path.Join(mount, dir))
 }
 
-// originsOf finds the file of each object by building once more, with the
-// annotations by which kustomize says where an object is from. The objects of
-// that build are of no other use: an annotation that nobody wrote is seen by
-// patches and replacements, and can change what they do. Where that build does
-// not give the same objects, the answer is the kustomization.
+// originsOf finds the file of each object by building once more, with kustomize's
+// annotations of the origin. The objects of that build are not used: patches and
+// replacements see the annotations, which can change what they do. If that build
+// does not have the same objects, the file is the kustomization.
 func originsOf(root kustomization, files map[string][]byte, built resmap.ResMap) []string {
 	origins := slices.Repeat([]string{root.file}, built.Size())
 	traced, err := krust(root.dir, traced(root, files))
@@ -68,8 +67,8 @@ func originsOf(root kustomization, files map[string][]byte, built resmap.ResMap)
 	return origins
 }
 
-// traced gives the files with a root kustomization that asks for origins; it
-// gives them unchanged, if it cannot be written.
+// traced returns the files with a root kustomization that asks for origins; the
+// files unchanged, if it cannot be written.
 func traced(root kustomization, files map[string][]byte) map[string][]byte {
 	spec := *root.spec
 	spec.BuildMetadata = append(slices.Clone(spec.BuildMetadata), types.OriginAnnotations)

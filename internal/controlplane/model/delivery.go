@@ -49,7 +49,7 @@ func refusedCharacter(text string) (rune, bool) {
 	return 0, false
 }
 
-// key reports a key that Flux does not take: it is text.
+// key reports a key that Flux does not take because it is not text.
 func (d *decoder) key(key *yaml.Node) {
 	if c, ok := refusedCharacter(key.Value); ok {
 		d.addf(key, "remove it", "a key has the character %U, which Flux does not take", c)
@@ -79,7 +79,7 @@ func (d *decoder) refusesNull(n *yaml.Node, of reflect.Type, required, braces bo
 	return false
 }
 
-// wantedOf says what a field of that type should be; "" if text is fine, or anything.
+// wantedOf describes what a field of that type should be; "" if text, or anything, is fine.
 func wantedOf(field reflect.Type) string {
 	switch {
 	case field == reflect.TypeFor[located]() || field == reflect.TypeFor[annotations]():

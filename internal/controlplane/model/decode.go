@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// decoder reads YAML nodes into the spec structs of the kinds, strictly: what it
-// does not know is a problem, not lost. A field's name is its `yaml` tag;
+// decoder reads YAML nodes into the spec structs of the kinds, strictly: an unknown field
+// is a problem. A field's name is its `yaml` tag;
 // `required:"true"` wants it to be there (it may be empty).
 type decoder struct {
 	layer, file string
@@ -24,8 +24,7 @@ type decoder struct {
 	// budget bounds the nodes that are visited, so that aliases that multiply
 	// cannot eat the machine.
 	budget int
-	// folded says that folded texts (>) are delivered by Flux as kustomize writes
-	// them.
+	// folded is true if Flux delivers folded texts (>) as kustomize writes them.
 	folded bool
 }
 
@@ -127,7 +126,7 @@ func (d *decoder) special(n *yaml.Node, v reflect.Value, path string) bool {
 	return true
 }
 
-// shown describes a node by what it says, where that is short.
+// shown returns the quoted text of a short scalar, and the type of any other node.
 func shown(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && len(n.Value) <= maxShown {
 		return strconv.Quote(n.Value)
@@ -135,12 +134,14 @@ func shown(n *yaml.Node) string {
 	return describe(n)
 }
 
-// spend takes n nodes off the budget; false if it is used up, which is said once.
+// spend takes n nodes off the budget. It returns false if the budget is used up, which it
+// reports once.
 func (d *decoder) spend(n int) bool {
 	if d.budget < 0 {
 		return false
 	}
-	if d.budget -= n; d.budget < 0 {
+	d.budget -= n
+	if d.budget < 0 {
 		d.addf(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
 	}
 	return d.budget >= 0
@@ -245,7 +246,7 @@ func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
 	}
 	if len(n.Value) > maxText {
 		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
-		return n.Value[:maxShown] // so that nobody takes it for missing
+		return n.Value[:maxShown] // so that it is not taken for missing
 	}
 	switch tag := n.ShortTag(); {
 	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
@@ -274,7 +275,7 @@ const (
 	maxShown = 64
 )
 
-// pairs gives the keys and values of a mapping with merge keys (<<) taken in, and
+// pairs yields the keys and values of a mapping, with those of merge keys (<<), and
 // reports keys that are given twice.
 func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
@@ -304,8 +305,8 @@ type pair struct {
 	merged     bool // came in by a merge key: the mapping's own keys win
 }
 
-// mergeCost is what merging one mapping into another takes off the budget: nobody
-// merges thousands.
+// mergeCost is what merging one mapping into another takes off the budget: people do not
+// merge thousands.
 const mergeCost = 100
 
 // merged lists the pairs of a mapping: its own, then those of merge keys. within
@@ -327,7 +328,8 @@ func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
 			sources = value.Content
 		}
 		for _, s := range sources {
-			if s = resolve(s); slices.Contains(within, s) {
+			s = resolve(s)
+			if slices.Contains(within, s) {
 				d.addf(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
 			} else if s.Kind == yaml.MappingNode {
 				taken = append(taken, d.merged(s, within)...)
@@ -337,8 +339,8 @@ func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
 	return append(own, taken...)
 }
 
-// lookup finds the key and the value of a mapping; nil if it has none. Mistakes are
-// left for the decoding to find.
+// lookup returns a key of a mapping and its value; nil if it has none. Mistakes are
+// reported by the decoding.
 func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	quiet := &decoder{problems: &problem.List{}, root: n, budget: lookupBudget}
 	if n == nil || n.Kind != yaml.MappingNode {

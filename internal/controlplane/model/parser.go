@@ -18,13 +18,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 )
 
-// Parser reads layers and remembers what it read last of each: a file that has not
-// changed is parsed once, a folder that has not changed is not looked into, and layers of
-// which none has changed give the model that they gave, which must not be changed. It
+// Parser reads layers and caches what it read of each: a file that has not
+// changed is parsed once, a folder that has not changed is not listed, and for layers of
+// which none has changed it returns the same model, which must not be changed. It
 // may be used concurrently.
 type Parser struct {
-	// Canceled reports whether nobody wants what is read any more; nil if it is always wanted.
-	// What is not read then has a problem that stops the environment, and is not remembered.
+	// Canceled reports whether the reading is to end; nil never cancels. The layer then has a
+	// problem that stops the environment, and is not cached.
 	Canceled func() bool
 
 	mu     sync.Mutex
@@ -40,19 +40,19 @@ type linked struct {
 	lists    lists
 }
 
-// layerKey tells layers apart.
+// layerKey identifies a layer.
 type layerKey struct {
 	env, name, prefix string
 	kind              LayerKind
 }
 
-// layerMemory is the last reading of a layer, and those before it that are used: two
+// layerMemory is the last reading of a layer, and earlier ones that are in use: two
 // environments may read a layer at two commits, in turns.
 type layerMemory struct {
 	mu    sync.Mutex
 	last  *reading
 	known recent.Map[tree.ID, *reading]
-	fresh int // readings, since what was known was last gone through
+	fresh int // readings, since the last generation of known began
 }
 
 // maxFresh bounds the readings of one layer that are kept beside those in use.
@@ -62,26 +62,26 @@ const maxFresh = 2
 type reading struct {
 	id      tree.ID
 	content *content
-	said    *content            // of a layer's root: with what was dropped
+	said    *content            // of a layer's root: with a count of dropped problems
 	within  map[string]*reading // of a folder, by name
-	// built says that a kustomization is in it, which may read files anywhere in
-	// the layer; root is what the layer was then.
+	// built is true if a kustomization is in it, which may read files anywhere in
+	// the layer; root is the layer at that time.
 	built bool
 	root  tree.ID
 }
 
-// still reports whether reading the same file or folder of a layer would give the
-// same.
+// still reports whether the reading is that of the file or folder with this id, in a layer
+// with this root.
 func (r *reading) still(id, root tree.ID) bool {
 	return r.id == id && (!r.built || r.root == root)
 }
 
-// NewParser gives a Parser that remembers nothing yet.
+// NewParser returns a Parser with an empty cache.
 func NewParser() *Parser {
 	return &Parser{}
 }
 
-// Turn begins a generation: what was read before the last one, and not since, is forgotten.
+// Turn begins a generation: the cache drops what was last used two generations ago.
 func (p *Parser) Turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,14 +89,14 @@ func (p *Parser) Turn() {
 	p.models.Turn()
 }
 
-// Forget has everything be read anew.
+// Forget clears the cache.
 func (p *Parser) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.layers, p.models = recent.Map[layerKey, *layerMemory]{}, recent.Map[string, linked]{}
 }
 
-// Found is what a layer says about where other layers are.
+// Found is the objects of a layer that point to other layers.
 type Found struct {
 	Environments  []*Environment
 	BaseRepos     []*BaseRepo
@@ -105,14 +105,14 @@ type Found struct {
 	Problems problem.List
 }
 
-// Scan reads one layer of environment env and gives the objects that point to
+// Scan reads one layer of environment env and returns the objects that point to
 // others.
 func (p *Parser) Scan(env string, l Layer) Found {
 	c := p.layer(env, l)
 	return Found{c.environments, c.baseRepos, c.registrations, c.problems}
 }
 
-// Parse gives the model of environment env; see the function [Parse].
+// Parse returns the model of environment env; see the function [Parse].
 func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	all, of, key := &content{}, make([]*content, 0, len(layers)), env
 	for _, l := range layers {
@@ -205,7 +205,8 @@ func (p *Parser) layer(env string, l Layer) *content {
 	} else {
 		return unread(l)
 	}
-	if memory.fresh++; memory.fresh > maxFresh {
+	memory.fresh++
+	if memory.fresh > maxFresh {
 		memory.known.Turn()
 		memory.fresh = 1
 	}
@@ -216,9 +217,8 @@ func (p *Parser) layer(env string, l Layer) *content {
 	return memory.last.said
 }
 
-// readFolder reads a folder, taking over what last has of it. One with a
-// kustomization file is a unit, built as Flux would build it; elsewhere every YAML
-// file counts.
+// readFolder reads a folder, and takes from last what has not changed. A folder with a
+// kustomization file is built as Flux would build it; in others every YAML file is read.
 func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
 	if last == nil {
 		last = &reading{}
@@ -266,7 +266,7 @@ func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// display is the layer's name in positions.
+// display returns the layer's name in positions.
 func (l Layer) display() string {
 	if l.Kind == Base {
 		return "base"
@@ -274,8 +274,8 @@ func (l Layer) display() string {
 	return l.Name
 }
 
-// owner is the name of the Flux Kustomization that Kalypso would apply the layer
-// with; it is put on every object as a label.
+// owner returns the name of the Flux Kustomization that Kalypso would apply the layer
+// with; every object has it as a label.
 func (l Layer) owner(env string) string {
 	switch l.Kind {
 	case Env:
@@ -340,7 +340,7 @@ type reader struct {
 	layer Layer
 	file  string
 	out   *content
-	built bool // the text is the output of a build, so its lines mean nothing
+	built bool // the text is the output of a build, and its lines are meaningless
 	// canceled reports whether what is read is thrown away: one file may take a minute.
 	canceled func() bool
 }
@@ -482,7 +482,7 @@ func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
 	r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
 }
 
-// sortedKeys gives the keys of a map in order.
+// sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func quoteAll(names []string) string {

@@ -6,12 +6,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// maxProblems bounds what is said of a file, of a folder, and of a repository: as many
-// problems that stop the environment, and as many warnings. In a folder with more that stop
-// it, the rest is not read.
+// maxProblems bounds the problems that are kept of a file, of a folder, and of a repository:
+// as many that stop the environment, and as many warnings. If a folder has more that stop it,
+// the rest of the folder is not read.
 const maxProblems = 1000
 
-// dropped is what was found and is not said.
+// dropped counts the problems that were found and not kept.
 type dropped struct {
 	stops, warnings int
 	files           int // that were not read
@@ -46,7 +46,7 @@ func trim(l problem.List, d *dropped) problem.List {
 	return kept
 }
 
-// isFull reports whether enough was found that stops the environment.
+// isFull reports whether the content has the most problems that are kept.
 func (c *content) isFull() bool {
 	if len(c.problems) < maxProblems {
 		return false
@@ -55,7 +55,7 @@ func (c *content) isFull() bool {
 	return stops >= maxProblems
 }
 
-// skip counts what is not read of a folder from an entry on.
+// skip counts the files below entries as not read.
 func (c *content) skip(entries []tree.Entry) {
 	for _, e := range entries {
 		if e.IsDir() {
@@ -66,8 +66,8 @@ func (c *content) skip(entries []tree.Entry) {
 	}
 }
 
-// withDropped returns the content of a layer with what was found and is not said; of which
-// there is mostly nothing.
+// withDropped returns the content of a layer with a problem that counts those that were not
+// kept, if there are any.
 func (c *content) withDropped(l Layer) *content {
 	d := c.dropped
 	if d == (dropped{}) {
@@ -92,15 +92,16 @@ func (c *content) withDropped(l Layer) *content {
 	return &said
 }
 
-// contain reads something into a content, or reports at a place that the parser panicked.
-func contain(at problem.Pos, read func() *content) (c *content) {
+// contain returns the content that read returns. If the parser panics, the content has a
+// problem at pos instead.
+func contain(pos problem.Pos, read func() *content) (c *content) {
 	err := panics.Library("the YAML reader", func() error {
 		c = read()
 		return nil
 	})
 	if err != nil {
 		c = &content{}
-		c.problems.Addf(at, "", "look for what is unusual in it", "the file cannot be read: %v", err)
+		c.problems.Addf(pos, "", "look for what is unusual in it", "the file cannot be read: %v", err)
 	}
 	c.problems = trim(c.problems, &c.dropped)
 	c.progress.Problems = trim(c.progress.Problems, &c.dropped)
@@ -109,7 +110,7 @@ func contain(at problem.Pos, read func() *content) (c *content) {
 
 func (p *Parser) isCanceled() bool { return p.Canceled != nil && p.Canceled() }
 
-// unread returns what a layer holds whose reading was canceled.
+// unread returns the content of a layer whose reading was canceled: a problem.
 func unread(l Layer) *content {
 	c := &content{}
 	c.problems.Addf(problem.Pos{Layer: l.display()}, "", "", "it was not read to the end, because the program ends")

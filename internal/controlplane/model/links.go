@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// lists are the long ones of a model, to be of use for the next.
+// lists are the long lists of a model, from which those of the next model are made.
 type lists struct {
 	workloads sorted[workload]
 	made      madeLists
 	targets   sorted[Target]
 }
 
-// link puts the objects of all layers together and checks them against each
-// other. Problems go to all.problems.
+// link makes the model of the objects of all layers and checks them against each
+// other. It appends problems to all.problems.
 func link(env string, all *content, last *lists) *Model {
 	m := &Model{Environment: env, Ignored: all.ignored}
 	problems := &all.problems
@@ -47,9 +47,9 @@ func link(env string, all *content, last *lists) *Model {
 // sorted is a list of objects, and what unique has kept of it.
 type sorted[T any] struct{ given, kept []*T }
 
-// next gives the same for the next list. Where one has come for another of its name, it is
-// in its place, and the others are not looked at: of thousands, few are in the processor's
-// caches.
+// next returns the sorted list of the given objects. Where an object has replaced another of
+// its name, it takes its place, and the others are not touched: of thousands, few are in the
+// processor's caches.
 func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *Object) sorted[T] {
 	kept := slices.Clone(s.kept)
 	same := len(objects) == len(s.given) && len(kept) == len(s.given) // all have different names
@@ -59,7 +59,8 @@ func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *O
 		}
 		name := object(objects[i]).Name
 		at, _ := slices.BinarySearchFunc(kept, name, func(o *T, name string) int { return strings.Compare(object(o).Name, name) })
-		if same = object(s.given[i]).Name == name; same {
+		same = object(s.given[i]).Name == name
+		if same {
 			kept[at] = objects[i]
 		}
 	}
@@ -134,8 +135,8 @@ type madeLists struct {
 	problems   problem.List
 }
 
-// next gives the same for the next model. Workloads that are in their places still are not
-// looked at.
+// next returns the targets for the next model. Workloads that are still in their places are
+// not visited.
 func (l madeLists) next(m *Model, workloads []*workload) madeLists {
 	n := madeLists{of: workloads, workspaces: map[string]string{}}
 	for _, r := range m.Registrations {
@@ -158,7 +159,7 @@ func (l madeLists) next(m *Model, workloads []*workload) madeLists {
 	return n
 }
 
-// targets are those that workloads ask for in this environment, and those that
+// targets returns those that workloads ask for in this environment and those that
 // were written as such, in any order.
 func (m *Model) targets(made madeLists, written []*Target, problems *problem.List) []*Target {
 	all := made.targets[:len(made.targets):len(made.targets)]
@@ -172,7 +173,7 @@ func (m *Model) targets(made madeLists, written []*Target, problems *problem.Lis
 	return all
 }
 
-// made gives the targets of a workload in an environment. They are made once: a
+// made returns the targets of a workload in an environment. They are made once: a
 // workload that has not changed has the same targets in the next model.
 func (w *workload) made(env, workspace string) *madeTargets {
 	w.mu.Lock()
@@ -199,7 +200,7 @@ type madeTargets struct {
 	problems       problem.List
 }
 
-// target makes the deployment target that a workload asks for. Labels: the
+// target returns the deployment target that a workload asks for. Its labels are the
 // target's, then the workload's over them, then the two that Kalypso sets.
 func (w *workload) target(s *targetSpec, workspace string) *Target {
 	t := &Target{

@@ -8,14 +8,14 @@ import (
 
 var percentage = regexp.MustCompile(`^\d{1,3}(\.\d+)?%$`)
 
-// share gives a percentage as a part of one; false if it is none.
+// share parses a percentage and returns it as a part of one; false if it is malformed.
 func share(percent string) (float64, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
 	return n / 100, err == nil && percentage.MatchString(percent) && n <= 100
 }
 
-// Verified reports whether a rendering is to be made again from nothing and compared;
-// random is in [0, 1).
+// Verified reports whether a rendering is to be repeated from scratch and compared. random, in
+// [0, 1), is compared with the share of renderings that the settings select.
 func (s *Settings) Verified(random float64) bool {
 	part, ok := share(s.Verify)
 	return ok && random < part
