@@ -23,7 +23,7 @@ func (a *app) loadSettings(file string) (*config.Settings, error) {
 
 // loadUserSettings is Settings for commands that work without the daemon's own secrets.
 func (a *app) loadUserSettings(file string) (*config.Settings, error) {
-	return a.readSettings(file, config.LoadForPeople)
+	return a.readSettings(file, config.LoadForCommands)
 }
 
 func (a *app) readSettings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {

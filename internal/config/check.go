@@ -26,84 +26,84 @@ type checker struct {
 
 const maxParallel = 64
 
-func (c *checker) settings(s *Settings) {
-	c.repository("controlPlane.repo", &s.ControlPlane.Repo)
-	c.ref("controlPlane.branch", s.ControlPlane.Branch)
-	c.environments(s.Environments)
-	c.listen(s.Listen)
-	c.schedule(&s.Schedule)
-	c.overdue(s)
-	c.least("timeout", s.Timeout)
-	c.least("renderTimeout", s.RenderTimeout)
-	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.broken("parallel") {
-		c.addf("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
+func (c *checker) checkSettings(s *Settings) {
+	c.checkRepository("controlPlane.repo", &s.ControlPlane.Repo)
+	c.checkBranch("controlPlane.branch", s.ControlPlane.Branch)
+	c.checkEnvironments(s.Environments)
+	c.checkListen(s.Listen)
+	c.checkSchedule(&s.Schedule)
+	c.fillOverdueAfter(s)
+	c.checkLeast("timeout", s.Timeout)
+	c.checkLeast("renderTimeout", s.RenderTimeout)
+	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.isBroken("parallel") {
+		c.addProblem("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
 	}
-	c.verify(s.Verify)
-	c.ref("output.branchPrefix", s.Output.BranchPrefix+"environment")
-	c.oneOf("output.retired", s.Output.Retired, "remove", "keep")
+	c.checkVerify(s.Verify)
+	c.checkBranch("output.branchPrefix", s.Output.BranchPrefix+"environment")
+	c.checkOneOf("output.retired", s.Output.Retired, "remove", "keep")
 	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
-		c.addf("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
+		c.addProblem("output.verifiedCommits", "add a remote with githubApp, or leave it out", "needs a GitHub App, and there is none in remotes")
 	}
-	c.destinations(s.Output.Allow)
-	c.network(s.Network)
-	c.remotes(s.Remotes)
-	c.forges(s.Forges)
-	c.mapped(s.Map)
-	c.dataDir(s)
-	c.oneOf("promotion", s.Promotion, "managed", "external")
-	c.oneOf("missingValues", s.MissingValues, "refuse", "publish")
-	c.nextEnvironment(s.NextEnvironment)
+	c.checkDestinations(s.Output.Allow)
+	c.checkNetwork(s.Network)
+	c.checkRemotes(s.Remotes)
+	c.checkForges(s.Forges)
+	c.checkMap(s.Map)
+	c.fillDataDir(s)
+	c.checkOneOf("promotion", s.Promotion, "managed", "external")
+	c.checkOneOf("missingValues", s.MissingValues, "refuse", "publish")
+	c.checkNextEnvironment(s.NextEnvironment)
 	for _, name := range slices.Sorted(maps.Keys(s.Merge)) {
-		c.oneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")
+		c.checkOneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")
 	}
-	c.signing(s.Signing)
-	c.identity("author.name", s.Author.Name)
-	c.identity("author.email", s.Author.Email)
-	c.webhooks(s)
-	c.probes(s.Probes)
-	c.oneOf("log.format", s.Log.Format, "text", "json")
-	c.oneOf("log.level", s.Log.Level, "info", "debug")
+	c.checkSigning(s.Signing)
+	c.checkIdentity("author.name", s.Author.Name)
+	c.checkIdentity("author.email", s.Author.Email)
+	c.checkWebhooks(s)
+	c.checkProbes(s.Probes)
+	c.checkOneOf("log.format", s.Log.Format, "text", "json")
+	c.checkOneOf("log.level", s.Log.Level, "info", "debug")
 }
 
-func (c *checker) environments(names []string) {
-	if c.given("environments") && !c.broken("environments") && len(names) == 0 {
-		c.addf("environments", "leave it out for all of the control plane", "names no environment")
+func (c *checker) checkEnvironments(names []string) {
+	if c.isGiven("environments") && !c.isBroken("environments") && len(names) == 0 {
+		c.addProblem("environments", "leave it out for all of the control plane", "names no environment")
 	}
 	for i, name := range names {
 		path := fmt.Sprintf("environments[%d]", i)
-		c.ref(path, name)
-		if slices.Index(names, name) < i && !c.broken(path) {
-			c.addf(path, "remove one of them", "%s is named twice", name)
+		c.checkBranch(path, name)
+		if slices.Index(names, name) < i && !c.isBroken(path) {
+			c.addProblem(path, "remove one of them", "%s is named twice", name)
 		}
 	}
 }
 
-// nextEnvironment checks names alone: what they name is not known here.
-func (c *checker) nextEnvironment(next map[string]string) {
+// checkNextEnvironment checks names alone: what they name is not known here.
+func (c *checker) checkNextEnvironment(next map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
-		path := join("nextEnvironment", name)
-		c.ref(path, name)
+		path := joinPath("nextEnvironment", name)
+		c.checkBranch(path, name)
 		switch next[name] {
 		case name:
-			c.addf(path, "name the one that gets its commits after it, or remove the line", "%s comes after itself", name)
+			c.addProblem(path, "name the one that gets its commits after it, or remove the line", "%s comes after itself", name)
 		default:
-			c.ref(path, next[name])
+			c.checkBranch(path, next[name])
 		}
 	}
 }
 
-func (c *checker) ref(path, name string) {
-	if c.given(path) && !c.broken(path) && gitname.CheckBranch(name) != nil {
-		c.addf(path, gitname.BranchHint, "is not good for the name of a branch")
+func (c *checker) checkBranch(path, name string) {
+	if c.isGiven(path) && !c.isBroken(path) && gitname.CheckBranch(name) != nil {
+		c.addProblem(path, gitname.BranchHint, "is not good for the name of a branch")
 	}
 }
 
-// dataDir fills in the default: the folder that systemd made, or one of the user's, which
+// fillDataDir fills in the default: the folder that systemd made, or one of the user's, which
 // is this control plane's alone.
-func (c *checker) dataDir(s *Settings) {
+func (c *checker) fillDataDir(s *Settings) {
 	dir := &s.DataDir
-	if c.given("dataDir") {
-		c.path("dataDir", dir)
+	if c.isGiven("dataDir") {
+		c.resolvePath("dataDir", dir)
 		return
 	}
 	first, _, _ := strings.Cut(c.env("STATE_DIRECTORY"), string(filepath.ListSeparator))
@@ -116,7 +116,7 @@ func (c *checker) dataDir(s *Settings) {
 	case home != "":
 		*dir = fleetDir(filepath.Join(home, ".local", "state", "fairlead"), s)
 	default:
-		c.addf("dataDir", "write dataDir: /var/lib/fairlead", "is required where none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set")
+		c.addProblem("dataDir", "write dataDir: /var/lib/fairlead", "is required where none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set")
 	}
 }
 
@@ -134,13 +134,13 @@ func fleetDir(all string, s *Settings) string {
 	return filepath.Join(all, giturl.FolderName(s.ControlPlane.Repo))
 }
 
-// path makes a path absolute; "" stays. It reports a path that only a shell understands, and
+// resolvePath makes a path absolute; "" stays. It reports a path that only a shell understands, and
 // returns false.
-func (c *checker) path(path string, p *string) bool {
+func (c *checker) resolvePath(path string, p *string) bool {
 	switch {
 	case *p == "" || filepath.IsAbs(*p):
 	case strings.HasPrefix(*p, "~"):
-		c.addf(path, "write the whole path", "only a shell knows what ~ is")
+		c.addProblem(path, "write the whole path", "only a shell knows what ~ is")
 		return false
 	default:
 		*p = filepath.Join(c.dir, *p)
@@ -148,8 +148,8 @@ func (c *checker) path(path string, p *string) bool {
 	return true
 }
 
-func (c *checker) listen(address string) {
-	if address == "" || c.broken("listen") {
+func (c *checker) checkListen(address string) {
+	if address == "" || c.isBroken("listen") {
 		return
 	}
 	_, port, err := net.SplitHostPort(address)
@@ -157,50 +157,50 @@ func (c *checker) listen(address string) {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		c.addf("listen", `write HOST:PORT as in 127.0.0.1:8080, :8080 for all addresses, or "" for none`, "%q is not a host and a port", address)
+		c.addProblem("listen", `write HOST:PORT as in 127.0.0.1:8080, :8080 for all addresses, or "" for none`, "%q is not a host and a port", address)
 	}
 }
 
 var (
 	transportProgram = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
-	control          = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+	controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
 )
 
-// repository checks a URL or a path, and makes a path absolute.
-func (c *checker) repository(path string, value *string) {
+// checkRepository checks a URL or a path, and makes a path absolute.
+func (c *checker) checkRepository(path string, value *string) {
 	u, err := url.Parse(*value)
 	switch {
 	case *value == "":
-	case strings.HasPrefix(*value, "-") || control.MatchString(*value) || transportProgram.MatchString(*value):
-		c.addf(path, "write a URL or a path", "is neither a URL nor a path")
+	case strings.HasPrefix(*value, "-") || controlCharacter.MatchString(*value) || transportProgram.MatchString(*value):
+		c.addProblem(path, "write a URL or a path", "is neither a URL nor a path")
 	case giturl.IsRemote(*value):
-		c.remoteURL(path, *value)
+		c.parseRemoteURL(path, *value)
 	case err == nil && u.Scheme == "file" && (u.Host != "" || u.Path == ""):
-		c.addf(path, "write file:///path or the path alone", "is a file URL without an absolute path")
+		c.addProblem(path, "write file:///path or the path alone", "is a file URL without an absolute path")
 	case err == nil && u.Scheme == "file":
 		*value = u.Path
 	default:
-		c.path(path, value)
+		c.resolvePath(path, value)
 	}
 }
 
-// remoteURL parses the URL of a remote. It reports a URL that cannot be reached, and one that
+// parseRemoteURL parses the URL of a remote. It reports a URL that cannot be reached, and one that
 // has a secret in it, and returns false.
-func (c *checker) remoteURL(path, value string) (location, bool) {
-	l, ok := locate(value)
+func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
+	l, ok := parseLocation(value)
 	if !ok {
-		c.addf(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a URL of a kind that fairlead can reach")
+		c.addProblem(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a URL of a kind that fairlead can reach")
 		return l, false
 	}
 	if hasSecret(value, l) {
-		c.addf(path, "take it out, and say in remotes where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
+		c.addProblem(path, "take it out, and say in remotes where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
 		return l, false
 	}
 	return l, true
 }
 
 // hasSecret reports whether a URL has a password, or a user where that may be a token.
-func hasSecret(value string, l location) bool {
+func hasSecret(value string, l remoteLocation) bool {
 	u, err := url.Parse(value)
 	if err != nil || u.User == nil {
 		return false
@@ -209,101 +209,101 @@ func hasSecret(value string, l location) bool {
 	return password || l.scheme != "ssh"
 }
 
-// mapped checks the redirections of repositories.
-func (c *checker) mapped(m map[string]string) {
+// checkMap checks the redirections of repositories.
+func (c *checker) checkMap(m map[string]string) {
 	same := map[string]string{}
 	for _, from := range slices.Sorted(maps.Keys(m)) {
-		path := join("map", from)
+		path := joinPath("map", from)
 		if giturl.IsRemote(from) {
-			c.remoteURL(path, from)
+			c.parseRemoteURL(path, from)
 		} else {
-			c.addf(path, "write the URL that the control plane has", "is not a URL of a remote")
+			c.addProblem(path, "write the URL that the control plane has", "is not a URL of a remote")
 		}
 		if first, twice := same[giturl.Normalize(from)]; twice {
-			c.addf(path, "remove one of them", "is the same repository as %s", giturl.Redact(first))
+			c.addProblem(path, "remove one of them", "is the same repository as %s", giturl.Redact(first))
 		}
 		same[giturl.Normalize(from)] = from
 		to := m[from]
-		c.repository(path, &to)
+		c.checkRepository(path, &to)
 		m[from] = to
 	}
 }
 
-func (c *checker) forges(forges []Forge) {
+func (c *checker) checkForges(forges []Forge) {
 	hosts := map[string]bool{}
 	for i, f := range forges {
 		path := fmt.Sprintf("forges[%d]", i)
 		if host := strings.ToLower(f.Host); host != "" {
-			if l, ok := locate("https://" + host); !ok || len(l.path) > 0 || strings.ContainsAny(host, "@?#/") {
-				c.addf(path+".host", "write it without https:// and without a path", "is not a host")
+			if l, ok := parseLocation("https://" + host); !ok || len(l.path) > 0 || strings.ContainsAny(host, "@?#/") {
+				c.addProblem(path+".host", "write it without https:// and without a path", "is not a host")
 			}
 			if hosts[host] {
-				c.addf(path+".host", "remove one of them", "%s is there twice", host)
+				c.addProblem(path+".host", "remove one of them", "%s is there twice", host)
 			}
 			hosts[host] = true
 		}
-		c.api(path+".api", f.API)
+		c.checkAPI(path+".api", f.API)
 		switch f.Kind {
 		case "", "git", "github", "gitlab", "gitea":
 		default:
-			c.oneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")
+			c.checkOneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")
 		}
 	}
 }
 
-// api checks the URL of an API; "" is none.
-func (c *checker) api(path, value string) {
-	l, ok := locate(value)
+// checkAPI checks the URL of an API; "" is none.
+func (c *checker) checkAPI(path, value string) {
+	l, ok := parseLocation(value)
 	switch {
 	case value == "":
 	case !ok || !strings.HasPrefix(l.scheme, "http") || hasSecret(value, l):
-		c.addf(path, "write it as in https://api.github.com, without a user", "is not the URL of an API")
-	case l.clear():
-		c.warnf(path, "use https", "secrets are sent to it in the clear")
+		c.addProblem(path, "write it as in https://api.github.com, without a user", "is not the URL of an API")
+	case l.isUnencrypted():
+		c.addWarning(path, "use https", "secrets are sent to it in the clear")
 	}
 }
 
-func (c *checker) signing(s *Signing) {
-	if s == nil || c.broken("signing") {
+func (c *checker) checkSigning(s *Signing) {
+	if s == nil || c.isBroken("signing") {
 		return
 	}
 	if (s.SSH == nil) == (s.GPG == nil) {
-		c.addf("signing", "write ssh or gpg", "should have one of ssh and gpg")
+		c.addProblem("signing", "write ssh or gpg", "should have one of ssh and gpg")
 	}
 	for path, key := range map[string]*SigningKey{"signing.ssh": s.SSH, "signing.gpg": s.GPG} {
 		if key != nil {
-			c.secret(path+".key", &key.Key)
-			c.secret(path+".passphrase", key.Passphrase)
+			c.checkSecret(path+".key", &key.Key)
+			c.checkSecret(path+".passphrase", key.Passphrase)
 		}
 	}
 }
 
-// identity checks a part of "name <email>".
-func (c *checker) identity(path, value string) {
+// checkIdentity checks a part of "name <email>".
+func (c *checker) checkIdentity(path, value string) {
 	if strings.ContainsAny(value, "<>\n\r\x00") || strings.TrimSpace(value) != value {
-		c.addf(path, "author: {name: Fairlead, email: fairlead@example.com} is good", "Git does not take < > or a line break in it, or a space around it")
+		c.addProblem(path, "author: {name: Fairlead, email: fairlead@example.com} is good", "Git does not take < > or a line break in it, or a space around it")
 	}
 }
 
-func (c *checker) oneOf(path, value string, known ...string) {
-	if c.broken(path) || slices.Contains(known, value) {
+func (c *checker) checkOneOf(path, value string, known ...string) {
+	if c.isBroken(path) || slices.Contains(known, value) {
 		return
 	}
 	hint := problem.DidYouMean(value, known)
 	if hint == "" {
 		hint = "write one of them"
 	}
-	c.addf(path, hint, "%q is not one of %s", value, strings.Join(known, ", "))
+	c.addProblem(path, hint, "%q is not one of %s", value, strings.Join(known, ", "))
 }
 
-// readable checks a file that holds no secret; "" is none.
-func (c *checker) readable(path, file string) {
+// checkReadable checks a file that holds no secret; "" is none.
+func (c *checker) checkReadable(path, file string) {
 	if file == "" {
 		return
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		c.unreadable(path, file, err)
+		c.reportUnreadable(path, file, err)
 		return
 	}
 	_ = f.Close()

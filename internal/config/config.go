@@ -42,18 +42,18 @@ func Schema() []byte { return []byte(schema) }
 // variables, as os.Getenv does. The Settings are nil if one of the problems stops. The error
 // is not nil if the file cannot be read, or is over 1 MiB.
 func Load(path string, env func(string) string) (*Settings, problem.List, error) {
-	return load(path, env, func(problem.Problem) bool { return false })
+	return loadSettings(path, env, func(problem.Problem) bool { return false })
 }
 
-// LoadForPeople is Load for the commands of people. It leaves out problems with what only the
+// LoadForCommands is Load for the commands of people. It leaves out problems with what only the
 // daemon uses: the secrets of webhooks, of probes, and of signing.
-func LoadForPeople(path string, env func(string) string) (*Settings, problem.List, error) {
-	return load(path, env, func(p problem.Problem) bool {
+func LoadForCommands(path string, env func(string) string) (*Settings, problem.List, error) {
+	return loadSettings(path, env, func(p problem.Problem) bool {
 		return strings.HasPrefix(p.Subject, "webhooks.") || strings.HasPrefix(p.Subject, "probes[") || strings.HasPrefix(p.Subject, "signing.")
 	})
 }
 
-func load(path string, env func(string) string, leaveOut func(problem.Problem) bool) (*Settings, problem.List, error) {
+func loadSettings(path string, env func(string) string, leaveOut func(problem.Problem) bool) (*Settings, problem.List, error) {
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the settings: %w", err)
@@ -62,7 +62,7 @@ func load(path string, env func(string) string, leaveOut func(problem.Problem) b
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the settings: %w", err)
 	}
-	settings, problems := parse(path, data, dir, env)
+	settings, problems := parseSettings(path, data, dir, env)
 	problems = slices.DeleteFunc(problems, leaveOut)
 	if problems.Stops() {
 		settings = nil
@@ -74,21 +74,21 @@ func load(path string, env func(string) string, leaveOut func(problem.Problem) b
 // paths count from the folder dir; env looks up environment variables. It looks at the
 // files that the settings name. The Settings are nil if one of the problems stops.
 func Parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
-	s, problems := parse(name, data, dir, env)
+	s, problems := parseSettings(name, data, dir, env)
 	if problems.Stops() {
 		return nil, problems
 	}
 	return s, problems
 }
 
-// parse returns the settings that could be read, whatever the problems.
-func parse(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
-	s := defaults()
+// parseSettings returns the settings that could be read, whatever the problems.
+func parseSettings(name string, data []byte, dir string, env func(string) string) (*Settings, problem.List) {
+	s := defaultSettings()
 	r := &reader{file: name, lines: map[string]int{}}
-	if root, ok := r.document(data); ok {
-		r.decode(root, s)
+	if root, ok := r.parseDocument(data); ok {
+		r.decodeSettings(root, s)
 		c := &checker{reader: r, dir: dir, env: env}
-		c.settings(s)
+		c.checkSettings(s)
 	}
 	return s, r.problems.Sorted()
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// destinations checks where output may go.
-func (c *checker) destinations(all []Destination) {
-	if c.given("output.allow") && !c.broken("output.allow") && len(all) == 0 {
-		c.addf("output.allow", "name the repositories, or leave it out", "allows no repository")
+// checkDestinations checks where output may go.
+func (c *checker) checkDestinations(all []Destination) {
+	if c.isGiven("output.allow") && !c.isBroken("output.allow") && len(all) == 0 {
+		c.addProblem("output.allow", "name the repositories, or leave it out", "allows no repository")
 	}
 	for i := range all {
 		at := fmt.Sprintf("output.allow[%d]", i)
-		c.repository(at+".repo", &all[i].Repo)
-		if c.given(at+".branches") && !c.broken(at+".branches") && len(all[i].Branches) == 0 {
-			c.addf(at+".branches", "leave it out for all branches", "allows no branch")
+		c.checkRepository(at+".repo", &all[i].Repo)
+		if c.isGiven(at+".branches") && !c.isBroken(at+".branches") && len(all[i].Branches) == 0 {
+			c.addProblem(at+".branches", "leave it out for all branches", "allows no branch")
 		}
 		for j, pattern := range all[i].Branches {
 			if _, err := path.Match(pattern, ""); err != nil {
-				c.addf(fmt.Sprintf("%s.branches[%d]", at, j), `write names, or patterns as "release/*"`, "%q is not a pattern", pattern)
+				c.addProblem(fmt.Sprintf("%s.branches[%d]", at, j), `write names, or patterns as "release/*"`, "%q is not a pattern", pattern)
 			}
 		}
 	}

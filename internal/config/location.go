@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// location is a URL of a remote, taken apart so that it can be compared: host:path as
+// remoteLocation is a URL of a remote, taken apart so that it can be compared: host:path as
 // ssh:// has it, the host in lower case, the port always there. The user does not
 // count.
-type location struct {
+type remoteLocation struct {
 	scheme, host, port string
 	path               []string // segments; none is empty, "." or ".."
 }
@@ -20,23 +20,23 @@ type location struct {
 // that is good for a prefix.
 var scpLike = regexp.MustCompile(`^(?:[^@:/\s]+@)?([^@:/\s]+):([^@]*)$`)
 
-var ports = map[string]string{"https": "443", "http": "80", "ssh": "22"}
+var standardPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
-// locate parses a URL. It returns false if the URL is not of a kind that Fairlead can reach, or
+// parseLocation parses a URL. It returns false if the URL is not of a kind that Fairlead can reach, or
 // its path is ambiguous.
-func locate(s string) (location, bool) {
-	l, path := location{scheme: "ssh"}, ""
+func parseLocation(s string) (remoteLocation, bool) {
+	l, path := remoteLocation{scheme: "ssh"}, ""
 	if u, err := url.Parse(s); err == nil && strings.Contains(s, "://") {
 		l.scheme, l.host, l.port, path = u.Scheme, u.Hostname(), u.Port(), u.Path
 		if strings.Contains(strings.ToUpper(u.RawPath), "%2F") {
-			return location{}, false
+			return remoteLocation{}, false
 		}
 	} else if m := scpLike.FindStringSubmatch(s); m != nil && !strings.Contains(s, "://") {
 		l.host, path = m[1], m[2]
 	}
-	standard, known := ports[l.scheme]
+	standard, known := standardPorts[l.scheme]
 	if !known || l.host == "" || strings.ContainsAny(l.host, "/\\[] \t") {
-		return location{}, false
+		return remoteLocation{}, false
 	}
 	if l.port == "" {
 		l.port = standard
@@ -52,24 +52,24 @@ func locate(s string) (location, bool) {
 	return l, !slices.ContainsFunc(l.path, doubtful)
 }
 
-// leads reports whether l is a prefix of m, segment by segment.
-func (l location) leads(m location) bool {
+// isPrefixOf reports whether l is a prefix of m, segment by segment.
+func (l remoteLocation) isPrefixOf(m remoteLocation) bool {
 	return l.scheme == m.scheme && l.host == m.host && l.port == m.port &&
 		len(l.path) <= len(m.path) && slices.Equal(l.path, m.path[:len(l.path)])
 }
 
-// covers is leads without regard to ".git" at the end of both.
-func (l location) covers(m location) bool {
-	return l.leads(m) || len(l.path) == len(m.path) && l.key() == m.key()
+// coversRepository is leads without regard to ".git" at the end of both.
+func (l remoteLocation) coversRepository(m remoteLocation) bool {
+	return l.isPrefixOf(m) || len(l.path) == len(m.path) && l.canonicalURL() == m.canonicalURL()
 }
 
-// key returns a URL that is equal for equal locations.
-func (l location) key() string {
+// canonicalURL returns a URL that is equal for equal locations.
+func (l remoteLocation) canonicalURL() string {
 	return l.scheme + "://" + l.host + ":" + l.port + "/" + strings.TrimSuffix(strings.Join(l.path, "/"), ".git")
 }
 
-// clear reports whether what is sent there can be read on the way: plain HTTP to another machine.
-func (l location) clear() bool {
+// isUnencrypted reports whether what is sent there can be read on the way: plain HTTP to another machine.
+func (l remoteLocation) isUnencrypted() bool {
 	if l.scheme != "http" || l.host == "localhost" {
 		return false
 	}
@@ -81,13 +81,13 @@ func (l location) clear() bool {
 // the same scheme, host and port. It returns false if there is none, or url is not that of a
 // remote.
 func (s *Settings) Remote(url string) (Remote, bool) {
-	wanted, ok := locate(strings.TrimSpace(url))
+	wanted, ok := parseLocation(strings.TrimSpace(url))
 	best, length := Remote{}, -1
 	if !ok {
 		return best, false
 	}
 	for _, r := range s.Remotes {
-		if l, ok := locate(r.URL); ok && len(l.path) > length && l.covers(wanted) {
+		if l, ok := parseLocation(r.URL); ok && len(l.path) > length && l.coversRepository(wanted) {
 			best, length = r, len(l.path)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// network checks the hosts and folders that the control plane may name.
-func (c *checker) network(n Network) {
+// checkNetwork checks the hosts and folders that the control plane may name.
+func (c *checker) checkNetwork(n Network) {
 	for i, entry := range n.Allow {
 		if filepath.IsAbs(entry) {
 			continue
 		}
 		host, port := splitHost(entry)
 		if host == "" || strings.Trim(port, "0123456789") != "" || strings.ContainsAny(host, "/@?# ") {
-			c.addf(fmt.Sprintf("network.allow[%d]", i), "write git.localhost:3000, or /srv/workloads", "%q is neither a host nor the absolute path of a folder", entry)
+			c.addProblem(fmt.Sprintf("network.allow[%d]", i), "write git.localhost:3000, or /srv/workloads", "%q is neither a host nor the absolute path of a folder", entry)
 		}
 	}
 }
@@ -33,9 +33,9 @@ func splitHost(entry string) (host, port string) {
 	return strings.ToLower(host), port
 }
 
-// endpoint returns the host and port of a URL of a repository.
-func endpoint(place string) (host, port string) {
-	if l, ok := locate(strings.TrimSpace(place)); ok {
+// hostAndPort returns the host and port of a URL of a repository.
+func hostAndPort(place string) (host, port string) {
+	if l, ok := parseLocation(strings.TrimSpace(place)); ok {
 		return l.host, l.port
 	}
 	u, err := url.Parse(place)
@@ -45,9 +45,9 @@ func endpoint(place string) (host, port string) {
 	return strings.ToLower(u.Hostname()), u.Port()
 }
 
-// Names reports whether the settings name the host of a repository, with its port, or the
+// NamesRepository reports whether the settings name the host of a repository, with its port, or the
 // folder that it is in. Other repositories are named in the control plane only.
-func (s *Settings) Names(place string) bool {
+func (s *Settings) NamesRepository(place string) bool {
 	named := []string{s.ControlPlane.Repo}
 	for _, to := range s.Map {
 		named = append(named, to)
@@ -61,9 +61,9 @@ func (s *Settings) Names(place string) bool {
 	for _, r := range s.Remotes {
 		named = append(named, r.URL)
 	}
-	host, port := endpoint(place)
+	host, port := hostAndPort(place)
 	for _, url := range named {
-		if h, p := endpoint(url); giturl.IsRemote(url) && h == host && p == port {
+		if h, p := hostAndPort(url); giturl.IsRemote(url) && h == host && p == port {
 			return true
 		}
 	}

@@ -49,7 +49,7 @@ func TestNames(t *testing.T) {
 		{local, "/etc", false},
 		{local, "http://127.0.0.1:80/x", false},
 	} {
-		if got := test.settings.Names(test.place); got != test.want {
+		if got := test.settings.NamesRepository(test.place); got != test.want {
 			t.Errorf("%s: %v", test.place, got)
 		}
 	}

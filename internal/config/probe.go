@@ -10,65 +10,65 @@ import (
 // segment, with the same scheme, host and port. It returns false if there is none, or the
 // address is ambiguous: one with a user, with ".." or an encoded slash in its path has no probe.
 func (s *Settings) Probe(address string) (Probe, bool) {
-	wanted, ok := locateProbe(address)
+	wanted, ok := parseProbeLocation(address)
 	best, length := Probe{}, -1
 	if !ok {
 		return best, false
 	}
 	for _, p := range s.Probes {
-		if l, ok := locateProbe(p.URL); ok && len(l.path) > length && l.leads(wanted) {
+		if l, ok := parseProbeLocation(p.URL); ok && len(l.path) > length && l.isPrefixOf(wanted) {
 			best, length = p, len(l.path)
 		}
 	}
 	return best, length >= 0
 }
 
-// locateProbe parses a URL of http or https.
-func locateProbe(text string) (location, bool) {
+// parseProbeLocation parses a URL of http or https.
+func parseProbeLocation(text string) (remoteLocation, bool) {
 	u, err := url.Parse(text)
 	// A server may read %2e%2e or a second encoding as something else than we do.
 	if err != nil || u.User != nil || u.Opaque != "" || strings.ContainsAny(u.Path, "%\\") {
-		return location{}, false
+		return remoteLocation{}, false
 	}
-	l, ok := locate(text)
+	l, ok := parseLocation(text)
 	return l, ok && strings.HasPrefix(l.scheme, "http")
 }
 
-func (c *checker) probes(probes []Probe) {
+func (c *checker) checkProbes(probes []Probe) {
 	seen := map[string]bool{}
 	for i, p := range probes {
 		path := fmt.Sprintf("probes[%d]", i)
-		c.secret(path+".token", p.Token)
+		c.checkSecret(path+".token", p.Token)
 		if p.URL == "" {
 			continue
 		}
-		l, ok := c.probeURL(path+".url", p.URL)
+		l, ok := c.parseProbeURL(path+".url", p.URL)
 		if !ok {
 			continue
 		}
 		key := l.scheme + "://" + l.host + ":" + l.port + "/" + strings.Join(l.path, "/")
 		if seen[key] {
-			c.addf(path+".url", "remove one of them", "another probe has this URL")
+			c.addProblem(path+".url", "remove one of them", "another probe has this URL")
 		}
 		seen[key] = true
-		if p.Token != nil && l.clear() {
-			c.warnf(path+".url", "use https", "the token is sent in the clear")
+		if p.Token != nil && l.isUnencrypted() {
+			c.addWarning(path+".url", "use https", "the token is sent in the clear")
 		}
 	}
 }
 
-// probeURL parses the URL of a probe. It reports a URL that no address can begin with, and one
+// parseProbeURL parses the URL of a probe. It reports a URL that no address can begin with, and one
 // that has a secret in it, and returns false.
-func (c *checker) probeURL(path, value string) (location, bool) {
+func (c *checker) parseProbeURL(path, value string) (remoteLocation, bool) {
 	u, err := url.Parse(value)
 	if err == nil && u.User != nil {
-		c.addf(path, "take it out, and say in token where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
-		return location{}, false
+		c.addProblem(path, "take it out, and say in token where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
+		return remoteLocation{}, false
 	}
-	l, ok := locateProbe(value)
+	l, ok := parseProbeLocation(value)
 	if !ok || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		c.addf(path, "write it as in https://metrics.example.com/api, without a query", "is not what URLs of http or https begin with")
-		return location{}, false
+		c.addProblem(path, "write it as in https://metrics.example.com/api, without a query", "is not what URLs of http or https begin with")
+		return remoteLocation{}, false
 	}
 	return l, true
 }

@@ -8,21 +8,21 @@ import (
 
 var percentage = regexp.MustCompile(`^\d{1,3}(\.\d+)?%$`)
 
-// share parses a percentage and returns it as a part of one; false if it is malformed.
-func share(percent string) (float64, bool) {
+// parsePercentage parses a percentage and returns it as a part of one; false if it is malformed.
+func parsePercentage(percent string) (float64, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(percent, "%"), 64)
 	return n / 100, err == nil && percentage.MatchString(percent) && n <= 100
 }
 
-// Verified reports whether a rendering is to be repeated from scratch and compared. random, in
+// ShouldVerify reports whether a rendering is to be repeated from scratch and compared. random, in
 // [0, 1), is compared with the share of renderings that the settings select.
-func (s *Settings) Verified(random float64) bool {
-	part, ok := share(s.Verify)
+func (s *Settings) ShouldVerify(random float64) bool {
+	part, ok := parsePercentage(s.Verify)
 	return ok && random < part
 }
 
-func (c *checker) verify(percent string) {
-	if _, ok := share(percent); !ok && !c.broken("verify") {
-		c.addf("verify", "1% is the default, 0% is never", "%q is not a percentage", percent)
+func (c *checker) checkVerify(percent string) {
+	if _, ok := parsePercentage(percent); !ok && !c.isBroken("verify") {
+		c.addProblem("verify", "1% is the default, 0% is never", "%q is not a percentage", percent)
 	}
 }

@@ -17,10 +17,10 @@ const (
 	jitterPart = 10
 )
 
-// Next returns the time of the poll after now: by the interval, or by the cron
+// NextPoll returns the time of the poll after now: by the interval, or by the cron
 // expression in the time zone of now. random, in [0, 1), is the share of the jitter that is
 // added.
-func (s *Settings) Next(now time.Time, random float64) time.Time {
+func (s *Settings) NextPoll(now time.Time, random float64) time.Time {
 	next := now.Add(s.Schedule.Interval)
 	if s.Schedule.cron != nil {
 		next = s.Schedule.cron.Next(now)
@@ -28,53 +28,53 @@ func (s *Settings) Next(now time.Time, random float64) time.Time {
 	return next.Add(time.Duration(random * float64(s.Schedule.Jitter)))
 }
 
-func (c *checker) schedule(s *Schedule) {
+func (c *checker) checkSchedule(s *Schedule) {
 	step := cronStep
 	switch {
-	case c.given("schedule.interval") && c.given("schedule.cron"):
-		c.addf("schedule.cron", "remove one of them", "there is an interval too")
+	case c.isGiven("schedule.interval") && c.isGiven("schedule.cron"):
+		c.addProblem("schedule.cron", "remove one of them", "there is an interval too")
 		return
-	case c.given("schedule.cron"):
-		c.cron(s)
-	case c.given("schedule.interval"):
-		c.least("schedule.interval", s.Interval)
+	case c.isGiven("schedule.cron"):
+		c.checkCron(s)
+	case c.isGiven("schedule.interval"):
+		c.checkLeast("schedule.interval", s.Interval)
 		step = s.Interval
 	default:
 		s.Interval, step = defaultInterval, defaultInterval
 	}
-	if !c.given("schedule.jitter") {
+	if !c.isGiven("schedule.jitter") {
 		s.Jitter = step / jitterPart
 	}
 	switch {
-	case c.broken("schedule.jitter") || c.broken("schedule.interval"):
+	case c.isBroken("schedule.jitter") || c.isBroken("schedule.interval"):
 	case s.Jitter < 0:
-		c.addf("schedule.jitter", "0 switches it off", "%s is negative", s.Jitter)
+		c.addProblem("schedule.jitter", "0 switches it off", "%s is negative", s.Jitter)
 	case s.cron == nil && s.Jitter > step:
-		c.addf("schedule.jitter", "a tenth of the interval is usual", "%s is longer than the interval, %s", s.Jitter, step)
+		c.addProblem("schedule.jitter", "a tenth of the interval is usual", "%s is longer than the interval, %s", s.Jitter, step)
 	}
 }
 
-// least reports a duration that is too short to be meant.
-func (c *checker) least(path string, d time.Duration) {
-	if d < leastDuration && !c.broken(path) {
-		c.addf(path, "write 1s or more", "%s is shorter than %s", d, leastDuration)
+// checkLeast reports a duration that is too short to be meant.
+func (c *checker) checkLeast(path string, d time.Duration) {
+	if d < leastDuration && !c.isBroken(path) {
+		c.addProblem(path, "write 1s or more", "%s is shorter than %s", d, leastDuration)
 	}
 }
 
-func (c *checker) cron(s *Schedule) {
-	if c.broken("schedule.cron") {
+func (c *checker) checkCron(s *Schedule) {
+	if c.isBroken("schedule.cron") {
 		return
 	}
 	parsed, err := parseCron(s.Cron)
 	if err != nil {
 		reason, _, _ := strings.Cut(err.Error(), ": strconv.")
-		c.addf("schedule.cron", `write five fields (minute, hour, day, month, weekday) as in "*/5 * * * *", or @hourly`, "%q is not a cron expression: %s", s.Cron, reason)
+		c.addProblem("schedule.cron", `write five fields (minute, hour, day, month, weekday) as in "*/5 * * * *", or @hourly`, "%q is not a cron expression: %s", s.Cron, reason)
 		return
 	}
 	// From this date on, every possible day comes within the years that the library looks
 	// ahead.
 	if parsed.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		c.addf("schedule.cron", "there is no such day, as with 30 February", "%q never comes", s.Cron)
+		c.addProblem("schedule.cron", "there is no such day, as with 30 February", "%q never comes", s.Cron)
 		return
 	}
 	s.cron = parsed
@@ -93,10 +93,10 @@ func parseCron(expression string) (cron.Schedule, error) {
 // minutes for which a failing remote is not asked.
 const leastOverdue = 15 * time.Minute
 
-// overdue fills in the default: three polls, and no less than a remote's longest pause.
-func (c *checker) overdue(s *Settings) {
-	if c.given("overdueAfter") {
-		c.least("overdueAfter", s.OverdueAfter)
+// fillOverdueAfter fills in the default: three polls, and no less than a remote's longest pause.
+func (c *checker) fillOverdueAfter(s *Settings) {
+	if c.isGiven("overdueAfter") {
+		c.checkLeast("overdueAfter", s.OverdueAfter)
 		return
 	}
 	s.OverdueAfter = max(leastOverdue, 3*s.Schedule.Interval)

@@ -72,7 +72,7 @@ var (
 // empty one; the error does not quote what was read.
 func (r SecretRef) Read() (Secret, error) {
 	if r.File == "" {
-		return r.variable()
+		return r.readVariable()
 	}
 	data, err := readBounded(r.File)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r SecretRef) Read() (Secret, error) {
 	return Secret{}, fmt.Errorf("read %s: %w", r.File, errEmpty)
 }
 
-func (r SecretRef) variable() (Secret, error) {
+func (r SecretRef) readVariable() (Secret, error) {
 	lookup := r.env
 	if lookup == nil {
 		lookup = os.Getenv
@@ -102,57 +102,57 @@ func trimNewline(s string) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// secret checks that a secret can be read, and warns if other users can read it too. path is
+// checkSecret checks that a secret can be read, and warns if other users can read it too. path is
 // that of the reference in the settings; nil is no reference.
-func (c *checker) secret(path string, r *SecretRef) {
+func (c *checker) checkSecret(path string, r *SecretRef) {
 	switch {
-	case r == nil || !c.given(path) || c.broken(path) || c.broken(path+".file") || c.broken(path+".env"):
+	case r == nil || !c.isGiven(path) || c.isBroken(path) || c.isBroken(path+".file") || c.isBroken(path+".env"):
 		return
 	case r.File != "" && r.Env != "":
-		c.addf(path, "remove file or env", "has both file and env")
+		c.addProblem(path, "remove file or env", "has both file and env")
 		return
 	case r.File == "" && r.Env == "":
-		c.addf(path, "write {file: PATH} or {env: NAME}", "does not say where the secret is")
+		c.addProblem(path, "write {file: PATH} or {env: NAME}", "does not say where the secret is")
 		return
 	}
 	r.env = c.env
-	if !c.path(path+".file", &r.File) {
+	if !c.resolvePath(path+".file", &r.File) {
 		return
 	}
 	_, err := r.Read()
 	switch {
 	case err == nil:
-		c.exposed(path+".file", r.File)
+		c.warnIfExposed(path+".file", r.File)
 	case errors.Is(err, errUnset):
-		c.addf(path+".env", "set it where fairlead is started", "the environment variable %s is not set", r.Env)
+		c.addProblem(path+".env", "set it where fairlead is started", "the environment variable %s is not set", r.Env)
 	case errors.Is(err, errEmpty):
-		c.addf(path+".file", "write the secret into it", "%s is empty", r.File)
+		c.addProblem(path+".file", "write the secret into it", "%s is empty", r.File)
 	default:
-		c.unreadable(path+".file", r.File, err)
+		c.reportUnreadable(path+".file", r.File, err)
 	}
 }
 
-// unreadable reports why a file that the settings name cannot be read.
-func (c *checker) unreadable(path, file string, err error) {
+// reportUnreadable reports why a file that the settings name cannot be read.
+func (c *checker) reportUnreadable(path, file string, err error) {
 	var because *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.addf(path, "a relative path counts from the folder of the settings file", "there is no file %s", file)
+		c.addProblem(path, "a relative path counts from the folder of the settings file", "there is no file %s", file)
 	case errors.As(err, &because):
-		c.addf(path, "it must be a file that the user that fairlead runs as can read", "%s cannot be read (%v)", file, because.Err)
+		c.addProblem(path, "it must be a file that the user that fairlead runs as can read", "%s cannot be read (%v)", file, because.Err)
 	default:
-		c.addf(path, "name a file that has the secret only", "%v", err)
+		c.addProblem(path, "name a file that has the secret only", "%v", err)
 	}
 }
 
-// exposed warns of a file with a secret that others can read, except on Windows, where the
+// warnIfExposed warns of a file with a secret that others can read, except on Windows, where the
 // mode does not tell.
-func (c *checker) exposed(path, file string) {
+func (c *checker) warnIfExposed(path, file string) {
 	info, err := os.Stat(file)
 	if file == "" || err != nil || runtime.GOOS == "windows" {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		c.warnf(path, "chmod 600 "+file, "%s can be read by others than its owner (mode %04o)", file, mode)
+		c.addWarning(path, "chmod 600 "+file, "%s can be read by others than its owner (mode %04o)", file, mode)
 	}
 }

@@ -73,7 +73,7 @@ type ControlPlane struct {
 	Branch string `yaml:"branch"`
 }
 
-// Schedule is the time between polls: see [Settings.Next].
+// Schedule is the time between polls: see [Settings.NextPoll].
 type Schedule struct {
 	// Interval is 0 if there is a Cron.
 	Interval time.Duration `yaml:"interval"`
@@ -209,9 +209,9 @@ type Log struct {
 	Level string `yaml:"level"`
 }
 
-// defaults returns the default settings. Those that depend on the environment or on
+// defaultSettings returns the default settings. Those that depend on the environment or on
 // other keys are filled in by the checks.
-func defaults() *Settings {
+func defaultSettings() *Settings {
 	return &Settings{
 		ControlPlane:  ControlPlane{Branch: "main"},
 		Listen:        "127.0.0.1:8080",

@@ -159,7 +159,7 @@ func TestNext(t *testing.T) {
 		s, problems := config.Parse("fairlead.yaml", []byte(required+"schedule: "+test.schedule), "/", environment)
 		if s == nil {
 			t.Errorf("%s: %v", test.schedule, problems)
-		} else if got := s.Next(now, test.random).Format(time.RFC3339Nano); got != test.want {
+		} else if got := s.NextPoll(now, test.random).Format(time.RFC3339Nano); got != test.want {
 			t.Errorf("%s: after %v and %v comes %s, want %s", test.schedule, now, test.random, got, test.want)
 		}
 	}

@@ -6,7 +6,7 @@ import "errors"
 // "gitlab" or "gitea", or of "flux"; none if the settings have no such webhook. It fails if
 // none of them can be read.
 func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
-	hook := s.Webhooks.of(forge)
+	hook := s.Webhooks.byForge(forge)
 	if hook == nil {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	return secrets, nil
 }
 
-func (w *Webhooks) of(forge string) *Webhook {
+func (w *Webhooks) byForge(forge string) *Webhook {
 	switch forge {
 	case "github":
 		return w.GitHub
@@ -43,18 +43,18 @@ func (w *Webhooks) of(forge string) *Webhook {
 	return nil
 }
 
-func (c *checker) webhooks(s *Settings) {
+func (c *checker) checkWebhooks(s *Settings) {
 	some := false
 	for _, forge := range []string{"github", "gitlab", "gitea", "flux"} {
-		path, hook := "webhooks."+forge, s.Webhooks.of(forge)
-		if hook == nil || c.broken(path) {
+		path, hook := "webhooks."+forge, s.Webhooks.byForge(forge)
+		if hook == nil || c.isBroken(path) {
 			continue
 		}
 		some = true
-		c.secret(path+".secret", &hook.Secret)
-		c.secret(path+".previous", hook.Previous)
+		c.checkSecret(path+".secret", &hook.Secret)
+		c.checkSecret(path+".previous", hook.Previous)
 	}
-	if some && s.Listen == "" && !c.broken("listen") {
-		c.warnf("webhooks", "write listen: HOST:PORT, or take the webhooks out", "nothing listens, so no webhook arrives")
+	if some && s.Listen == "" && !c.isBroken("listen") {
+		c.addWarning("webhooks", "write listen: HOST:PORT, or take the webhooks out", "nothing listens, so no webhook arrives")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // GuardLocation reports whether a place is one that the settings do not name, so that it must not
 // lead to this machine. A folder of this machine that they do not name is an error.
 func GuardLocation(settings *config.Settings, place string) (bool, error) {
-	named := settings.Names(place)
+	named := settings.NamesRepository(place)
 	if !named && !giturl.IsRemote(place) {
 		return true, fmt.Errorf("the folder %s of this machine is not one that the settings let the control plane name (network.allow): %w", place, git.ErrNotFound)
 	}

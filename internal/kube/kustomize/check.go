@@ -20,20 +20,20 @@ import (
 
 const hintObjects = "every object needs apiVersion, kind and metadata.name, and values that JSON has"
 
-// check follows a kustomization through everything that it names. Its methods
+// checker follows a kustomization through everything that it names. Its methods
 // return the number of bytes that krusty would read, and report why it must not.
-type check struct {
-	files    tree.Tree
-	factory  *resmap.Factory
-	reached  map[string][]byte // what krusty will read, by path
-	sizes    map[string]int    // of kustomizations with all that they include, by folder
-	open     []string          // the folders that the walk is in
-	schemas  bool              // some kustomization sets kyaml's global schema
-	problems problem.List
+type checker struct {
+	files       tree.Tree
+	factory     *resmap.Factory
+	reached     map[string][]byte // what krusty will read, by path
+	sizes       map[string]int    // of kustomizations with all that they include, by folder
+	openFolders []string          // the folders that the walk is in
+	setsSchema  bool              // some kustomization sets kyaml's global schema
+	problems    problem.List
 }
 
-func newCheck(files tree.Tree) *check {
-	return &check{
+func newChecker(files tree.Tree) *checker {
+	return &checker{
 		files:   files,
 		factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
 		reached: map[string][]byte{},
@@ -47,55 +47,55 @@ type kustomization struct {
 	spec *types.Kustomization
 }
 
-// root checks the kustomization that is to be built.
-func (c *check) root(top *source) kustomization {
+// checkRoot checks the kustomization that is to be built.
+func (c *checker) checkRoot(top *source) kustomization {
 	e := tree.Dir("", c.files)
 	if top.dir != "" {
 		e, _ = c.files.Lookup(top.dir)
 	}
-	if c.recognized(e.Tree()) == nil {
+	if c.kustomizationFiles(e.Tree()) == nil {
 		c.problems.Addf(problem.Pos{File: top.dir}, top.subject(), "add a kustomization.yaml", "the folder has no kustomization")
 		return kustomization{}
 	}
-	k, text, ok := c.read(top, e.Tree())
+	k, text, ok := c.readKustomization(top, e.Tree())
 	if !ok {
 		return kustomization{}
 	}
-	size := c.follow(k, text)
+	size := c.checkContents(k, text)
 	if size > maxInput && !c.problems.Stops() {
-		c.refuseFile(k.ref("", ""), k.file, 0, "take parts of it out, or include them fewer times",
+		c.refuseFile(k.newRef("", ""), k.file, 0, "take parts of it out, or include them fewer times",
 			"the input comes to more than %d MiB, when files count as often as they are included and aliases as what they stand for", maxInput>>20)
 	}
 	return k
 }
 
-// include checks a kustomization that another one names.
-func (c *check) include(r ref, dir string, folder tree.Tree) int {
+// checkIncluded checks a kustomization that another one names.
+func (c *checker) checkIncluded(r nameRef, dir string, folder tree.Tree) int {
 	if size, done := c.sizes[dir]; done {
 		return size
 	}
-	if len(c.open) > maxInput/includeCost {
-		return enough // it is too much already, whatever follows
+	if len(c.openFolders) > maxInput/includeCost {
+		return sizeCap // it is too much already, whatever follows
 	}
-	if slices.ContainsFunc(c.open, func(o string) bool { return within(o, dir) }) {
-		c.refuse(r, "a kustomization can include folders beside it and below it",
+	if slices.ContainsFunc(c.openFolders, func(o string) bool { return isWithin(o, dir) }) {
+		c.refuseRef(r, "a kustomization can include folders beside it and below it",
 			"%q leads back to a kustomization that includes this one", r.value)
 		return 0
 	}
-	if c.recognized(folder) == nil {
-		c.refuse(r, "add a kustomization.yaml to it, or name its files", "folder %q has no kustomization", r.value)
+	if c.kustomizationFiles(folder) == nil {
+		c.refuseRef(r, "add a kustomization.yaml to it, or name its files", "folder %q has no kustomization", r.value)
 		return 0
 	}
-	k, text, ok := c.read(&source{dir: dir}, folder)
+	k, text, ok := c.readKustomization(&source{dir: dir}, folder)
 	if !ok {
 		return 0
 	}
-	c.sizes[dir] = c.follow(k, text)
+	c.sizes[dir] = c.checkContents(k, text)
 	return c.sizes[dir]
 }
 
-// recognized returns the entries of a folder that kustomize takes for a kustomization.
-func (c *check) recognized(folder tree.Tree) []tree.Entry {
+// kustomizationFiles returns the entries of a folder that kustomize takes for a kustomization.
+func (c *checker) kustomizationFiles(folder tree.Tree) []tree.Entry {
 	var found []tree.Entry
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if e, ok := folder.Lookup(name); ok && !e.IsDir() {
@@ -105,24 +105,24 @@ func (c *check) recognized(folder tree.Tree) []tree.Entry {
 	return found
 }
 
-// read reads the kustomization of a folder that has one, and completes the
+// readKustomization reads the kustomization of a folder that has one, and completes the
 // source.
-func (c *check) read(s *source, folder tree.Tree) (k kustomization, size int, ok bool) {
-	found := c.recognized(folder)
+func (c *checker) readKustomization(s *source, folder tree.Tree) (k kustomization, size int, ok bool) {
+	found := c.kustomizationFiles(folder)
 	s.file = path.Join(s.dir, found[0].Name)
 	k = kustomization{s, &types.Kustomization{}}
 	if len(found) > 1 {
-		c.refuseFile(s.ref("", ""), s.file, 0, "keep one of them", "the folder has both %s and %s", found[0].Name, found[1].Name)
+		c.refuseFile(s.newRef("", ""), s.file, 0, "keep one of them", "the folder has both %s and %s", found[0].Name, found[1].Name)
 		return k, 0, false
 	}
-	if _, _, ok := c.lookup(s.ref("kustomization", found[0].Name), s.file); !ok {
+	if _, _, ok := c.lookUpPath(s.newRef("kustomization", found[0].Name), s.file); !ok {
 		return k, 0, false
 	}
 	data := found[0].Data
 	c.reached[s.file] = data
-	docs, size, err := parse(data)
+	docs, size, err := parseDocuments(data)
 	if err != nil {
-		c.refuseFile(s.ref("", ""), s.file, lineOf(err), hintSyntax, "the kustomization cannot be read: %v", err)
+		c.refuseFile(s.newRef("", ""), s.file, errorLine(err), hintSyntax, "the kustomization cannot be read: %v", err)
 		return k, 0, false
 	}
 	s.docs = docs
@@ -138,14 +138,14 @@ func (c *check) read(s *source, folder tree.Tree) (k kustomization, size int, ok
 
 // refuseDecode reports that a kustomization has other fields or types than it
 // should.
-func (c *check) refuseDecode(s *source, err error) {
+func (c *checker) refuseDecode(s *source, err error) {
 	message := strings.TrimPrefix(oneLine(err.Error()), "invalid Kustomization: json: ")
 	if _, field, unknown := strings.Cut(message, "unknown field "); unknown {
 		field = strings.Trim(field, `"`)
-		c.refuse(s.ref(field, field), cmp.Or(problem.DidYouMean(field, fieldNames()), "remove it, or check its spelling"), "kustomizations have no such field")
+		c.refuseRef(s.newRef(field, field), cmp.Or(problem.DidYouMean(field, fieldNames()), "remove it, or check its spelling"), "kustomizations have no such field")
 		return
 	}
-	c.refuseFile(s.ref("", ""), s.file, 0, "look the field up in the documentation of kustomize", "the kustomization cannot be read: %s", message)
+	c.refuseFile(s.newRef("", ""), s.file, 0, "look the field up in the documentation of kustomize", "the kustomization cannot be read: %s", message)
 }
 
 // fieldNames returns the fields of a kustomization.
@@ -160,20 +160,20 @@ func fieldNames() []string {
 	return all
 }
 
-// follow checks everything that the kustomization names.
-func (c *check) follow(k kustomization, text int) int {
-	c.open = append(c.open, k.dir)
-	defer func() { c.open = c.open[:len(c.open)-1] }()
+// checkContents checks everything that the kustomization names.
+func (c *checker) checkContents(k kustomization, text int) int {
+	c.openFolders = append(c.openFolders, k.dir)
+	defer func() { c.openFolders = c.openFolders[:len(c.openFolders)-1] }()
 	size := text + includeCost
 	for _, part := range []func(kustomization) int{
-		c.noHelm, c.operands, c.generated, c.patched, c.schemaFiles, c.plugins,
+		c.refuseHelm, c.checkResources, c.checkGenerators, c.checkPatches, c.checkSchemaFiles, c.checkPlugins,
 	} {
-		size = min(size+part(k), enough)
+		size = min(size+part(k), sizeCap)
 	}
 	return size
 }
 
-func (c *check) noHelm(k kustomization) int {
+func (c *checker) refuseHelm(k kustomization) int {
 	for _, f := range []struct {
 		name string
 		used bool
@@ -183,61 +183,61 @@ func (c *check) noHelm(k kustomization) int {
 		{"helmChartInflationGenerator", k.spec.HelmChartInflationGenerator != nil},
 	} {
 		if f.used {
-			c.refuse(k.ref(f.name, f.name), hintHelm, "kustomize would run helm")
+			c.refuseRef(k.newRef(f.name, f.name), hintHelm, "kustomize would run helm")
 		}
 	}
 	return 0
 }
 
-func (c *check) operands(k kustomization) int {
+func (c *checker) checkResources(k kustomization) int {
 	size := 0
 	for _, name := range k.spec.Resources {
-		size = min(size+c.resource(k.ref("resources", name)), enough)
+		size = min(size+c.checkResource(k.newRef("resources", name)), sizeCap)
 	}
 	//lint:ignore SA1019 control planes still have it, and krusty reads it
 	for _, name := range k.spec.Bases {
-		size = min(size+c.resource(k.ref("bases", name)), enough)
+		size = min(size+c.checkResource(k.newRef("bases", name)), sizeCap)
 	}
 	for _, name := range k.spec.Components {
-		r := k.ref("components", name)
-		at, e, ok := c.find(r)
+		r := k.newRef("components", name)
+		at, e, ok := c.findEntry(r)
 		switch {
 		case !ok:
 		case e.IsDir():
-			size = min(size+c.include(r, at, e.Tree()), enough)
+			size = min(size+c.checkIncluded(r, at, e.Tree()), sizeCap)
 		default:
-			c.refuse(r, "name the folder of the component", "%q is a file", name)
+			c.refuseRef(r, "name the folder of the component", "%q is a file", name)
 		}
 	}
 	return size
 }
 
-func (c *check) resource(r ref) int {
-	at, e, ok := c.find(r)
+func (c *checker) checkResource(r nameRef) int {
+	at, e, ok := c.findEntry(r)
 	if !ok {
 		return 0
 	}
 	if e.IsDir() {
-		return c.include(r, at, e.Tree())
+		return c.checkIncluded(r, at, e.Tree())
 	}
-	_, _, ok = c.take(r, at, e)
+	_, _, ok = c.takeFile(r, at, e)
 	if !ok {
 		return 0
 	}
-	size, err := parseData(e.Data)
+	size, err := measureData(e.Data)
 	if err == nil && size <= maxInput {
-		err = c.readable(e.Data)
+		err = c.checkReadable(e.Data)
 	}
 	if err != nil {
 		message, _, _ := strings.Cut(oneLine(err.Error()), " in object {{") // Go's print of the object
-		c.refuseFile(r, at, lineOf(err), cmp.Or(hintFor(err), hintObjects), "kustomize cannot read the file: %s", message)
+		c.refuseFile(r, at, errorLine(err), cmp.Or(syntaxHint(err), hintObjects), "kustomize cannot read the file: %s", message)
 	}
 	return size
 }
 
-// readable returns an error if krusty cannot read a text as objects, or cannot print them,
+// checkReadable returns an error if krusty cannot read a text as objects, or cannot print them,
 // which ends the process in some parts of krusty.
-func (c *check) readable(text []byte) error {
+func (c *checker) checkReadable(text []byte) error {
 	objects, err := c.factory.NewResMapFromBytes(text)
 	if err != nil {
 		return err
@@ -250,55 +250,55 @@ func (c *check) readable(text []byte) error {
 	return nil
 }
 
-func (c *check) generated(k kustomization) int {
+func (c *checker) checkGenerators(k kustomization) int {
 	size := 0
 	for _, g := range k.spec.ConfigMapGenerator {
-		size += c.keyValues(k.source, "configMapGenerator", g.KvPairSources)
+		size += c.checkKeyValues(k.source, "configMapGenerator", g.KvPairSources)
 	}
 	for _, g := range k.spec.SecretGenerator {
-		size += c.keyValues(k.source, "secretGenerator", g.KvPairSources)
+		size += c.checkKeyValues(k.source, "secretGenerator", g.KvPairSources)
 	}
 	return size
 }
 
-func (c *check) keyValues(s *source, generator string, from types.KvPairSources) int {
+func (c *checker) checkKeyValues(s *source, generator string, from types.KvPairSources) int {
 	size := 0
 	for _, entry := range from.FileSources {
-		r := s.ref(generator+" files", entry)
+		r := s.newRef(generator+" files", entry)
 		name := entry
 		if _, file, ok := strings.Cut(entry, "="); ok {
 			name = file
 		}
 		if strings.Contains(name, "=") {
-			c.refuse(r, "write key=path", "%q has more than one =", shorten(entry, 80))
+			c.refuseRef(r, "write key=path", "%q has more than one =", shortenText(entry, 80))
 			continue
 		}
-		size += c.raw(r.with(name))
+		size += c.checkRawFile(r.withValue(name))
 	}
 	for _, name := range from.EnvSources {
-		size += c.raw(s.ref(generator+" envs", name))
+		size += c.checkRawFile(s.newRef(generator+" envs", name))
 	}
 	if from.EnvSource != "" {
-		size += c.raw(s.ref(generator+" env", from.EnvSource))
+		size += c.checkRawFile(s.newRef(generator+" env", from.EnvSource))
 	}
 	return size
 }
 
-// raw checks a file that krusty does not parse.
-func (c *check) raw(r ref) int {
-	_, data, _ := c.file(r)
+// checkRawFile checks a file that krusty does not parse.
+func (c *checker) checkRawFile(r nameRef) int {
+	_, data, _ := c.readFile(r)
 	return len(data)
 }
 
-// data checks a file that krusty parses as something else than objects.
-func (c *check) data(r ref) (docs []*yaml.Node, size int) {
-	at, data, ok := c.file(r)
+// checkData checks a file that krusty parses as something else than objects.
+func (c *checker) checkData(r nameRef) (docs []*yaml.Node, size int) {
+	at, data, ok := c.readFile(r)
 	if !ok {
 		return nil, 0
 	}
-	docs, size, err := parse(data)
+	docs, size, err := parseDocuments(data)
 	if err != nil {
-		c.refuseFile(r, at, lineOf(err), hintSyntax, "kustomize cannot read the file: %v", err)
+		c.refuseFile(r, at, errorLine(err), hintSyntax, "kustomize cannot read the file: %v", err)
 	}
 	return docs, size
 }

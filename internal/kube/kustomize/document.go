@@ -24,8 +24,8 @@ var (
 	plainSeparator = regexp.MustCompile(`^---([ \t]*\r?$|[ \t]+[!-~])`)
 )
 
-// oddity returns an error if kyaml might read the text otherwise than the parser does.
-func oddity(text []byte) *syntaxError {
+// findOddity returns an error if kyaml might read the text otherwise than the parser does.
+func findOddity(text []byte) *syntaxError {
 	if !utf8.Valid(text) {
 		return &syntaxError{0, "it is not UTF-8"} // the parser takes UTF-16 as well
 	}
@@ -37,10 +37,10 @@ func oddity(text []byte) *syntaxError {
 	return nil
 }
 
-// parse reads YAML with the parser that krusty uses, and returns the size of the
+// parseDocuments reads YAML with the parser that krusty uses, and returns the size of the
 // text with every alias written out, as krusty writes them out.
-func parse(text []byte) (docs []*yaml.Node, size int, err error) {
-	if odd := oddity(text); odd != nil {
+func parseDocuments(text []byte) (docs []*yaml.Node, size int, err error) {
+	if odd := findOddity(text); odd != nil {
 		return nil, 0, odd
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -55,7 +55,7 @@ func parse(text []byte) (docs []*yaml.Node, size int, err error) {
 	}
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	for _, doc := range docs {
-		size = min(size+e.size(doc), enough)
+		size = min(size+e.nodeSize(doc), sizeCap)
 	}
 	if e.cycle != nil {
 		return nil, 0, &syntaxError{e.cycle.Line, fmt.Sprintf("alias %q stands for something that contains it", e.cycle.Value)}
@@ -63,13 +63,13 @@ func parse(text []byte) (docs []*yaml.Node, size int, err error) {
 	return docs, len(text) + size - e.written, nil
 }
 
-// parseData returns the size of a text with every alias written out. JSON has no
+// measureData returns the size of a text with every alias written out. JSON has no
 // aliases, and has escapes that YAML does not know.
-func parseData(text []byte) (size int, err error) {
+func measureData(text []byte) (size int, err error) {
 	if json.Valid(text) {
 		return len(text), nil
 	}
-	_, size, err = parse(text)
+	_, size, err = parseDocuments(text)
 	return size, err
 }
 
@@ -85,18 +85,18 @@ const (
 	// nodeCost is what a node counts besides its text: about what it takes in
 	// memory, beyond what the text took that it comes from.
 	nodeCost = 64
-	// enough is beyond every limit, and a sum of two does not overflow.
-	enough = 1 << 30
+	// sizeCap is beyond every limit, and a sum of two does not overflow.
+	sizeCap = 1 << 30
 )
 
-func (e *expansion) size(n *yaml.Node) int {
+func (e *expansion) nodeSize(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
-		return e.target(n)
+		return e.aliasSize(n)
 	}
 	size := nodeCost + len(n.Value)
-	e.written = min(e.written+size, enough)
+	e.written = min(e.written+size, sizeCap)
 	for _, child := range n.Content {
-		size = min(size+e.size(child), enough)
+		size = min(size+e.nodeSize(child), sizeCap)
 	}
 	if n.Anchor != "" {
 		e.sizes[n] = size
@@ -104,9 +104,9 @@ func (e *expansion) size(n *yaml.Node) int {
 	return size
 }
 
-// target returns the size of the node that an alias stands for, which stands before it in
+// aliasSize returns the size of the node that an alias stands for, which stands before it in
 // the text. A node that is not yet counted contains the alias.
-func (e *expansion) target(alias *yaml.Node) int {
+func (e *expansion) aliasSize(alias *yaml.Node) int {
 	size, counted := e.sizes[alias.Alias]
 	if !counted {
 		e.cycle = alias
@@ -136,16 +136,16 @@ func newSyntaxError(err error) *syntaxError {
 
 const hintSyntax = "check the indentation and the quotes in and above this line"
 
-// hintFor returns the hint for a text that cannot be parsed; "" for other errors.
-func hintFor(err error) string {
+// syntaxHint returns the hint for a text that cannot be parsed; "" for other errors.
+func syntaxHint(err error) string {
 	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) {
 		return hintSyntax
 	}
 	return ""
 }
 
-// lineOf returns the line of a syntax error; 0 if it is not known.
-func lineOf(err error) int {
+// errorLine returns the line of a syntax error; 0 if it is not known.
+func errorLine(err error) int {
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
 		return syntax.line
@@ -153,8 +153,8 @@ func lineOf(err error) int {
 	return 0
 }
 
-// pairs yields the keys and values of a mapping, or of a document that is one.
-func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+// mappingPairs yields the keys and values of a mapping, or of a document that is one.
+func mappingPairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(k, v *yaml.Node) bool) {
 		if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 			n = n.Content[0]

@@ -14,13 +14,13 @@ import (
 // mount is where the root of the tree is in krusty's file system.
 const mount = "/the-repository"
 
-// run builds the kustomization with the given files and no others.
-func run(root kustomization, files map[string][]byte) ([]Object, error) {
-	built, err := krust(root.dir, files)
+// buildObjects builds the kustomization with the given files and no others.
+func buildObjects(root kustomization, files map[string][]byte) ([]Object, error) {
+	built, err := runKrusty(root.dir, files)
 	if err != nil {
 		return nil, err
 	}
-	origins := originsOf(root, files, built)
+	origins := findOrigins(root, files, built)
 	objects := make([]Object, built.Size())
 	for i, r := range built.Resources() {
 		text, err := r.AsYAML()
@@ -32,7 +32,7 @@ func run(root kustomization, files map[string][]byte) ([]Object, error) {
 	return objects, nil
 }
 
-func krust(dir string, files map[string][]byte) (resmap.ResMap, error) {
+func runKrusty(dir string, files map[string][]byte) (resmap.ResMap, error) {
 	disk := filesys.MakeFsInMemory()
 	for name, data := range files {
 		if err := disk.WriteFile(path.Join(mount, name), data); err != nil {
@@ -45,13 +45,13 @@ func krust(dir string, files map[string][]byte) (resmap.ResMap, error) {
 	return krusty.MakeKustomizer(options).Run(disk, path.Join(mount, dir))
 }
 
-// originsOf finds the file of each object by building once more, with kustomize's
+// findOrigins finds the file of each object by building once more, with kustomize's
 // annotations of the origin. The objects of that build are not used: patches and
 // replacements see the annotations, which can change what they do. If that build
 // does not have the same objects, the file is the kustomization.
-func originsOf(root kustomization, files map[string][]byte, built resmap.ResMap) []string {
+func findOrigins(root kustomization, files map[string][]byte, built resmap.ResMap) []string {
 	origins := slices.Repeat([]string{root.file}, built.Size())
-	traced, err := krust(root.dir, traced(root, files))
+	traced, err := runKrusty(root.dir, withOrigins(root, files))
 	if err != nil || traced.Size() != built.Size() {
 		return origins
 	}
@@ -67,9 +67,9 @@ func originsOf(root kustomization, files map[string][]byte, built resmap.ResMap)
 	return origins
 }
 
-// traced returns the files with a root kustomization that asks for origins; the
+// withOrigins returns the files with a root kustomization that asks for origins; the
 // files unchanged, if it cannot be written.
-func traced(root kustomization, files map[string][]byte) map[string][]byte {
+func withOrigins(root kustomization, files map[string][]byte) map[string][]byte {
 	spec := *root.spec
 	spec.BuildMetadata = append(slices.Clone(spec.BuildMetadata), types.OriginAnnotations)
 	text, err := yaml.Marshal(spec)

@@ -6,7 +6,7 @@
 // package keeps true:
 //
 //   - A build is a function of the tree that it is given. Everything that a
-//     kustomization names is looked up in the tree first ([check]); a name that
+//     kustomization names is looked up in the tree first ([checker]); a name that
 //     is not that of a file or folder there is a problem, and krusty does not
 //     run. When it runs, it sees the files that were looked up and no others.
 //   - What decides whether a text is a path or inline YAML is krusty's own
@@ -59,41 +59,41 @@ const (
 	maxCopied = 1 << 20
 )
 
-// building serialises all builds of the process: the schema that krusty merges
+// buildMutex serialises all builds of the process: the schema that krusty merges
 // by is a global of kyaml, which every build sets and a kustomization with the
 // field openapi replaces. Flux serialises its builds for the same reason.
-var building sync.Mutex
+var buildMutex sync.Mutex
 
 // Build builds the kustomization in folder dir of files; "" is the root. Its
 // problems have no layer. There are objects only if none of the problems stops.
 func Build(files tree.Tree, dir string) (objects []Object, problems problem.List) {
-	building.Lock()
-	defer building.Unlock()
+	buildMutex.Lock()
+	defer buildMutex.Unlock()
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 
-	c := newCheck(files)
+	c := newChecker(files)
 	top := source{dir: strings.TrimPrefix(path.Clean("/"+dir), "/")}
 	defer func() {
 		// krusty panics on some objects that it does not expect (null where it
 		// wants a mapping, an empty file of CRDs), so its input may do that too.
 		if r := recover(); r != nil {
-			c.schemas = true
+			c.setsSchema = true
 			objects = nil
-			problems = append(c.problems, top.failed("kustomize panics: "+oneLine(fmt.Sprint(r))))
+			problems = append(c.problems, top.buildProblem("kustomize panics: "+oneLine(fmt.Sprint(r))))
 		}
-		if c.schemas {
+		if c.setsSchema {
 			// The next build must not merge by the schema of this one.
 			openapi.ResetOpenAPI()
 		}
 	}()
 
-	root := c.root(&top)
+	root := c.checkRoot(&top)
 	if c.problems.Stops() {
 		return nil, c.problems
 	}
-	objects, err := run(root, c.reached)
+	objects, err := buildObjects(root, c.reached)
 	if err != nil {
-		c.problems = append(c.problems, top.failed("kustomize cannot build this: "+oneLine(err.Error())))
+		c.problems = append(c.problems, top.buildProblem("kustomize cannot build this: "+oneLine(err.Error())))
 		return nil, c.problems
 	}
 	return objects, c.problems
@@ -105,8 +105,8 @@ func IsKustomizationFile(name string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 }
 
-// failed returns a problem with krusty's message, which has no position.
-func (s *source) failed(sentence string) problem.Problem {
+// buildProblem returns a problem with krusty's message, which has no position.
+func (s *source) buildProblem(sentence string) problem.Problem {
 	return problem.Problem{
 		Pos:     problem.Pos{File: s.file},
 		Subject: s.subject(),
@@ -118,11 +118,11 @@ func (s *source) failed(sentence string) problem.Problem {
 // oneLine returns krusty's message as one short line, with paths of the tree.
 func oneLine(message string) string {
 	message = strings.NewReplacer(mount+"/", "", mount, ".").Replace(message)
-	return shorten(strings.Join(strings.Fields(message), " "), 400)
+	return shortenText(strings.Join(strings.Fields(message), " "), 400)
 }
 
-// shorten cuts text after about limit bytes.
-func shorten(text string, limit int) string {
+// shortenText cuts text after about limit bytes.
+func shortenText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -32,30 +32,30 @@ func isRemote(name string) bool {
 		strings.HasPrefix(strings.ToLower(name), "github.com/")
 }
 
-// find looks a name up, from the kustomization's folder, and returns its path and its entry.
+// findEntry looks a name up, from the kustomization's folder, and returns its path and its entry.
 // It reports a name that a build may not read, and returns false.
-func (c *check) find(r ref) (at string, e tree.Entry, ok bool) {
-	name := shorten(r.value, 80)
+func (c *checker) findEntry(r nameRef) (at string, e tree.Entry, ok bool) {
+	name := shortenText(r.value, 80)
 	at = path.Join(r.dir, r.value)
 	switch {
 	case r.value == "":
-		c.refuse(r, "name a file or folder, or remove the entry", "an entry is empty")
+		c.refuseRef(r, "name a file or folder, or remove the entry", "an entry is empty")
 	case isRemote(r.value):
-		c.refuse(r, hintLocal, "%q is not in the repository, it would have to be fetched", name)
+		c.refuseRef(r, hintLocal, "%q is not in the repository, it would have to be fetched", name)
 	case path.IsAbs(r.value) || strings.Contains(r.value, `\`):
-		c.refuse(r, hintPath+", with slashes", "%q is not a relative path", name)
+		c.refuseRef(r, hintPath+", with slashes", "%q is not a relative path", name)
 	case at == ".." || strings.HasPrefix(at, "../"):
-		c.refuse(r, "keep to the files of the repository", "%q leaves the repository", name)
+		c.refuseRef(r, "keep to the files of the repository", "%q leaves the repository", name)
 	case at == "." || at == "":
 		return "", tree.Dir("", c.files), true
 	default:
-		return c.lookup(r, at)
+		return c.lookUpPath(r, at)
 	}
 	return "", tree.Entry{}, false
 }
 
-func (c *check) lookup(r ref, at string) (string, tree.Entry, bool) {
-	name := shorten(r.value, 80)
+func (c *checker) lookUpPath(r nameRef, at string) (string, tree.Entry, bool) {
+	name := shortenText(r.value, 80)
 	folder := c.files
 	var e tree.Entry
 	for part := range strings.SplitSeq(at, "/") {
@@ -63,13 +63,13 @@ func (c *check) lookup(r ref, at string) (string, tree.Entry, bool) {
 		e, found = folder.Lookup(part)
 		switch {
 		case !found:
-			c.refuse(r, cmp.Or(problem.DidYouMean(part, names(folder)), hintPath), "%q names no file or folder", name)
+			c.refuseRef(r, cmp.Or(problem.DidYouMean(part, entryNames(folder)), hintPath), "%q names no file or folder", name)
 			return "", e, false
 		case e.Mode == tree.ModeSymlink:
-			c.refuse(r, hintLink, "%q goes through a symbolic link", name)
+			c.refuseRef(r, hintLink, "%q goes through a symbolic link", name)
 			return "", e, false
 		case e.Mode == tree.ModeSubmodule:
-			c.refuse(r, "copy what is needed into the repository", "%q goes through a submodule", name)
+			c.refuseRef(r, "copy what is needed into the repository", "%q goes through a submodule", name)
 			return "", e, false
 		}
 		folder = e.Tree()
@@ -77,7 +77,7 @@ func (c *check) lookup(r ref, at string) (string, tree.Entry, bool) {
 	return at, e, true
 }
 
-func names(t tree.Tree) []string {
+func entryNames(t tree.Tree) []string {
 	var all []string
 	for _, e := range t.Entries() {
 		all = append(all, e.Name)
@@ -85,22 +85,22 @@ func names(t tree.Tree) []string {
 	return all
 }
 
-// file looks a file up and marks it as one that krusty will read.
-func (c *check) file(r ref) (at string, data []byte, ok bool) {
-	at, e, ok := c.find(r)
+// readFile looks a file up and marks it as one that krusty will read.
+func (c *checker) readFile(r nameRef) (at string, data []byte, ok bool) {
+	at, e, ok := c.findEntry(r)
 	if !ok {
 		return "", nil, false
 	}
-	return c.take(r, at, e)
+	return c.takeFile(r, at, e)
 }
 
-// take marks a file as one that krusty will read.
-func (c *check) take(r ref, at string, e tree.Entry) (string, []byte, bool) {
+// takeFile marks a file as one that krusty will read.
+func (c *checker) takeFile(r nameRef, at string, e tree.Entry) (string, []byte, bool) {
 	switch {
 	case e.IsDir():
-		c.refuse(r, "name a file", "%q is a folder", r.value)
-	case !within(at, r.dir):
-		c.refuse(r, hintBeside, "%q is a file outside of the kustomization's folder", r.value)
+		c.refuseRef(r, "name a file", "%q is a folder", r.value)
+	case !isWithin(at, r.dir):
+		c.refuseRef(r, hintBeside, "%q is a file outside of the kustomization's folder", r.value)
 	default:
 		c.reached[at] = e.Data
 		return at, e.Data, true
@@ -108,7 +108,7 @@ func (c *check) take(r ref, at string, e tree.Entry) (string, []byte, bool) {
 	return "", nil, false
 }
 
-// within reports whether a path is a folder or in it.
-func within(path, folder string) bool {
+// isWithin reports whether a path is a folder or in it.
+func isWithin(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
 }

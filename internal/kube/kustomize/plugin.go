@@ -12,9 +12,9 @@ const (
 	hintPlugin = "use the transformers that are part of kustomize (apiVersion: builtin)"
 )
 
-// plugins checks the generators, transformers and validators: each is the path
+// checkPlugins checks the generators, transformers and validators: each is the path
 // of a file, or inline YAML, and configures something that is part of kustomize.
-func (c *check) plugins(k kustomization) int {
+func (c *checker) checkPlugins(k kustomization) int {
 	size := 0
 	for _, f := range []struct {
 		name    string
@@ -25,41 +25,41 @@ func (c *check) plugins(k kustomization) int {
 		{"validators", k.spec.Validators},
 	} {
 		for _, entry := range f.entries {
-			size += c.plugin(k.ref(f.name, entry))
+			size += c.checkPlugin(k.newRef(f.name, entry))
 		}
 	}
 	return size
 }
 
-func (c *check) plugin(r ref) int {
+func (c *checker) checkPlugin(r nameRef) int {
 	if inline, size := c.isInline(r); inline {
-		return size + c.configs(r, r.source, r.field+" ", []byte(r.value), size)
+		return size + c.checkConfigs(r, r.source, r.field+" ", []byte(r.value), size)
 	}
-	at, data, ok := c.file(r)
+	at, data, ok := c.readFile(r)
 	if !ok {
 		return 0
 	}
-	docs, size, err := parse(data)
+	docs, size, err := parseDocuments(data)
 	if err != nil {
-		c.refuseFile(r, at, lineOf(err), hintSyntax, "kustomize cannot read the file: %v", err)
+		c.refuseFile(r, at, errorLine(err), hintSyntax, "kustomize cannot read the file: %v", err)
 		return 0
 	}
-	return size + c.configs(r, &source{dir: r.dir, file: at, docs: docs}, "", data, size)
+	return size + c.checkConfigs(r, &source{dir: r.dir, file: at, docs: docs}, "", data, size)
 }
 
-// configs checks the objects that configure plugins in a text of the source.
-func (c *check) configs(r ref, s *source, prefix string, text []byte, size int) int {
+// checkConfigs checks the objects that configure plugins in a text of the source.
+func (c *checker) checkConfigs(r nameRef, s *source, prefix string, text []byte, size int) int {
 	if size > maxInput {
 		return 0
 	}
 	objects, err := c.factory.NewResMapFromBytes(text)
 	if err != nil {
 		// Inline, krusty would now take the text for a path.
-		c.refuse(r, hintObjects, "kustomize cannot read it: %s", oneLine(err.Error()))
+		c.refuseRef(r, hintObjects, "kustomize cannot read it: %s", oneLine(err.Error()))
 		return 0
 	}
 	for _, o := range objects.Resources() {
-		size += c.config(s, prefix, o)
+		size += c.checkConfig(s, prefix, o)
 	}
 	return size
 }
@@ -77,9 +77,9 @@ type pluginConfig struct {
 	types.KvPairSources
 }
 
-func (c *check) config(s *source, prefix string, o *resource.Resource) int {
+func (c *checker) checkConfig(s *source, prefix string, o *resource.Resource) int {
 	field := prefix + o.GetKind()
-	if !c.isBuiltin(s.ref(field, o.GetKind()), o) {
+	if !c.isBuiltin(s.newRef(field, o.GetKind()), o) {
 		return 0
 	}
 	var config pluginConfig
@@ -88,24 +88,24 @@ func (c *check) config(s *source, prefix string, o *resource.Resource) int {
 		err = yaml.Unmarshal(text, &config)
 	}
 	if err != nil {
-		c.refuse(s.ref(field, o.GetKind()), "look the field up in the documentation of kustomize", "kustomize cannot read it: %s", oneLine(err.Error()))
+		c.refuseRef(s.newRef(field, o.GetKind()), "look the field up in the documentation of kustomize", "kustomize cannot read it: %s", oneLine(err.Error()))
 		return 0
 	}
-	size := c.keyValues(s, field, config.KvPairSources)
+	size := c.checkKeyValues(s, field, config.KvPairSources)
 	for _, inline := range []string{config.Patches, config.JSONOp} {
-		size += c.patch(s, field, "", inline)
+		size += c.checkPatch(s, field, "", inline)
 	}
-	size += c.patch(s, field, config.Path, config.Patch)
+	size += c.checkPatch(s, field, config.Path, config.Patch)
 	for _, p := range config.Paths {
-		size += c.strategicPatch(s.ref(field+" paths", string(p)))
+		size += c.checkStrategicPatch(s.newRef(field+" paths", string(p)))
 	}
 	if config.TargetFilePath != "" {
-		_, n := c.data(s.ref(field+" targetFilePath", config.TargetFilePath))
+		_, n := c.checkData(s.newRef(field+" targetFilePath", config.TargetFilePath))
 		size += n
 	}
 	for _, p := range config.Replacements {
 		if p.Path != "" {
-			_, n := c.data(s.ref(field+" replacements path", p.Path))
+			_, n := c.checkData(s.newRef(field+" replacements path", p.Path))
 			size += n
 		}
 	}
@@ -113,19 +113,19 @@ func (c *check) config(s *source, prefix string, o *resource.Resource) int {
 }
 
 // isBuiltin reports, if not, that the plugin is a program.
-func (c *check) isBuiltin(r ref, o *resource.Resource) bool {
+func (c *checker) isBuiltin(r nameRef, o *resource.Resource) bool {
 	for _, key := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
 		if _, ok := o.GetAnnotations()[key]; ok {
-			c.refuse(r, hintPlugin, "its annotation %s makes kustomize run a program", key)
+			c.refuseRef(r, hintPlugin, "its annotation %s makes kustomize run a program", key)
 			return false
 		}
 	}
 	if gvk := o.GetGvk(); gvk.Group != "" || gvk.Version != konfig.BuiltinPluginApiVersion {
-		c.refuse(r, hintPlugin, "%q of %q is a plugin, which is a program that kustomize would run", gvk.Kind, o.GetApiVersion())
+		c.refuseRef(r, hintPlugin, "%q of %q is a plugin, which is a program that kustomize would run", gvk.Kind, o.GetApiVersion())
 		return false
 	}
 	if o.GetKind() == "HelmChartInflationGenerator" {
-		c.refuse(r, hintHelm, "kustomize would run helm")
+		c.refuseRef(r, hintHelm, "kustomize would run helm")
 		return false
 	}
 	return true

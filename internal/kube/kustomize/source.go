@@ -19,35 +19,35 @@ type source struct {
 
 func (s *source) subject() string { return "Kustomization/" + orDot(s.dir) }
 
-// ref is one name in a source.
-type ref struct {
+// nameRef is one name in a source.
+type nameRef struct {
 	*source
 	// field names the field for people; its first word is a key of the source.
 	field string
 	value string
 }
 
-func (s *source) ref(field, value string) ref { return ref{s, field, value} }
+func (s *source) newRef(field, value string) nameRef { return nameRef{s, field, value} }
 
-// with returns a reference to another name in the same field.
-func (r ref) with(value string) ref { return ref{r.source, r.field, value} }
+// withValue returns a reference to another name in the same field.
+func (r nameRef) withValue(value string) nameRef { return nameRef{r.source, r.field, value} }
 
-// refuse reports what is wrong with the name, at its line.
-func (c *check) refuse(r ref, hint, format string, args ...any) {
-	pos := problem.Pos{File: r.file, Line: r.line()}
+// refuseRef reports what is wrong with the name, at its line.
+func (c *checker) refuseRef(r nameRef, hint, format string, args ...any) {
+	pos := problem.Pos{File: r.file, Line: r.findLine()}
 	c.problems.Addf(pos, r.subject(), hint, "%s: %s", r.field, fmt.Sprintf(format, args...))
 }
 
 // refuseFile reports what is wrong with the content of a file that r names.
-func (c *check) refuseFile(r ref, file string, line int, hint, format string, args ...any) {
+func (c *checker) refuseFile(r nameRef, file string, line int, hint, format string, args ...any) {
 	c.problems.Addf(problem.Pos{File: file, Line: line}, r.subject(), hint, format, args...)
 }
 
-// line finds the value below its key: a text that is equal or, if there is none,
+// findLine finds the value below its key: a text that is equal or, if there is none,
 // one that contains it, as inline YAML does. Without either it is the key's line.
-func (r ref) line() int {
+func (r nameRef) findLine() int {
 	key, _, _ := strings.Cut(r.field, " ")
-	scope := r.below(key)
+	scope := r.nodesUnder(key)
 	if len(scope) == 0 {
 		scope = r.docs
 	}
@@ -66,12 +66,12 @@ func (r ref) line() int {
 	return scope[0].Line
 }
 
-// below returns the top-level key and its value. The case of the key does
+// nodesUnder returns the top-level key and its value. The case of the key does
 // not matter, as kustomize decodes keys like JSON.
-func (s *source) below(key string) []*yaml.Node {
+func (s *source) nodesUnder(key string) []*yaml.Node {
 	var found []*yaml.Node
 	for _, doc := range s.docs {
-		for name, value := range pairs(doc) {
+		for name, value := range mappingPairs(doc) {
 			if strings.EqualFold(name.Value, key) {
 				found = append(found, name, value)
 			}

@@ -7,16 +7,16 @@ import "gopkg.in/yaml.v3"
 // billions.
 const maxRepeated = 100_000
 
-// expands returns an error if a document expands without bound. It must be called before a
+// checkExpansion returns an error if a document expands without bound. It must be called before a
 // document is walked through its aliases.
-func expands(root *yaml.Node) *unreadable {
+func checkExpansion(root *yaml.Node) *unreadableError {
 	e := expansion{sizes: map[*yaml.Node]int{}}
-	size := e.size(root)
+	size := e.nodeSize(root)
 	if e.cycle != nil {
-		return &unreadable{Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}}
+		return &unreadableError{Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}}
 	}
 	if size-e.written > maxRepeated {
-		return &unreadable{Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}}
+		return &unreadableError{Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}}
 	}
 	return nil
 }
@@ -29,23 +29,23 @@ type expansion struct {
 }
 
 const (
-	underWay = -1
-	// enough is far beyond maxRepeated, and doubles without overflow.
-	enough = 1 << 30
+	counting = -1
+	// sizeCap is far beyond maxRepeated, and doubles without overflow.
+	sizeCap = 1 << 30
 )
 
-func (e *expansion) size(n *yaml.Node) int {
+func (e *expansion) nodeSize(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
 		return e.aliasSize(n)
 	}
 	anchored := n.Anchor != ""
 	if anchored {
-		e.sizes[n] = underWay
+		e.sizes[n] = counting
 	}
-	e.written = min(e.written+1, enough)
+	e.written = min(e.written+1, sizeCap)
 	size := 1
 	for _, child := range n.Content {
-		size = min(size+e.size(child), enough)
+		size = min(size+e.nodeSize(child), sizeCap)
 	}
 	if anchored {
 		e.sizes[n] = size
@@ -60,10 +60,10 @@ func (e *expansion) aliasSize(n *yaml.Node) int {
 	size, known := e.sizes[n.Alias]
 	if !known {
 		written := e.written
-		size = e.size(n.Alias)
+		size = e.nodeSize(n.Alias)
 		e.written = written
 	}
-	if size == underWay {
+	if size == counting {
 		e.cycle = n
 		return 1
 	}

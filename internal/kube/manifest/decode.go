@@ -25,8 +25,8 @@ type Object struct {
 	Node *yaml.Node
 }
 
-// title returns "Kind/name", as far as they are known.
-func (o Object) title() string {
+// displayName returns "Kind/name", as far as they are known.
+func (o Object) displayName() string {
 	if o.Kind != "" && o.Name != "" {
 		return o.Kind + "/" + o.Name
 	}
@@ -38,16 +38,16 @@ func (o Object) title() string {
 // error is the finding of [Check] with its line, for text that is not UTF-8, is
 // not YAML, or expands without bound; duplicate keys are no error here.
 func Decode(text []byte) ([]Object, error) {
-	documents, err := parse(text)
+	documents, err := parseDocuments(text)
 	if err != nil {
 		return nil, err
 	}
 	var objects []Object
 	for _, root := range documents {
-		if err := expands(root); err != nil {
+		if err := checkExpansion(root); err != nil {
 			return nil, err
 		}
-		objects = append(objects, takeApart(root, "", "")...)
+		objects = append(objects, splitLists(root, "", "")...)
 	}
 	return objects, nil
 }
@@ -63,16 +63,16 @@ func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	return roots, nil
 }
 
-// unreadable is the error of text whose objects cannot be read.
-type unreadable struct{ finding Finding }
+// unreadableError is the error of text whose objects cannot be read.
+type unreadableError struct{ finding Finding }
 
-func (e *unreadable) Error() string {
+func (e *unreadableError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
 }
 
-// parse returns the root nodes of the documents that are not empty, up to the
+// parseDocuments returns the root nodes of the documents that are not empty, up to the
 // first that cannot be read.
-func parse(text []byte) ([]*yaml.Node, *unreadable) { return parseUntil(text, nil) }
+func parseDocuments(text []byte) ([]*yaml.Node, *unreadableError) { return parseUntil(text, nil) }
 
 // cancelable is a text that ends with an error once it is canceled: the decoder reads it bit
 // by bit.
@@ -91,9 +91,9 @@ func (c *cancelable) Read(p []byte) (int, error) {
 	return c.text.Read(p)
 }
 
-func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadable) {
+func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadableError) {
 	if !utf8.Valid(text) {
-		return nil, &unreadable{Finding{Line: invalidLine(text), Summary: "the text is not UTF-8", Hint: hintEncoding}}
+		return nil, &unreadableError{Finding{Line: invalidLine(text), Summary: "the text is not UTF-8", Hint: hintEncoding}}
 	}
 	var in io.Reader = bytes.NewReader(text)
 	if canceled != nil {
@@ -104,24 +104,24 @@ func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadable) {
 		return roots, nil
 	}
 	if canceled != nil && canceled() {
-		return roots, &unreadable{Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}}
+		return roots, &unreadableError{Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}}
 	}
-	place := yamlPlace.FindStringSubmatch(err.Error())
+	place := messagePrefix.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])
 	if len(text) <= maxSearched {
 		line = errorLine(text, err)
 	}
-	return roots, &unreadable{Finding{
+	return roots, &unreadableError{Finding{
 		Line:    max(line, 1),
 		Summary: "the text is not YAML: " + err.Error()[len(place[0]):],
 		Hint:    hintSyntax,
 	}}
 }
 
-// yamlPlace matches the beginning of yaml.v3's messages. Its line is often
+// messagePrefix matches the beginning of yaml.v3's messages. Its line is often
 // that of the block around the mistake, and serves only where the right one
 // costs too much.
-var yamlPlace = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var messagePrefix = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
 // maxSearched is the length of text up to which the line of a mistake is
 // searched for, by decoding the text a dozen times or two.
@@ -180,83 +180,83 @@ func errorLine(text []byte, err error) int {
 	return before + 1
 }
 
-// takeApart returns the object that n is, or the items of the list that it is.
+// splitLists returns the object that n is, or the items of the list that it is.
 // Items of a list of one kind need not repeat their apiVersion and kind: an object
 // without a kind gets those of its list.
-func takeApart(n *yaml.Node, apiVersion, kind string) []Object {
-	o := describe(n)
+func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
+	o := newObject(n)
 	if o.Node.Kind == yaml.MappingNode && o.Kind == "" && kind != "" {
 		o.APIVersion, o.Kind = apiVersion, kind
 	}
 	itemKind, isList := strings.CutSuffix(o.Kind, "List")
-	items := field(o.Node, "items")
+	items := fieldValue(o.Node, "items")
 	if !isList || items == nil || items.Kind != yaml.SequenceNode {
 		return []Object{o}
 	}
 	var objects []Object
 	for _, item := range items.Content {
-		objects = append(objects, takeApart(item, o.APIVersion, itemKind)...)
+		objects = append(objects, splitLists(item, o.APIVersion, itemKind)...)
 	}
 	return objects
 }
 
-func describe(n *yaml.Node) Object {
-	n = target(n)
-	metadata := field(n, "metadata")
+func newObject(n *yaml.Node) Object {
+	n = resolveAlias(n)
+	metadata := fieldValue(n, "metadata")
 	return Object{
-		APIVersion: scalar(field(n, "apiVersion")),
-		Kind:       scalar(field(n, "kind")),
-		Namespace:  scalar(field(metadata, "namespace")),
-		Name:       scalar(field(metadata, "name")),
+		APIVersion: scalarText(fieldValue(n, "apiVersion")),
+		Kind:       scalarText(fieldValue(n, "kind")),
+		Namespace:  scalarText(fieldValue(metadata, "namespace")),
+		Name:       scalarText(fieldValue(metadata, "name")),
 		Line:       n.Line,
 		Node:       n,
 	}
 }
 
-// target returns the node that an alias stands for, and any other node itself.
-func target(n *yaml.Node) *yaml.Node {
+// resolveAlias returns the node that an alias stands for, and any other node itself.
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-// scalar returns the text of a scalar; "" for null and all other nodes.
-func scalar(n *yaml.Node) string {
+// scalarText returns the text of a scalar; "" for null and all other nodes.
+func scalarText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		return ""
 	}
 	return n.Value
 }
 
-// field returns the value of a key in a mapping, also of one that is merged into it;
+// fieldValue returns the value of a key in a mapping, also of one that is merged into it;
 // nil if there is none.
-func field(n *yaml.Node, key string) *yaml.Node {
+func fieldValue(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		if k := target(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
-			return target(n.Content[i+1])
+		if k := resolveAlias(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
+			return resolveAlias(n.Content[i+1])
 		}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].ShortTag() != "!!merge" {
 			continue
 		}
-		if v := mergedField(target(n.Content[i+1]), key); v != nil {
+		if v := mergedValue(resolveAlias(n.Content[i+1]), key); v != nil {
 			return v
 		}
 	}
 	return nil
 }
 
-func mergedField(merged *yaml.Node, key string) *yaml.Node {
+func mergedValue(merged *yaml.Node, key string) *yaml.Node {
 	if merged.Kind != yaml.SequenceNode {
-		return field(merged, key)
+		return fieldValue(merged, key)
 	}
 	for _, m := range merged.Content {
-		if v := field(target(m), key); v != nil {
+		if v := fieldValue(resolveAlias(m), key); v != nil {
 			return v
 		}
 	}

@@ -45,16 +45,16 @@ const (
 // the order of lines; nil when the text is fine. It allocates nothing for text
 // in the usual style.
 func Check(text []byte) []Finding {
-	if quick(text) {
+	if isSurelyFine(text) {
 		return nil
 	}
-	return inspect(text)
+	return inspectText(text)
 }
 
-// inspect is Check by the real decoder.
-func inspect(text []byte) []Finding {
+// inspectText is Check by the real decoder.
+func inspectText(text []byte) []Finding {
 	var found []Finding
-	documents, err := parse(text)
+	documents, err := parseDocuments(text)
 	for _, root := range documents {
 		found = append(found, inspectDocument(root)...)
 	}
@@ -66,26 +66,26 @@ func inspect(text []byte) []Finding {
 }
 
 func inspectDocument(root *yaml.Node) []Finding {
-	if err := expands(root); err != nil {
-		return append(duplicates(root, nil), err.finding)
+	if err := checkExpansion(root); err != nil {
+		return append(findDuplicates(root, nil), err.finding)
 	}
-	objects := takeApart(root, "", "")
-	found := duplicates(root, objects)
+	objects := splitLists(root, "", "")
+	found := findDuplicates(root, objects)
 	for _, o := range objects {
-		if f, ok := plaintextSecret(o, root); ok {
+		if f, ok := findPlaintextSecret(o, root); ok {
 			found = append(found, f)
 		}
 	}
 	return found
 }
 
-// duplicates finds the keys that a mapping below root has twice. Two keys are
+// findDuplicates finds the keys that a mapping below root has twice. Two keys are
 // the same as yaml.v3 has it when it fills a map: if they are of one kind and
 // their text is equal, whatever their tags, and "<<" is no exception.
-func duplicates(root *yaml.Node, objects []Object) []Finding {
+func findDuplicates(root *yaml.Node, objects []Object) []Finding {
 	names := map[*yaml.Node]string{}
 	for _, o := range objects {
-		names[o.Node] = o.title()
+		names[o.Node] = o.displayName()
 	}
 	var found []Finding
 	// Aliases are not followed: what they stand for is looked at where it is written.
@@ -95,7 +95,7 @@ func duplicates(root *yaml.Node, objects []Object) []Finding {
 			object = name
 		}
 		if n.Kind == yaml.MappingNode {
-			found = append(found, repeatedKeys(n, object)...)
+			found = append(found, findRepeatedKeys(n, object)...)
 		}
 		for _, child := range n.Content {
 			walk(child, object)
@@ -105,7 +105,7 @@ func duplicates(root *yaml.Node, objects []Object) []Finding {
 	return found
 }
 
-func repeatedKeys(mapping *yaml.Node, object string) []Finding {
+func findRepeatedKeys(mapping *yaml.Node, object string) []Finding {
 	type key struct {
 		kind  yaml.Kind
 		value string

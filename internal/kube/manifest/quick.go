@@ -11,7 +11,7 @@ import (
 // to the decoder.
 
 const (
-	unsure = -1
+	undecided = -1
 	// maxFrames and maxKeys are what fits most files and costs little to clear.
 	maxFrames = 24
 	maxKeys   = 192
@@ -54,108 +54,108 @@ type quickReader struct {
 	keyCount int
 }
 
-// quick reports whether text is surely fine. If not, the full check has to decide.
-func quick(text []byte) bool {
-	if !ordinary(text) {
+// isSurelyFine reports whether text is surely fine. If not, the full check has to decide.
+func isSurelyFine(text []byte) bool {
+	if !isOrdinary(text) {
 		return false
 	}
 	q := quickReader{text: text}
-	q.begin()
+	q.beginDocument()
 	for i := 0; i < len(text); {
-		i = q.line(i)
-		if i == unsure {
+		i = q.readLine(i)
+		if i == undecided {
 			return false
 		}
 	}
 	return true
 }
 
-// begin starts a document.
-func (q *quickReader) begin() {
+// beginDocument starts a document.
+func (q *quickReader) beginDocument() {
 	q.frames[0] = frame{kind: document, column: -1}
 	q.depth, q.keyCount, q.pending = 1, 0, true
 }
 
-// line reads the line that starts at i, with the lines of its block scalar.
-func (q *quickReader) line(i int) int {
-	column := indent(q.text, i)
+// readLine reads the line that starts at i, with the lines of its block scalar.
+func (q *quickReader) readLine(i int) int {
+	column := countSpaces(q.text, i)
 	i += column
-	switch q.at(i) {
+	switch q.byteAt(i) {
 	case '\n':
 		return i + 1
 	case '#':
 		return q.nextLine(i)
 	}
 	if column == 0 && q.isMarker(i, '-') {
-		q.begin()
-		return q.endOfLine(i + 3)
+		q.beginDocument()
+		return q.readLineEnd(i + 3)
 	}
 	if column == 0 && q.isMarker(i, '.') {
-		return unsure
+		return undecided
 	}
-	for q.top().column > column {
-		q.pop()
+	for q.topFrame().column > column {
+		q.popFrame()
 		q.pending = false
 	}
-	return q.node(i, column)
+	return q.readNode(i, column)
 }
 
 // isMarker reports whether the start ("---") or the end ("...") of a document
 // stands at i.
 func (q *quickReader) isMarker(i int, c byte) bool {
-	return q.at(i) == c && q.at(i+1) == c && q.at(i+2) == c && q.isBlank(i+3)
+	return q.byteAt(i) == c && q.byteAt(i+1) == c && q.byteAt(i+2) == c && q.isBlank(i+3)
 }
 
-// node reads what stands at i, the first thing on its line: dashes, and then a
+// readNode reads what stands at i, the first thing on its line: dashes, and then a
 // key with its value or a value alone.
-func (q *quickReader) node(i, column int) int {
-	for q.at(i) == '-' && q.isBlank(i+1) {
+func (q *quickReader) readNode(i, column int) int {
+	for q.byteAt(i) == '-' && q.isBlank(i+1) {
 		if !q.openSequence(column) {
-			return unsure
+			return undecided
 		}
 		q.pending = true
 		next := q.skipSpaces(i + 1)
-		switch q.at(next) {
+		switch q.byteAt(next) {
 		case '\n':
 			return next + 1
 		case '#':
-			return unsure
+			return undecided
 		}
 		column += next - i
 		i = next
 	}
-	from, to, after := q.key(i)
-	if after == unsure || !q.isBlank(after) {
-		return q.loneValue(i, column)
+	from, to, after := q.readKey(i)
+	if after == undecided || !q.isBlank(after) {
+		return q.readLoneValue(i, column)
 	}
 	if !q.openMapping(column) || !q.addKey(from, to) {
-		return unsure
+		return undecided
 	}
-	if q.depth == 2 && string(q.text[from:to]) == "kind" && !q.harmlessKind(after) {
-		return unsure
+	if q.depth == 2 && string(q.text[from:to]) == "kind" && !q.isHarmlessKind(after) {
+		return undecided
 	}
-	return q.value(after)
+	return q.readValue(after)
 }
 
-// loneValue reads a value that has its line, or the rest of it behind a dash,
+// readLoneValue reads a value that has its line, or the rest of it behind a dash,
 // for itself. A document that is only a value is too rare to bother.
-func (q *quickReader) loneValue(i, column int) int {
-	top := q.top()
+func (q *quickReader) readLoneValue(i, column int) int {
+	top := q.topFrame()
 	if !q.pending || column <= top.column || top.kind == document {
-		return unsure
+		return undecided
 	}
-	return q.value(i)
+	return q.readValue(i)
 }
 
 // openSequence makes the sequence with its dashes in column the innermost
 // collection.
 func (q *quickReader) openSequence(column int) bool {
-	top := q.top()
+	top := q.topFrame()
 	switch {
 	case column > top.column:
-		return q.pending && q.push(sequence, column)
+		return q.pending && q.pushFrame(sequence, column)
 	case top.kind == mapping:
-		return q.pending && q.push(flush, column)
+		return q.pending && q.pushFrame(flush, column)
 	default:
 		return true
 	}
@@ -164,17 +164,17 @@ func (q *quickReader) openSequence(column int) bool {
 // openMapping makes the mapping with its keys in column the innermost
 // collection.
 func (q *quickReader) openMapping(column int) bool {
-	if top := q.top(); top.kind == flush && top.column == column {
-		q.pop()
+	if top := q.topFrame(); top.kind == flush && top.column == column {
+		q.popFrame()
 	}
-	top := q.top()
+	top := q.topFrame()
 	if column > top.column {
-		return q.pending && q.push(mapping, column)
+		return q.pending && q.pushFrame(mapping, column)
 	}
 	return top.kind == mapping
 }
 
-func (q *quickReader) push(kind frameKind, column int) bool {
+func (q *quickReader) pushFrame(kind frameKind, column int) bool {
 	if q.depth == maxFrames {
 		return false
 	}
@@ -183,12 +183,12 @@ func (q *quickReader) push(kind frameKind, column int) bool {
 	return true
 }
 
-func (q *quickReader) pop() {
+func (q *quickReader) popFrame() {
 	q.depth--
 	q.keyCount = q.frames[q.depth].keys
 }
 
-func (q *quickReader) top() *frame { return &q.frames[q.depth-1] }
+func (q *quickReader) topFrame() *frame { return &q.frames[q.depth-1] }
 
 // addKey notes a key of the innermost mapping, and reports whether it is new
 // there. Two keys of one hash are taken for one key.
@@ -196,8 +196,8 @@ func (q *quickReader) addKey(from, to int) bool {
 	if q.keyCount == maxKeys {
 		return false
 	}
-	h := hash(q.text, from, to)
-	top, bit := q.top(), uint64(1)<<(h>>58)
+	h := hashKey(q.text, from, to)
+	top, bit := q.topFrame(), uint64(1)<<(h>>58)
 	if top.filter&bit != 0 && slices.Contains(q.keys[top.keys:q.keyCount], h) {
 		return false
 	}
@@ -207,33 +207,33 @@ func (q *quickReader) addKey(from, to int) bool {
 	return true
 }
 
-// harmlessKind reports whether what stands at i is the kind of an object that
+// isHarmlessKind reports whether what stands at i is the kind of an object that
 // needs no second look: neither a Secret nor a list, which may hold one.
-func (q *quickReader) harmlessKind(i int) bool {
+func (q *quickReader) isHarmlessKind(i int) bool {
 	i = q.skipSpaces(i)
-	quote := q.at(i)
+	quote := q.byteAt(i)
 	if quote == '"' || quote == '\'' {
 		i++
 	} else {
 		quote = '\n'
 	}
 	from := i
-	i = q.word(i)
+	i = q.skipWord(i)
 	kind := q.text[from:i]
 	if quote != '\n' {
-		if q.at(i) != quote {
+		if q.byteAt(i) != quote {
 			return false
 		}
 		i++
 	}
-	if len(kind) == 0 || q.endOfLine(i) == unsure {
+	if len(kind) == 0 || q.readLineEnd(i) == undecided {
 		return false
 	}
 	return string(kind) != "Secret" && !bytes.HasSuffix(kind, []byte("List"))
 }
 
-// at returns the byte at i; the end of the text counts as the end of a line.
-func (q *quickReader) at(i int) byte {
+// byteAt returns the byte at i; the end of the text counts as the end of a line.
+func (q *quickReader) byteAt(i int) byte {
 	if i < len(q.text) {
 		return q.text[i]
 	}
@@ -242,7 +242,7 @@ func (q *quickReader) at(i int) byte {
 
 // isBlank reports whether a word ends before i. Tabs are not known here.
 func (q *quickReader) isBlank(i int) bool {
-	c := q.at(i)
+	c := q.byteAt(i)
 	return c == ' ' || c == '\n'
 }
 
@@ -260,13 +260,13 @@ func (q *quickReader) nextLine(i int) int {
 	return len(q.text)
 }
 
-// endOfLine reads the rest of a line that may hold nothing but a comment.
-func (q *quickReader) endOfLine(i int) int {
-	if i == unsure {
-		return unsure
+// readLineEnd reads the rest of a line that may hold nothing but a comment.
+func (q *quickReader) readLineEnd(i int) int {
+	if i == undecided {
+		return undecided
 	}
 	next := q.skipSpaces(i)
-	switch q.at(next) {
+	switch q.byteAt(next) {
 	case '\n':
 		return next + 1
 	case '#':
@@ -274,5 +274,5 @@ func (q *quickReader) endOfLine(i int) int {
 			return q.nextLine(next)
 		}
 	}
-	return unsure
+	return undecided
 }

@@ -10,16 +10,16 @@ import (
 func TestQuickAcceptsTheUsual(t *testing.T) {
 	for name, text := range usual(t) {
 		for _, variant := range []string{text, strings.TrimRight(text, "\n"), "---\n" + text, text + "---\n" + text} {
-			if !quick([]byte(variant)) {
+			if !isSurelyFine([]byte(variant)) {
 				t.Errorf("%s goes to the decoder, from line %d on", name, refusedLine(variant))
 				break
 			}
 		}
-		if found := inspect([]byte(text)); found != nil {
+		if found := inspectText([]byte(text)); found != nil {
 			t.Errorf("%s is a bad example: %v", name, found)
 		}
 	}
-	if !quick(nil) {
+	if !isSurelyFine(nil) {
 		t.Error("an empty text goes to the decoder")
 	}
 }
@@ -27,7 +27,7 @@ func TestQuickAcceptsTheUsual(t *testing.T) {
 func refusedLine(text string) int {
 	lines := strings.SplitAfter(text, "\n")
 	for i := range lines {
-		if !quick([]byte(strings.Join(lines[:i+1], ""))) {
+		if !isSurelyFine([]byte(strings.Join(lines[:i+1], ""))) {
 			return i + 1
 		}
 	}
@@ -125,7 +125,7 @@ var refused = map[string]string{
 
 func TestQuickRefuses(t *testing.T) {
 	for name, text := range refused {
-		if quick([]byte(text)) {
+		if isSurelyFine([]byte(text)) {
 			t.Errorf("%s: %q is accepted", name, text)
 		}
 	}
@@ -143,10 +143,10 @@ func TestCheckAllocatesNothing(t *testing.T) {
 // holds is the promise of the small reader for one text.
 func holds(t *testing.T, text []byte) (accepted bool) {
 	t.Helper()
-	if !quick(text) {
+	if !isSurelyFine(text) {
 		return false
 	}
-	if found := inspect(text); found != nil {
+	if found := inspectText(text); found != nil {
 		t.Fatalf("accepted %q, in which the decoder finds %v", text, found)
 	}
 	return true
@@ -283,7 +283,7 @@ func bulk(b *testing.B) []byte {
 func BenchmarkQuick(b *testing.B) {
 	text := bulk(b)
 	for b.Loop() {
-		if !quick(text) {
+		if !isSurelyFine(text) {
 			b.Fatal("not accepted")
 		}
 	}
@@ -292,7 +292,7 @@ func BenchmarkQuick(b *testing.B) {
 func BenchmarkSlow(b *testing.B) {
 	text := bulk(b)
 	for b.Loop() {
-		if inspect(text) != nil {
+		if inspectText(text) != nil {
 			b.Fatal("not fine")
 		}
 	}

@@ -13,9 +13,9 @@ const (
 	startsPlain                   // the first byte of a plain scalar
 )
 
-var class = classes()
+var class = buildClasses()
 
-func classes() (table [256]uint8) {
+func buildClasses() (table [256]uint8) {
 	for i := range table {
 		c := byte(i)
 		switch {
@@ -36,12 +36,12 @@ const (
 	highs = 0x8080808080808080
 )
 
-// ordinary reports whether text holds only characters that YAML allows
+// isOrdinary reports whether text holds only characters that YAML allows
 // everywhere and that mean nothing but themselves: printable ones, tabs and
 // line feeds, in UTF-8. The small reader looks at tabs itself.
-func ordinary(text []byte) bool {
+func isOrdinary(text []byte) bool {
 	for len(text) > 0 {
-		if len(text) >= 16 && oddASCII(text)|oddASCII(text[8:]) == 0 {
+		if len(text) >= 16 && findOddASCII(text)|findOddASCII(text[8:]) == 0 {
 			text = text[16:]
 			continue
 		}
@@ -49,7 +49,7 @@ func ordinary(text []byte) bool {
 		if c := text[0]; c >= utf8.RuneSelf {
 			var r rune
 			r, size = utf8.DecodeRune(text)
-			if !ordinaryRune(r, size) {
+			if !isOrdinaryRune(r, size) {
 				return false
 			}
 		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -60,10 +60,10 @@ func ordinary(text []byte) bool {
 	return true
 }
 
-// oddASCII is 0 if the first eight bytes of text are printable ASCII and line
+// findOddASCII is 0 if the first eight bytes of text are printable ASCII and line
 // feeds. With its high bit set beforehand, a byte loses that bit in a
 // subtraction if it is smaller, and borrows nothing from the next one.
-func oddASCII(text []byte) uint64 {
+func findOddASCII(text []byte) uint64 {
 	w := binary.LittleEndian.Uint64(text)
 	deleteOrMore := w | (w + ones)
 	printable := (w | highs) - ones*' '
@@ -71,9 +71,9 @@ func oddASCII(text []byte) uint64 {
 	return (deleteOrMore | notLineFeed&^printable) & highs
 }
 
-// seek returns the offset of the first byte from i on that is below ' ', or is a
+// seekByte returns the offset of the first byte from i on that is below ' ', or is a
 // or b; the length of the text if there is none.
-func seek(text []byte, i int, a, b byte) int {
+func seekByte(text []byte, i int, a, b byte) int {
 	as, bs := ones*uint64(a), ones*uint64(b)
 	for ; len(text)-i >= 8; i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
@@ -90,8 +90,8 @@ func seek(text []byte, i int, a, b byte) int {
 	return i
 }
 
-// indent counts the spaces from i on.
-func indent(text []byte, i int) int {
+// countSpaces counts the spaces from i on.
+func countSpaces(text []byte, i int) int {
 	start := i
 	for ; i+8 <= len(text); i += 8 {
 		if other := binary.LittleEndian.Uint64(text[i:]) ^ ones*' '; other != 0 {
@@ -104,9 +104,9 @@ func indent(text []byte, i int) int {
 	return i - start
 }
 
-// ordinaryRune leaves out control characters, the line breaks of other scripts,
+// isOrdinaryRune leaves out control characters, the line breaks of other scripts,
 // byte order marks, and what is no character.
-func ordinaryRune(r rune, size int) bool {
+func isOrdinaryRune(r rune, size int) bool {
 	switch {
 	case r == utf8.RuneError && size == 1:
 		return false
@@ -116,9 +116,9 @@ func ordinaryRune(r rune, size int) bool {
 	return true
 }
 
-// hash returns equal numbers for equal keys, and almost surely different ones for
+// hashKey returns equal numbers for equal keys, and almost surely different ones for
 // others. It has no random seed, so that every run decides alike.
-func hash(text []byte, from, to int) uint64 {
+func hashKey(text []byte, from, to int) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(to - from)
 	for ; to-from >= 8; from += 8 {

@@ -27,13 +27,13 @@ func checkWord(t *testing.T, word []byte) {
 			spaces++
 		}
 	}
-	if got := oddASCII(word) != 0; got != odd {
+	if got := findOddASCII(word) != 0; got != odd {
 		t.Errorf("oddASCII(%q): %v, want %v", word, got, odd)
 	}
-	if got := seek(word, 0, ':', 0x7f); got != first {
+	if got := seekByte(word, 0, ':', 0x7f); got != first {
 		t.Errorf("seek(%q) = %d, want %d", word, got, first)
 	}
-	if got := indent(word, 0); got != spaces {
+	if got := countSpaces(word, 0); got != spaces {
 		t.Errorf("indent(%q) = %d, want %d", word, got, spaces)
 	}
 }
@@ -45,11 +45,11 @@ func TestHashTellsKeysApart(t *testing.T) {
 	for from := range text {
 		for to := from + 1; to <= len(text); to++ {
 			key := string(text[from:to])
-			h := hash(text, from, to)
+			h := hashKey(text, from, to)
 			if other, ok := hashes[h]; ok && other != key {
 				t.Errorf("%q and %q have one hash", key, other)
 			}
-			if h != hash([]byte(key), 0, len(key)) {
+			if h != hashKey([]byte(key), 0, len(key)) {
 				t.Errorf("the hash of %q depends on the text around it", key)
 			}
 			hashes[h] = key

@@ -1,36 +1,36 @@
 package manifest
 
-// key reads a key at i and returns where its text begins and ends, and the offset behind
+// readKey reads a key at i and returns where its text begins and ends, and the offset behind
 // its colon; or unsure in place of the latter.
-func (q *quickReader) key(i int) (from, to, after int) {
-	c := q.at(i)
+func (q *quickReader) readKey(i int) (from, to, after int) {
+	c := q.byteAt(i)
 	if c == '"' || c == '\'' {
-		return q.quotedKey(i, c)
+		return q.readQuotedKey(i, c)
 	}
 	if class[c]&startsKey == 0 {
-		return 0, 0, unsure
+		return 0, 0, undecided
 	}
-	to = seek(q.text, i, ':', '#')
-	if q.at(to) != ':' || !q.isBlank(to+1) || q.text[to-1] == ' ' || to-i > maxKeyLength {
-		return 0, 0, unsure
+	to = seekByte(q.text, i, ':', '#')
+	if q.byteAt(to) != ':' || !q.isBlank(to+1) || q.text[to-1] == ' ' || to-i > maxKeyLength {
+		return 0, 0, undecided
 	}
 	return i, to, to + 1
 }
 
-func (q *quickReader) quotedKey(i int, quote byte) (from, to, after int) {
-	to = seek(q.text, i+1, quote, '\\')
-	if q.at(to) != quote || q.at(to+1) != ':' || to-i > maxKeyLength {
-		return 0, 0, unsure
+func (q *quickReader) readQuotedKey(i int, quote byte) (from, to, after int) {
+	to = seekByte(q.text, i+1, quote, '\\')
+	if q.byteAt(to) != quote || q.byteAt(to+1) != ':' || to-i > maxKeyLength {
+		return 0, 0, undecided
 	}
 	return i + 1, to, to + 2
 }
 
-// value reads what follows a colon or a dash, up to the end of its line or of
+// readValue reads what follows a colon or a dash, up to the end of its line or of
 // its block scalar.
-func (q *quickReader) value(i int) int {
+func (q *quickReader) readValue(i int) int {
 	i = q.skipSpaces(i)
 	q.pending = false
-	switch q.at(i) {
+	switch q.byteAt(i) {
 	case '\n':
 		q.pending = true
 		return i + 1
@@ -38,34 +38,34 @@ func (q *quickReader) value(i int) int {
 		q.pending = true
 		return q.nextLine(i)
 	case '|', '>':
-		return q.block(i + 1)
+		return q.readBlock(i + 1)
 	case '"', '\'', '[', '{':
-		return q.endOfLine(q.enclosed(i))
+		return q.readLineEnd(q.readEnclosed(i))
 	}
-	return q.plain(i)
+	return q.readPlain(i)
 }
 
-// plain reads a plain scalar and the rest of its line. Lines that continue it
+// readPlain reads a plain scalar and the rest of its line. Lines that continue it
 // are deeper than the collection that it is in, where nothing is pending.
-func (q *quickReader) plain(i int) int {
-	switch c := q.at(i); {
+func (q *quickReader) readPlain(i int) int {
+	switch c := q.byteAt(i); {
 	case c == '-' || c == ':' || c == '?':
 		if q.isBlank(i + 1) {
-			return unsure
+			return undecided
 		}
 	case class[c]&startsPlain == 0:
-		return unsure
+		return undecided
 	}
 	for {
-		i = seek(q.text, i, ':', '#')
-		switch q.at(i) {
+		i = seekByte(q.text, i, ':', '#')
+		switch q.byteAt(i) {
 		case '\n':
 			return i + 1
 		case '\t':
-			return unsure
+			return undecided
 		case ':':
 			if q.isBlank(i + 1) {
-				return unsure
+				return undecided
 			}
 		case '#':
 			if q.text[i-1] == ' ' {
@@ -76,38 +76,38 @@ func (q *quickReader) plain(i int) int {
 	}
 }
 
-// block reads a block scalar, from behind its "|" or ">".
-func (q *quickReader) block(i int) int {
-	if c := q.at(i); c == '-' || c == '+' {
+// readBlock reads a block scalar, from behind its "|" or ">".
+func (q *quickReader) readBlock(i int) int {
+	if c := q.byteAt(i); c == '-' || c == '+' {
 		i++
 	}
 	i = q.skipSpaces(i)
-	if q.at(i) != '\n' {
-		return unsure
+	if q.byteAt(i) != '\n' {
+		return undecided
 	}
 	// column is that of the text, once a line has shown it; the blank lines
 	// before that line must not be wider, or they would set it.
 	column, widest := 0, 0
 	for i++; i < len(q.text); {
-		start, width := i, indent(q.text, i)
+		start, width := i, countSpaces(q.text, i)
 		i += width
-		c := q.at(i)
+		c := q.byteAt(i)
 		switch {
 		case c == '\n':
 			if column == 0 {
 				widest = max(widest, width)
 			}
 		case column == 0:
-			if width <= q.top().column {
+			if width <= q.topFrame().column {
 				return start
 			}
 			if c == '\t' || widest > width {
-				return unsure
+				return undecided
 			}
 			column = width
 		case width < column:
 			if c == '\t' {
-				return unsure
+				return undecided
 			}
 			return start
 		}
@@ -116,140 +116,140 @@ func (q *quickReader) block(i int) int {
 	return len(q.text)
 }
 
-// enclosed reads a quoted scalar or a flow collection that ends on its line.
-func (q *quickReader) enclosed(i int) int {
-	switch q.at(i) {
+// readEnclosed reads a quoted scalar or a flow collection that ends on its line.
+func (q *quickReader) readEnclosed(i int) int {
+	switch q.byteAt(i) {
 	case '"':
-		return q.doubleQuoted(i + 1)
+		return q.readDoubleQuoted(i + 1)
 	case '\'':
-		return q.singleQuoted(i + 1)
+		return q.readSingleQuoted(i + 1)
 	case '[':
-		return q.flowSequence(i + 1)
+		return q.readFlowSequence(i + 1)
 	default:
-		return q.flowMapping(i + 1)
+		return q.readFlowMapping(i + 1)
 	}
 }
 
-func (q *quickReader) doubleQuoted(i int) int {
+func (q *quickReader) readDoubleQuoted(i int) int {
 	for {
-		i = seek(q.text, i, '"', '\\')
-		switch q.at(i) {
+		i = seekByte(q.text, i, '"', '\\')
+		switch q.byteAt(i) {
 		case '"':
 			return i + 1
 		case '\\':
-			switch q.at(i + 1) {
+			switch q.byteAt(i + 1) {
 			case '"', '\\', 'n', 't':
 				i += 2
 			default:
-				return unsure
+				return undecided
 			}
 		default:
-			return unsure
+			return undecided
 		}
 	}
 }
 
-func (q *quickReader) singleQuoted(i int) int {
+func (q *quickReader) readSingleQuoted(i int) int {
 	for {
-		i = seek(q.text, i, '\'', '\'')
+		i = seekByte(q.text, i, '\'', '\'')
 		switch {
-		case q.at(i) != '\'':
-			return unsure
-		case q.at(i+1) != '\'':
+		case q.byteAt(i) != '\'':
+			return undecided
+		case q.byteAt(i+1) != '\'':
 			return i + 1
 		}
 		i += 2
 	}
 }
 
-func (q *quickReader) flowSequence(i int) int {
+func (q *quickReader) readFlowSequence(i int) int {
 	i = q.skipSpaces(i)
-	if q.at(i) == ']' {
+	if q.byteAt(i) == ']' {
 		return i + 1
 	}
-	if !q.push(flow, 0) {
-		return unsure
+	if !q.pushFrame(flow, 0) {
+		return undecided
 	}
 	for {
-		i = q.flowValue(i)
-		if i == unsure {
-			return unsure
+		i = q.readFlowValue(i)
+		if i == undecided {
+			return undecided
 		}
-		switch q.at(i) {
+		switch q.byteAt(i) {
 		case ',':
 			i = q.skipSpaces(i + 1)
 		case ']':
-			q.pop()
+			q.popFrame()
 			return i + 1
 		default:
-			return unsure
+			return undecided
 		}
 	}
 }
 
-func (q *quickReader) flowMapping(i int) int {
+func (q *quickReader) readFlowMapping(i int) int {
 	i = q.skipSpaces(i)
-	if q.at(i) == '}' {
+	if q.byteAt(i) == '}' {
 		return i + 1
 	}
-	if !q.push(flow, 0) {
-		return unsure
+	if !q.pushFrame(flow, 0) {
+		return undecided
 	}
 	for {
-		from, to, after := q.flowKey(i)
-		if after == unsure || !q.addKey(from, to) {
-			return unsure
+		from, to, after := q.readFlowKey(i)
+		if after == undecided || !q.addKey(from, to) {
+			return undecided
 		}
-		i = q.flowValue(q.skipSpaces(after))
-		if i == unsure {
-			return unsure
+		i = q.readFlowValue(q.skipSpaces(after))
+		if i == undecided {
+			return undecided
 		}
-		switch q.at(i) {
+		switch q.byteAt(i) {
 		case ',':
 			i = q.skipSpaces(i + 1)
 		case '}':
-			q.pop()
+			q.popFrame()
 			return i + 1
 		default:
-			return unsure
+			return undecided
 		}
 	}
 }
 
-// flowKey is key for a mapping in brackets. Behind a quoted key, as in JSON,
+// readFlowKey is key for a mapping in brackets. Behind a quoted key, as in JSON,
 // the colon needs no space.
-func (q *quickReader) flowKey(i int) (from, to, after int) {
-	c := q.at(i)
+func (q *quickReader) readFlowKey(i int) (from, to, after int) {
+	c := q.byteAt(i)
 	if c == '"' || c == '\'' {
-		return q.quotedKey(i, c)
+		return q.readQuotedKey(i, c)
 	}
-	to = q.word(i)
-	if class[c]&startsKey == 0 || q.at(to) != ':' || q.at(to+1) != ' ' || to-i > maxKeyLength {
-		return 0, 0, unsure
+	to = q.skipWord(i)
+	if class[c]&startsKey == 0 || q.byteAt(to) != ':' || q.byteAt(to+1) != ' ' || to-i > maxKeyLength {
+		return 0, 0, undecided
 	}
 	return i, to, to + 1
 }
 
-// word returns the offset behind the word at i.
-func (q *quickReader) word(i int) int {
-	for class[q.at(i)]&inWord != 0 {
+// skipWord returns the offset behind the word at i.
+func (q *quickReader) skipWord(i int) int {
+	for class[q.byteAt(i)]&inWord != 0 {
 		i++
 	}
 	return i
 }
 
-// flowValue reads a value inside of brackets, and the spaces behind it.
-func (q *quickReader) flowValue(i int) int {
-	switch c := q.at(i); {
+// readFlowValue reads a value inside of brackets, and the spaces behind it.
+func (q *quickReader) readFlowValue(i int) int {
+	switch c := q.byteAt(i); {
 	case c == '"' || c == '\'' || c == '[' || c == '{':
-		i = q.enclosed(i)
-		if i == unsure {
-			return unsure
+		i = q.readEnclosed(i)
+		if i == undecided {
+			return undecided
 		}
-	case class[c]&startsKey != 0 || c == '-' && class[q.at(i+1)]&inWord != 0:
-		i = q.word(i)
+	case class[c]&startsKey != 0 || c == '-' && class[q.byteAt(i+1)]&inWord != 0:
+		i = q.skipWord(i)
 	default:
-		return unsure
+		return undecided
 	}
 	return q.skipSpaces(i)
 }

@@ -7,23 +7,23 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// plaintextSecret finds the first value of a Secret that anyone can read. The
+// findPlaintextSecret finds the first value of a Secret that anyone can read. The
 // metadata of SOPS stands in the document or in the object, as the document may
 // be a list.
-func plaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
+func findPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 	if o.APIVersion != "v1" || o.Kind != "Secret" {
 		return Finding{}, false
 	}
 	sops := hasSOPS(root) || hasSOPS(o.Node)
 	for _, section := range []string{"data", "stringData"} {
-		value := readable(field(o.Node, section), sops)
+		value := firstReadable(fieldValue(o.Node, section), sops)
 		if value == nil {
 			continue
 		}
 		return Finding{
 			Line:    value.Line,
-			Object:  o.title(),
-			Summary: fmt.Sprintf("%s holds a value in plain text under %s", o.title(), section),
+			Object:  o.displayName(),
+			Summary: fmt.Sprintf("%s holds a value in plain text under %s", o.displayName(), section),
 			Hint:    hintSecret,
 		}, true
 	}
@@ -31,19 +31,19 @@ func plaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 }
 
 func hasSOPS(n *yaml.Node) bool {
-	sops := field(target(n), "sops")
+	sops := fieldValue(resolveAlias(n), "sops")
 	return sops != nil && sops.Kind == yaml.MappingNode
 }
 
-// readable returns the first scalar in n, which may be nil, that is neither
+// firstReadable returns the first scalar in n, which may be nil, that is neither
 // empty, nor encrypted, nor a substitution.
-func readable(n *yaml.Node, sops bool) *yaml.Node {
+func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 	if n == nil {
 		return nil
 	}
-	n = target(n)
+	n = resolveAlias(n)
 	if n.Kind == yaml.ScalarNode {
-		if v := scalar(n); v == "" || sops && encrypted(v) || substituted(v) {
+		if v := scalarText(n); v == "" || sops && isEncrypted(v) || isSubstituted(v) {
 			return nil
 		}
 		return n
@@ -52,22 +52,22 @@ func readable(n *yaml.Node, sops bool) *yaml.Node {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			continue
 		}
-		if found := readable(child, sops); found != nil {
+		if found := firstReadable(child, sops); found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// encrypted reports whether a value is one that SOPS has encrypted.
-func encrypted(v string) bool {
+// isEncrypted reports whether a value is one that SOPS has encrypted.
+func isEncrypted(v string) bool {
 	return strings.HasPrefix(v, "ENC[AES256_GCM,") && strings.HasSuffix(v, "]")
 }
 
-// substituted reports whether a value is one that Flux fills in on the cluster, such as
+// isSubstituted reports whether a value is one that Flux fills in on the cluster, such as
 // "${PASSWORD}". It passes since the value is not in the text; one with a
 // default, as in "${PASSWORD:=x}", does not, since the default is.
-func substituted(v string) bool {
+func isSubstituted(v string) bool {
 	name, ok := strings.CutPrefix(v, "${")
 	if !ok {
 		return false

@@ -204,7 +204,7 @@ func (l *Loop) cycle(ctx context.Context, asked repos.Scope) error {
 		l.Logger.Error("the control plane could not be read", "error", err)
 	}
 	if asked == nil {
-		l.next = l.Settings.Next(l.Now(), l.Random())
+		l.next = l.Settings.NextPoll(l.Now(), l.Random())
 	}
 	c.Next = l.next
 	l.Store.SetCycle(c)

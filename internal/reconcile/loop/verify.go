@@ -13,7 +13,7 @@ import (
 // rendered from nothing next time.
 func (l *Loop) verify(ctx context.Context, e *environment) error {
 	r := e.attempt.rendered
-	if r.Tree.ID() == e.verified || !l.Settings.Verified(l.Random()) {
+	if r.Tree.ID() == e.verified || !l.Settings.ShouldVerify(l.Random()) {
 		return nil
 	}
 	fresh, err := source.Open(ctx, source.Options{

@@ -201,7 +201,7 @@ func (r *Set) At(place string) (*Remote, error) {
 		return nil, err
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
-		Guard: guard, Named: r.Settings.Names,
+		Guard: guard, Named: r.Settings.NamesRepository,
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
 		Credentials: r.keys.GitCredentials(place), Brief: true, Partial: true, Within: r.within,
 		Filtered: func(filter string) {
