@@ -136,7 +136,7 @@ func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	return checkedEnvironment{
 		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
 		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
-		Assignments: schedule.Assign(e.Model, nil).Len(), Ignored: e.Model.Ignored,
+		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
 	}
 }
 
@@ -339,7 +339,7 @@ func (k *checkCommand) progressProblems(ctx context.Context, name string) (probl
 }
 
 func queueText(q model.Queue) string {
-	if q.Policy == model.Batch {
+	if q.Policy == model.QueueBatch {
 		return fmt.Sprintf("%s %s", q.Policy, q.Every)
 	}
 	return q.Policy

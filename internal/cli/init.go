@@ -112,7 +112,7 @@ func (i *initCommand) completeOptions(folder string) error {
 			*p.place = full
 		}
 	}
-	if problems := i.options.Check(); problems.Stops() {
+	if problems := i.options.Problems(); problems.Stops() {
 		return &problemsError{"that cannot be begun with", problems, true}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (i *initCommand) completeOptions(folder string) error {
 // createRepositories fills the repositories and then writes the settings, whose presence means that all
 // of it is complete.
 func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
-	text, err := scaffold.Settings(o, d)
+	text, err := scaffold.SettingsFile(o, d)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type assignmentGrid struct {
 }
 
 func newGrid(s Side) assignmentGrid {
-	return assignmentGrid{s, schedule.Assign(s.Model, nil), indexByName(s.Model.ClusterTypes), indexByName(s.Model.Targets)}
+	return assignmentGrid{s, schedule.NewPlan(s.Model, nil), indexByName(s.Model.ClusterTypes), indexByName(s.Model.Targets)}
 }
 
 // findAssignment returns the indexes of an assignment of another grid; known is false if this one does
@@ -61,13 +61,13 @@ func assignmentPath(a schedule.Assignment) string { return a.ClusterType.Name + 
 // whyNotAssigned returns why one side does not have an assignment of the other: which of the
 // policies that make it there is missing, or does not select it.
 func whyNotAssigned(has Side, a schedule.Assignment, lacks Side, there schedule.Assignment) string {
-	opinions := schedule.Opinions(lacks.Model, there)
+	opinions := schedule.EvaluatePolicies(lacks.Model, there)
 	var reasons []string
-	for _, o := range schedule.Opinions(has.Model, a) {
+	for _, o := range schedule.EvaluatePolicies(has.Model, a) {
 		if !o.Selected {
 			continue
 		}
-		i := slices.IndexFunc(opinions, func(other schedule.Opinion) bool { return other.Policy.Name == o.Policy.Name })
+		i := slices.IndexFunc(opinions, func(other schedule.PolicyVerdict) bool { return other.Policy.Name == o.Policy.Name })
 		if i < 0 {
 			reasons = append(reasons, fmt.Sprintf("policy %s is in %s only", o.Policy.Name, has.name()))
 			continue
@@ -122,14 +122,14 @@ func (c *comparison) countShared() (all, same int) {
 // compareValues finds the keys whose values differ for an assignment that both sides have. It
 // compares them once for all assignments of the same two classes.
 func (c *comparison) compareValues(f *findings) {
-	from, _ := values.Resolve(c.from.Model, &values.Cache{})
-	to, _ := values.Resolve(c.to.Model, &values.Cache{})
+	from, _ := values.NewResolver(c.from.Model, &values.Cache{})
+	to, _ := values.NewResolver(c.to.Model, &values.Cache{})
 	known := map[[2]*values.Values][]Finding{}
 	c.eachShared(func(a schedule.Assignment, x, y [2]int) {
-		class := [2]*values.Values{from.For(x[0], x[1]), to.For(y[0], y[1])}
+		class := [2]*values.Values{from.ValuesOf(x[0], x[1]), to.ValuesOf(y[0], y[1])}
 		changes, seen := known[class]
 		if !seen && class[0].Digest != class[1].Digest {
-			changes = c.compareKeys(from.Explain(x[0], x[1]), to.Explain(y[0], y[1]))
+			changes = c.compareKeys(from.ExplainValues(x[0], x[1]), to.ExplainValues(y[0], y[1]))
 		}
 		known[class] = changes
 		for _, change := range changes {

@@ -75,7 +75,7 @@ func TestConfigsApplyOrAreExcluded(t *testing.T) {
 		t.Fatal(golden.Problems(problems))
 	}
 	read := map[string]int{}
-	for a := range schedule.Assign(m, nil).All() {
+	for a := range schedule.NewPlan(m, nil).All() {
 		answer := find(t, m, a.ClusterType.Name+"/"+a.Target.Name).Assignment
 		applies, all := map[string]bool{}, map[string]bool{}
 		for _, v := range answer.Values {
@@ -110,7 +110,7 @@ func TestPlacementsAreThoseOfThePlan(t *testing.T) {
 		t.Fatal(golden.Problems(problems))
 	}
 	want := map[string]bool{}
-	for a := range schedule.Assign(m, nil).All() {
+	for a := range schedule.NewPlan(m, nil).All() {
 		want[a.ClusterType.Name+"/"+a.Target.Name] = true
 	}
 	byType, byTarget, byPolicy, asked := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -234,7 +234,7 @@ func modelWith(t *testing.T, value string) *model.Model {
 			Values: []model.Value{{Key: "KEY", Text: value}},
 		}},
 	}
-	if _, problems := values.Resolve(m, &values.Cache{}); problems.Stops() {
+	if _, problems := values.NewResolver(m, &values.Cache{}); problems.Stops() {
 		t.Fatal(golden.Problems(problems))
 	}
 	return m

@@ -69,24 +69,24 @@ func (q *explainer) namespaceName(a schedule.Assignment) string {
 }
 
 func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
-	opinions := schedule.Opinions(q.model, a)
-	slices.SortStableFunc(opinions, func(o, p schedule.Opinion) int {
+	opinions := schedule.EvaluatePolicies(q.model, a)
+	slices.SortStableFunc(opinions, func(o, p schedule.PolicyVerdict) int {
 		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})
-	return convertList(opinions, func(o schedule.Opinion) Verdict {
+	return convertList(opinions, func(o schedule.PolicyVerdict) Verdict {
 		return Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target}
 	})
 }
 
 // checkingSchemas returns the schemas that check an assignment, in the order of their checks.
 func (q *explainer) checkingSchemas(i, j int) []Schema {
-	v, t := q.valueResolver().For(i, j), q.model.Targets[j]
+	v, t := q.valueResolver().ValuesOf(i, j), q.model.Targets[j]
 	all := slices.Clone(v.Schemas)
 	for k := range t.Schemas {
 		all = append(all, &t.Schemas[k])
 	}
 	messages := map[*model.Schema][]string{}
-	violations, _ := q.cache.Validate(v, t)
+	violations, _ := q.cache.ValidateValues(v, t)
 	for _, violation := range violations {
 		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
 	}

@@ -72,7 +72,7 @@ func AnswerQuery(m *model.Model, query string, o render.Options) (Answer, error)
 		return Answer{}, err
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	s.answer(&explainer{model: m, plan: schedule.Assign(m, nil), options: o}, &a)
+	s.answer(&explainer{model: m, plan: schedule.NewPlan(m, nil), options: o}, &a)
 	return a, nil
 }
 
@@ -89,7 +89,7 @@ type explainer struct {
 // configs, which are reported when the environment is rendered.
 func (q *explainer) valueResolver() *values.Resolver {
 	if q.resolver == nil {
-		q.resolver, _ = values.Resolve(q.model, &q.cache)
+		q.resolver, _ = values.NewResolver(q.model, &q.cache)
 	}
 	return q.resolver
 }

@@ -114,7 +114,7 @@ func (q *explainer) expandEarlier(i int, u templateSlot, d *render.Data, scope r
 
 // templateData returns what templates see of an assignment, and its values.
 func (q *explainer) templateData(i, j int) (render.Data, *values.Values) {
-	a, v := q.assignmentAt(i, j), q.valueResolver().For(i, j)
+	a, v := q.assignmentAt(i, j), q.valueResolver().ValuesOf(i, j)
 	t := a.Target
 	return render.Data{
 		DeploymentTargetName: t.Name, Namespace: q.namespaceName(a), Environment: q.model.Environment,

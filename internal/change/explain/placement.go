@@ -66,31 +66,31 @@ func assignmentDistance(p *model.Policy, a schedule.Assignment) int {
 }
 
 // policyOpinion returns the opinion of one policy on an assignment, of which one side may be nil.
-func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.Opinion {
+func policyOpinion(p *model.Policy, a schedule.Assignment) schedule.PolicyVerdict {
 	if a.ClusterType == nil {
 		a.ClusterType = &model.ClusterType{}
 	}
 	if a.Target == nil {
 		a.Target = &model.Target{}
 	}
-	return schedule.Opinions(&model.Model{Policies: []*model.Policy{p}}, a)[0]
+	return schedule.EvaluatePolicies(&model.Model{Policies: []*model.Policy{p}}, a)[0]
 }
 
 // assignmentSide has the functions for one of the two sides of an assignment: how far it is from
 // being selected by a policy, and why.
 type assignmentSide struct {
 	distance func(*model.Policy, schedule.Assignment) int
-	reason   func(schedule.Opinion) string
+	reason   func(schedule.PolicyVerdict) string
 }
 
 var (
 	targetSide = assignmentSide{
 		distance: func(p *model.Policy, a schedule.Assignment) int { return targetDistance(p, a.Target) },
-		reason:   func(o schedule.Opinion) string { return o.Target },
+		reason:   func(o schedule.PolicyVerdict) string { return o.Target },
 	}
 	clusterTypeSide = assignmentSide{
 		distance: func(p *model.Policy, a schedule.Assignment) int { return clusterTypeDistance(p, a.ClusterType) },
-		reason:   func(o schedule.Opinion) string { return o.ClusterType },
+		reason:   func(o schedule.PolicyVerdict) string { return o.ClusterType },
 	}
 )
 

@@ -32,12 +32,12 @@ const (
 // explainValues returns the values of an assignment, sorted by key.
 func (q *explainer) explainValues(i, j int) []Value {
 	var out []Value
-	for _, p := range q.valueResolver().Explain(i, j) {
+	for _, p := range q.valueResolver().ExplainValues(i, j) {
 		v := Value{Key: p.Key, Value: jsonValue(p.Value)}
 		outcomes := outcomesOf(p.By)
 		for k, s := range p.By {
 			at := Object{s.Config.Kind, s.Config.Name, s.Pos}
-			v.By = append(v.By, Source{at, s.Because, jsonValue(s.Value), outcomes[k]})
+			v.By = append(v.By, Source{at, s.Labels, jsonValue(s.Value), outcomes[k]})
 		}
 		out = append(out, v)
 	}

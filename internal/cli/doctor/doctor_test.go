@@ -45,11 +45,11 @@ func newWorld(t *testing.T, answers func(path string) string, environments ...st
 	t.Helper()
 	w := &world{T: t, git: gittest.Serve(t)}
 	o := scaffold.Options{ControlPlane: w.git.Create("acme/cp"), GitOps: w.git.Create("acme/out"), Environments: environments, Sample: true}
-	controlPlane, err := scaffold.ControlPlane(o)
+	controlPlane, err := scaffold.ControlPlaneBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitOps, err := scaffold.GitOps(o)
+	gitOps, err := scaffold.GitOpsBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@ func TestGitea(t *testing.T) {
 	o := scaffold.Options{ControlPlane: s.URL + "/acme/cp.git", GitOps: s.URL + "/acme/out.git", Environments: []string{"dev"}, Sample: true}
 	s.Create("acme/cp")
 	s.Create("acme/out")
-	controlPlane, err := scaffold.ControlPlane(o)
+	controlPlane, err := scaffold.ControlPlaneBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitOps, err := scaffold.GitOps(o)
+	gitOps, err := scaffold.GitOpsBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,9 +46,9 @@ func NewChain(p *Progress, environments []*Environment, next map[string]string) 
 		c = Chain{External: p.Promotions[0].External, Stages: slices.Clone(p.Promotions[0].Stages)}
 		problems = checkStages(p.Promotions[0], known)
 	case len(next) > 0:
-		c, problems = followed(next, known)
+		c, problems = chainFromNext(next, known)
 	default:
-		c, problems = inOrder(known)
+		c, problems = chainFromFiles(known)
 	}
 	problems = append(problems, CheckFreezes(p, environments)...)
 	if problems.Stops() {
@@ -103,8 +103,8 @@ func checkStages(p *Promotion, known []string) problem.List {
 	return problems
 }
 
-// followed returns the chain in which each environment comes after those that next maps to it.
-func followed(next map[string]string, known []string) (Chain, problem.List) {
+// chainFromNext returns the chain in which each environment comes after those that next maps to it.
+func chainFromNext(next map[string]string, known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: "nextEnvironment of the settings"}
 	all := slices.Clone(known)
@@ -116,7 +116,7 @@ func followed(next map[string]string, known []string) (Chain, problem.List) {
 		}
 	}
 	for _, name := range all {
-		stage := Stage{Name: name, Queue: Queue{Policy: Latest}}
+		stage := Stage{Name: name, Queue: Queue{Policy: QueueLatest}}
 		for _, from := range sortedKeys(next) {
 			if next[from] == name {
 				stage.After = append(stage.After, from)
@@ -127,22 +127,22 @@ func followed(next map[string]string, known []string) (Chain, problem.List) {
 	return c, problems
 }
 
-// late and early begin the names of environments: a promotion from a late one to an early one
+// lateNames and early begin the names of environments: a promotion from a late one to an early one
 // is a mistake.
 var (
-	late  = []string{"prod", "live"}
-	early = []string{"dev", "test", "qa", "int", "stag", "stg", "uat", "preprod", "pre-prod", "canary"}
+	lateNames  = []string{"prod", "live"}
+	earlyNames = []string{"dev", "test", "qa", "int", "stag", "stg", "uat", "preprod", "pre-prod", "canary"}
 )
 
-// inOrder returns the chain of the environments in the order of their files.
-func inOrder(known []string) (Chain, problem.List) {
+// chainFromFiles returns the chain of the environments in the order of their files.
+func chainFromFiles(known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: "the order of the files in .environments"}
 	for i, name := range known {
-		stage := Stage{Name: name, Queue: Queue{Policy: Latest}}
+		stage := Stage{Name: name, Queue: Queue{Policy: QueueLatest}}
 		if i > 0 {
 			stage.After = []string{known[i-1]}
-			if looksLike(known[i-1], late) && looksLike(name, early) {
+			if looksLike(known[i-1], lateNames) && looksLike(name, earlyNames) {
 				problems.Addf(problem.Pos{Layer: "base", File: ".environments"}, "",
 					"write an object of kind Promotion (fairlead schema Promotion), or nextEnvironment in the settings",
 					"in the order of the files, %s would get commits before %s", known[i-1], name)
@@ -169,7 +169,7 @@ func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
 			return !slices.ContainsFunc(s.After, func(before string) bool { return !placed(before) })
 		})
 		if i < 0 {
-			problems.Addf(left[0].Pos, "", "remove one of them from after", "environments come after each other in a circle: %s", circle(left))
+			problems.Addf(left[0].Pos, "", "remove one of them from after", "environments come after each other in a circle: %s", findCircle(left))
 			return stages, problems
 		}
 		sorted = append(sorted, left[i])
@@ -178,9 +178,9 @@ func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
 	return sorted, problems
 }
 
-// circle returns the names of the stages of a circle. Each stage that is left comes after
+// findCircle returns the names of the stages of a circle. Each stage that is left comes after
 // another one that is left.
-func circle(left []Stage) string {
+func findCircle(left []Stage) string {
 	byName := map[string]Stage{}
 	for _, s := range left {
 		byName[s.Name] = s

@@ -31,56 +31,56 @@ type decoder struct {
 // nodeBudget is far above what a control plane's largest object needs.
 const nodeBudget = 1_000_000
 
-// verbatim is text that is taken as it was written even where YAML sees a number:
+// verbatimText is text that is taken as it was written even where YAML sees a number:
 // a commit id may consist of digits only.
-type verbatim string
+type verbatimText string
 
-var verbatimType = reflect.TypeFor[verbatim]()
+var verbatimType = reflect.TypeFor[verbatimText]()
 
-func (d *decoder) pos(n *yaml.Node) problem.Pos {
+func (d *decoder) positionOf(n *yaml.Node) problem.Pos {
 	return problem.Pos{Layer: d.layer, File: d.file, Line: n.Line}
 }
 
-func (d *decoder) addf(n *yaml.Node, hint, format string, args ...any) {
+func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
 	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind) || isOwnKind(kind) || kind == "ConfigMap") {
 		hint = "fairlead schema " + kind + " prints what it may hold"
 	}
-	d.problems.Addf(d.pos(n), d.subject, hint, format, args...)
+	d.problems.Addf(d.positionOf(n), d.subject, hint, format, args...)
 }
 
 // into fills v, of the type that path should have, from n.
 func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
-	n = resolve(n)
-	if !d.spend(1) {
+	n = resolveAlias(n)
+	if !d.spendBudget(1) {
 		return
 	}
 	if v.Type() == reflect.TypeFor[yaml.Node]() {
 		v.Set(reflect.ValueOf(*n))
 		return
 	}
-	if isNull(n) && v.Type() == reflect.TypeFor[located]() {
-		v.Set(reflect.ValueOf(located{Line: n.Line}))
+	if isNull(n) && v.Type() == reflect.TypeFor[locatedText]() {
+		v.Set(reflect.ValueOf(locatedText{Line: n.Line}))
 		return
 	}
 	if isNull(n) {
 		return
 	}
-	if d.special(n, v, path) {
+	if d.decodeSpecial(n, v, path) {
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(d.text(n, path, v.Type() == verbatimType))
+		v.SetString(d.decodeText(n, path, v.Type() == verbatimType))
 	case reflect.Struct:
-		d.structure(n, v, path)
+		d.decodeStruct(n, v, path)
 	case reflect.Map:
 		if v.Type() == reflect.TypeFor[annotations]() {
-			d.annotations(n, v, path)
+			d.decodeAnnotations(n, v, path)
 			return
 		}
-		d.stringMap(n, v, path)
+		d.decodeMap(n, v, path)
 	case reflect.Slice:
-		d.list(n, v, path)
+		d.decodeList(n, v, path)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		d.into(n, v.Elem(), path)
@@ -89,34 +89,34 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// special fills what is not text, in kinds that Kalypso does not have, and reports
+// decodeSpecial fills what is not text, in kinds that Kalypso does not have, and reports
 // whether v is of such a type.
-func (d *decoder) special(n *yaml.Node, v reflect.Value, path string) bool {
+func (d *decoder) decodeSpecial(n *yaml.Node, v reflect.Value, path string) bool {
 	switch v.Interface().(type) {
 	case bool:
 		if on := n.Value == "true"; n.ShortTag() == "!!bool" && (on || n.Value == "false") {
 			v.SetBool(on)
 		} else {
-			d.addf(n, "it is true or false", "%s should be a boolean, but is %s", path, describe(n))
+			d.addProblem(n, "it is true or false", "%s should be a boolean, but is %s", path, describeNode(n))
 		}
 	case int:
 		number, err := strconv.Atoi(n.Value)
 		if n.ShortTag() != "!!int" || err != nil || number < 0 {
-			d.addf(n, "", "%s should be a whole number, but is %s", path, shown(n))
+			d.addProblem(n, "", "%s should be a whole number, but is %s", path, showNode(n))
 			return true
 		}
 		v.SetInt(int64(number))
 	case time.Duration:
 		length, err := time.ParseDuration(n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil || length < 0 {
-			d.addf(n, "as in 30m, 4h or 72h", "%s should be a duration, but is %s", path, shown(n))
+			d.addProblem(n, "as in 30m, 4h or 72h", "%s should be a duration, but is %s", path, showNode(n))
 			return true
 		}
 		v.SetInt(int64(length))
 	case time.Time:
 		at, err := time.Parse(time.RFC3339, n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil {
-			d.addf(n, "as in 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, shown(n))
+			d.addProblem(n, "as in 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, showNode(n))
 			return true
 		}
 		v.Set(reflect.ValueOf(at))
@@ -126,65 +126,65 @@ func (d *decoder) special(n *yaml.Node, v reflect.Value, path string) bool {
 	return true
 }
 
-// shown returns the quoted text of a short scalar, and the type of any other node.
-func shown(n *yaml.Node) string {
+// showNode returns the quoted text of a short scalar, and the type of any other node.
+func showNode(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && len(n.Value) <= maxShown {
 		return strconv.Quote(n.Value)
 	}
-	return describe(n)
+	return describeNode(n)
 }
 
-// spend takes n nodes off the budget. It returns false if the budget is used up, which it
+// spendBudget takes n nodes off the budget. It returns false if the budget is used up, which it
 // reports once.
-func (d *decoder) spend(n int) bool {
+func (d *decoder) spendBudget(n int) bool {
 	if d.budget < 0 {
 		return false
 	}
 	d.budget -= n
 	if d.budget < 0 {
-		d.addf(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
+		d.addProblem(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
 	}
 	return d.budget >= 0
 }
 
-func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
-	if v.Type() == reflect.TypeFor[located]() {
-		v.Set(reflect.ValueOf(located{Text: d.text(n, path, false), Line: textLine(n)}))
+func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
+	if v.Type() == reflect.TypeFor[locatedText]() {
+		v.Set(reflect.ValueOf(locatedText{Text: d.decodeText(n, path, false), Line: textLine(n)}))
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
 		return
 	}
 	fields := fieldsOf(v.Type())
 	seen := map[string]bool{}
 	braces := n.Style&yaml.FlowStyle != 0
-	for key, value := range d.pairs(n) {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+	for key, value := range d.uniquePairs(n) {
+		i := slices.IndexFunc(fields, func(f specField) bool { return f.name == key.Value })
 		if i < 0 {
-			d.addf(key, fieldHint(key.Value, fields), "%s has no field %q", orObject(path), key.Value)
+			d.addProblem(key, fieldHint(key.Value, fields), "%s has no field %q", orObject(path), key.Value)
 			continue
 		}
 		seen[key.Value] = true
 		into := v.FieldByIndex(fields[i].index)
-		if isNull(value) && d.refusesNull(value, into.Type(), fields[i].required, braces, join(path, key.Value)) {
+		if isNull(value) && d.refusesNull(value, into.Type(), fields[i].required, braces, joinPath(path, key.Value)) {
 			continue
 		}
-		d.into(value, into, join(path, key.Value))
+		d.into(value, into, joinPath(path, key.Value))
 	}
 	for _, f := range fields {
 		if f.required && !seen[f.name] {
-			d.addf(n, "", "%s is required", join(path, f.name))
+			d.addProblem(n, "", "%s is required", joinPath(path, f.name))
 		}
 	}
 }
 
 // fieldHint names the field that was meant, or all that there are.
-func fieldHint(name string, fields []field) string {
-	if hint := problem.DidYouMean(name, names(fields)); hint != "" {
+func fieldHint(name string, fields []specField) string {
+	if hint := problem.DidYouMean(name, fieldNames(fields)); hint != "" {
 		return hint
 	}
-	return "its fields are " + strings.Join(names(fields), ", ")
+	return "its fields are " + strings.Join(fieldNames(fields), ", ")
 }
 
 func orObject(path string) string {
@@ -194,8 +194,8 @@ func orObject(path string) string {
 	return path
 }
 
-// located is a text that remembers where it begins.
-type located struct {
+// locatedText is a text that remembers where it begins.
+type locatedText struct {
 	Text string
 	Line int
 }
@@ -208,22 +208,22 @@ func textLine(n *yaml.Node) int {
 	return n.Line
 }
 
-func (d *decoder) stringMap(n *yaml.Node, v reflect.Value, path string) {
+func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	for key, value := range d.pairs(n) {
+	for key, value := range d.uniquePairs(n) {
 		item := reflect.New(v.Type().Elem()).Elem()
-		d.into(value, item, join(path, key.Value))
+		d.into(value, item, joinPath(path, key.Value))
 		v.SetMapIndex(reflect.ValueOf(key.Value), item)
 	}
 }
 
-func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.SequenceNode {
-		d.addf(n, "", "%s should be a list, but is %s", path, describe(n))
+		d.addProblem(n, "", "%s should be a list, but is %s", path, describeNode(n))
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -232,29 +232,29 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// text reads a scalar as Flux hands it to the API server: plain dates are time
+// decodeText reads a scalar as Flux hands it to the API server: plain dates are time
 // stamps and come out as RFC 3339; numbers and booleans stay what they are, and
 // are refused.
-func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
-	n = resolve(n)
+func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
+	n = resolveAlias(n)
 	if n.Kind != yaml.ScalarNode {
-		d.addf(n, "", "%s should be text, but is %s", path, describe(n))
+		d.addProblem(n, "", "%s should be text, but is %s", path, describeNode(n))
 		return ""
 	}
 	if c, ok := refusedCharacter(n.Value); ok {
-		d.addf(n, "remove it", "%s has the character %U, which Flux does not take", path, c)
+		d.addProblem(n, "remove it", "%s has the character %U, which Flux does not take", path, c)
 	}
 	if len(n.Value) > maxText {
-		d.addf(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
+		d.addProblem(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
 		return n.Value[:maxShown] // so that it is not taken for missing
 	}
 	switch tag := n.ShortTag(); {
 	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
-		return d.foldedText(n, path)
+		return d.decodeFolded(n, path)
 	case tag == "!!str" || tag == "!!merge" || verbatim || !strings.HasPrefix(tag, "!!"):
 		return n.Value
 	case tag == "!!binary":
-		return d.binaryText(n, path)
+		return d.decodeBinary(n, path)
 	case tag == "!!null":
 		return ""
 	case tag == "!!timestamp":
@@ -264,7 +264,7 @@ func (d *decoder) text(n *yaml.Node, path string, verbatim bool) string {
 		}
 		return n.Value
 	}
-	d.addf(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, describe(n))
+	d.addProblem(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, describeNode(n))
 	return ""
 }
 
@@ -275,24 +275,24 @@ const (
 	maxShown = 64
 )
 
-// pairs yields the keys and values of a mapping, with those of merge keys (<<), and
+// uniquePairs yields the keys and values of a mapping, with those of merge keys (<<), and
 // reports keys that are given twice.
-func (d *decoder) pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
+func (d *decoder) uniquePairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]bool{}
-		for _, p := range d.merged(n, nil) {
+		for _, p := range d.mergedPairs(n, nil) {
 			if p.key.Kind != yaml.ScalarNode {
-				d.addf(p.key, "", "a key should be text, but is %s", describe(p.key))
+				d.addProblem(p.key, "", "a key should be text, but is %s", describeNode(p.key))
 				continue
 			}
 			if seen[p.key.Value] {
 				if !p.merged {
-					d.addf(p.key, "remove one of them", "the key %q is given twice", p.key.Value)
+					d.addProblem(p.key, "remove one of them", "the key %q is given twice", p.key.Value)
 				}
 				continue
 			}
 			seen[p.key.Value] = true
-			d.key(p.key)
+			d.checkKey(p.key)
 			if !yield(p.key, p.value) {
 				return
 			}
@@ -309,16 +309,16 @@ type pair struct {
 // merge thousands.
 const mergeCost = 100
 
-// merged lists the pairs of a mapping: its own, then those of merge keys. within
+// mergedPairs lists the pairs of a mapping: its own, then those of merge keys. within
 // are the mappings that are being merged into.
-func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
-	if !d.spend(len(within)*mergeCost + len(n.Content)/2) {
+func (d *decoder) mergedPairs(n *yaml.Node, within []*yaml.Node) []pair {
+	if !d.spendBudget(len(within)*mergeCost + len(n.Content)/2) {
 		return nil
 	}
 	var own, taken []pair
 	within = append(within, n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
+		key, value := resolveAlias(n.Content[i]), resolveAlias(n.Content[i+1])
 		if key.ShortTag() != "!!merge" || value.Kind == yaml.ScalarNode {
 			own = append(own, pair{key, value, len(within) > 1})
 			continue
@@ -328,25 +328,25 @@ func (d *decoder) merged(n *yaml.Node, within []*yaml.Node) []pair {
 			sources = value.Content
 		}
 		for _, s := range sources {
-			s = resolve(s)
+			s = resolveAlias(s)
 			if slices.Contains(within, s) {
-				d.addf(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
+				d.addProblem(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
 			} else if s.Kind == yaml.MappingNode {
-				taken = append(taken, d.merged(s, within)...)
+				taken = append(taken, d.mergedPairs(s, within)...)
 			}
 		}
 	}
 	return append(own, taken...)
 }
 
-// lookup returns a key of a mapping and its value; nil if it has none. Mistakes are
+// lookUpPair returns a key of a mapping and its value; nil if it has none. Mistakes are
 // reported by the decoding.
-func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
+func lookUpPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	quiet := &decoder{problems: &problem.List{}, root: n, budget: lookupBudget}
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, nil
 	}
-	for _, p := range quiet.merged(n, nil) {
+	for _, p := range quiet.mergedPairs(n, nil) {
 		if p.key.Value == name {
 			return p.key, p.value
 		}
@@ -357,7 +357,7 @@ func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 // lookupBudget is enough for the head of any object that people write.
 const lookupBudget = 10_000
 
-func resolve(n *yaml.Node) *yaml.Node {
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -366,7 +366,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-func describe(n *yaml.Node) string {
+func describeNode(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
@@ -386,7 +386,7 @@ func describe(n *yaml.Node) string {
 	return "of type " + n.Tag
 }
 
-func join(path, key string) string {
+func joinPath(path, key string) string {
 	if path == "" {
 		return key
 	}
@@ -396,26 +396,26 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// field is one field of a spec struct.
-type field struct {
+// specField is one field of a spec struct.
+type specField struct {
 	name     string
 	index    []int
 	required bool
 }
 
-func fieldsOf(t reflect.Type) []field {
-	var fields []field
+func fieldsOf(t reflect.Type) []specField {
+	var fields []specField
 	for _, f := range reflect.VisibleFields(t) {
 		name := f.Tag.Get("yaml")
 		if name == "" {
 			continue
 		}
-		fields = append(fields, field{name: name, index: f.Index, required: f.Tag.Get("required") == "true"})
+		fields = append(fields, specField{name: name, index: f.Index, required: f.Tag.Get("required") == "true"})
 	}
 	return fields
 }
 
-func names(fields []field) []string {
+func fieldNames(fields []specField) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
 		out[i] = f.name

@@ -15,24 +15,24 @@ import (
 // What is YAML is not always what Flux delivers to the API server: it reads files with
 // kustomize, writes them as YAML again, reads that, and writes JSON.
 
-// foldedText reads a folded scalar as Flux delivers it.
-func (d *decoder) foldedText(n *yaml.Node, path string) string {
+// decodeFolded reads a folded scalar as Flux delivers it.
+func (d *decoder) decodeFolded(n *yaml.Node, path string) string {
 	text, err := kustomize.FoldedText(n.Value)
 	if err != nil {
-		d.addf(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
+		d.addProblem(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
 	}
 	return text
 }
 
-// binaryText reads text that is written in base64.
-func (d *decoder) binaryText(n *yaml.Node, path string) string {
+// decodeBinary reads text that is written in base64.
+func (d *decoder) decodeBinary(n *yaml.Node, path string) string {
 	var text string
 	err := n.Decode(&text)
 	if err == nil && !utf8.ValidString(text) {
 		err = errors.New("it is not UTF-8")
 	}
 	if err != nil {
-		d.addf(n, "a text has no place for other bytes", "%s should be text in base64, but %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		d.addProblem(n, "a text has no place for other bytes", "%s should be text in base64, but %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 		return ""
 	}
 	return text
@@ -49,13 +49,13 @@ func refusedCharacter(text string) (rune, bool) {
 	return 0, false
 }
 
-// key reports a key that Flux does not take because it is not text.
-func (d *decoder) key(key *yaml.Node) {
+// checkKey reports a key that Flux does not take because it is not text.
+func (d *decoder) checkKey(key *yaml.Node) {
 	if c, ok := refusedCharacter(key.Value); ok {
-		d.addf(key, "remove it", "a key has the character %U, which Flux does not take", c)
+		d.addProblem(key, "remove it", "a key has the character %U, which Flux does not take", c)
 	}
 	if tag := key.ShortTag(); tag != "!!str" && tag != "!!merge" && strings.HasPrefix(tag, "!!") {
-		d.addf(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, describe(key))
+		d.addProblem(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, describeNode(key))
 	}
 }
 
@@ -69,11 +69,11 @@ func (d *decoder) refusesNull(n *yaml.Node, of reflect.Type, required, braces bo
 	}
 	empty := braces && n.Value == ""
 	if words := wantedOf(of); empty && words != "" {
-		d.addf(n, "leave the field out", "%s should be %s, but in braces nothing is an empty text", path, words)
+		d.addProblem(n, "leave the field out", "%s should be %s, but in braces nothing is an empty text", path, words)
 		return true
 	}
 	if !empty && required && strings.HasPrefix(path, "spec") {
-		d.addf(n, "", "%s is required, but is null", path)
+		d.addProblem(n, "", "%s is required, but is null", path)
 		return true
 	}
 	return false
@@ -82,7 +82,7 @@ func (d *decoder) refusesNull(n *yaml.Node, of reflect.Type, required, braces bo
 // wantedOf describes what a field of that type should be; "" if text, or anything, is fine.
 func wantedOf(field reflect.Type) string {
 	switch {
-	case field == reflect.TypeFor[located]() || field == reflect.TypeFor[annotations]():
+	case field == reflect.TypeFor[locatedText]() || field == reflect.TypeFor[annotations]():
 		return ""
 	case field.Kind() == reflect.Map || field.Kind() == reflect.Struct:
 		return "a mapping"
@@ -94,20 +94,20 @@ func wantedOf(field reflect.Type) string {
 
 // annotations are those of an object's metadata. Flux writes all of them as text,
 // whatever they are.
-type annotations map[string]located
+type annotations map[string]locatedText
 
-func (d *decoder) annotations(n *yaml.Node, v reflect.Value, path string) {
+func (d *decoder) decodeAnnotations(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.addf(n, "", "%s should be a mapping, but is %s", path, describe(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
 		return
 	}
 	all := annotations{}
-	for key, value := range d.pairs(n) {
+	for key, value := range d.uniquePairs(n) {
 		if value.Kind != yaml.ScalarNode {
-			d.addf(value, "", "%s should be text, but is %s", join(path, key.Value), describe(value))
+			d.addProblem(value, "", "%s should be text, but is %s", joinPath(path, key.Value), describeNode(value))
 			continue
 		}
-		all[key.Value] = located{Text: value.Value, Line: textLine(value)}
+		all[key.Value] = locatedText{Text: value.Value, Line: textLine(value)}
 	}
 	v.Set(reflect.ValueOf(all))
 }

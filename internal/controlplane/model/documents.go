@@ -20,12 +20,12 @@ type document struct {
 	listed bool
 }
 
-// readDocuments returns the documents of a file as Flux reads them: it cuts the text at
+// parseDocuments returns the documents of a file as Flux reads them: it cuts the text at
 // lines that begin with "---", and reads one document of each piece. It reports what cannot
 // be read, and returns the documents before it.
-func (r *reader) readDocuments(data []byte) []document {
+func (r *reader) parseDocuments(data []byte) []document {
 	pieces := 1
-	if !r.built && isCut(data) {
+	if !r.built && mayBeSplit(data) {
 		data, pieces = r.checkPieces(data)
 	}
 	roots, finding := manifest.Documents(data, r.canceled)
@@ -34,13 +34,13 @@ func (r *reader) readDocuments(data []byte) []document {
 		documents[i] = document{root: root, alone: pieces == 1}
 	}
 	if finding != nil {
-		r.out.problems.Addf(r.at(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
+		r.out.problems.Addf(r.positionAt(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
 	}
 	return documents
 }
 
-// isCut reports whether a text may have more than one document, or a directive.
-func isCut(data []byte) bool {
+// mayBeSplit reports whether a text may have more than one document, or a directive.
+func mayBeSplit(data []byte) bool {
 	for _, mark := range []string{"---", "...", "%"} {
 		if bytes.HasPrefix(data, []byte(mark)) || bytes.Contains(data, []byte("\n"+mark)) {
 			return true
@@ -66,7 +66,7 @@ func (r *reader) checkPieces(data []byte) (read []byte, pieces int) {
 			if !owned {
 				data, owned = bytes.Clone(data), true
 			}
-			r.leaveOut(data[begin+i[0]+len("..."):end], line+bytes.Count(piece[:i[0]], []byte("\n")))
+			r.blankOut(data[begin+i[0]+len("..."):end], line+bytes.Count(piece[:i[0]], []byte("\n")))
 		}
 		begin, line = end, line+bytes.Count(piece, []byte("\n"))
 	}
@@ -83,7 +83,7 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 	begin, rest, _ := bytes.Cut(piece, []byte("\n"))
 	separated := separator.Match(begin)
 	if line > 1 && bytes.HasPrefix(begin, []byte("---")) && !separated {
-		r.out.problems.Addf(r.at(line), "", "begin the document on the next line", "Flux takes nothing but a comment behind \"---\"")
+		r.out.problems.Addf(r.positionAt(line), "", "begin the document on the next line", "Flux takes nothing but a comment behind \"---\"")
 		return false
 	}
 	if separated {
@@ -92,7 +92,7 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 	}
 	for text := range bytes.Lines(piece) {
 		if bytes.HasPrefix(text, []byte("%")) {
-			r.out.problems.Addf(r.at(line), "", "remove the line", "Flux takes no directive (a line that begins with %%)")
+			r.out.problems.Addf(r.positionAt(line), "", "remove the line", "Flux takes no directive (a line that begins with %%)")
 			return false
 		}
 		if !isBlank(text) {
@@ -106,9 +106,9 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 // documentEnd is a line at which Flux stops reading a piece.
 var documentEnd = regexp.MustCompile(`(?m)^\.\.\.([ \t].*)?\r?$`)
 
-// leaveOut replaces what stands behind a document's end by blanks, and warns if that was
+// blankOut replaces what stands behind a document's end by blanks, and warns if that was
 // more than comments.
-func (r *reader) leaveOut(behind []byte, line int) {
+func (r *reader) blankOut(behind []byte, line int) {
 	blank := true
 	for text := range bytes.Lines(behind) {
 		blank = blank && isBlank(text)
@@ -119,7 +119,7 @@ func (r *reader) leaveOut(behind []byte, line int) {
 		}
 	}
 	if !blank {
-		r.out.problems.Warnf(r.at(line), "", `begin the next document with a line "---"`, `what stands behind the line "..." is not read`)
+		r.out.problems.Warnf(r.positionAt(line), "", `begin the next document with a line "---"`, `what stands behind the line "..." is not read`)
 	}
 }
 

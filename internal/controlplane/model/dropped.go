@@ -11,18 +11,18 @@ import (
 // the rest of the folder is not read.
 const maxProblems = 1000
 
-// dropped counts the problems that were found and not kept.
-type dropped struct {
+// droppedCounts counts the problems that were found and not kept.
+type droppedCounts struct {
 	stops, warnings int
 	files           int // that were not read
 }
 
-func (d *dropped) add(o dropped) {
+func (d *droppedCounts) add(o droppedCounts) {
 	d.stops, d.warnings, d.files = d.stops+o.stops, d.warnings+o.warnings, d.files+o.files
 }
 
-// trim keeps the first problems of a list, and counts the others.
-func trim(l problem.List, d *dropped) problem.List {
+// trimProblems keeps the first problems of a list, and counts the others.
+func trimProblems(l problem.List, d *droppedCounts) problem.List {
 	if len(l) <= maxProblems {
 		return l
 	}
@@ -55,8 +55,8 @@ func (c *content) isFull() bool {
 	return stops >= maxProblems
 }
 
-// skip counts the files below entries as not read.
-func (c *content) skip(entries []tree.Entry) {
+// countUnread counts the files below entries as not read.
+func (c *content) countUnread(entries []tree.Entry) {
 	for _, e := range entries {
 		if e.IsDir() {
 			c.dropped.files += e.Tree().Count()
@@ -70,12 +70,12 @@ func (c *content) skip(entries []tree.Entry) {
 // kept, if there are any.
 func (c *content) withDropped(l Layer) *content {
 	d := c.dropped
-	if d == (dropped{}) {
+	if d == (droppedCounts{}) {
 		return c
 	}
 	said := *c
 	said.problems = c.problems[:len(c.problems):len(c.problems)]
-	last := problem.Pos{Layer: l.display()}
+	last := problem.Pos{Layer: l.displayName()}
 	if len(c.problems) > 0 {
 		last = c.problems[len(c.problems)-1].Pos
 	}
@@ -92,9 +92,9 @@ func (c *content) withDropped(l Layer) *content {
 	return &said
 }
 
-// contain returns the content that read returns. If the parser panics, the content has a
+// readGuarded returns the content that read returns. If the parser panics, the content has a
 // problem at pos instead.
-func contain(pos problem.Pos, read func() *content) (c *content) {
+func readGuarded(pos problem.Pos, read func() *content) (c *content) {
 	err := panics.Library("the YAML reader", func() error {
 		c = read()
 		return nil
@@ -103,16 +103,16 @@ func contain(pos problem.Pos, read func() *content) (c *content) {
 		c = &content{}
 		c.problems.Addf(pos, "", "look for what is unusual in it", "the file cannot be read: %v", err)
 	}
-	c.problems = trim(c.problems, &c.dropped)
-	c.progress.Problems = trim(c.progress.Problems, &c.dropped)
+	c.problems = trimProblems(c.problems, &c.dropped)
+	c.progress.Problems = trimProblems(c.progress.Problems, &c.dropped)
 	return c
 }
 
 func (p *Parser) isCanceled() bool { return p.Canceled != nil && p.Canceled() }
 
-// unread returns the content of a layer whose reading was canceled: a problem.
-func unread(l Layer) *content {
+// canceledContent returns the content of a layer whose reading was canceled: a problem.
+func canceledContent(l Layer) *content {
 	c := &content{}
-	c.problems.Addf(problem.Pos{Layer: l.display()}, "", "", "it was not read to the end, because the program ends")
+	c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "it was not read to the end, because the program ends")
 	return c
 }

@@ -49,8 +49,8 @@ var Kinds = []KindInfo{
 	{"WorkloadRegistration", workloadRegistrationSpec{}},
 }
 
-// made lists the kinds that Kalypso generates; people do not write them.
-var made = []string{"Assignment", "AssignmentPackage"}
+// generatedKinds lists the kinds that Kalypso generates; people do not write them.
+var generatedKinds = []string{"Assignment", "AssignmentPackage"}
 
 func kindNames() []string { return kindNamesOf(Kinds) }
 
@@ -72,11 +72,11 @@ type repoSpec struct {
 	Path   string `yaml:"path" required:"true"`
 }
 
-func (s repoSpec) ref() RepoRef { return RepoRef{Repo: s.Repo, Branch: s.Branch, Path: s.Path} }
+func (s repoSpec) repoRef() RepoRef { return RepoRef{Repo: s.Repo, Branch: s.Branch, Path: s.Path} }
 
 type baseRepoSpec struct {
 	repoSpec
-	Commit verbatim `yaml:"commit"`
+	Commit verbatimText `yaml:"commit"`
 }
 
 type environmentSpec struct {
@@ -90,9 +90,9 @@ type clusterTypeSpec struct {
 }
 
 type templateSpec struct {
-	Type        string    `yaml:"type" required:"true"`
-	ContentType string    `yaml:"contentType"`
-	Manifests   []located `yaml:"manifests" required:"true"`
+	Type        string        `yaml:"type" required:"true"`
+	ContentType string        `yaml:"contentType"`
+	Manifests   []locatedText `yaml:"manifests" required:"true"`
 }
 
 type schedulingPolicySpec struct {
@@ -130,19 +130,19 @@ type configSchemaSpec struct {
 }
 
 type workloadSpec struct {
-	DeploymentTargets []targetSpec `yaml:"deploymentTargets"`
-	ConfigSchemas     []located    `yaml:"configSchemas"`
+	DeploymentTargets []targetSpec  `yaml:"deploymentTargets"`
+	ConfigSchemas     []locatedText `yaml:"configSchemas"`
 }
 
 // targetSpec is a deployment target inside a Workload. Annotations is Fairlead's
 // addition; Kalypso refuses the field.
 type targetSpec struct {
-	Name          located            `yaml:"name" required:"true"`
-	Labels        map[string]string  `yaml:"labels"`
-	Annotations   map[string]located `yaml:"annotations"`
-	Environment   string             `yaml:"environment" required:"true"`
-	Manifests     map[string]string  `yaml:"manifests" required:"true"`
-	ConfigSchemas []located          `yaml:"configSchemas"`
+	Name          locatedText            `yaml:"name" required:"true"`
+	Labels        map[string]string      `yaml:"labels"`
+	Annotations   map[string]locatedText `yaml:"annotations"`
+	Environment   string                 `yaml:"environment" required:"true"`
+	Manifests     map[string]string      `yaml:"manifests" required:"true"`
+	ConfigSchemas []locatedText          `yaml:"configSchemas"`
 }
 
 type deploymentTargetSpec struct {
@@ -150,11 +150,11 @@ type deploymentTargetSpec struct {
 	Labels        map[string]string `yaml:"labels"`
 	Environment   string            `yaml:"environment" required:"true"`
 	Manifests     map[string]string `yaml:"manifests" required:"true"`
-	ConfigSchemas []located         `yaml:"configSchemas"`
+	ConfigSchemas []locatedText     `yaml:"configSchemas"`
 }
 
 // configMapBody is what a ConfigMap has beside metadata.
 type configMapBody struct {
-	Data       map[string]located `yaml:"data"`
-	BinaryData map[string]string  `yaml:"binaryData"`
+	Data       map[string]locatedText `yaml:"data"`
+	BinaryData map[string]string      `yaml:"binaryData"`
 }

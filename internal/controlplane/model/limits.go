@@ -44,14 +44,14 @@ const (
 	allowLast    = "allow"
 )
 
-// limits returns base with the limits of s in place of its own.
-func (s limitsSpec) limits(base Limits, pos problem.Pos, d *decoder) Limits {
-	base.Removals = d.percent(pos, "limits.removals", s.Removals, base.Removals)
-	base.Changes = d.percent(pos, "limits.changes", s.Changes, base.Changes)
+// overrideLimits returns base with the limits of s in place of its own.
+func (s limitsSpec) overrideLimits(base Limits, pos problem.Pos, d *decoder) Limits {
+	base.Removals = d.parsePercent(pos, "limits.removals", s.Removals, base.Removals)
+	base.Changes = d.parsePercent(pos, "limits.changes", s.Changes, base.Changes)
 	if s.Few != nil {
 		base.Few = *s.Few
 	}
-	d.oneOf(pos, "limits.last", s.Last, withholdLast, allowLast)
+	d.checkOneOf(pos, "limits.last", s.Last, withholdLast, allowLast)
 	if s.Last != "" {
 		base.Last = s.Last == allowLast
 	}
@@ -60,9 +60,9 @@ func (s limitsSpec) limits(base Limits, pos problem.Pos, d *decoder) Limits {
 
 var percentage = regexp.MustCompile(`^(100|[1-9]?[0-9]) ?%$`)
 
-// percent parses a percentage and reports a malformed one. It returns otherwise if the text is
+// parsePercent parses a percentage and reports a malformed one. It returns otherwise if the text is
 // empty or malformed.
-func (d *decoder) percent(pos problem.Pos, field, text string, otherwise int) int {
+func (d *decoder) parsePercent(pos problem.Pos, field, text string, otherwise int) int {
 	if text == "" {
 		return otherwise
 	}
@@ -93,11 +93,11 @@ func (p *Progress) LimitsOf(environment string) Limits {
 	return promotion.Limits
 }
 
-// approval returns the Approval of a spec, and reports one that does not approve exactly one
+// newApproval returns the Approval of a spec, and reports one that does not approve exactly one
 // thing.
-func (r *reader) approval(o Object, s approvalSpec, d *decoder, n *yaml.Node) *Approval {
+func (r *reader) newApproval(o Object, s approvalSpec, d *decoder, n *yaml.Node) *Approval {
 	if (s.Commit == "") == (s.Removals == "") {
-		d.addf(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
+		d.addProblem(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
 			"an Approval is of a commit or of removals, and of one of them")
 	}
 	return &Approval{Object: o, Commit: string(s.Commit), Removals: string(s.Removals), Reason: s.Reason}

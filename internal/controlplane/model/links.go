@@ -11,31 +11,31 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// lists are the long lists of a model, from which those of the next model are made.
-type lists struct {
-	workloads sorted[workload]
-	made      madeLists
-	targets   sorted[Target]
+// linkedLists are the long lists of a model, from which those of the next model are made.
+type linkedLists struct {
+	workloads sortedList[workload]
+	made      targetLists
+	targets   sortedList[Target]
 }
 
-// link makes the model of the objects of all layers and checks them against each
+// linkContent makes the model of the objects of all layers and checks them against each
 // other. It appends problems to all.problems.
-func link(env string, all *content, last *lists) *Model {
+func linkContent(env string, all *content, last *linkedLists) *Model {
 	m := &Model{Environment: env, Ignored: all.ignored}
 	problems := &all.problems
-	m.Environments = unique(all.environments, problems, func(e *Environment) *Object { return &e.Object })
-	m.BaseRepos = unique(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
-	m.GitOpsRepos = unique(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
-	m.ClusterTypes = unique(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
-	m.Templates = unique(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
-	m.Policies = unique(all.policies, problems, func(p *Policy) *Object { return &p.Object })
-	m.Registrations = unique(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
-	m.Configs = unique(all.configs, problems, func(c *Config) *Object { return &c.Object })
-	m.Schemas = unique(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
-	last.workloads = last.workloads.next(all.workloads, problems, func(w *workload) *Object { return &w.Object })
-	last.made = last.made.next(m, last.workloads.kept)
-	targets := m.targets(last.made, all.targets, problems)
-	last.targets = last.targets.next(targets, problems, func(t *Target) *Object { return &t.Object })
+	m.Environments = uniqueByName(all.environments, problems, func(e *Environment) *Object { return &e.Object })
+	m.BaseRepos = uniqueByName(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
+	m.GitOpsRepos = uniqueByName(all.gitOpsRepos, problems, func(g *GitOpsRepo) *Object { return &g.Object })
+	m.ClusterTypes = uniqueByName(all.clusterTypes, problems, func(c *ClusterType) *Object { return &c.Object })
+	m.Templates = uniqueByName(withoutOverridden(all.templates), problems, func(t *Template) *Object { return &t.Object })
+	m.Policies = uniqueByName(all.policies, problems, func(p *Policy) *Object { return &p.Object })
+	m.Registrations = uniqueByName(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
+	m.Configs = uniqueByName(all.configs, problems, func(c *Config) *Object { return &c.Object })
+	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
+	last.workloads = last.workloads.nextList(all.workloads, problems, func(w *workload) *Object { return &w.Object })
+	last.made = last.made.nextLists(m, last.workloads.kept)
+	targets := m.collectTargets(last.made, all.targets, problems)
+	last.targets = last.targets.nextList(targets, problems, func(t *Target) *Object { return &t.Object })
 	m.Targets = last.targets.kept
 	m.checkGitOpsRepo(problems)
 	if err := checkEnvironmentName(env); err != nil {
@@ -44,13 +44,13 @@ func link(env string, all *content, last *lists) *Model {
 	return m
 }
 
-// sorted is a list of objects, and what unique has kept of it.
-type sorted[T any] struct{ given, kept []*T }
+// sortedList is a list of objects, and what unique has kept of it.
+type sortedList[T any] struct{ given, kept []*T }
 
-// next returns the sorted list of the given objects. Where an object has replaced another of
+// nextList returns the sorted list of the given objects. Where an object has replaced another of
 // its name, it takes its place, and the others are not touched: of thousands, few are in the
 // processor's caches.
-func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *Object) sorted[T] {
+func (s sortedList[T]) nextList(objects []*T, problems *problem.List, object func(*T) *Object) sortedList[T] {
 	kept := slices.Clone(s.kept)
 	same := len(objects) == len(s.given) && len(kept) == len(s.given) // all have different names
 	for i := 0; same && i < len(objects); i++ {
@@ -65,26 +65,26 @@ func (s sorted[T]) next(objects []*T, problems *problem.List, object func(*T) *O
 		}
 	}
 	if !same {
-		kept = unique(objects, problems, object)
+		kept = uniqueByName(objects, problems, object)
 	}
-	return sorted[T]{objects, kept}
+	return sortedList[T]{objects, kept}
 }
 
-// unique sorts objects of one kind by name and reports those with the same name:
+// uniqueByName sorts objects of one kind by name and reports those with the same name:
 // Flux would apply them in turn, for ever. It keeps the first by position.
-func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
-	named := make([]entry[T], 0, len(objects))
+func uniqueByName[T any](objects []*T, problems *problem.List, object func(*T) *Object) []*T {
+	named := make([]namedObject[T], 0, len(objects))
 	for _, o := range objects {
 		// One without a name, or with one that cannot be a folder's, was reported before.
 		if name := object(o).Name; gitname.IsFolder(name) {
-			named = append(named, entry[T]{name, o})
+			named = append(named, namedObject[T]{name, o})
 		}
 	}
-	slices.SortFunc(named, func(a, b entry[T]) int {
+	slices.SortFunc(named, func(a, b namedObject[T]) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
 			return c
 		}
-		return comparePlaces(object(a.object), object(b.object))
+		return compareObjects(object(a.object), object(b.object))
 	})
 	kept := make([]*T, 0, len(named))
 	for i, e := range named {
@@ -99,14 +99,14 @@ func unique[T any](objects []*T, problems *problem.List, object func(*T) *Object
 	return kept
 }
 
-// entry is an object with the name that it is sorted by: thousands are sorted for
+// namedObject is an object with the name that it is sorted by: thousands are sorted for
 // every model, and names are compared faster where they stand beside each other.
-type entry[T any] struct {
+type namedObject[T any] struct {
 	name   string
 	object *T
 }
 
-func comparePlaces(a, b *Object) int {
+func compareObjects(a, b *Object) int {
 	return cmp.Or(
 		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
 		cmp.Compare(a.Pos.File, b.Pos.File),
@@ -126,8 +126,8 @@ func withoutOverridden(templates []*Template) []*Template {
 	return slices.DeleteFunc(slices.Clone(templates), func(t *Template) bool { return t.BuiltIn && written[t.Name] })
 }
 
-// madeLists are the targets that workloads ask for in an environment.
-type madeLists struct {
+// targetLists are the targets that workloads ask for in an environment.
+type targetLists struct {
 	of         []*workload
 	workspaces map[string]string // by registration
 	targets    []*Target
@@ -135,10 +135,10 @@ type madeLists struct {
 	problems   problem.List
 }
 
-// next returns the targets for the next model. Workloads that are still in their places are
+// nextLists returns the targets for the next model. Workloads that are still in their places are
 // not visited.
-func (l madeLists) next(m *Model, workloads []*workload) madeLists {
-	n := madeLists{of: workloads, workspaces: map[string]string{}}
+func (l targetLists) nextLists(m *Model, workloads []*workload) targetLists {
+	n := targetLists{of: workloads, workspaces: map[string]string{}}
 	for _, r := range m.Registrations {
 		n.workspaces[r.Name] = r.Workspace
 	}
@@ -148,7 +148,7 @@ func (l madeLists) next(m *Model, workloads []*workload) madeLists {
 		if known && l.of[i] == w {
 			n.targets = append(n.targets, l.targets[begin:l.ends[i]]...)
 		} else {
-			made := w.made(m.Environment, n.workspaces[w.registration])
+			made := w.targetsIn(m.Environment, n.workspaces[w.registration])
 			n.targets, n.problems = append(n.targets, made.targets...), append(n.problems, made.problems...)
 		}
 		n.ends = append(n.ends, len(n.targets))
@@ -159,9 +159,9 @@ func (l madeLists) next(m *Model, workloads []*workload) madeLists {
 	return n
 }
 
-// targets returns those that workloads ask for in this environment and those that
+// collectTargets returns those that workloads ask for in this environment and those that
 // were written as such, in any order.
-func (m *Model) targets(made madeLists, written []*Target, problems *problem.List) []*Target {
+func (m *Model) collectTargets(made targetLists, written []*Target, problems *problem.List) []*Target {
 	all := made.targets[:len(made.targets):len(made.targets)]
 	*problems = append(*problems, made.problems...)
 	for _, t := range written {
@@ -173,18 +173,18 @@ func (m *Model) targets(made madeLists, written []*Target, problems *problem.Lis
 	return all
 }
 
-// made returns the targets of a workload in an environment. They are made once: a
+// targetsIn returns the targets of a workload in an environment. They are made once: a
 // workload that has not changed has the same targets in the next model.
-func (w *workload) made(env, workspace string) *madeTargets {
+func (w *workload) targetsIn(env, workspace string) *workloadTargets {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last != nil && w.last.env == env && w.last.workspace == workspace {
 		return w.last
 	}
-	made := &madeTargets{env: env, workspace: workspace}
+	made := &workloadTargets{env: env, workspace: workspace}
 	for i := range w.targets {
 		if w.targets[i].Environment == env && w.targets[i].Name.Text != "" {
-			t := w.target(&w.targets[i], workspace)
+			t := w.makeTarget(&w.targets[i], workspace)
 			checkTarget(t, &made.problems)
 			made.targets = append(made.targets, t)
 		}
@@ -193,16 +193,16 @@ func (w *workload) made(env, workspace string) *madeTargets {
 	return made
 }
 
-// madeTargets are the targets of a workload in one environment.
-type madeTargets struct {
+// workloadTargets are the targets of a workload in one environment.
+type workloadTargets struct {
 	env, workspace string
 	targets        []*Target
 	problems       problem.List
 }
 
-// target returns the deployment target that a workload asks for. Its labels are the
+// makeTarget returns the deployment target that a workload asks for. Its labels are the
 // target's, then the workload's over them, then the two that Kalypso sets.
-func (w *workload) target(s *targetSpec, workspace string) *Target {
+func (w *workload) makeTarget(s *targetSpec, workspace string) *Target {
 	t := &Target{
 		Object: Object{
 			Kind: "DeploymentTarget", Name: w.Name + "-" + s.Name.Text,

@@ -226,7 +226,7 @@ func (m *Model) PromotedCommit() string {
 func WorkloadOf(models ...*Model) func(target string) string {
 	return func(target string) string {
 		for _, m := range slices.Backward(models) {
-			if t := find(m.Targets, target, func(t *Target) *Object { return &t.Object }); t != nil {
+			if t := findByName(m.Targets, target, func(t *Target) *Object { return &t.Object }); t != nil {
 				return t.Workload
 			}
 		}
@@ -236,16 +236,16 @@ func WorkloadOf(models ...*Model) func(target string) string {
 
 // Template returns the template of that name; nil if there is none.
 func (m *Model) Template(name string) *Template {
-	return find(m.Templates, name, func(t *Template) *Object { return &t.Object })
+	return findByName(m.Templates, name, func(t *Template) *Object { return &t.Object })
 }
 
 // ClusterType returns the cluster type of that name; nil if there is none.
 func (m *Model) ClusterType(name string) *ClusterType {
-	return find(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
+	return findByName(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
 }
 
-// find looks a name up in a list that is sorted by name.
-func find[T any](sorted []*T, name string, object func(*T) *Object) *T {
+// findByName looks a name up in a list that is sorted by name.
+func findByName[T any](sorted []*T, name string, object func(*T) *Object) *T {
 	i, ok := slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(object(t).Name, name) })
 	if !ok {
 		return nil

@@ -17,20 +17,20 @@ import (
 // metadataSpec is the part of an object's metadata that people write, and what
 // tools leave behind when an object is exported from a cluster.
 type metadataSpec struct {
-	Name              string             `yaml:"name" required:"true"`
-	Namespace         string             `yaml:"namespace"`
-	Labels            map[string]located `yaml:"labels"`
-	Annotations       annotations        `yaml:"annotations"`
-	CreationTimestamp *yaml.Node         `yaml:"creationTimestamp"`
-	DeletionTimestamp *yaml.Node         `yaml:"deletionTimestamp"`
-	Finalizers        *yaml.Node         `yaml:"finalizers"`
-	GenerateName      *yaml.Node         `yaml:"generateName"`
-	Generation        *yaml.Node         `yaml:"generation"`
-	ManagedFields     *yaml.Node         `yaml:"managedFields"`
-	OwnerReferences   *yaml.Node         `yaml:"ownerReferences"`
-	ResourceVersion   *yaml.Node         `yaml:"resourceVersion"`
-	SelfLink          *yaml.Node         `yaml:"selfLink"`
-	UID               *yaml.Node         `yaml:"uid"`
+	Name              string                 `yaml:"name" required:"true"`
+	Namespace         string                 `yaml:"namespace"`
+	Labels            map[string]locatedText `yaml:"labels"`
+	Annotations       annotations            `yaml:"annotations"`
+	CreationTimestamp *yaml.Node             `yaml:"creationTimestamp"`
+	DeletionTimestamp *yaml.Node             `yaml:"deletionTimestamp"`
+	Finalizers        *yaml.Node             `yaml:"finalizers"`
+	GenerateName      *yaml.Node             `yaml:"generateName"`
+	Generation        *yaml.Node             `yaml:"generation"`
+	ManagedFields     *yaml.Node             `yaml:"managedFields"`
+	OwnerReferences   *yaml.Node             `yaml:"ownerReferences"`
+	ResourceVersion   *yaml.Node             `yaml:"resourceVersion"`
+	SelfLink          *yaml.Node             `yaml:"selfLink"`
+	UID               *yaml.Node             `yaml:"uid"`
 }
 
 // body is an object without its spec.
@@ -42,18 +42,18 @@ type body[S any] struct {
 	Status     *yaml.Node   `yaml:"status"`
 }
 
-// read decodes an object of a kind with spec S.
-func read[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, metadataSpec) {
+// readObject decodes an object of a kind with spec S.
+func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, metadataSpec) {
 	var b body[S]
 	d.subject = kind + "/" + nameOf(n)
 	d.into(n, reflect.ValueOf(&b).Elem(), "")
-	return r.header(n, kind, b.Metadata, d), b.Spec, b.Metadata
+	return r.readMetadata(n, kind, b.Metadata, d), b.Spec, b.Metadata
 }
 
 // nameOf finds metadata.name before the object is decoded, for problems.
 func nameOf(n *yaml.Node) string {
-	_, metadata := lookup(n, "metadata")
-	if _, name := lookup(metadata, "name"); name != nil && !isNull(name) {
+	_, metadata := lookUpPair(n, "metadata")
+	if _, name := lookUpPair(metadata, "name"); name != nil && !isNull(name) {
 		return name.Value
 	}
 	return ""
@@ -62,23 +62,23 @@ func nameOf(n *yaml.Node) string {
 // emptyName returns the key of a name that is written but empty; nil otherwise. The decoder
 // reports a name that is missing, or is not text.
 func emptyName(n *yaml.Node) *yaml.Node {
-	_, metadata := lookup(n, "metadata")
-	key, name := lookup(metadata, "name")
+	_, metadata := lookUpPair(n, "metadata")
+	key, name := lookUpPair(metadata, "name")
 	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !isNull(name) {
 		return nil
 	}
 	return key
 }
 
-// header checks the metadata and returns the part that all kinds share.
-func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
-	o := Object{Kind: kind, Name: meta.Name, Pos: d.pos(n), Labels: map[string]string{}, Annotations: map[string]string{}}
+// readMetadata checks the metadata and returns the part that all kinds share.
+func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
+	o := Object{Kind: kind, Name: meta.Name, Pos: d.positionOf(n), Labels: map[string]string{}, Annotations: map[string]string{}}
 	if meta.Name != "" {
 		if err := kubename.Check(meta.Name); err != nil {
-			d.addf(n, "", "%v", err)
+			d.addProblem(n, "", "%v", err)
 		}
 	} else if key := emptyName(n); key != nil {
-		d.addf(key, "", "metadata.name is required")
+		d.addProblem(key, "", "metadata.name is required")
 	}
 	for _, key := range sortedKeys(meta.Labels) {
 		label := meta.Labels[key]
@@ -88,7 +88,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 		}
 		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(label.Text)} {
 			if err != nil {
-				d.problems.Addf(r.at(label.Line), d.subject, labelHint, "%v", err)
+				d.problems.Addf(r.positionAt(label.Line), d.subject, labelHint, "%v", err)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 		o.Annotations[key] = meta.Annotations[key].Text
 		r.checkAnnotation(kind, key, meta.Annotations[key], d)
 	}
-	if owner := r.layer.owner(r.env); owner != "" {
+	if owner := r.layer.ownerName(r.env); owner != "" {
 		o.Labels[ownerNameLabel], o.Labels[ownerNamespaceLabel] = owner, "flux-system"
 	}
 	return o
@@ -104,7 +104,7 @@ func (r *reader) header(n *yaml.Node, kind string, meta metadataSpec, d *decoder
 
 var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation}
 
-func (r *reader) checkAnnotation(kind, key string, value located, d *decoder) {
+func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder) {
 	if !strings.HasPrefix(key, "fairlead.io/") {
 		return
 	}
@@ -115,54 +115,54 @@ func (r *reader) checkAnnotation(kind, key string, value located, d *decoder) {
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return
 	}
-	d.problems.Warnf(r.at(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s means nothing here", key)
+	d.problems.Warnf(r.positionAt(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s means nothing here", key)
 }
 
-// kalypso reads an object of one of the Kinds.
-func (r *reader) kalypso(n *yaml.Node, kind string, d *decoder) {
+// readKalypso reads an object of one of the Kinds.
+func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 	c := r.out
 	switch kind {
 	case "Environment":
-		o, s, _ := read[environmentSpec](r, n, kind, d)
+		o, s, _ := readObject[environmentSpec](r, n, kind, d)
 		r.checkEnvironment(o)
 		r.checkRepo(o, s.ControlPlane)
-		c.environments = append(c.environments, &Environment{o, s.ControlPlane.ref()})
+		c.environments = append(c.environments, &Environment{o, s.ControlPlane.repoRef()})
 	case "BaseRepo":
-		o, s, _ := read[baseRepoSpec](r, n, kind, d)
+		o, s, _ := readObject[baseRepoSpec](r, n, kind, d)
 		r.checkRepo(o, s.repoSpec)
-		ref := s.ref()
+		ref := s.repoRef()
 		ref.Commit = string(s.Commit)
 		c.baseRepos = append(c.baseRepos, &BaseRepo{o, ref})
 	case "GitOpsRepo":
-		o, s, _ := read[repoSpec](r, n, kind, d)
+		o, s, _ := readObject[repoSpec](r, n, kind, d)
 		r.checkRepo(o, s)
-		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.ref()})
+		c.gitOpsRepos = append(c.gitOpsRepos, &GitOpsRepo{o, s.repoRef()})
 	case "ClusterType":
-		o, s, _ := read[clusterTypeSpec](r, n, kind, d)
+		o, s, _ := readObject[clusterTypeSpec](r, n, kind, d)
 		r.checkLength(o, "the name of a cluster type becomes a label", o.Name)
 		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType})
 	case "Template":
-		o, s, meta := read[templateSpec](r, n, kind, d)
-		c.templates = append(c.templates, r.template(o, s, meta))
+		o, s, meta := readObject[templateSpec](r, n, kind, d)
+		c.templates = append(c.templates, r.newTemplate(o, s, meta))
 	case "SchedulingPolicy":
-		o, s, _ := read[schedulingPolicySpec](r, n, kind, d)
-		c.policies = append(c.policies, r.policy(o, s, d, n))
+		o, s, _ := readObject[schedulingPolicySpec](r, n, kind, d)
+		c.policies = append(c.policies, r.newPolicy(o, s, d, n))
 	case "WorkloadRegistration":
-		o, s, _ := read[workloadRegistrationSpec](r, n, kind, d)
+		o, s, _ := readObject[workloadRegistrationSpec](r, n, kind, d)
 		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
-			d.addf(n, "", "spec.workspace becomes a label, and %v", err)
+			d.addProblem(n, "", "spec.workspace becomes a label, and %v", err)
 		}
 		r.checkRepo(o, s.Workload)
-		c.registrations = append(c.registrations, &Registration{o, s.Workload.ref(), s.Workspace})
+		c.registrations = append(c.registrations, &Registration{o, s.Workload.repoRef(), s.Workspace})
 	case "ConfigSchema":
-		o, s, _ := read[configSchemaSpec](r, n, kind, d)
+		o, s, _ := readObject[configSchemaSpec](r, n, kind, d)
 		c.schemas = append(c.schemas, &Schema{o, s.Schema})
 	case "Workload":
-		o, s, meta := read[workloadSpec](r, n, kind, d)
-		c.workloads = append(c.workloads, r.workload(o, s, meta))
+		o, s, meta := readObject[workloadSpec](r, n, kind, d)
+		c.workloads = append(c.workloads, r.newWorkload(o, s, meta))
 	case "DeploymentTarget":
-		o, s, meta := read[deploymentTargetSpec](r, n, kind, d)
-		c.targets = append(c.targets, r.writtenTarget(o, s, meta))
+		o, s, meta := readObject[deploymentTargetSpec](r, n, kind, d)
+		c.targets = append(c.targets, r.newWrittenTarget(o, s, meta))
 	}
 }
 
@@ -174,22 +174,22 @@ func (r *reader) checkLength(o Object, why, name string) {
 	}
 }
 
-func (r *reader) policy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.Node) *Policy {
+func (r *reader) newPolicy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.Node) *Policy {
 	r.checkLength(o, "the name of a policy becomes a label", o.Name)
 	p := &Policy{Object: o, Workspace: s.DeploymentTargetSelector.Workspace}
 	var errs []error
-	p.ClusterTypes, errs = s.ClusterTypeSelector.LabelSelector.selector()
-	targets, more := s.DeploymentTargetSelector.LabelSelector.selector()
+	p.ClusterTypes, errs = s.ClusterTypeSelector.LabelSelector.parseSelector()
+	targets, more := s.DeploymentTargetSelector.LabelSelector.parseSelector()
 	p.Targets = targets
 	for _, err := range append(errs, more...) {
-		d.addf(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
+		d.addProblem(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
 	}
 	return p
 }
 
 // selectorNode is the place to show for a mistake in a selector: the spec.
 func selectorNode(n *yaml.Node) *yaml.Node {
-	if key, _ := lookup(n, "spec"); key != nil {
+	if key, _ := lookUpPair(n, "spec"); key != nil {
 		return key
 	}
 	return n
@@ -198,7 +198,7 @@ func selectorNode(n *yaml.Node) *yaml.Node {
 // maxExpansions is how often output that contains "{{" is expanded again at most.
 const maxExpansions = 8
 
-func (r *reader) template(o Object, s templateSpec, meta metadataSpec) *Template {
+func (r *reader) newTemplate(o Object, s templateSpec, meta metadataSpec) *Template {
 	t := &Template{
 		Object: o, Type: s.Type, ContentType: s.ContentType,
 		Engine: "text", Expansions: maxExpansions, BuiltIn: r.layer.Kind == BuiltIn,
@@ -219,14 +219,14 @@ func (r *reader) template(o Object, s templateSpec, meta metadataSpec) *Template
 	if engine, ok := meta.Annotations[EngineAnnotation]; ok {
 		t.Engine = engine.Text
 		if engine.Text != "text" && engine.Text != "kustomize" {
-			r.out.problems.Addf(r.at(engine.Line), o.Subject(), problem.DidYouMean(engine.Text, []string{"text", "kustomize"}),
+			r.out.problems.Addf(r.positionAt(engine.Line), o.Subject(), problem.DidYouMean(engine.Text, []string{"text", "kustomize"}),
 				"there is no engine %q; the engines are text and kustomize", engine.Text)
 		}
 	}
 	if passes, ok := meta.Annotations[ExpansionsAnnotation]; ok {
 		n, err := strconv.Atoi(passes.Text)
 		if err != nil || n < 1 || n > maxExpansions {
-			r.out.problems.Addf(r.at(passes.Line), o.Subject(), "\"1\" expands the template and leaves its output alone",
+			r.out.problems.Addf(r.positionAt(passes.Line), o.Subject(), "\"1\" expands the template and leaves its output alone",
 				"%s is %q; it is a number from 1 to %d", ExpansionsAnnotation, passes.Text, maxExpansions)
 			n = maxExpansions
 		}
@@ -239,8 +239,8 @@ func (r *reader) template(o Object, s templateSpec, meta metadataSpec) *Template
 // writes.
 const appConfigPrefix = "azure-app-config"
 
-// configMap reads a ConfigMap if it holds platform values, and counts it if not.
-func (r *reader) configMap(n *yaml.Node, d *decoder) {
+// readConfigMap reads a ConfigMap if it holds platform values, and counts it if not.
+func (r *reader) readConfigMap(n *yaml.Node, d *decoder) {
 	var b struct {
 		APIVersion string       `yaml:"apiVersion"`
 		Kind       string       `yaml:"kind"`
@@ -250,24 +250,24 @@ func (r *reader) configMap(n *yaml.Node, d *decoder) {
 	}
 	d.subject = "ConfigMap/" + nameOf(n)
 	d.into(n, reflect.ValueOf(&b).Elem(), "")
-	o := r.header(n, "ConfigMap", b.Metadata, d)
+	o := r.readMetadata(n, "ConfigMap", b.Metadata, d)
 	platform, app := o.Labels[platformConfigLabel] == "true", strings.HasPrefix(o.Name, appConfigPrefix)
 	if !platform && !app {
-		r.out.ignore("v1 ConfigMap", 1)
+		r.out.countIgnored("v1 ConfigMap", 1)
 		return
 	}
 	if r.layer.Kind == Workloads {
-		r.ignore(header{apiVersion: "v1", kind: "ConfigMap"}, d, n,
+		r.ignoreObject(header{apiVersion: "v1", kind: "ConfigMap"}, d, n,
 			"is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 		return
 	}
 	config := &Config{Object: o, Platform: platform, App: app}
 	for _, key := range sortedKeys(b.Data) {
 		if !kubename.IsDataKey(key) {
-			r.out.problems.Addf(r.at(b.Data[key].Line), o.Subject(), "",
+			r.out.problems.Addf(r.positionAt(b.Data[key].Line), o.Subject(), "",
 				"%q cannot be a key of a ConfigMap: at most 253 letters, digits, '-', '_' and '.', without '..' at the beginning", key)
 		}
-		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.at(b.Data[key].Line)})
+		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.positionAt(b.Data[key].Line)})
 	}
 	r.out.configs = append(r.out.configs, config)
 }
@@ -277,54 +277,54 @@ type workload struct {
 	Object
 	registration string // "" if it did not come through one
 	targets      []targetSpec
-	schemas      []located
+	schemas      []locatedText
 	dependsOn    []Dependency
 	pos          func(line int) problem.Pos
 
 	mu   sync.Mutex
-	last *madeTargets // the targets that were made last
+	last *workloadTargets // the targets that were made last
 }
 
-func (r *reader) workload(o Object, s workloadSpec, meta metadataSpec) *workload {
-	w := &workload{Object: o, targets: s.DeploymentTargets, schemas: s.ConfigSchemas, pos: r.at}
+func (r *reader) newWorkload(o Object, s workloadSpec, meta metadataSpec) *workload {
+	w := &workload{Object: o, targets: s.DeploymentTargets, schemas: s.ConfigSchemas, pos: r.positionAt}
 	for i, t := range s.DeploymentTargets {
 		if t.Name.Text == "" && t.Name.Line > 0 { // one that is missing is reported as such
-			r.out.problems.Addf(r.at(t.Name.Line), o.Subject(), "give it a name", "spec.deploymentTargets[%d].name is empty", i)
+			r.out.problems.Addf(r.positionAt(t.Name.Line), o.Subject(), "give it a name", "spec.deploymentTargets[%d].name is empty", i)
 		}
 	}
 	if r.layer.Kind == Workloads {
 		w.registration = r.layer.Name
 	}
-	w.dependsOn = r.dependencies(meta.Annotations)
+	w.dependsOn = r.readDependencies(meta.Annotations)
 	return w
 }
 
-// writtenTarget returns a DeploymentTarget that people wrote, rather than one that a Workload
+// newWrittenTarget returns a DeploymentTarget that people wrote, rather than one that a Workload
 // asks for. Its workload and workspace are its labels, as Kalypso has them.
-func (r *reader) writtenTarget(o Object, s deploymentTargetSpec, meta metadataSpec) *Target {
+func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadataSpec) *Target {
 	t := &Target{
 		Object: o, Environment: s.Environment, Manifests: s.Manifests,
 		Workload: o.Labels[workloadLabel], Workspace: o.Labels[workspaceLabel],
-		DependsOn: r.dependencies(meta.Annotations), Team: r.layer.Kind == Workloads,
+		DependsOn: r.readDependencies(meta.Annotations), Team: r.layer.Kind == Workloads,
 	}
 	t.Labels = maps.Clone(s.Labels)
 	if t.Labels == nil {
 		t.Labels = map[string]string{}
 	}
 	maps.Copy(t.Labels, o.Labels)
-	t.Schemas = ownSchemas(t.Object, r.at, s.ConfigSchemas)
+	t.Schemas = ownSchemas(t.Object, r.positionAt, s.ConfigSchemas)
 	return t
 }
 
-func (r *reader) dependencies(annotations map[string]located) []Dependency {
+func (r *reader) readDependencies(annotations map[string]locatedText) []Dependency {
 	a, ok := annotations[DependsOnAnnotation]
 	if !ok {
 		return nil
 	}
-	return splitDependencies(a, r.at)
+	return splitDependencies(a, r.positionAt)
 }
 
-func splitDependencies(a located, at func(int) problem.Pos) []Dependency {
+func splitDependencies(a locatedText, at func(int) problem.Pos) []Dependency {
 	var out []Dependency
 	for _, name := range strings.FieldsFunc(a.Text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
 		out = append(out, Dependency{Name: name, Pos: at(a.Line)})
@@ -333,7 +333,7 @@ func splitDependencies(a located, at func(int) problem.Pos) []Dependency {
 }
 
 // ownSchemas returns the JSON Schemas written in a target or a workload.
-func ownSchemas(owner Object, at func(int) problem.Pos, texts []located) []Schema {
+func ownSchemas(owner Object, at func(int) problem.Pos, texts []locatedText) []Schema {
 	var out []Schema
 	for _, t := range texts {
 		s := Schema{Object: owner, Text: t.Text}

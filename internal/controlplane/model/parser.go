@@ -29,15 +29,15 @@ type Parser struct {
 
 	mu     sync.Mutex
 	layers recent.Map[layerKey, *layerMemory]
-	models recent.Map[string, linked] // by environment, and the layers that it was made of
+	models recent.Map[string, linkedModel] // by environment, and the layers that it was made of
 }
 
-// linked is a model, and what it was made of.
-type linked struct {
+// linkedModel is a model, and what it was made of.
+type linkedModel struct {
 	of       []*content
 	model    *Model
 	problems problem.List
-	lists    lists
+	lists    linkedLists
 }
 
 // layerKey identifies a layer.
@@ -50,29 +50,29 @@ type layerKey struct {
 // environments may read a layer at two commits, in turns.
 type layerMemory struct {
 	mu    sync.Mutex
-	last  *reading
-	known recent.Map[tree.ID, *reading]
+	last  *fileReading
+	known recent.Map[tree.ID, *fileReading]
 	fresh int // readings, since the last generation of known began
 }
 
 // maxFresh bounds the readings of one layer that are kept beside those in use.
 const maxFresh = 2
 
-// reading is what was read of a file or a folder.
-type reading struct {
-	id      tree.ID
-	content *content
-	said    *content            // of a layer's root: with a count of dropped problems
-	within  map[string]*reading // of a folder, by name
+// fileReading is what was read of a file or a folder.
+type fileReading struct {
+	id       tree.ID
+	content  *content
+	reported *content                // of a layer's root: with a count of dropped problems
+	entries  map[string]*fileReading // of a folder, by name
 	// built is true if a kustomization is in it, which may read files anywhere in
 	// the layer; root is the layer at that time.
 	built bool
 	root  tree.ID
 }
 
-// still reports whether the reading is that of the file or folder with this id, in a layer
+// isCurrent reports whether the reading is that of the file or folder with this id, in a layer
 // with this root.
-func (r *reading) still(id, root tree.ID) bool {
+func (r *fileReading) isCurrent(id, root tree.ID) bool {
 	return r.id == id && (!r.built || r.root == root)
 }
 
@@ -81,8 +81,8 @@ func NewParser() *Parser {
 	return &Parser{}
 }
 
-// Turn begins a generation: the cache drops what was last used two generations ago.
-func (p *Parser) Turn() {
+// NextGeneration begins a generation: the cache drops what was last used two generations ago.
+func (p *Parser) NextGeneration() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.layers.Turn()
@@ -93,11 +93,11 @@ func (p *Parser) Turn() {
 func (p *Parser) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.layers, p.models = recent.Map[layerKey, *layerMemory]{}, recent.Map[string, linked]{}
+	p.layers, p.models = recent.Map[layerKey, *layerMemory]{}, recent.Map[string, linkedModel]{}
 }
 
-// Found is the objects of a layer that point to other layers.
-type Found struct {
+// References is the objects of a layer that point to other layers.
+type References struct {
 	Environments  []*Environment
 	BaseRepos     []*BaseRepo
 	Registrations []*Registration
@@ -107,16 +107,16 @@ type Found struct {
 
 // Scan reads one layer of environment env and returns the objects that point to
 // others.
-func (p *Parser) Scan(env string, l Layer) Found {
-	c := p.layer(env, l)
-	return Found{c.environments, c.baseRepos, c.registrations, c.problems}
+func (p *Parser) Scan(env string, l Layer) References {
+	c := p.readLayer(env, l)
+	return References{c.environments, c.baseRepos, c.registrations, c.problems}
 }
 
 // Parse returns the model of environment env; see the function [Parse].
 func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	all, of, key := &content{}, make([]*content, 0, len(layers)), env
 	for _, l := range layers {
-		of = append(of, p.layer(env, l))
+		of = append(of, p.readLayer(env, l))
 		key += fmt.Sprintf("\x00%d %s\x00%s", l.Kind, l.Name, l.Prefix)
 	}
 	p.mu.Lock()
@@ -129,11 +129,11 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 		all.add(c)
 	}
 	lists := last.lists
-	m := link(env, all, &lists) // it adds to the problems
+	m := linkContent(env, all, &lists) // it adds to the problems
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.models.Put(key, linked{of, m, problems, lists})
+	p.models.Put(key, linkedModel{of, m, problems, lists})
 	return m, problems
 }
 
@@ -153,7 +153,7 @@ type content struct {
 	ignored       map[string]int
 	progress      Progress
 	problems      problem.List
-	dropped       dropped
+	dropped       droppedCounts
 }
 
 func (c *content) add(o *content) {
@@ -172,19 +172,19 @@ func (c *content) add(o *content) {
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)
 	for kind, n := range o.ignored {
-		c.ignore(kind, n)
+		c.countIgnored(kind, n)
 	}
 }
 
-func (c *content) ignore(kind string, n int) {
+func (c *content) countIgnored(kind string, n int) {
 	if c.ignored == nil {
 		c.ignored = map[string]int{}
 	}
 	c.ignored[kind] += n
 }
 
-// layer reads all files of a layer. The content must not be changed.
-func (p *Parser) layer(env string, l Layer) *content {
+// readLayer reads all files of a layer. The content must not be changed.
+func (p *Parser) readLayer(env string, l Layer) *content {
 	key := layerKey{env, l.Name, l.Prefix, l.Kind}
 	p.mu.Lock()
 	memory, ok := p.layers.Find(key)
@@ -198,12 +198,12 @@ func (p *Parser) layer(env string, l Layer) *content {
 	id := l.Files.ID()
 	if known, ok := memory.known.Find(id); ok {
 		memory.last = known
-		return known.said
+		return known.reported
 	}
 	if read := p.readFolder(env, l, "", l.Files, memory.last); !p.isCanceled() {
 		memory.last = read
 	} else {
-		return unread(l)
+		return canceledContent(l)
 	}
 	memory.fresh++
 	if memory.fresh > maxFresh {
@@ -211,54 +211,54 @@ func (p *Parser) layer(env string, l Layer) *content {
 		memory.fresh = 1
 	}
 	memory.known.Put(id, memory.last)
-	if memory.last.said == nil {
-		memory.last.said = memory.last.content.withDropped(l)
+	if memory.last.reported == nil {
+		memory.last.reported = memory.last.content.withDropped(l)
 	}
-	return memory.last.said
+	return memory.last.reported
 }
 
 // readFolder reads a folder, and takes from last what has not changed. A folder with a
 // kustomization file is built as Flux would build it; in others every YAML file is read.
-func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *reading) *reading {
+func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *fileReading) *fileReading {
 	if last == nil {
-		last = &reading{}
-	} else if last.still(t.ID(), l.Files.ID()) {
+		last = &fileReading{}
+	} else if last.isCurrent(t.ID(), l.Files.ID()) {
 		return last
 	}
 	entries := t.Entries()
-	r := &reading{id: t.ID(), content: &content{}, within: make(map[string]*reading, len(entries)), root: l.Files.ID()}
+	r := &fileReading{id: t.ID(), content: &content{}, entries: make(map[string]*fileReading, len(entries)), root: l.Files.ID()}
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
-			at := problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, dir, e.Name)}
-			return &reading{id: t.ID(), content: contain(at, func() *content { return p.readKustomization(env, l, dir) }), built: true, root: r.root}
+			at := problem.Pos{Layer: l.displayName(), File: path.Join(l.Prefix, dir, e.Name)}
+			return &fileReading{id: t.ID(), content: readGuarded(at, func() *content { return p.readKustomization(env, l, dir) }), built: true, root: r.root}
 		}
 	}
 	for i, e := range entries {
 		if r.content.isFull() {
-			r.content.skip(entries[i:])
+			r.content.countUnread(entries[i:])
 			break
 		}
 		if p.isCanceled() { // and so is the layer
 			break
 		}
-		file, known := path.Join(dir, e.Name), last.within[e.Name]
+		file, known := path.Join(dir, e.Name), last.entries[e.Name]
 		switch {
 		case e.IsDir():
-			r.within[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
+			r.entries[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
 		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || !isYAML(e.Name):
 			continue
 		case known != nil && known.id == e.ID:
-			r.within[e.Name] = known
+			r.entries[e.Name] = known
 		default:
-			r.within[e.Name] = &reading{id: e.ID, content: contain(problem.Pos{Layer: l.display(), File: path.Join(l.Prefix, file)}, func() *content { return p.readFile(env, l, file, e) })}
+			r.entries[e.Name] = &fileReading{id: e.ID, content: readGuarded(problem.Pos{Layer: l.displayName(), File: path.Join(l.Prefix, file)}, func() *content { return p.readFile(env, l, file, e) })}
 		}
-		r.content.add(r.within[e.Name].content)
-		r.built = r.built || r.within[e.Name].built
+		r.content.add(r.entries[e.Name].content)
+		r.built = r.built || r.entries[e.Name].built
 		if len(r.content.problems) > 4*maxProblems {
-			r.content.problems = trim(r.content.problems, &r.content.dropped)
+			r.content.problems = trimProblems(r.content.problems, &r.content.dropped)
 		}
 	}
-	r.content.problems = trim(r.content.problems, &r.content.dropped)
+	r.content.problems = trimProblems(r.content.problems, &r.content.dropped)
 	return r
 }
 
@@ -266,17 +266,17 @@ func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// display returns the layer's name in positions.
-func (l Layer) display() string {
+// displayName returns the layer's name in positions.
+func (l Layer) displayName() string {
 	if l.Kind == Base {
 		return "base"
 	}
 	return l.Name
 }
 
-// owner returns the name of the Flux Kustomization that Kalypso would apply the layer
+// ownerName returns the name of the Flux Kustomization that Kalypso would apply the layer
 // with; every object has it as a label.
-func (l Layer) owner(env string) string {
+func (l Layer) ownerName(env string) string {
 	switch l.Kind {
 	case Env:
 		return env
@@ -293,14 +293,14 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	c := &content{}
 	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
-		c.problems.Addf(r.at(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
+		c.problems.Addf(r.positionAt(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
 		return c
 	}
 	if i := invalidUTF8(e.Data); i >= 0 {
-		c.problems.Addf(r.at(1+bytes.Count(e.Data[:i], []byte("\n"))), "", "save it as UTF-8", "the file is not UTF-8 text")
+		c.problems.Addf(r.positionAt(1+bytes.Count(e.Data[:i], []byte("\n"))), "", "save it as UTF-8", "the file is not UTF-8 text")
 		return c
 	}
-	r.documents(e.Data)
+	r.readText(e.Data)
 	return c
 }
 
@@ -324,12 +324,12 @@ func (p *Parser) readKustomization(env string, l Layer, dir string) *content {
 	c := &content{}
 	objects, problems := kustomize.Build(l.Files, dir)
 	for _, found := range problems {
-		found.Pos.Layer, found.Pos.File = l.display(), path.Join(l.Prefix, found.Pos.File)
+		found.Pos.Layer, found.Pos.File = l.displayName(), path.Join(l.Prefix, found.Pos.File)
 		c.problems = append(c.problems, found)
 	}
 	for _, o := range objects {
 		r := reader{env: env, layer: l, file: path.Join(l.Prefix, o.File), out: c, built: true, canceled: p.isCanceled}
-		r.documents(o.YAML)
+		r.readText(o.YAML)
 	}
 	return c
 }
@@ -345,12 +345,12 @@ type reader struct {
 	canceled func() bool
 }
 
-func (r *reader) at(line int) problem.Pos {
-	return problem.Pos{Layer: r.layer.display(), File: r.file, Line: line}
+func (r *reader) positionAt(line int) problem.Pos {
+	return problem.Pos{Layer: r.layer.displayName(), File: r.file, Line: line}
 }
 
-func (r *reader) documents(data []byte) {
-	for _, doc := range r.readDocuments(data) {
+func (r *reader) readText(data []byte) {
+	for _, doc := range r.parseDocuments(data) {
 		if r.canceled() {
 			return
 		}
@@ -360,7 +360,7 @@ func (r *reader) documents(data []byte) {
 		if r.built {
 			clearLines(doc.root)
 		}
-		r.document(doc, 0)
+		r.readDocument(doc, 0)
 	}
 }
 
@@ -374,37 +374,37 @@ func clearLines(n *yaml.Node) {
 // maxListDepth bounds Lists of Lists.
 const maxListDepth = 4
 
-func (r *reader) document(doc document, depth int) {
-	n := resolve(doc.root)
-	d := &decoder{layer: r.layer.display(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
+func (r *reader) readDocument(doc document, depth int) {
+	n := resolveAlias(doc.root)
+	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if n.Kind != yaml.MappingNode {
-		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
-			"this is not a Kubernetes object, but %s", describe(n))
+		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+			"this is not a Kubernetes object, but %s", describeNode(n))
 		return
 	}
 	head := headerOf(n)
 	if strings.HasSuffix(head.kind, "List") && head.items != nil && depth < maxListDepth {
-		r.list(doc, head, d, depth)
+		r.readList(doc, head, d, depth)
 		return
 	}
-	if missing := head.missing(); missing != "" {
-		d.addf(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+	if missing := head.missingField(); missing != "" {
+		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
 			"this is not a Kubernetes object: it has no %s", missing)
 		return
 	}
-	r.object(n, head, d)
+	r.readKind(n, head, d)
 }
 
-// list reads the items of a List, or of a list of one kind (ConfigMapList).
-func (r *reader) list(doc document, head header, d *decoder, depth int) {
+// readList reads the items of a List, or of a list of one kind (ConfigMapList).
+func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	switch {
 	case isNull(head.items):
 	case head.items.Kind != yaml.SequenceNode:
-		d.addf(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describe(head.items))
+		d.addProblem(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describeNode(head.items))
 	default:
 		listed := doc.listed || head.kind != "List" || !doc.alone
 		for _, item := range head.items.Content {
-			r.document(document{root: item, listed: listed}, depth+1)
+			r.readDocument(document{root: item, listed: listed}, depth+1)
 		}
 	}
 }
@@ -417,18 +417,18 @@ type header struct {
 
 func headerOf(n *yaml.Node) header {
 	var h header
-	if _, v := lookup(n, "apiVersion"); v != nil {
+	if _, v := lookUpPair(n, "apiVersion"); v != nil {
 		h.apiVersion = v.Value
 	}
-	if _, v := lookup(n, "kind"); v != nil {
+	if _, v := lookUpPair(n, "kind"); v != nil {
 		h.kind = v.Value
 	}
-	_, h.metadata = lookup(n, "metadata")
-	_, h.items = lookup(n, "items")
+	_, h.metadata = lookUpPair(n, "metadata")
+	_, h.items = lookUpPair(n, "items")
 	return h
 }
 
-func (h *header) missing() string {
+func (h *header) missingField() string {
 	switch {
 	case h.kind == "":
 		return "kind"
@@ -440,31 +440,31 @@ func (h *header) missing() string {
 	return ""
 }
 
-// object reads one object of a kind that is ours, or counts it.
-func (r *reader) object(n *yaml.Node, h header, d *decoder) {
+// readKind reads one object of a kind that is ours, or counts it.
+func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	group, version, _ := strings.Cut(h.apiVersion, "/")
 	if group == Group || group == OwnGroup {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
 	switch {
 	case group == Group && version != Version:
-		d.addf(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
-	case group == Group && slices.Contains(made, h.kind):
-		r.ignore(h, d, n, "is made from the policies, and is not read when written by hand")
+		d.addProblem(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
+	case group == Group && slices.Contains(generatedKinds, h.kind):
+		r.ignoreObject(h, d, n, "is made from the policies, and is not read when written by hand")
 	case group == Group && !isKind(h.kind):
-		d.addf(n, kindHint(h.kind), "kind %s is not known in %s", h.kind, Group)
+		d.addProblem(n, kindHint(h.kind), "kind %s is not known in %s", h.kind, Group)
 	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
-		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case group == Group:
-		r.kalypso(n, h.kind, d)
+		r.readKalypso(n, h.kind, d)
 	case group == OwnGroup:
-		r.own(n, h, d)
+		r.readOwn(n, h, d)
 	case h.apiVersion == "v1" && h.kind == "ConfigMap":
-		r.configMap(n, d)
+		r.readConfigMap(n, d)
 	default:
-		r.out.ignore(h.apiVersion+" "+h.kind, 1)
+		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 		if near := problem.Nearest(group, []string{Group}); near != "" && isKind(h.kind) {
-			r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
+			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
 		}
 	}
 }
@@ -477,9 +477,9 @@ func kindHint(kind string) string {
 	return "the kinds are " + strings.Join(kindNames(), ", ")
 }
 
-func (r *reader) ignore(h header, d *decoder, n *yaml.Node, why string) {
-	r.out.ignore(h.apiVersion+" "+h.kind, 1)
-	r.out.problems.Warnf(d.pos(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
+func (r *reader) ignoreObject(h header, d *decoder, n *yaml.Node, why string) {
+	r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
 }
 
 // sortedKeys returns the keys of a map in order.

@@ -36,45 +36,45 @@ type promotionSpec struct {
 }
 
 type stageSpec struct {
-	Name   located     `yaml:"name" required:"true"`
-	After  []located   `yaml:"after"`
-	Queue  yaml.Node   `yaml:"queue"`
-	Record string      `yaml:"record"`
-	Merge  string      `yaml:"merge"`
-	Limits limitsSpec  `yaml:"limits"`
-	Gates  []yaml.Node `yaml:"gates"`
-	Proof  []yaml.Node `yaml:"proof"`
+	Name   locatedText   `yaml:"name" required:"true"`
+	After  []locatedText `yaml:"after"`
+	Queue  yaml.Node     `yaml:"queue"`
+	Record string        `yaml:"record"`
+	Merge  string        `yaml:"merge"`
+	Limits limitsSpec    `yaml:"limits"`
+	Gates  []yaml.Node   `yaml:"gates"`
+	Proof  []yaml.Node   `yaml:"proof"`
 }
 
 type freezeSpec struct {
-	Reason       string       `yaml:"reason" required:"true"`
-	Scope        string       `yaml:"scope"`
-	Environments []located    `yaml:"environments"`
-	From         time.Time    `yaml:"from"`
-	To           time.Time    `yaml:"to"`
-	Except       []exceptSpec `yaml:"except"`
+	Reason       string        `yaml:"reason" required:"true"`
+	Scope        string        `yaml:"scope"`
+	Environments []locatedText `yaml:"environments"`
+	From         time.Time     `yaml:"from"`
+	To           time.Time     `yaml:"to"`
+	Except       []exceptSpec  `yaml:"except"`
 }
 
 type exceptSpec struct {
-	Commit verbatim `yaml:"commit" required:"true"`
-	Reason string   `yaml:"reason" required:"true"`
+	Commit verbatimText `yaml:"commit" required:"true"`
+	Reason string       `yaml:"reason" required:"true"`
 }
 
 type holdSpec struct {
-	Reason string   `yaml:"reason" required:"true"`
-	Scope  string   `yaml:"scope"`
-	Commit verbatim `yaml:"commit"`
+	Reason string       `yaml:"reason" required:"true"`
+	Scope  string       `yaml:"scope"`
+	Commit verbatimText `yaml:"commit"`
 }
 
 type approvalSpec struct {
-	Commit   verbatim `yaml:"commit"`
-	Removals verbatim `yaml:"removals"`
-	Reason   string   `yaml:"reason"`
+	Commit   verbatimText `yaml:"commit"`
+	Removals verbatimText `yaml:"removals"`
+	Reason   string       `yaml:"reason"`
 }
 
 type releaseSpec struct {
-	Commit verbatim `yaml:"commit" required:"true"`
-	Reason string   `yaml:"reason"`
+	Commit verbatimText `yaml:"commit" required:"true"`
+	Reason string       `yaml:"reason"`
 }
 
 type ephemeralSpec struct {
@@ -119,10 +119,10 @@ type Queue struct {
 
 // The policies of a queue.
 const (
-	Latest = "latest" // the newest; those between are dropped
-	Each   = "every"  // one after the other
-	Batch  = "batch"  // the newest, at most once in a time
-	Pinned = "pinned" // none, but by hand
+	QueueLatest = "latest" // the newest; those between are dropped
+	QueueEvery  = "every"  // one after the other
+	QueueBatch  = "batch"  // the newest, at most once in a time
+	QueuePinned = "pinned" // none, but by hand
 )
 
 // GateSpec is a gate as it is written: its kind, and the parameters of the kind.
@@ -206,42 +206,42 @@ func (p *Progress) add(o *Progress) {
 }
 
 // Progress reads the objects of a layer that are about promotion.
-func (p *Parser) Progress(env string, l Layer) *Progress { return &p.layer(env, l).progress }
+func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(env, l).progress }
 
-// own reads an object of one of the OwnKinds. Its problems stop promotions, and not
+// readOwn reads an object of one of the OwnKinds. Its problems stop promotions, and not
 // what is rendered.
-func (r *reader) own(n *yaml.Node, h header, d *decoder) {
+func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
 	d.problems = &p.Problems
 	switch {
 	case h.apiVersion != OwnAPIVersion:
-		d.addf(n, "", "apiVersion %s is not known; it is %s", h.apiVersion, OwnAPIVersion)
+		d.addProblem(n, "", "apiVersion %s is not known; it is %s", h.apiVersion, OwnAPIVersion)
 		return
 	case r.layer.Kind == Workloads:
-		r.ignore(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 		return
 	}
 	switch h.kind {
 	case "Promotion":
-		o, s, _ := read[promotionSpec](r, n, h.kind, d)
-		p.Promotions = append(p.Promotions, r.promotion(o, s, d))
+		o, s, _ := readObject[promotionSpec](r, n, h.kind, d)
+		p.Promotions = append(p.Promotions, r.newPromotion(o, s, d))
 	case "Freeze":
-		o, s, _ := read[freezeSpec](r, n, h.kind, d)
-		p.Freezes = append(p.Freezes, r.freeze(o, s, d, n))
+		o, s, _ := readObject[freezeSpec](r, n, h.kind, d)
+		p.Freezes = append(p.Freezes, r.newFreeze(o, s, d, n))
 	case "Hold":
-		o, s, _ := read[holdSpec](r, n, h.kind, d)
-		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.scope(n, s.Scope), string(s.Commit)})
+		o, s, _ := readObject[holdSpec](r, n, h.kind, d)
+		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.parseScope(n, s.Scope), string(s.Commit)})
 	case "Approval":
-		o, s, _ := read[approvalSpec](r, n, h.kind, d)
-		p.Approvals = append(p.Approvals, r.approval(o, s, d, n))
+		o, s, _ := readObject[approvalSpec](r, n, h.kind, d)
+		p.Approvals = append(p.Approvals, r.newApproval(o, s, d, n))
 	case "Release":
-		o, s, _ := read[releaseSpec](r, n, h.kind, d)
+		o, s, _ := readObject[releaseSpec](r, n, h.kind, d)
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
 	case "Ephemeral":
-		o, s, _ := read[ephemeralSpec](r, n, h.kind, d)
-		types, errs := s.ClusterTypes.selector()
+		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
+		types, errs := s.ClusterTypes.parseSelector()
 		for _, err := range errs {
-			d.addf(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
+			d.addProblem(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
 		}
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, types})
 	default:
@@ -250,12 +250,12 @@ func (r *reader) own(n *yaml.Node, h header, d *decoder) {
 		if hint == "" {
 			hint = "the kinds are " + strings.Join(names, ", ")
 		}
-		d.addf(n, hint, "kind %s is not known in %s", h.kind, OwnGroup)
+		d.addProblem(n, hint, "kind %s is not known in %s", h.kind, OwnGroup)
 	}
 }
 
-func (r *reader) freeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freeze {
-	f := &Freeze{Object: o, Reason: s.Reason, Scope: d.scope(n, s.Scope), From: s.From, To: s.To, Except: map[string]string{}}
+func (r *reader) newFreeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freeze {
+	f := &Freeze{Object: o, Reason: s.Reason, Scope: d.parseScope(n, s.Scope), From: s.From, To: s.To, Except: map[string]string{}}
 	for _, e := range s.Environments {
 		f.Environments = append(f.Environments, e.Text)
 	}
@@ -263,40 +263,40 @@ func (r *reader) freeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Freez
 		f.Except[string(e.Commit)] = e.Reason
 	}
 	if !s.To.IsZero() && !s.To.After(s.From) {
-		d.addf(n, "", "spec.to is not after spec.from")
+		d.addProblem(n, "", "spec.to is not after spec.from")
 	}
 	_, spec := manifest.Pair(n, "spec")
 	if key, _ := manifest.Pair(spec, "environments"); key != nil && len(f.Environments) == 0 {
-		d.addf(key, "name one, or leave environments out for all", "spec.environments names no environment")
+		d.addProblem(key, "name one, or leave environments out for all", "spec.environments names no environment")
 	}
 	return f
 }
 
-// scope returns the scope that is written, or the default. One that is not known counts
+// parseScope returns the scope that is written, or the default. One that is not known counts
 // as the default, and is a problem.
-func (d *decoder) scope(n *yaml.Node, text string) string {
+func (d *decoder) parseScope(n *yaml.Node, text string) string {
 	switch text {
 	case "", ScopeOutput:
 	case ScopePromotion:
 		return ScopePromotion
 	default:
-		d.addf(n, "it is output or promotion", "scope cannot be %q", text)
+		d.addProblem(n, "it is output or promotion", "scope cannot be %q", text)
 	}
 	return ScopeOutput
 }
 
-func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
+func (r *reader) newPromotion(o Object, s promotionSpec, d *decoder) *Promotion {
 	p := &Promotion{Object: o, External: s.External}
-	p.Limits = s.Limits.limits(DefaultLimits(), o.Pos, d)
+	p.Limits = s.Limits.overrideLimits(DefaultLimits(), o.Pos, d)
 	for _, e := range s.Environments {
-		stage := Stage{Name: e.Name.Text, Pos: r.at(e.Name.Line), Record: e.Record, Merge: e.Merge, Queue: queueOf(&e.Queue, d)}
+		stage := Stage{Name: e.Name.Text, Pos: r.positionAt(e.Name.Line), Record: e.Record, Merge: e.Merge, Queue: queueOf(&e.Queue, d)}
 		for _, name := range e.After {
 			stage.After = append(stage.After, name.Text)
 		}
-		d.oneOf(stage.Pos, "record", e.Record, "direct", "pull-request")
-		d.oneOf(stage.Pos, "merge", e.Merge, "manual", "when-green", "direct")
-		stage.Limits = e.Limits.limits(p.Limits, stage.Pos, d)
-		stage.Gates, stage.Proof = d.gates(e.Gates), d.gates(e.Proof)
+		d.checkOneOf(stage.Pos, "record", e.Record, "direct", "pull-request")
+		d.checkOneOf(stage.Pos, "merge", e.Merge, "manual", "when-green", "direct")
+		stage.Limits = e.Limits.overrideLimits(p.Limits, stage.Pos, d)
+		stage.Gates, stage.Proof = d.decodeGates(e.Gates), d.decodeGates(e.Proof)
 		if e.Proof != nil && stage.Proof == nil {
 			stage.Proof = []GateSpec{}
 		}
@@ -305,7 +305,7 @@ func (r *reader) promotion(o Object, s promotionSpec, d *decoder) *Promotion {
 	return p
 }
 
-func (d *decoder) oneOf(pos problem.Pos, field, value string, known ...string) {
+func (d *decoder) checkOneOf(pos problem.Pos, field, value string, known ...string) {
 	if value != "" && !slices.Contains(known, value) {
 		d.problems.Addf(pos, d.subject, "it is "+strings.Join(known, " or "), "%s cannot be %q", field, value)
 	}
@@ -313,51 +313,51 @@ func (d *decoder) oneOf(pos problem.Pos, field, value string, known ...string) {
 
 // queueOf reads a queue: the name of a policy, or {batch: 4h}.
 func queueOf(n *yaml.Node, d *decoder) Queue {
-	n = resolve(n)
+	n = resolveAlias(n)
 	switch {
 	case n.Kind == 0 || isNull(n):
-		return Queue{Policy: Latest}
+		return Queue{Policy: QueueLatest}
 	case n.Kind == yaml.MappingNode:
 		var b struct {
 			Batch time.Duration `yaml:"batch" required:"true"`
 		}
 		d.into(n, reflect.ValueOf(&b).Elem(), "queue")
-		return Queue{Batch, b.Batch}
+		return Queue{QueueBatch, b.Batch}
 	}
-	q := Queue{Policy: d.text(n, "queue", false)}
+	q := Queue{Policy: d.decodeText(n, "queue", false)}
 	switch {
-	case q.Policy == Batch:
-		d.addf(n, "as in queue: {batch: 4h}", "a batch has a time")
-	case !slices.Contains([]string{Latest, Each, Pinned}, q.Policy):
-		d.addf(n, "it is latest, every, pinned or {batch: 4h}", "queue cannot be %q", q.Policy)
+	case q.Policy == QueueBatch:
+		d.addProblem(n, "as in queue: {batch: 4h}", "a batch has a time")
+	case !slices.Contains([]string{QueueLatest, QueueEvery, QueuePinned}, q.Policy):
+		d.addProblem(n, "it is latest, every, pinned or {batch: 4h}", "queue cannot be %q", q.Policy)
 	}
 	return q
 }
 
-// gates reads a list of gates: each is the name of a kind without parameters, or a
+// decodeGates reads a list of gates: each is the name of a kind without parameters, or a
 // mapping of the kind to its parameters, optionally with a name.
-func (d *decoder) gates(nodes []yaml.Node) []GateSpec {
+func (d *decoder) decodeGates(nodes []yaml.Node) []GateSpec {
 	var all []GateSpec
 	for i := range nodes {
-		n := resolve(&nodes[i])
-		g := GateSpec{Pos: d.pos(n), subject: d.subject, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}}
+		n := resolveAlias(&nodes[i])
+		g := GateSpec{Pos: d.positionOf(n), subject: d.subject, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}}
 		if n.Kind != yaml.MappingNode {
-			g.Kind = d.text(n, "a gate", false)
+			g.Kind = d.decodeText(n, "a gate", false)
 			all = append(all, g)
 			continue
 		}
-		for key, value := range d.pairs(n) {
+		for key, value := range d.uniquePairs(n) {
 			switch {
 			case key.Value == "name":
-				g.Name = d.text(value, "name", false)
+				g.Name = d.decodeText(value, "name", false)
 			case g.Kind != "":
-				d.addf(key, "begin another one with a hyphen", "a gate has one kind, and this one is a %s already", g.Kind)
+				d.addProblem(key, "begin another one with a hyphen", "a gate has one kind, and this one is a %s already", g.Kind)
 			default:
 				g.Kind, g.node = key.Value, value
 			}
 		}
 		if g.Kind == "" {
-			d.addf(n, "", "a gate has a kind, as in soak: 30m")
+			d.addProblem(n, "", "a gate has a kind, as in soak: 30m")
 			continue
 		}
 		all = append(all, g)
@@ -365,8 +365,8 @@ func (d *decoder) gates(nodes []yaml.Node) []GateSpec {
 	return all
 }
 
-// Bare returns a gate without a name and without parameters.
-func Bare(kind string, pos problem.Pos) GateSpec {
+// NewGateSpec returns a gate without a name and without parameters.
+func NewGateSpec(kind string, pos problem.Pos) GateSpec {
 	return GateSpec{Kind: kind, Pos: pos, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: pos.Line}}
 }
 
@@ -379,8 +379,8 @@ func (g GateSpec) Decode(into any) problem.List {
 	var problems problem.List
 	d := &decoder{layer: g.Pos.Layer, file: g.Pos.File, subject: g.subject, problems: &problems, root: g.node, budget: nodeBudget}
 	v := reflect.ValueOf(into).Elem()
-	if v.Kind() == reflect.Struct && isNull(resolve(g.node)) {
-		d.structure(&yaml.Node{Kind: yaml.MappingNode, Line: g.node.Line}, v, g.Kind)
+	if v.Kind() == reflect.Struct && isNull(resolveAlias(g.node)) {
+		d.decodeStruct(&yaml.Node{Kind: yaml.MappingNode, Line: g.node.Line}, v, g.Kind)
 		return problems
 	}
 	d.into(g.node, v, g.Kind)

@@ -94,9 +94,9 @@ func (s Selector) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// selector returns the Selector of a spec. The errors are those of
+// parseSelector returns the Selector of a spec. The errors are those of
 // Kubernetes' own LabelSelectorAsSelector.
-func (spec selectorSpec) selector() (Selector, []error) {
+func (spec selectorSpec) parseSelector() (Selector, []error) {
 	var s Selector
 	var errs []error
 	for key, value := range spec.MatchLabels {
@@ -105,7 +105,7 @@ func (spec selectorSpec) selector() (Selector, []error) {
 	for _, e := range spec.MatchExpressions {
 		r := Requirement{Key: e.Key, Operator: Operator(e.Operator), Values: slices.Clone(e.Values)}
 		slices.Sort(r.Values)
-		if err := r.check(); err != nil {
+		if err := r.checkOperator(); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -125,7 +125,7 @@ func (spec selectorSpec) selector() (Selector, []error) {
 	return s, errs
 }
 
-func (r Requirement) check() error {
+func (r Requirement) checkOperator() error {
 	switch r.Operator {
 	case In, NotIn:
 		if len(r.Values) == 0 {

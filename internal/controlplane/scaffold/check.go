@@ -16,12 +16,12 @@ import (
 // <environment>-<cluster type>-<workload>-<target> and 63 characters at most.
 const maxEnvironment = 40
 
-// Check returns the problems of the options, sorted; none is a warning, and none has a
+// Problems returns the problems of the options, sorted; none is a warning, and none has a
 // position.
-func (o Options) Check() problem.List {
+func (o Options) Problems() problem.List {
 	var l problem.List
-	checkPlace(&l, "control plane", o.ControlPlane)
-	checkPlace(&l, "GitOps repository", o.GitOps)
+	checkLocation(&l, "control plane", o.ControlPlane)
+	checkLocation(&l, "GitOps repository", o.GitOps)
 	if o.ControlPlane == o.GitOps && o.GitOps != "" {
 		l.Addf(problem.Pos{}, "", "the branches of environments would be in each other's way: make two repositories",
 			"the control plane and the GitOps repository are the same")
@@ -39,8 +39,8 @@ func (o Options) Check() problem.List {
 	return l.Sorted()
 }
 
-// checkPlace reports a URL or path that must not be written into files that everybody reads.
-func checkPlace(l *problem.List, what, place string) {
+// checkLocation reports a URL or path that must not be written into files that everybody reads.
+func checkLocation(l *problem.List, what, place string) {
 	switch {
 	case strings.TrimSpace(place) == "":
 		l.Addf(problem.Pos{}, "", "give a URL, as https://github.com/harbor-example/control-plane, or a path", "it is not said where the %s is", what)
@@ -88,8 +88,8 @@ func checkEnvironment(l *problem.List, env string) {
 	}
 }
 
-// unusable returns the problems as one error; nil if there are none.
-func unusable(l problem.List) error {
+// joinProblems returns the problems as one error; nil if there are none.
+func joinProblems(l problem.List) error {
 	var all []string
 	for _, p := range l {
 		all = append(all, p.String())

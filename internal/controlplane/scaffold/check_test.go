@@ -59,19 +59,19 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := options(c.change)
 			var got []string
-			for _, p := range o.Check() {
+			for _, p := range o.Problems() {
 				got = append(got, p.String())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("problems differ (-want +got):\n%s", diff)
 			}
-			if text := golden.Problems(o.Check()); strings.Contains(text, "secret") || strings.Contains(text, "sec%ret") {
+			if text := golden.Problems(o.Problems()); strings.Contains(text, "secret") || strings.Contains(text, "sec%ret") {
 				t.Errorf("a secret is shown:\n%s", text)
 			}
 			wantErr := strings.Join(c.want, "; ")
-			_, errControl := scaffold.ControlPlane(o)
-			_, errOutput := scaffold.GitOps(o)
-			_, errSettings := scaffold.Settings(o, scaffold.Daemon{})
+			_, errControl := scaffold.ControlPlaneBranches(o)
+			_, errOutput := scaffold.GitOpsBranches(o)
+			_, errSettings := scaffold.SettingsFile(o, scaffold.Daemon{})
 			for _, err := range []error{errControl, errOutput, errSettings} {
 				if err == nil && wantErr != "" || err != nil && err.Error() != wantErr {
 					t.Errorf("the error is %v, want %q", err, wantErr)

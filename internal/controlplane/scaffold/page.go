@@ -16,8 +16,8 @@ import (
 //go:embed files
 var files embed.FS
 
-// forEach is the part of a path that makes a file for each environment.
-const forEach = "ENVIRONMENT"
+// environmentMark is the part of a path that makes a file for each environment.
+const environmentMark = "ENVIRONMENT"
 
 // page is the data of a file's template.
 type page struct {
@@ -26,8 +26,8 @@ type page struct {
 	Environment string // "" if the file is for all of them
 }
 
-// add puts the files of a folder onto a branch, below prefix.
-func (p page) add(b *tree.Builder, folder, prefix string) error {
+// addFolder puts the files of a folder onto a branch, below prefix.
+func (p page) addFolder(b *tree.Builder, folder, prefix string) error {
 	entries, err := files.ReadDir(folder)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (p page) add(b *tree.Builder, folder, prefix string) error {
 	for _, e := range entries {
 		from, to := path.Join(folder, e.Name()), path.Join(prefix, realName(e.Name()))
 		if e.IsDir() {
-			err = p.add(b, from, to)
+			err = p.addFolder(b, from, to)
 		} else {
 			err = p.addFile(b, from, to)
 		}
@@ -47,22 +47,22 @@ func (p page) add(b *tree.Builder, folder, prefix string) error {
 }
 
 func (p page) addFile(b *tree.Builder, from, to string) error {
-	if !strings.Contains(to, forEach) {
-		return p.put(b, from, to)
+	if !strings.Contains(to, environmentMark) {
+		return p.putFile(b, from, to)
 	}
 	for _, env := range p.Environments {
 		one := p
 		one.Environment = env
-		if err := one.put(b, from, strings.ReplaceAll(to, forEach, env)); err != nil {
+		if err := one.putFile(b, from, strings.ReplaceAll(to, environmentMark, env)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put adds one file, unless it is empty when expanded.
-func (p page) put(b *tree.Builder, from, to string) error {
-	text, err := p.expand(from)
+// putFile adds one file, unless it is empty when expanded.
+func (p page) putFile(b *tree.Builder, from, to string) error {
+	text, err := p.expandFile(from)
 	if err != nil || text == "" {
 		return err
 	}
@@ -77,13 +77,13 @@ func realName(name string) string {
 	return name
 }
 
-func (p page) expand(file string) (string, error) {
+func (p page) expandFile(file string) (string, error) {
 	text, err := files.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
 	t, err := template.New(path.Base(file)).Delims("[[", "]]").
-		Funcs(template.FuncMap{"yaml": inYAML, "shell": inShell}).Parse(string(text))
+		Funcs(template.FuncMap{"yaml": quoteYAML, "shell": quoteShell}).Parse(string(text))
 	if err != nil {
 		return "", fmt.Errorf("read the scaffold's %s: %w", file, err)
 	}
@@ -96,7 +96,7 @@ func (p page) expand(file string) (string, error) {
 
 // File returns another file of files/, expanded, so that a text that is in two files is
 // written once.
-func (p page) File(file string) (string, error) { return p.expand("files/" + file) }
+func (p page) File(file string) (string, error) { return p.expandFile("files/" + file) }
 
 // EditorSchema returns the JSON Schema of all kinds as text.
 func (p page) EditorSchema() string { return string(p.Schema) }
@@ -120,17 +120,17 @@ var (
 	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
 
-// inYAML returns a text as a YAML scalar, in quotes where it would not be read as text
+// quoteYAML returns a text as a YAML scalar, in quotes where it would not be read as text
 // without them.
-func inYAML(text string) string {
+func quoteYAML(text string) string {
 	if plainYAML.MatchString(text) && !slices.Contains(otherYAML, strings.ToLower(text)) {
 		return text
 	}
 	return strconv.Quote(text)
 }
 
-// inShell returns a text as one word of a shell.
-func inShell(text string) string {
+// quoteShell returns a text as one word of a shell.
+func quoteShell(text string) string {
 	if plainShell.MatchString(text) {
 		return text
 	}

@@ -5,7 +5,7 @@
 // since {{ is the word of the templates that they hold. A name there that begins
 // with "dot-" stands for one that begins with a dot, and ENVIRONMENT in a path
 // makes a file for each environment. Which folder of files/ goes onto which
-// branch is in source, in [ControlPlane] and [GitOps].
+// branch is in source, in [ControlPlaneBranches] and [GitOpsBranches].
 //
 // What the package keeps true: what it makes renders for every environment
 // without a problem or a warning, with the sample and without; the same options
@@ -81,18 +81,18 @@ const mainBranch = "main"
 // defaultEnvironments are those of options that name none.
 var defaultEnvironments = []string{"dev", "stage", "prod"}
 
-// complete returns the options with defaults filled in, or an error if they are invalid.
-func (o Options) complete() (Options, error) {
+// withDefaults returns the options with defaults filled in, or an error if they are invalid.
+func (o Options) withDefaults() (Options, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = slices.Clone(defaultEnvironments)
 	}
-	return o, unusable(o.Check())
+	return o, joinProblems(o.Problems())
 }
 
-// ControlPlane returns the branches of a new control plane: main, which is the base,
+// ControlPlaneBranches returns the branches of a new control plane: main, which is the base,
 // and then one for each environment.
-func ControlPlane(o Options) ([]Branch, error) {
-	o, err := o.complete()
+func ControlPlaneBranches(o Options) ([]Branch, error) {
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +106,14 @@ func ControlPlane(o Options) ([]Branch, error) {
 		branches = append(branches, Branch{Name: env, Message: "Start the environment " + env})
 		folders = append(folders, []string{"control-plane/all", "control-plane/environment", examples + "/environment"})
 	}
-	return o.fill(branches, folders)
+	return o.fillBranches(branches, folders)
 }
 
-// GitOps returns the branches of a new GitOps repository: main, and in the layout
+// GitOpsBranches returns the branches of a new GitOps repository: main, and in the layout
 // [Branches] one for each environment. Their files are where Fairlead does not touch them:
 // in the root of the output, and in folders that begin with a dot.
-func GitOps(o Options) ([]Branch, error) {
-	o, err := o.complete()
+func GitOpsBranches(o Options) ([]Branch, error) {
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -123,27 +123,27 @@ func GitOps(o Options) ([]Branch, error) {
 		onMain = append(onMain, "gitops/workflow")
 	}
 	if o.Layout == Folders {
-		return o.fill(branches, [][]string{append(onMain, "gitops/folders")})
+		return o.fillBranches(branches, [][]string{append(onMain, "gitops/folders")})
 	}
 	folders := [][]string{onMain}
 	for _, env := range o.Environments {
 		branches = append(branches, Branch{Name: env, Message: "Start the output of the environment " + env})
 		folders = append(folders, []string{"gitops/branch"})
 	}
-	return o.fill(branches, folders)
+	return o.fillBranches(branches, folders)
 }
 
-// Settings returns a fairlead.yaml for the daemon of these two repositories.
-func Settings(o Options, d Daemon) (string, error) {
-	o, err := o.complete()
+// SettingsFile returns a fairlead.yaml for the daemon of these two repositories.
+func SettingsFile(o Options, d Daemon) (string, error) {
+	o, err := o.withDefaults()
 	if err != nil {
 		return "", err
 	}
-	return page{Options: o, Daemon: d}.expand("files/fairlead.yaml")
+	return page{Options: o, Daemon: d}.expandFile("files/fairlead.yaml")
 }
 
-// fill returns the branches with the files of their folders.
-func (o Options) fill(branches []Branch, folders [][]string) ([]Branch, error) {
+// fillBranches returns the branches with the files of their folders.
+func (o Options) fillBranches(branches []Branch, folders [][]string) ([]Branch, error) {
 	for i := range branches {
 		var b tree.Builder
 		p := page{Options: o}
@@ -151,7 +151,7 @@ func (o Options) fill(branches []Branch, folders [][]string) ([]Branch, error) {
 			p.Environment = branches[i].Name
 		}
 		for _, folder := range folders[i] {
-			if err := p.add(&b, "files/"+folder, ""); err != nil {
+			if err := p.addFolder(&b, "files/"+folder, ""); err != nil {
 				return nil, err
 			}
 		}

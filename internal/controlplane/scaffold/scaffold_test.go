@@ -68,11 +68,11 @@ func eachVariant(t *testing.T, test func(*testing.T, scaffold.Options)) {
 // branches makes both repositories.
 func branches(t *testing.T, o scaffold.Options) (control, output []scaffold.Branch) {
 	t.Helper()
-	control, err := scaffold.ControlPlane(o)
+	control, err := scaffold.ControlPlaneBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err = scaffold.GitOps(o)
+	output, err = scaffold.GitOpsBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestFiles(t *testing.T) {
 		c.Want(t, "gitops", listing(output))
 		_, files, _ := render(control[0], control[1])
 		c.Want(t, "rendered", golden.Files(files))
-		settings, err := scaffold.Settings(o, daemons[wanted.Sample])
+		settings, err := scaffold.SettingsFile(o, daemons[wanted.Sample])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestSettings(t *testing.T) {
 		options(func(o *scaffold.Options) { o.ControlPlane = `/srv/git/it's: "ours" #1` }),
 	} {
 		for _, want := range daemons {
-			text, err := scaffold.Settings(o, want)
+			text, err := scaffold.SettingsFile(o, want)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,16 +9,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// IdleSince returns the policies that select nothing in a model and selected something
-// before in another one, each with what it lacks, as in [Plan.Idle]. Policies are compared
+// NewlyIdle returns the policies that select nothing in a model and selected something
+// before in another one, each with what it lacks, as in [Plan.IdlePolicies]. Policies are compared
 // by name.
-func IdleSince(before, now *model.Model) map[*model.Policy]string {
-	idle := maps.Collect(Assign(now, nil).Idle())
+func NewlyIdle(before, now *model.Model) map[*model.Policy]string {
+	idle := maps.Collect(NewPlan(now, nil).IdlePolicies())
 	if len(idle) == 0 {
 		return nil
 	}
 	already := map[string]bool{}
-	for policy := range Assign(before, nil).Idle() {
+	for policy := range NewPlan(before, nil).IdlePolicies() {
 		already[policy.Name] = true
 	}
 	selected := map[string]bool{}
@@ -35,13 +35,13 @@ const (
 	maxCandidates = 2_000
 )
 
-// Misspelt returns a hint about a label of a policy's selectors that is nearly one of the
+// MisspeltLabel returns a hint about a label of a policy's selectors that is nearly one of the
 // cluster types or targets; "" if none is.
-func Misspelt(policy *model.Policy, m *model.Model) string {
+func MisspeltLabel(policy *model.Policy, m *model.Model) string {
 	if len(m.ClusterTypes) > maxObjects || len(m.Targets) > maxObjects {
 		return ""
 	}
-	types, targets := vocabulary{}, vocabulary{}
+	types, targets := labelValues{}, labelValues{}
 	for _, c := range m.ClusterTypes {
 		types.add(c.Labels)
 	}
@@ -50,10 +50,10 @@ func Misspelt(policy *model.Policy, m *model.Model) string {
 	}
 	for _, side := range []struct {
 		selector model.Selector
-		vocabulary
+		labelValues
 	}{{policy.ClusterTypes, types}, {policy.Targets, targets}} {
 		for _, r := range side.selector.Requirements {
-			if hint := side.misspelt(r); hint != "" {
+			if hint := side.suggestLabel(r); hint != "" {
 				return hint
 			}
 		}
@@ -61,10 +61,10 @@ func Misspelt(policy *model.Policy, m *model.Model) string {
 	return ""
 }
 
-// vocabulary is the labels of objects: the values by key.
-type vocabulary map[string]map[string]bool
+// labelValues is the labels of objects: the values by key.
+type labelValues map[string]map[string]bool
 
-func (v vocabulary) add(labels map[string]string) {
+func (v labelValues) add(labels map[string]string) {
 	for key, value := range labels {
 		if v[key] == nil {
 			v[key] = map[string]bool{}
@@ -75,9 +75,9 @@ func (v vocabulary) add(labels map[string]string) {
 	}
 }
 
-// misspelt returns a hint about a requirement that is nearly one of the labels; "" if it is
+// suggestLabel returns a hint about a requirement that is nearly one of the labels; "" if it is
 // not.
-func (v vocabulary) misspelt(r model.Requirement) string {
+func (v labelValues) suggestLabel(r model.Requirement) string {
 	if r.Operator != model.In && r.Operator != model.Exists {
 		return ""
 	}

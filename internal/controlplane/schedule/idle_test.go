@@ -31,7 +31,7 @@ func TestMisspelt(t *testing.T) {
 		{"what must not be there", expression("siz", model.DoesNotExist), expression("tie", model.NotIn, "gold"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := schedule.Misspelt(policy("p", "", test.clusterTypes, test.targets), example); got != test.want {
+			if got := schedule.MisspeltLabel(policy("p", "", test.clusterTypes, test.targets), example); got != test.want {
 				t.Errorf("it says %q, want %q", got, test.want)
 			}
 		})
@@ -61,7 +61,7 @@ func TestIdleSince(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for p, lacks := range schedule.IdleSince(test.before, test.now) {
+			for p, lacks := range schedule.NewlyIdle(test.before, test.now) {
 				got = append(got, p.Name+": "+lacks)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(got, "; ")); diff != "" {

@@ -35,15 +35,15 @@ type Plan struct {
 // selection is what one policy selects.
 type selection struct{ clusterTypes, targets Set }
 
-// Assign returns the plan of a model. The last plan, which may be nil, saves work:
+// NewPlan returns the plan of a model. The last plan, which may be nil, saves work:
 // its objects are not compared again with its policies.
-func Assign(m *model.Model, last *Plan) *Plan {
+func NewPlan(m *model.Model, last *Plan) *Plan {
 	if last == nil {
 		last = &Plan{model: &model.Model{}}
 	}
 	p := &Plan{model: m, rows: make([]Set, len(m.ClusterTypes))}
 	for _, policy := range m.Policies {
-		p.selections = append(p.selections, last.selectBy(policy, m))
+		p.selections = append(p.selections, last.selectObjects(policy, m))
 	}
 	shared := map[string]Set{}
 	for i := range m.ClusterTypes {
@@ -66,25 +66,25 @@ func Assign(m *model.Model, last *Plan) *Plan {
 	return p
 }
 
-// selectBy returns what a policy selects of a new model.
-func (p *Plan) selectBy(policy *model.Policy, m *model.Model) selection {
+// selectObjects returns what a policy selects of a new model.
+func (p *Plan) selectObjects(policy *model.Policy, m *model.Model) selection {
 	var last selection
 	if i := slices.Index(p.model.Policies, policy); i >= 0 {
 		last = p.selections[i]
 	}
 	return selection{
-		clusterTypes: carry(last.clusterTypes, p.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) bool {
+		clusterTypes: updateSet(last.clusterTypes, p.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) bool {
 			return policy.ClusterTypes.Matches(c.Labels)
 		}),
-		targets: carry(last.targets, p.model.Targets, m.Targets, func(t *model.Target) bool {
+		targets: updateSet(last.targets, p.model.Targets, m.Targets, func(t *model.Target) bool {
 			return inWorkspace(policy, t) && policy.Targets.Matches(t.Labels)
 		}),
 	}
 }
 
-// carry returns the set of the objects that match. last is the set among the objects
+// updateSet returns the set of the objects that match. last is the set among the objects
 // before; nil if there is none.
-func carry[T any](last Set, before, now []*T, matches func(*T) bool) Set {
+func updateSet[T any](last Set, before, now []*T, matches func(*T) bool) Set {
 	known := last != nil && len(before) == len(now)
 	s := NewSet(len(now))
 	if known {
@@ -132,9 +132,9 @@ func (p *Plan) All() iter.Seq[Assignment] {
 	}
 }
 
-// Idle yields the policies that select nothing, with what they lack: "cluster
+// IdlePolicies yields the policies that select nothing, with what they lack: "cluster
 // type", "deployment target", or "cluster type and no deployment target".
-func (p *Plan) Idle() iter.Seq2[*model.Policy, string] {
+func (p *Plan) IdlePolicies() iter.Seq2[*model.Policy, string] {
 	return func(yield func(*model.Policy, string) bool) {
 		for i, s := range p.selections {
 			lacks := ""
@@ -155,29 +155,29 @@ func (p *Plan) Idle() iter.Seq2[*model.Policy, string] {
 	}
 }
 
-// Opinion is whether one policy makes one assignment. If it does not, ClusterType and Target
+// PolicyVerdict is whether one policy makes one assignment. If it does not, ClusterType and Target
 // are why their side is not selected ("" if it is).
-type Opinion struct {
+type PolicyVerdict struct {
 	Policy      *model.Policy
 	Selected    bool
 	ClusterType string // e.g. "needs size=large, has size=small"
 	Target      string
 }
 
-// Opinions returns whether each policy makes an assignment, which need not exist, in the
+// EvaluatePolicies returns whether each policy makes an assignment, which need not exist, in the
 // order of the policies' names.
-func Opinions(m *model.Model, a Assignment) []Opinion {
-	var out []Opinion
+func EvaluatePolicies(m *model.Model, a Assignment) []PolicyVerdict {
+	var out []PolicyVerdict
 	for _, policy := range m.Policies {
-		o := Opinion{Policy: policy}
+		o := PolicyVerdict{Policy: policy}
 		if r, failed := policy.ClusterTypes.Mismatch(a.ClusterType.Labels); failed {
-			o.ClusterType = mismatch(r, a.ClusterType.Labels)
+			o.ClusterType = describeMismatch(r, a.ClusterType.Labels)
 		}
 		switch r, failed := policy.Targets.Mismatch(a.Target.Labels); {
 		case !inWorkspace(policy, a.Target):
 			o.Target = "needs workspace " + policy.Workspace + ", is in " + orNone(a.Target.Workspace)
 		case failed:
-			o.Target = mismatch(r, a.Target.Labels)
+			o.Target = describeMismatch(r, a.Target.Labels)
 		}
 		o.Selected = o.ClusterType == "" && o.Target == ""
 		out = append(out, o)
@@ -185,7 +185,7 @@ func Opinions(m *model.Model, a Assignment) []Opinion {
 	return out
 }
 
-func mismatch(r model.Requirement, labels map[string]string) string {
+func describeMismatch(r model.Requirement, labels map[string]string) string {
 	value, present := labels[r.Key]
 	if !present {
 		return "needs " + r.String() + ", has no label " + r.Key

@@ -57,14 +57,14 @@ func pairs(p *schedule.Plan) string {
 
 // The two policies agree on pier/crane-main; it is there once.
 func TestAssign(t *testing.T) {
-	p := schedule.Assign(example, nil)
+	p := schedule.NewPlan(example, nil)
 	if got, want := pairs(p), "beacon/crane-main pier/crane-main pier/gull-main pier/tern-main"; got != want {
 		t.Errorf("assignments are\n%s, want\n%s", got, want)
 	}
 	if p.Len() != 4 {
 		t.Errorf("there are %d assignments, want 4", p.Len())
 	}
-	for policy, lacks := range p.Idle() {
+	for policy, lacks := range p.IdlePolicies() {
 		if policy.Name != "idle" || lacks != "cluster type and no deployment target" {
 			t.Errorf("policy %s selects no %s", policy.Name, lacks)
 		}
@@ -73,7 +73,7 @@ func TestAssign(t *testing.T) {
 
 func TestOpinions(t *testing.T) {
 	var got []string
-	for _, o := range schedule.Opinions(example, schedule.Assignment{ClusterType: example.ClusterTypes[2], Target: example.Targets[2]}) {
+	for _, o := range schedule.EvaluatePolicies(example, schedule.Assignment{ClusterType: example.ClusterTypes[2], Target: example.Targets[2]}) {
 		got = append(got, fmt.Sprintf("%s %v: %s; %s", o.Policy.Name, o.Selected, o.ClusterType, o.Target))
 	}
 	want := []string{
@@ -98,8 +98,8 @@ func TestLastPlan(t *testing.T) {
 		if problems.Stops() {
 			t.Fatal(problems)
 		}
-		last = schedule.Assign(m, last)
-		if got, want := pairs(last), pairs(schedule.Assign(m, nil)); got != want {
+		last = schedule.NewPlan(m, last)
+		if got, want := pairs(last), pairs(schedule.NewPlan(m, nil)); got != want {
 			t.Fatalf("after an edit (%s) the plan is\n%s, want\n%s", edit, got, want)
 		}
 	}

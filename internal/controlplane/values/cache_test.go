@@ -12,11 +12,11 @@ import (
 func TestCacheForgets(t *testing.T) {
 	var c Cache
 	for n := range 50 {
-		if _, problems := Resolve(&model.Model{}, &c); len(problems) > 0 {
+		if _, problems := NewResolver(&model.Model{}, &c); len(problems) > 0 {
 			t.Fatal(problems)
 		}
 		for i := range 3 {
-			c.class(fmt.Sprintf("%d of model %d", i, n), nil)
+			c.mergeRules(fmt.Sprintf("%d of model %d", i, n), nil)
 		}
 		if got := c.classes.Len(); got != 3 {
 			t.Fatalf("model %d: %d classes are kept, want 3", n, got)

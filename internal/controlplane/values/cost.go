@@ -14,11 +14,11 @@ const maxSchemaSteps = 1 << 16
 // early, without doing it; and why that is too much, "" if it is not.
 func (g *schemaGuard) costOf(document map[string]any) (steps int, why string) {
 	c := schemaCost{guard: g}
-	c.visit(g.root, document, 0, 0)
+	c.visitSchema(g.root, document, 0, 0)
 	switch {
 	case c.deep:
 		why = fmt.Sprintf("the schema follows itself deeper than %d levels into these values", maxFollowed)
-	case c.spent():
+	case c.isSpent():
 		why = fmt.Sprintf("checking these values takes more than %d steps", maxSchemaSteps)
 	}
 	return c.steps, why
@@ -39,114 +39,114 @@ type schemaCost struct {
 	deep  bool
 }
 
-func (c *schemaCost) spent() bool { return c.deep || c.steps > maxSchemaSteps }
+func (c *schemaCost) isSpent() bool { return c.deep || c.steps > maxSchemaSteps }
 
-func (c *schemaCost) spend(n int) { c.steps = min(c.steps+n, maxSchemaSteps+1) }
+func (c *schemaCost) spendSteps(n int) { c.steps = min(c.steps+n, maxSchemaSteps+1) }
 
-// visit counts the work of a schema with a piece of data. path is the length of the keys that
+// visitSchema counts the work of a schema with a piece of data. path is the length of the keys that
 // lead to the data, which the validator writes into its messages.
-func (c *schemaCost) visit(v, data any, depth, path int) {
+func (c *schemaCost) visitSchema(v, data any, depth, path int) {
 	c.deep = c.deep || depth > maxFollowed
-	if c.spent() {
+	if c.isSpent() {
 		return
 	}
-	c.spend(1 + path/textPerStep)
+	c.spendSteps(1 + path/textPerStep)
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return
 	}
 	if ref, ok := schema["$ref"].(string); ok {
-		c.visit(c.guard.refs[ref], data, depth+1, path)
+		c.visitSchema(c.guard.refs[ref], data, depth+1, path)
 		return
 	}
-	for _, same := range c.guard.samePlace(schema) {
-		c.visit(same, data, depth+1, path)
+	for _, same := range c.guard.sameDataSchemas(schema) {
+		c.visitSchema(same, data, depth+1, path)
 	}
-	c.literals(schema, data)
+	c.countLiterals(schema, data)
 	switch data := data.(type) {
 	case string:
-		c.text(schema, data)
+		c.countText(schema, data)
 	case []any:
-		c.list(schema, data, depth, path)
+		c.visitList(schema, data, depth, path)
 	case map[string]any:
-		c.object(schema, data, depth, path)
+		c.visitObject(schema, data, depth, path)
 	}
 }
 
-// literals counts comparing the data with those that are written out.
-func (c *schemaCost) literals(schema map[string]any, data any) {
+// countLiterals counts comparing the data with those that are written out.
+func (c *schemaCost) countLiterals(schema map[string]any, data any) {
 	_, constant := schema["const"]
 	_, enum := schema["enum"]
 	if unique, _ := schema["uniqueItems"].(bool); constant || enum || unique {
-		c.spend((sizeOf(data) + sizeOf(schema["const"]) + sizeOf(schema["enum"])) / textPerStep * 8)
+		c.spendSteps((sizeOf(data) + sizeOf(schema["const"]) + sizeOf(schema["enum"])) / textPerStep * 8)
 	}
 	if required, ok := schema["required"].([]any); ok {
-		c.spend(len(required))
+		c.spendSteps(len(required))
 	}
 }
 
-// text counts what is done with a text: its length, a pattern, a format.
-func (c *schemaCost) text(schema map[string]any, data string) {
-	c.spend(len(data) / textPerStep)
+// countText counts what is done with a text: its length, a pattern, a format.
+func (c *schemaCost) countText(schema map[string]any, data string) {
+	c.spendSteps(len(data) / textPerStep)
 	if text, ok := schema["pattern"].(string); ok {
-		c.match(text, data)
+		c.countMatch(text, data)
 	}
 	if format, ok := schema["format"].(string); ok {
-		c.spend(len(data) / textPerStep * 8)
+		c.spendSteps(len(data) / textPerStep * 8)
 		if format == "regex" && c.guard.checkPattern(data) != "" {
-			c.spend(maxSchemaSteps + 1)
+			c.spendSteps(maxSchemaSteps + 1)
 		}
 	}
 }
 
-// match counts matching a text, and compiling the expression, which the validator does again
+// countMatch counts matching a text, and compiling the expression, which the validator does again
 // for each key of an object.
-func (c *schemaCost) match(expression, text string) {
-	c.spend(1)
+func (c *schemaCost) countMatch(expression, text string) {
+	c.spendSteps(1)
 	if p := c.guard.patterns[expression]; p != nil {
-		c.spend((p.Work(len(text), 0) + 64*p.Size) / textPerStep)
+		c.spendSteps((p.Work(len(text), 0) + 64*p.Size) / textPerStep)
 	}
 }
 
-func (c *schemaCost) list(schema map[string]any, data []any, depth, path int) {
+func (c *schemaCost) visitList(schema map[string]any, data []any, depth, path int) {
 	items, tuple := schema["items"].([]any)
 	for i, element := range data {
 		switch {
 		case !tuple:
-			c.visit(schema["items"], element, depth+1, path+8)
+			c.visitSchema(schema["items"], element, depth+1, path+8)
 		case i < len(items):
-			c.visit(items[i], element, depth+1, path+8)
+			c.visitSchema(items[i], element, depth+1, path+8)
 		default:
-			c.visit(schema["additionalItems"], element, depth+1, path+8)
+			c.visitSchema(schema["additionalItems"], element, depth+1, path+8)
 		}
 		if contains, ok := schema["contains"]; ok {
-			c.visit(contains, element, depth+1, path+8)
+			c.visitSchema(contains, element, depth+1, path+8)
 		}
-		if c.spent() {
+		if c.isSpent() {
 			return
 		}
 	}
 }
 
-func (c *schemaCost) object(schema, data map[string]any, depth, path int) {
+func (c *schemaCost) visitObject(schema, data map[string]any, depth, path int) {
 	properties, _ := schema["properties"].(map[string]any)
 	patterns, _ := schema["patternProperties"].(map[string]any)
-	c.spend(len(properties) * len(data) / textPerStep)
+	c.spendSteps(len(properties) * len(data) / textPerStep)
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		below := path + len(key) + 1
 		for text, sub := range patterns {
-			c.match(text, key)
-			c.visit(sub, data[key], depth+1, below)
+			c.countMatch(text, key)
+			c.visitSchema(sub, data[key], depth+1, below)
 		}
 		if sub, ok := properties[key]; ok {
-			c.visit(sub, data[key], depth+1, below)
+			c.visitSchema(sub, data[key], depth+1, below)
 		} else if sub, ok := schema["additionalProperties"]; ok {
-			c.visit(sub, data[key], depth+1, below)
+			c.visitSchema(sub, data[key], depth+1, below)
 		}
 		if names, ok := schema["propertyNames"]; ok {
-			c.visit(names, key, depth+1, path)
+			c.visitSchema(names, key, depth+1, path)
 		}
-		if c.spent() {
+		if c.isSpent() {
 			return
 		}
 	}

@@ -40,12 +40,12 @@ type schemaGuard struct {
 	refs     map[string]any   // what references lead to
 }
 
-// examine returns why a schema must not be used; "" if it may.
-func (g *schemaGuard) examine(document any) string {
+// checkSchema returns why a schema must not be used; "" if it may.
+func (g *schemaGuard) checkSchema(document any) string {
 	*g = schemaGuard{root: document, patterns: map[string]*pattern.Pattern{}, data: map[uintptr]bool{}, refs: map[string]any{}}
 	for _, check := range []func() string{
 		func() string { return g.checkParts(document, 0) },
-		func() string { return g.checkNames(document, nowhere) },
+		func() string { return g.checkNames(document, atRoot) },
 		g.checkReferences,
 		g.checkCircles,
 	} {
@@ -130,7 +130,7 @@ func checkNumber(text string) string {
 type position int
 
 const (
-	nowhere   position = iota // the root
+	atRoot    position = iota // the root
 	inSchema                  // a schema in it
 	inExample                 // a default or an example, which is data
 )
@@ -215,7 +215,7 @@ func (g *schemaGuard) checkReferences() string {
 		if err != nil {
 			return fmt.Sprintf("the schema refers to %q, which is not a pointer", ref)
 		}
-		target := g.find(pointer)
+		target := g.resolvePointer(pointer)
 		if m, ok := target.(map[string]any); ok && g.data[identityOf(m)] {
 			return fmt.Sprintf("the schema refers to %q, which is no schema", ref)
 		}
@@ -265,8 +265,8 @@ func countParts(v any) int {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns what a JSON pointer leads to; nil for nothing, which the validator reports.
-func (g *schemaGuard) find(pointer string) any {
+// resolvePointer returns what a JSON pointer leads to; nil for nothing, which the validator reports.
+func (g *schemaGuard) resolvePointer(pointer string) any {
 	v := g.root
 	if pointer == "" {
 		return v
@@ -292,7 +292,7 @@ func (g *schemaGuard) find(pointer string) any {
 // same piece: that would never end.
 func (g *schemaGuard) checkCircles() string {
 	w := circleWalk{guard: g, state: map[uintptr]int{}}
-	if at, found := w.find("", g.root); found {
+	if at, found := w.findCircle("", g.root); found {
 		return "the schema refers to itself in a circle at #" + at
 	}
 	return ""
@@ -305,21 +305,21 @@ type circleWalk struct {
 	state map[uintptr]int // 1 on the way, 2 done, 3 it leads to a circle
 }
 
-// find returns the pointer of the first part that leads to a circle.
-func (w *circleWalk) find(at string, v any) (string, bool) {
+// findCircle returns the pointer of the first part that leads to a circle.
+func (w *circleWalk) findCircle(at string, v any) (string, bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if w.leads(v) {
+		if w.leadsToCircle(v) {
 			return at, true
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if found, ok := w.find("/"+escapePointer(key), v[key]); ok {
+			if found, ok := w.findCircle("/"+escapePointer(key), v[key]); ok {
 				return at + found, true
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if found, ok := w.find("/"+strconv.Itoa(i), item); ok {
+			if found, ok := w.findCircle("/"+strconv.Itoa(i), item); ok {
 				return at + found, true
 			}
 		}
@@ -331,8 +331,8 @@ func escapePointer(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// leads reports whether a part leads to a circle.
-func (w *circleWalk) leads(v any) bool {
+// leadsToCircle reports whether a part leads to a circle.
+func (w *circleWalk) leadsToCircle(v any) bool {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return false
@@ -345,8 +345,8 @@ func (w *circleWalk) leads(v any) bool {
 		return false
 	}
 	w.state[id] = 1
-	for _, same := range w.guard.samePlace(schema) {
-		if w.leads(same) {
+	for _, same := range w.guard.sameDataSchemas(schema) {
+		if w.leadsToCircle(same) {
 			w.state[id] = 3
 			return true
 		}
@@ -355,8 +355,8 @@ func (w *circleWalk) leads(v any) bool {
 	return false
 }
 
-// samePlace returns the schemas that a schema applies to the same piece of data.
-func (g *schemaGuard) samePlace(schema map[string]any) []any {
+// sameDataSchemas returns the schemas that a schema applies to the same piece of data.
+func (g *schemaGuard) sameDataSchemas(schema map[string]any) []any {
 	if ref, ok := schema["$ref"].(string); ok { // what stands beside it means nothing
 		return []any{g.refs[ref]}
 	}

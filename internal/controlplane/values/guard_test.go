@@ -125,7 +125,7 @@ func TestSchemaWork(t *testing.T) {
 			t.Errorf("%.80s: %s", c.schema, s.problem)
 			continue
 		}
-		got := s.validate(c.data)
+		got := s.validateData(c.data)
 		if len(got.messages) != 1 || !strings.Contains(got.messages[0], c.want) || got.steps > maxSchemaSteps+1 {
 			t.Errorf("%.80s: %d steps, %.300q, want %q", c.schema, got.steps, got.messages, c.want)
 		}
@@ -138,7 +138,7 @@ func TestManyViolations(t *testing.T) {
 	for i := range 1000 {
 		data[fmt.Sprintf("key%03d", i)] = "text"
 	}
-	got := compileSchema(`{"additionalProperties": {"type": "boolean"}}`).validate(data).messages
+	got := compileSchema(`{"additionalProperties": {"type": "boolean"}}`).validateData(data).messages
 	if len(got) != maxMessages+1 || got[maxMessages] != "and 900 more" {
 		t.Errorf("%d messages, the last is %q", len(got), got[len(got)-1])
 	}
@@ -186,7 +186,7 @@ func compareVerdicts(text string, data map[string]any, sound bool) string {
 		}
 		return ""
 	}
-	got := s.validate(data)
+	got := s.validateData(data)
 	if slices.ContainsFunc(got.messages, isRefusal) {
 		return ""
 	}
@@ -195,7 +195,7 @@ func compareVerdicts(text string, data map[string]any, sound bool) string {
 		return fmt.Sprintf("the validator does not take it: %v", err)
 	}
 	s.schema, s.guard = plain, schemaGuard{root: true}
-	if want := s.validate(data); !slices.Equal(got.messages, want.messages) {
+	if want := s.validateData(data); !slices.Equal(got.messages, want.messages) {
 		return fmt.Sprintf("%q, and the validator alone says %q", got.messages, want.messages)
 	}
 	return ""

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// merge puts a new value over an old one of the same key. Lists are joined, with
+// mergeValues puts a new value over an old one of the same key. Lists are joined, with
 // elements of the same name merged; mappings are merged key by key; anything else
 // is replaced. The arguments are not changed; the result may share parts of them.
-func merge(old, new any) any {
+func mergeValues(old, new any) any {
 	switch o := old.(type) {
 	case []any:
 		if n, ok := new.([]any); ok {
@@ -27,7 +27,7 @@ func mergeMaps(old, new map[any]any) map[any]any {
 	merged := maps.Clone(old)
 	for key, value := range new {
 		if present, ok := merged[key]; ok {
-			value = merge(present, value)
+			value = mergeValues(present, value)
 		}
 		merged[key] = value
 	}
@@ -45,7 +45,7 @@ func mergeLists(old, new []any) []any {
 		name, named := nameOf(element)
 		for i := range merged {
 			if other, ok := nameOf(merged[i]); named && ok && other == name {
-				merged[i] = merge(merged[i], element)
+				merged[i] = mergeValues(merged[i], element)
 				matched = true
 			}
 		}

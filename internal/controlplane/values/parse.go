@@ -14,49 +14,49 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
-// parse reads the text of one value as Kalypso does: text in single quotes stays
+// parseValue reads the text of one value as Kalypso does: text in single quotes stays
 // text; a YAML list or mapping (YAML 1.1, go-yaml v2) becomes a structure; all
 // else is text as it stands, white space included.
 //
 // It differs where Kalypso loses data: the text of which YAML would keep a part
 // only (several documents, a key given twice, an integer over 64 bits) stays text.
-func parse(text string) parsed {
+func parseValue(text string) parsedValue {
 	trimmed := strings.TrimSpace(text)
-	if unquoted, ok := unquote(trimmed); ok {
-		return parsed{value: unquoted}
+	if unquoted, ok := unquoteText(trimmed); ok {
+		return parsedValue{value: unquoted}
 	}
 	if !mayBeStructure(trimmed) {
-		return parsed{value: text}
+		return parsedValue{value: text}
 	}
 	var structure any
 	err := panics.Library("the YAML reader", func() error { return yaml2.Unmarshal([]byte(text), &structure) })
 	if err != nil {
-		return parsed{value: text, bomb: strings.Contains(err.Error(), "excessive aliasing")}
+		return parsedValue{value: text, bomb: strings.Contains(err.Error(), "excessive aliasing")}
 	}
 	switch structure.(type) {
 	case map[any]any, []any:
 	default:
-		return parsed{value: text}
+		return parsedValue{value: text}
 	}
-	kept, comments := loses(text)
+	kept, comments := findLoss(text)
 	if kept != "" {
-		return parsed{value: text, kept: kept}
+		return parsedValue{value: text, kept: kept}
 	}
-	return parsed{value: structure, comments: comments}
+	return parsedValue{value: structure, comments: comments}
 }
 
-// parsed is what became of the text of a value.
-type parsed struct {
+// parsedValue is what became of the text of a value.
+type parsedValue struct {
 	value    any
 	kept     string // why it stayed text although it looks like YAML
 	comments bool   // it had comments, which are not part of the value
 	bomb     bool   // it has aliases that multiply
 }
 
-// unquote takes the single quotes off a text that is quoted: all of them at both
+// unquoteText takes the single quotes off a text that is quoted: all of them at both
 // ends. Quotes inside are doubled, as YAML has it, and stay so; a text with a
 // single one inside, such as 'a': 1, 'b', only looks quoted.
-func unquote(trimmed string) (string, bool) {
+func unquoteText(trimmed string) (string, bool) {
 	if len(trimmed) < 2 || trimmed[0] != '\'' || trimmed[len(trimmed)-1] != '\'' {
 		return "", false
 	}
@@ -74,9 +74,9 @@ func unquote(trimmed string) (string, bool) {
 // has one of these characters.
 func mayBeStructure(text string) bool { return strings.ContainsAny(text, ":-[{?") }
 
-// loses returns what would be lost of the text in reading it as one YAML value, "" if nothing
+// findLoss returns what would be lost of the text in reading it as one YAML value, "" if nothing
 // would, and whether it has comments.
-func loses(text string) (data string, comments bool) {
+func findLoss(text string) (data string, comments bool) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var first, second yaml.Node
 	if decoder.Decode(&first) != nil {
@@ -88,7 +88,7 @@ func loses(text string) (data string, comments bool) {
 	case !errors.Is(err, io.EOF):
 		return "it begins with a " + kindOf(&first) + ", and the text behind that would be lost", false
 	}
-	return losesIn(&first), hasComments(&first)
+	return findLossIn(&first), hasComments(&first)
 }
 
 func kindOf(document *yaml.Node) string {
@@ -102,7 +102,7 @@ func hasComments(n *yaml.Node) bool {
 	return n.HeadComment+n.LineComment+n.FootComment != "" || slices.ContainsFunc(n.Content, hasComments)
 }
 
-func losesIn(n *yaml.Node) string {
+func findLossIn(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && isLongInteger(n) {
 		return "the integer " + n.Value + " is over 64 bits and would lose digits"
 	}
@@ -120,7 +120,7 @@ func losesIn(n *yaml.Node) string {
 		}
 	}
 	for _, c := range n.Content {
-		if kept := losesIn(c); kept != "" {
+		if kept := findLossIn(c); kept != "" {
 			return kept
 		}
 	}

@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 		{"{id: 123456789012345678901234567890}", "{id: 123456789012345678901234567890}"},
 		{"{id: 18446744073709551615}", m{"id": uint64(18446744073709551615)}},
 	} {
-		if diff := cmp.Diff(c.want, parse(c.text).value); diff != "" {
+		if diff := cmp.Diff(c.want, parseValue(c.text).value); diff != "" {
 			t.Errorf("parse(%q) (-want +got):\n%s", c.text, diff)
 		}
 	}
@@ -58,18 +58,18 @@ func TestParseReports(t *testing.T) {
 		"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
 	for _, c := range []struct {
 		name, text string
-		want       parsed
+		want       parsedValue
 	}{
-		{"documents", "a: 1\n---\nb: 2", parsed{kept: "it holds more than one YAML document"}},
-		{"twice", "{a: 1, a: 2}", parsed{kept: "it has the key a twice"}},
-		{"a list, then text", "[INFO] started", parsed{kept: "it begins with a list, and the text behind that would be lost"}},
-		{"a mapping, then text", "{user} logged in", parsed{kept: "it begins with a mapping, and the text behind that would be lost"}},
-		{"digits", "[-12345678901234567890]", parsed{kept: "the integer -12345678901234567890 is over 64 bits and would lose digits"}},
-		{"comments", "a: 1 # one", parsed{comments: true}},
-		{"bomb", bomb, parsed{bomb: true}},
-		{"none", "a: 1", parsed{}},
+		{"documents", "a: 1\n---\nb: 2", parsedValue{kept: "it holds more than one YAML document"}},
+		{"twice", "{a: 1, a: 2}", parsedValue{kept: "it has the key a twice"}},
+		{"a list, then text", "[INFO] started", parsedValue{kept: "it begins with a list, and the text behind that would be lost"}},
+		{"a mapping, then text", "{user} logged in", parsedValue{kept: "it begins with a mapping, and the text behind that would be lost"}},
+		{"digits", "[-12345678901234567890]", parsedValue{kept: "the integer -12345678901234567890 is over 64 bits and would lose digits"}},
+		{"comments", "a: 1 # one", parsedValue{comments: true}},
+		{"bomb", bomb, parsedValue{bomb: true}},
+		{"none", "a: 1", parsedValue{}},
 	} {
-		got := parse(c.text)
+		got := parseValue(c.text)
 		got.value = nil
 		if got != c.want {
 			t.Errorf("%s: parse gives %+v, want %+v", c.name, got, c.want)
@@ -94,9 +94,9 @@ func TestMerge(t *testing.T) {
 		{"a mapping is no name", "[{name: {a: 1}}]", "[{name: {a: 1}}]", "[{name: {a: 1}}, {name: {a: 1}}]"},
 		{"a list replaces a map", "{a: 1}", "[1]", "[1]"},
 	} {
-		old, new := parse(c.old).value, parse(c.new).value
+		old, new := parseValue(c.old).value, parseValue(c.new).value
 		before := []any{copyOf(c.old), copyOf(c.new)}
-		if diff := cmp.Diff(parse(c.want).value, merge(old, new)); diff != "" {
+		if diff := cmp.Diff(parseValue(c.want).value, mergeValues(old, new)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 		if diff := cmp.Diff(before, []any{old, new}); diff != "" {
@@ -105,7 +105,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func copyOf(text string) any { return parse(text).value }
+func copyOf(text string) any { return parseValue(text).value }
 
 func TestUnsafeSchema(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{

@@ -23,25 +23,25 @@ type Source struct {
 	Config *model.Config
 	Value  any
 	Pos    problem.Pos
-	// Because are the labels that the config asks for, as "key=value"; none for a
+	// Labels are the labels that the config asks for, as "key=value"; none for a
 	// config that applies to all assignments.
-	Because []string
+	Labels []string
 }
 
-// Explain returns the provenance of every value of an assignment, sorted by key.
-func (r *Resolver) Explain(clusterType, target int) []Provenance {
-	data := r.For(clusterType, target).Data
+// ExplainValues returns the provenance of every value of an assignment, sorted by key.
+func (r *Resolver) ExplainValues(clusterType, target int) []Provenance {
+	data := r.ValuesOf(clusterType, target).Data
 	both := schedule.NewSet(len(r.index))
 	both.Union(r.clusterTypes.list[clusterType].satisfied)
 	both.Union(r.targets.list[target].satisfied)
 	by := map[string][]Source{}
 	for i, needs := range r.ruleNeeds {
-		if !contains(both, needs) {
+		if !isSubset(both, needs) {
 			continue
 		}
 		rule := r.rules[i]
 		for _, s := range rule.Values {
-			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, rule.because()})
+			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, rule.needTexts()})
 		}
 	}
 	var out []Provenance
@@ -51,7 +51,7 @@ func (r *Resolver) Explain(clusterType, target int) []Provenance {
 	return out
 }
 
-func (r *Rule) because() []string {
+func (r *Rule) needTexts() []string {
 	var out []string
 	for _, n := range r.Needs {
 		out = append(out, n.String())

@@ -125,8 +125,8 @@ func parseConfig(c *model.Config) *parsedConfig {
 	p := &parsedConfig{}
 	parsed := map[string]any{}
 	for _, v := range c.Values {
-		value := parse(v.Text)
-		p.report(c, v, value)
+		value := parseValue(v.Text)
+		p.reportValue(c, v, value)
 		parsed[v.Key] = value.value
 	}
 	if c.App {
@@ -143,7 +143,7 @@ func parseConfig(c *model.Config) *parsedConfig {
 	return p
 }
 
-func (p *parsedConfig) report(c *model.Config, v model.Value, read parsed) {
+func (p *parsedConfig) reportValue(c *model.Config, v model.Value, read parsedValue) {
 	const quote = "put it in single quotes to say that it is text"
 	switch {
 	case read.bomb:

@@ -52,12 +52,12 @@ type verdict struct {
 	unchecked bool
 }
 
-// Validate checks the values of an assignment of target against every schema that
+// ValidateValues checks the values of an assignment of target against every schema that
 // applies: those of the control plane by name, then the target's own and its
 // workload's. steps is how much work that was; none for what was known.
-func (c *Cache) Validate(v *Values, target *model.Target) (out []Violation, steps int) {
+func (c *Cache) ValidateValues(v *Values, target *model.Target) (out []Violation, steps int) {
 	check := func(s *model.Schema) {
-		verdict, broken := c.schemas.check(s.Text, v)
+		verdict, broken := c.schemas.validateAgainst(s.Text, v)
 		for _, message := range verdict.messages {
 			out = append(out, Violation{s, message, broken, verdict.unchecked})
 		}
@@ -72,7 +72,7 @@ func (c *Cache) Validate(v *Values, target *model.Target) (out []Violation, step
 	return out, steps
 }
 
-func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
+func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broken bool) {
 	c.mu.Lock()
 	if c.compiled == nil || len(c.compiled) > 1024 {
 		c.compiled = map[string]*compiledSchema{}
@@ -90,7 +90,7 @@ func (c *schemaCache) check(text string, v *Values) (of verdict, broken bool) {
 	defer s.mu.Unlock()
 	of, ok := s.verdicts[v.Digest]
 	if !ok {
-		of = s.validate(v.Data)
+		of = s.validateData(v.Data)
 		if len(s.verdicts) > maxVerdicts {
 			clear(s.verdicts)
 		}
@@ -106,7 +106,7 @@ func compileSchema(text string) *compiledSchema {
 		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
 		return s
 	}
-	s.problem = s.guard.examine(document)
+	s.problem = s.guard.checkSchema(document)
 	if s.problem != "" {
 		return s
 	}
@@ -157,8 +157,8 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // maxMessages bounds the messages about the values of one assignment.
 const maxMessages = 100
 
-// validate returns the messages of Kalypso's validator, without the root's prefix.
-func (s *compiledSchema) validate(data map[string]any) verdict {
+// validateData returns the messages of Kalypso's validator, without the root's prefix.
+func (s *compiledSchema) validateData(data map[string]any) verdict {
 	document := make(map[string]any, len(data))
 	for key, value := range data {
 		document[key] = asJSON(value)

@@ -63,8 +63,8 @@ type Resolver struct {
 	ruleNeeds []schedule.Set
 	// clusterTypes and targets have what each satisfies, as sets of needs, and
 	// the number of the group that satisfies the same.
-	clusterTypes, targets sides
-	rows                  []row // by group of cluster types
+	clusterTypes, targets objectGroups
+	rows                  []groupRow // by group of cluster types
 	// Work counts steps of finding values, and reports whether to go on; nil for no bound. Once
 	// it is not, assignments have no values, and what is made of them is thrown away.
 	Work func(steps int) bool
@@ -75,28 +75,28 @@ type schemaRule struct {
 	needs  schedule.Set
 }
 
-// sides are the cluster types, or the targets, of a model, grouped by the needs that they
+// objectGroups are the cluster types, or the targets, of a model, grouped by the needs that they
 // satisfy.
-type sides struct {
-	list   []side
+type objectGroups struct {
+	list   []groupMember
 	groups []schedule.Set // what the members of each group satisfy
 	known  map[string]int // groups by what they satisfy
 }
 
-type side struct {
+type groupMember struct {
 	satisfied schedule.Set
 	group     int
 }
 
-// row has the classes of one group of cluster types, by group of targets.
-type row struct {
+// groupRow has the classes of one group of cluster types, by group of targets.
+type groupRow struct {
 	once    sync.Once
 	classes []*Values
 }
 
-// Resolve prepares the values of a model. The problems are those of the configs
+// NewResolver prepares the values of a model. The problems are those of the configs
 // themselves.
-func Resolve(m *model.Model, cache *Cache) (*Resolver, problem.List) {
+func NewResolver(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	r := &Resolver{model: m, cache: cache}
 	problems := r.readConfigs()
 	last := cache.last
@@ -105,14 +105,14 @@ func Resolve(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	}
 	r.indexNeeds()
 	for _, s := range m.Schemas {
-		r.schemas = append(r.schemas, schemaRule{s, r.set(NeedsOf(s.Labels))})
+		r.schemas = append(r.schemas, schemaRule{s, r.needSet(NeedsOf(s.Labels))})
 	}
 	for _, rule := range r.rules {
-		r.ruleNeeds = append(r.ruleNeeds, r.set(rule.Needs))
+		r.ruleNeeds = append(r.ruleNeeds, r.needSet(rule.Needs))
 	}
-	r.clusterTypes = sidesOf(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, satisfiedByClusterType)
-	r.targets = sidesOf(r, last.targets, last.model.Targets, m.Targets, satisfiedByTarget)
-	r.rows = make([]row, len(r.clusterTypes.groups))
+	r.clusterTypes = groupObjects(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, satisfiedByClusterType)
+	r.targets = groupObjects(r, last.targets, last.model.Targets, m.Targets, satisfiedByTarget)
+	r.rows = make([]groupRow, len(r.clusterTypes.groups))
 	cache.last = r
 	return r, problems
 }
@@ -163,8 +163,8 @@ func (r *Resolver) indexNeeds() {
 	}
 }
 
-// set returns needs as a set, without those that no rule and no schema has.
-func (r *Resolver) set(needs []Need) schedule.Set {
+// needSet returns needs as a set, without those that no rule and no schema has.
+func (r *Resolver) needSet(needs []Need) schedule.Set {
 	s := schedule.NewSet(len(r.index))
 	for _, n := range needs {
 		if i, ok := r.index[n]; ok {
@@ -174,11 +174,11 @@ func (r *Resolver) set(needs []Need) schedule.Set {
 	return s
 }
 
-// sidesOf groups objects by the needs that they satisfy. last is the grouping of the objects
+// groupObjects groups objects by the needs that they satisfy. last is the grouping of the objects
 // before; an object that is still in its place is not visited again.
-func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T) []Need) sides {
+func groupObjects[T any](r *Resolver, last objectGroups, before, now []*T, satisfied func(*T) []Need) objectGroups {
 	known := len(before) == len(now) && len(last.groups) <= 2*len(now)
-	s := sides{list: make([]side, len(now)), known: map[string]int{}}
+	s := objectGroups{list: make([]groupMember, len(now)), known: map[string]int{}}
 	if known {
 		copy(s.list, last.list)
 		s.groups, s.known = last.groups[:len(last.groups):len(last.groups)], last.known
@@ -187,30 +187,30 @@ func sidesOf[T any](r *Resolver, last sides, before, now []*T, satisfied func(*T
 		if known && before[i] == o {
 			continue
 		}
-		set := r.set(satisfied(o))
+		set := r.needSet(satisfied(o))
 		group, ok := s.known[set.Key()]
 		if !ok {
 			group = len(s.groups)
 			s.known[set.Key()] = group
 			s.groups = append(s.groups, set)
 		}
-		s.list[i] = side{set, group}
+		s.list[i] = groupMember{set, group}
 	}
 	return s
 }
 
-// For returns the values of an assignment; the indexes are those of the model's
+// ValuesOf returns the values of an assignment; the indexes are those of the model's
 // lists.
-func (r *Resolver) For(clusterType, target int) *Values {
+func (r *Resolver) ValuesOf(clusterType, target int) *Values {
 	c := &r.clusterTypes.list[clusterType]
 	row := &r.rows[c.group]
-	row.once.Do(func() { row.classes = r.classes(c.satisfied) })
+	row.once.Do(func() { row.classes = r.mergeByTargetGroup(c.satisfied) })
 	return row.classes[r.targets.list[target].group]
 }
 
-// classes finds the values for every group of targets on cluster types that
+// mergeByTargetGroup finds the values for every group of targets on cluster types that
 // satisfy the same needs.
-func (r *Resolver) classes(clusterType schedule.Set) []*Values {
+func (r *Resolver) mergeByTargetGroup(clusterType schedule.Set) []*Values {
 	out := make([]*Values, len(r.targets.groups))
 	var key []byte
 	var rules []*Rule
@@ -226,18 +226,18 @@ func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 		both.Union(target)
 		rules, key = rules[:0], key[:0]
 		for j, rule := range r.rules {
-			if contains(both, r.ruleNeeds[j]) {
+			if isSubset(both, r.ruleNeeds[j]) {
 				rules = append(rules, rule)
 				key = binary.AppendUvarint(key, uint64(rule.serial))
 			}
 		}
 		var schemas []*model.Schema
 		for _, s := range r.schemas {
-			if contains(both, s.needs) {
+			if isSubset(both, s.needs) {
 				schemas = append(schemas, s.schema)
 			}
 		}
-		merged, steps := r.cache.class(string(key), rules)
+		merged, steps := r.cache.mergeRules(string(key), rules)
 		goOn = r.works(steps)
 		if len(schemas) > 0 {
 			merged = &Values{Data: merged.Data, Digest: merged.Digest, Schemas: schemas}
@@ -247,7 +247,7 @@ func (r *Resolver) classes(clusterType schedule.Set) []*Values {
 	return out
 }
 
-func contains(set, subset schedule.Set) bool {
+func isSubset(set, subset schedule.Set) bool {
 	for i, word := range subset {
 		if word&^set[i] != 0 {
 			return false
@@ -268,8 +268,8 @@ const (
 // works counts work, and reports whether to go on.
 func (r *Resolver) works(steps int) bool { return r.Work == nil || r.Work(steps) }
 
-// class merges the rules, once for each list of rules. steps is how much work that was.
-func (c *Cache) class(key string, rules []*Rule) (v *Values, steps int) {
+// mergeRules merges the rules, once for each list of rules. steps is how much work that was.
+func (c *Cache) mergeRules(key string, rules []*Rule) (v *Values, steps int) {
 	c.mu.Lock()
 	v, ok := c.classes.Find(key)
 	c.mu.Unlock()
@@ -281,7 +281,7 @@ func (c *Cache) class(key string, rules []*Rule) (v *Values, steps int) {
 		for _, s := range rule.Values {
 			steps += stepsOfSetting + len(s.Text)/textOfStep
 			if old, ok := data[s.Key]; ok {
-				data[s.Key] = merge(old, s.Value)
+				data[s.Key] = mergeValues(old, s.Value)
 			} else {
 				data[s.Key] = s.Value
 			}
@@ -297,8 +297,8 @@ func (c *Cache) class(key string, rules []*Rule) (v *Values, steps int) {
 	return v, steps
 }
 
-// Unread yields the configs of which no assignment of the plan reads anything.
-func (r *Resolver) Unread(plan *schedule.Plan) iter.Seq[*model.Config] {
+// UnreadConfigs yields the configs of which no assignment of the plan reads anything.
+func (r *Resolver) UnreadConfigs(plan *schedule.Plan) iter.Seq[*model.Config] {
 	return func(yield func(*model.Config) bool) {
 		byNeed := r.targetsByNeed()
 		read := map[*model.Config]bool{}

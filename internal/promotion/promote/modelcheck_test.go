@@ -106,7 +106,7 @@ func (r *referee) patience(e *env, d promote.Decision, there reading) {
 	case d.Current == "" || there.readable && v != gate.Wait:
 	case e.merged():
 		r.failf("%s: a step away from %s, which is merged and not judged", e.name, d.Current)
-	case e.queue.Policy == model.Each:
+	case e.queue.Policy == model.QueueEvery:
 		r.failf("%s: a step away from %s, which was not merged", e.name, d.Current)
 	}
 }
@@ -118,7 +118,7 @@ func (r *referee) queue(e *env, d promote.Decision, readings []reading) {
 	if d.Current == "" {
 		from = len(w.base)
 	}
-	each := e.queue.Policy == model.Each && d.Current != ""
+	each := e.queue.Policy == model.QueueEvery && d.Current != ""
 	for i, c := range w.base[:from] {
 		passed := each && i > to || !each && i < to
 		if passed && r.could(e, c, readings, each) {
@@ -126,9 +126,9 @@ func (r *referee) queue(e *env, d promote.Decision, readings []reading) {
 		}
 	}
 	switch {
-	case e.queue.Policy == model.Pinned:
+	case e.queue.Policy == model.QueuePinned:
 		r.failf("%s: a step to %s, and it is pinned", e.name, d.Candidate)
-	case e.queue.Policy == model.Batch && d.Current != "" && w.now.Before(e.since.Add(e.queue.Every)):
+	case e.queue.Policy == model.QueueBatch && d.Current != "" && w.now.Before(e.since.Add(e.queue.Every)):
 		r.failf("%s: a step to %s before the time of the batch", e.name, d.Candidate)
 	}
 }
@@ -230,7 +230,7 @@ func (r *referee) settle() {
 // free reports whether nothing that only people can mend is in the way.
 func (r *referee) free(e *env) bool {
 	for _, u := range append(ancestors(e), e) {
-		pinned := u.queue.Policy == model.Pinned && u.record != r.world.base[0]
+		pinned := u.queue.Policy == model.QueuePinned && u.record != r.world.base[0]
 		if pinned || u.record != "" && !slices.Contains(r.world.base, u.record) {
 			return false
 		}

@@ -108,7 +108,7 @@ func (o oracle) answer(s promote.Stage, enter gate.Status) answer {
 		}
 		if slices.Contains(s.After, u.Name) {
 			pool = o.intersect(pool, o.proven(u))
-			unsure = unsure || u.PartialProven && s.Queue.Policy == model.Each
+			unsure = unsure || u.PartialProven && s.Queue.Policy == model.QueueEvery
 			if j, ok := o.position(u.Commit); ok {
 				awaited = min(awaited, j)
 			}
@@ -136,22 +136,22 @@ func (o oracle) pick(s promote.Stage, pool []string) answer {
 	switch {
 	case s.Commit == "":
 		return answer{To: pool[0]}
-	case s.Queue.Policy == model.Each:
+	case s.Queue.Policy == model.QueueEvery:
 		return answer{To: pool[len(pool)-1]}
 	}
 	return answer{To: pool[0], Drops: pool[1:]}
 }
 
 func (o oracle) state(s promote.Stage, to string, may, unsure bool, enter gate.Status) promote.DecisionState {
-	each := s.Queue.Policy == model.Each
+	each := s.Queue.Policy == model.QueueEvery
 	done := s.Commit == "" || s.Proof.Status == gate.Fail || s.Merged && s.Proof.Status == gate.Pass || !s.Merged && !each
-	early := s.Queue.Policy == model.Batch && s.Commit != "" && o.now.Sub(s.PromotedAt) < s.Queue.Every
+	early := s.Queue.Policy == model.QueueBatch && s.Commit != "" && o.now.Sub(s.PromotedAt) < s.Queue.Every
 	switch {
 	case s.HoldReason != "":
 		return promote.Held
 	case to == "":
 		return promote.Current
-	case may && done && !unsure && !early && s.Queue.Policy != model.Pinned && enter == gate.Pass:
+	case may && done && !unsure && !early && s.Queue.Policy != model.QueuePinned && enter == gate.Pass:
 		return promote.Promotes
 	}
 	return promote.Waiting

@@ -158,7 +158,7 @@ func (c snapshot) findCandidate(s Stage) (string, []string) {
 		return "", nil
 	case begins:
 		return pool[0], nil
-	case s.Queue.Policy == model.Each:
+	case s.Queue.Policy == model.QueueEvery:
 		return pool[len(pool)-1], nil
 	}
 	return pool[0], pool[1:]

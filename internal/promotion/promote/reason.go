@@ -115,7 +115,7 @@ func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 		if u.Commit == commit {
 			v.Parts = append(v.Parts, u.Proof)
 		}
-		if u.PartialProven && s.Queue.Policy == model.Each && s.Commit != "" {
+		if u.PartialProven && s.Queue.Policy == model.QueueEvery && s.Commit != "" {
 			v.Status, v.Reason = gate.Wait, fmt.Sprintf("not all that was proven in %s could be read, and none may be left out", name)
 		}
 	}
@@ -126,11 +126,11 @@ func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 func queueVerdict(s Stage, now time.Time) gate.Verdict {
 	v := gate.Verdict{Gate: "queue", Status: gate.Pass, Reason: "the newest counts"}
 	switch s.Queue.Policy {
-	case model.Each:
+	case model.QueueEvery:
 		v.Reason = "every commit, one after the other"
-	case model.Pinned:
+	case model.QueuePinned:
 		v.Status, v.Reason = gate.Wait, "it is pinned: it gets commits by hand only"
-	case model.Batch:
+	case model.QueueBatch:
 		next := s.PromotedAt.Add(s.Queue.Every)
 		v.Reason = fmt.Sprintf("at most one commit in %s", rollout.FormatDuration(s.Queue.Every))
 		if s.Commit != "" && now.Before(next) {
@@ -152,7 +152,7 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Status, v.Reason = gate.Wait, "not all that was proven here could be read"
 	case s.Proof.Status == gate.Fail:
 		v.Reason = fmt.Sprintf("%s failed, so a newer one may come", what)
-	case !s.Merged && s.Queue.Policy != model.Each:
+	case !s.Merged && s.Queue.Policy != model.QueueEvery:
 		v.Reason = fmt.Sprintf("%s is not merged, and a newer one may take its place", what)
 	case !s.Merged:
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged, and its turn is not over", what)

@@ -102,14 +102,14 @@ pass stage: stage may have c4
   pass settled: c1 is not merged, and a newer one may take its place
   pass gates: nothing is in the way
 `},
-		{"each counts, and its turn is not over", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), unmerged), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c2
+		{"each counts, and its turn is not over", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), unmerged), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
 wait stage: c1 is not merged, and its turn is not over
   pass after: c2 was proven in dev
   pass queue: every commit, one after the other
   wait settled: c1 is not merged, and its turn is not over
   pass gates: nothing is in the way
 `},
-		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.PartialProven = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Each}))}, `waiting c1 -> c4
+		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.PartialProven = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c4
 wait stage: not all that was proven in dev could be read, and none may be left out
   wait after: not all that was proven in dev could be read, and none may be left out
     pass proof: all clusters are ready
@@ -124,7 +124,7 @@ wait dev: not all that was proven here could be read
   wait settled: not all that was proven here could be read
   wait approval: nobody has approved it
 `},
-		{"a batch", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Batch, Every: 4 * time.Hour}))}, `waiting c1 -> c4
+		{"a batch", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueueBatch, Every: 4 * time.Hour}))}, `waiting c1 -> c4
 wait stage: at most one commit in 4h (until 15:00)
   pass after: c4 was proven in dev
     pass proof: all clusters are ready
@@ -132,7 +132,7 @@ wait stage: at most one commit in 4h (until 15:00)
   pass settled: c1 is proven
   pass gates: nothing is in the way
 `},
-		{"pinned", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.Pinned}))}, `waiting c1 -> c4
+		{"pinned", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueuePinned}))}, `waiting c1 -> c4
 wait stage: it is pinned: it gets commits by hand only
   pass after: c4 was proven in dev
     pass proof: all clusters are ready

@@ -183,7 +183,7 @@ func (o *operator) cycle() {
 }
 
 func (o *operator) promote(back bool) {
-	s := promote.Stage{Name: "a", Queue: model.Queue{Policy: model.Latest}, Commit: o.record(), Merged: o.outBase == o.record(), Proof: gate.Verdict{Status: gate.Pass}}
+	s := promote.Stage{Name: "a", Queue: model.Queue{Policy: model.QueueLatest}, Commit: o.record(), Merged: o.outBase == o.record(), Proof: gate.Verdict{Status: gate.Pass}}
 	if o.stays(o.hold.on, back) {
 		s.HoldReason = "by a person"
 	}

@@ -158,13 +158,13 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 		way.notBefore(s.Proof.ValidUntil)
 	}
 	switch s.Queue.Policy {
-	case model.Pinned:
+	case model.QueuePinned:
 		way.wait(s.Name, "a promotion by hand: it is pinned")
-	case model.Batch:
+	case model.QueueBatch:
 		if s.Commit != "" {
 			way.notBefore(s.PromotedAt.Add(s.Queue.Every))
 		}
-	case model.Each:
+	case model.QueueEvery:
 		if ahead := f.countAhead(s); ahead > 0 && s.Commit != "" {
 			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", formatCommitCount(ahead)))
 		}
@@ -193,13 +193,13 @@ func formatCommitCount(n int) string {
 // findOvertaking returns whether a newer commit supersedes the simulated one, certainly or
 // possibly: where a queue skips commits, the newest proven one wins.
 func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
-	if s.Queue.Policy == model.Each && s.Commit != "" {
+	if s.Queue.Policy == model.QueueEvery && s.Commit != "" {
 		return false, ""
 	}
 	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.history.IsNewer(pool[0], f.commit) {
 		return true, fmt.Sprintf("%s comes in its place, which is newer", ShortID(pool[0]))
 	}
-	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.Pinned {
+	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
 		return false, fmt.Sprintf("it may be dropped for a newer one, as %s", ShortID(newer[0]))
 	}
 	return false, ""

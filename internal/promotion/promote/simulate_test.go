@@ -57,17 +57,17 @@ stage never: c4 comes in its place, which is newer`},
 		{"the base has a newer one", "c3", []promote.Stage{at("dev", "c1"), at("stage", "c1", "dev")}, `
 dev never: c4 comes in its place, which is newer
 stage never: it does not get to dev`},
-		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.Each})), at("stage", "c1", "dev")}, `
+		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.QueueEvery})), at("stage", "c1", "dev")}, `
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
 stage waits: it waits for dev: 1 commit before it in the queue; it may be dropped for a newer one, as c4 [dev: 1 commit before it in the queue]`},
 		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `
 dev has 11:00: it has c4
 audit waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
 prod waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7]`},
-		{"nobody has merged it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged), with(at("stage", "c3", "dev"), unmerged, queue(model.Queue{Policy: model.Each}))}, `
+		{"nobody has merged it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged), with(at("stage", "c3", "dev"), unmerged, queue(model.Queue{Policy: model.QueueEvery}))}, `
 dev has 11:00: it has c4
 stage waits: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},
-		{"pinned, and a batch", "c4", []promote.Stage{with(at("dev", "c3"), queue(model.Queue{Policy: model.Pinned})), with(at("stage", "c3"), queue(model.Queue{Policy: model.Batch, Every: 4 * time.Hour}))}, `
+		{"pinned, and a batch", "c4", []promote.Stage{with(at("dev", "c3"), queue(model.Queue{Policy: model.QueuePinned})), with(at("stage", "c3"), queue(model.Queue{Policy: model.QueueBatch, Every: 4 * time.Hour}))}, `
 dev waits: it waits for dev: a promotion by hand: it is pinned [dev: a promotion by hand: it is pinned]
 stage expected 15:00: all that it needs has a known end`},
 		{"it failed", "c4", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c3", "dev")}, `

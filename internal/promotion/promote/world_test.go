@@ -81,7 +81,7 @@ func newWorld(rng *rand.Rand) *world {
 	w := &world{now: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), faulty: rng.IntN(3) == 0, quick: rng.IntN(2) == 0}
 	for i := range 1 + min(rng.IntN(6), rng.IntN(6)) {
 		e := &env{name: string(rune('a' + i)), approved: map[string]bool{}, effects: map[string]int{}, statuses: map[string]gate.Status{}, stays: map[string]*stay{}}
-		e.queue = []model.Queue{{Policy: model.Latest}, {Policy: model.Latest}, {Policy: model.Each}, {Policy: model.Each}, {Policy: model.Batch, Every: time.Hour}, {Policy: model.Pinned}, {}}[rng.IntN(7)]
+		e.queue = []model.Queue{{Policy: model.QueueLatest}, {Policy: model.QueueLatest}, {Policy: model.QueueEvery}, {Policy: model.QueueEvery}, {Policy: model.QueueBatch, Every: time.Hour}, {Policy: model.QueuePinned}, {}}[rng.IntN(7)]
 		e.soak = []time.Duration{0, 0, 0, 30 * time.Minute}[rng.IntN(4)]
 		e.blind = rng.IntN(4) == 0
 		e.asks = rng.IntN(5) == 0

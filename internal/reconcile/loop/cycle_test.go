@@ -80,11 +80,11 @@ func worldOn(t *testing.T, server *gittest.Server, cp, out string, layout scaffo
 	t.Helper()
 	w := &world{T: t, server: server, now: start, data: t.TempDir(), more: "write: true\npromotion: external\n", writers: map[string]*writer{}}
 	o := scaffold.Options{ControlPlane: server.URL(cp), GitOps: server.URL(out), Environments: environments, Layout: layout, Sample: true}
-	controlPlane, err := scaffold.ControlPlane(o)
+	controlPlane, err := scaffold.ControlPlaneBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gitOps, err := scaffold.GitOps(o)
+	gitOps, err := scaffold.GitOpsBranches(o)
 	if err != nil {
 		t.Fatal(err)
 	}

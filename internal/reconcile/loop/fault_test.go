@@ -26,7 +26,7 @@ import (
 func newWideWorld(t *testing.T) *world {
 	w := newWorld(t, scaffold.Branches, "dev", "prod")
 	w.more += "timeout: 1s\n"
-	other, err := scaffold.GitOps(scaffold.Options{ControlPlane: w.server.URL("cp"), GitOps: w.server.Create("other"), Environments: []string{"prod"}})
+	other, err := scaffold.GitOpsBranches(scaffold.Options{ControlPlane: w.server.URL("cp"), GitOps: w.server.Create("other"), Environments: []string{"prod"}})
 	if err != nil {
 		t.Fatal(err)
 	}

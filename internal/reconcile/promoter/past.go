@@ -44,7 +44,7 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 			continue
 		}
 		between := h.CommitsBetween(s.stage.Commit, after.stage.Commit)
-		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.Each { // the oldest comes next
+		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.QueueEvery { // the oldest comes next
 			between = between[n-maxRemembered:]
 		}
 		for _, commit := range between[:min(maxRemembered, len(between))] {

@@ -61,10 +61,10 @@ type place struct {
 func (s *standing) compile() problem.List {
 	spec := s.spec
 	if spec.Proof == nil {
-		spec.Proof = []model.GateSpec{model.Bare("rollout", spec.Pos)}
+		spec.Proof = []model.GateSpec{model.NewGateSpec("rollout", spec.Pos)}
 	}
 	if !slices.ContainsFunc(spec.Proof, func(g model.GateSpec) bool { return g.Kind == "merged" }) {
-		spec.Proof = append([]model.GateSpec{model.Bare("merged", spec.Pos)}, spec.Proof...)
+		spec.Proof = append([]model.GateSpec{model.NewGateSpec("merged", spec.Pos)}, spec.Proof...)
 	}
 	var proof gate.Set
 	var problems problem.List

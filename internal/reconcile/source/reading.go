@@ -181,8 +181,8 @@ func (r *reading) unpromoted() error {
 }
 
 // found gives what the layers that were read point to.
-func (r *reading) found() model.Found {
-	var all model.Found
+func (r *reading) found() model.References {
+	var all model.References
 	for _, l := range r.layers {
 		f := r.options.Parser.Scan(r.input().parsedAs(), l)
 		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)

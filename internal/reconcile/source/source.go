@@ -156,7 +156,7 @@ func (s *Source) Refresh(ctx context.Context) error {
 	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
 	s.narrowed.Turn()
 	s.mu.Unlock()
-	s.options.Parser.Turn()
+	s.options.Parser.NextGeneration()
 	s.repositories.reset(s.options)
 	if s.options.ControlPlane == "" {
 		return nil

@@ -105,10 +105,10 @@ func (p *pass) sortedProblems() problem.List {
 
 // warnUnused warns of objects that have no effect.
 func (p *pass) warnUnused() {
-	for policy, lacks := range p.plan.Idle() {
+	for policy, lacks := range p.plan.IdlePolicies() {
 		p.found.add(idleProblem(policy, lacks, p.model))
 	}
-	for config := range p.values.Unread(p.plan) {
+	for config := range p.values.UnreadConfigs(p.plan) {
 		p.warnObject(&config.Object, "compare its labels with those of the cluster types and deployment targets",
 			"no assignment reads this config")
 	}
@@ -154,7 +154,7 @@ func (p *pass) warnObject(o *model.Object, hint, summary string) {
 // validateValues checks the values of an assignment against its schemas.
 func (p *pass) validateValues(i, j int, v *values.Values) {
 	t := p.model.Targets[j]
-	violations, steps := p.cache.values.Validate(v, t)
+	violations, steps := p.cache.values.ValidateValues(v, t)
 	p.texts.Charge(steps * stepsOfSchema)
 	for _, violation := range violations {
 		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}

@@ -208,10 +208,10 @@ type pass struct {
 type templates [3]*compiledTemplate
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
-	p := &pass{options: o, model: m, cache: c, plan: schedule.Assign(m, c.plan), changes: map[[2]*members]memberChange{}}
+	p := &pass{options: o, model: m, cache: c, plan: schedule.NewPlan(m, c.plan), changes: map[[2]*members]memberChange{}}
 	p.texts.Canceled, p.texts.MaxSteps = o.Canceled, o.MaxSteps
 	c.plan = p.plan
-	resolver, problems := values.Resolve(m, &c.values)
+	resolver, problems := values.NewResolver(m, &c.values)
 	p.values = resolver
 	resolver.Work = func(steps int) bool {
 		p.texts.Charge(steps)

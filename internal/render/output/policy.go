@@ -9,7 +9,7 @@ import (
 // idleProblem returns the warning of a policy that selects nothing.
 func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Problem {
 	hint := "compare its selectors with the labels; fairlead explain shows what each object lacks"
-	if misspelt := schedule.Misspelt(policy, m); misspelt != "" {
+	if misspelt := schedule.MisspeltLabel(policy, m); misspelt != "" {
 		hint = misspelt + " fairlead explain shows what each object lacks"
 	}
 	return problem.Problem{Pos: policy.Pos, Subject: policy.Subject(), Summary: "the policy selects no " + lacks, Hint: hint, Warning: true}
@@ -23,7 +23,7 @@ func WithIdleSince(before, now *model.Model, problems problem.List) problem.List
 		return problems
 	}
 	idle := map[problem.Problem]problem.Problem{}
-	for policy, lacks := range schedule.IdleSince(before, now) {
+	for policy, lacks := range schedule.NewlyIdle(before, now) {
 		warning := idleProblem(policy, lacks, now)
 		stops := warning
 		stops.Warning = false

@@ -161,7 +161,7 @@ func (w *worker) renderCells(i int, old *row) cells {
 }
 
 func (p *pass) valuesDigest(i, k int) digest {
-	return valuesDigest(p.values.For(i, p.sets[i].order[k]))
+	return valuesDigest(p.values.ValuesOf(i, p.sets[i].order[k]))
 }
 
 // compareFolders compares the names of two folders in Git's order.
@@ -274,7 +274,7 @@ func (p *pass) renderText(i, k, which int, changes bool) []byte {
 	}
 	defer p.workers.Put(w)
 	j := p.sets[i].order[k]
-	d, scope := p.templateData(i, j, p.values.For(i, j), p.sets[i].waits[j])
+	d, scope := p.templateData(i, j, p.values.ValuesOf(i, j), p.sets[i].waits[j])
 	for _, earlier := range expansionOrder {
 		if earlier == which {
 			break
@@ -296,7 +296,7 @@ func (w *worker) renderCell(i, k int) cell {
 		return cell{}
 	}
 	j := p.sets[i].order[k]
-	v := p.values.For(i, j)
+	v := p.values.ValuesOf(i, j)
 	c := cell{values: valuesDigest(v)}
 	p.cache.rendered.Add(1)
 	p.validateValues(i, j, v)

@@ -117,9 +117,9 @@ func newFlow(t *testing.T, more map[string]string, environments ...string) *flow
 	s.Create(giteaCP)
 	s.Create(giteaOut)
 	o := scaffold.Options{ControlPlane: s.URL + "/" + giteaCP + ".git", GitOps: s.URL + "/" + giteaOut + ".git", Environments: environments, Sample: true}
-	cp, err := scaffold.ControlPlane(o)
+	cp, err := scaffold.ControlPlaneBranches(o)
 	must(t, err)
-	out, err := scaffold.GitOps(o)
+	out, err := scaffold.GitOpsBranches(o)
 	must(t, err)
 	files := map[string][]byte{}
 	for file, text := range cp[0].Files.All() {

@@ -39,11 +39,11 @@ func (r Repositories) Create(ctx context.Context) error {
 		return errors.New("there is no schema of all kinds")
 	}
 	r.Content.Schema = schema
-	controlPlane, err := scaffold.ControlPlane(r.Content)
+	controlPlane, err := scaffold.ControlPlaneBranches(r.Content)
 	if err != nil {
 		return err
 	}
-	gitOps, err := scaffold.GitOps(r.Content)
+	gitOps, err := scaffold.GitOpsBranches(r.Content)
 	if err != nil {
 		return err
 	}

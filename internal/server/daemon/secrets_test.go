@@ -128,9 +128,9 @@ func (s *secretive) repositories() {
 	o := scaffold.Options{
 		ControlPlane: s.fake.Git.URL("acme/control-plane"), GitOps: s.fake.Git.URL("acme/gitops"), Environments: []string{"dev"}, Sample: true,
 	}
-	controlPlane, err := scaffold.ControlPlane(o)
+	controlPlane, err := scaffold.ControlPlaneBranches(o)
 	must(s.T, err)
-	gitOps, err := scaffold.GitOps(o)
+	gitOps, err := scaffold.GitOpsBranches(o)
 	must(s.T, err)
 	for name, branches := range map[string][]scaffold.Branch{"acme/control-plane": controlPlane, "acme/gitops": gitOps} {
 		remote, err := git.NewRemote(git.RemoteOptions{URL: s.fake.Git.Dir(name), Dir: filepath.Join(s.TempDir(), "fill")})

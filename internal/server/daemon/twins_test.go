@@ -130,9 +130,9 @@ type twins struct {
 func (s *twins) fill() {
 	s.Helper()
 	o := scaffold.Options{ControlPlane: s.server + "/" + giteaCP + ".git", GitOps: s.server + "/" + giteaOut + ".git", Environments: []string{"dev"}, Sample: true}
-	plane, err := scaffold.ControlPlane(o)
+	plane, err := scaffold.ControlPlaneBranches(o)
 	must(s.T, err)
-	out, err := scaffold.GitOps(o)
+	out, err := scaffold.GitOpsBranches(o)
 	must(s.T, err)
 	fillRemote(s.T, s.access+"/"+giteaCP+".git", plane)
 	fillRemote(s.T, s.access+"/"+giteaOut+".git", out)
