@@ -30,7 +30,7 @@ func (m *Remote) Branches(ctx context.Context) (map[string]string, error) {
 	return heads, err
 }
 
-// CanPush gives nil if the remote lets us begin a push. Whether it takes one to a
+// CanPush returns nil if the remote lets us begin a push. Whether it takes one to a
 // branch is not known before it is tried.
 func (m *Remote) CanPush(ctx context.Context) error {
 	m.mu.Lock()
@@ -41,7 +41,7 @@ func (m *Remote) CanPush(ctx context.Context) error {
 	})
 }
 
-// advertised gives what a service of the remote begins with: its references.
+// advertised returns what a service of the remote begins with: its references.
 func (m *Remote) advertised(ctx context.Context, service string) (adv *packp.AdvRefs, err error) {
 	s, err := m.connect(ctx, service)
 	if err != nil {

@@ -31,7 +31,7 @@ type Commit struct {
 // commit, it gives the same signature for the same text and time.
 type Signer func(text []byte, when time.Time) (string, error)
 
-// ID gives the id that the commit will have.
+// ID returns the id that the commit will have.
 func (c Commit) ID() (string, error) {
 	data, err := c.encode()
 	if err != nil {
@@ -40,7 +40,7 @@ func (c Commit) ID() (string, error) {
 	return plumbing.ComputeHash(plumbing.CommitObject, data).String(), nil
 }
 
-// encode gives the commit object's text.
+// encode returns the commit object's text.
 func (c Commit) encode() ([]byte, error) {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "tree %s\n", c.Tree.ID())

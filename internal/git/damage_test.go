@@ -80,7 +80,8 @@ func TestEveryDamageOfAMirror(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n%2 == 1 {
-				if m, err = git.NewRemote(o); err != nil {
+				m, err = git.NewRemote(o)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -95,7 +95,7 @@ func lacksFolder(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
 }
 
-// haves gives commits that the mirror has.
+// haves returns commits that the mirror has.
 func (r *Repository) haves() ([]plumbing.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,7 +83,8 @@ const turnAfter = 128
 
 // age counts an update of references. Its caller has the lock.
 func (r *Repository) age() {
-	if r.updates++; r.updates%turnAfter == 0 {
+	r.updates++
+	if r.updates%turnAfter == 0 {
 		r.store.Turn()
 		r.folders.Turn()
 	}
@@ -175,7 +176,7 @@ func openMirror(dir, shown string) (*Repository, error) {
 // remote without a password.
 func (r *Repository) Location() string { return r.location }
 
-// Remotes gives the URLs of all remotes, sorted.
+// Remotes returns the URLs of all remotes, sorted.
 func (r *Repository) Remotes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +192,7 @@ func (r *Repository) Remotes() []string {
 	return urls
 }
 
-// RemoteURL gives the URL of a remote by its name; "" if there is none.
+// RemoteURL returns the URL of a remote by its name; "" if there is none.
 func (r *Repository) RemoteURL(name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +203,7 @@ func (r *Repository) RemoteURL(name string) string {
 	return settings.Remotes[name].URLs[0]
 }
 
-// DefaultBranch gives the branch that is checked out, or that a bare repository's
+// DefaultBranch returns the branch that is checked out, or that a bare repository's
 // HEAD points to; "" if there is none.
 func (r *Repository) DefaultBranch() string {
 	r.mu.Lock()

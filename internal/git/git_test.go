@@ -78,7 +78,7 @@ func example(t *testing.T) (dir, first, second string) {
 
 func everything(string, int64) bool { return true }
 
-// files gives the files of a revision.
+// files returns the files of a revision.
 func files(t *testing.T, r *git.Repository, revision string) tree.Tree {
 	t.Helper()
 	id, err := r.Resolve(revision)
@@ -259,7 +259,7 @@ func bare(t *testing.T) (work, root string) {
 	return work, root
 }
 
-// mirror gives the mirror of a remote as it is now.
+// mirror returns the mirror of a remote as it is now.
 func mirror(ctx context.Context, url, dir string, who git.Credentials) (*git.Repository, error) {
 	remote, err := git.NewRemote(git.RemoteOptions{URL: url, Dir: dir, Credentials: func(context.Context) (git.Credentials, error) { return who, nil }})
 	if err != nil {

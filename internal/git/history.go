@@ -4,7 +4,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// FirstParents gives a commit and those before it by first parents, newest first, until
+// FirstParents returns a commit and those before it by first parents, newest first, until
 // stop says that one was the last, or limit is reached.
 func (r *Repository) FirstParents(commit string, limit int, stop func(commit string) bool) ([]string, error) {
 	var line []string
@@ -25,7 +25,7 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 	return line, nil
 }
 
-// Brought gives the commit that gave a file what it holds in another one, by first
+// Brought returns the commit that gave a file what it holds in another one, by first
 // parents: the oldest of those that hold the same. Beyond limit commits it does not
 // look.
 func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
@@ -54,7 +54,8 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 		if err != nil {
 			return Info{}, err
 		}
-		if limit--; limit <= 0 || len(info.Parents) == 0 {
+		limit--
+		if limit <= 0 || len(info.Parents) == 0 {
 			return info, nil
 		}
 		before, err := holds(info.Parents[0])
@@ -68,7 +69,7 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 	}
 }
 
-// Versions gives what a file has held in a commit and those before it by first parents,
+// Versions returns what a file has held in a commit and those before it by first parents,
 // newest first, each once in a row: at most limit commits are looked at, and at most so
 // many versions are given. A commit without it counts for nothing.
 func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byte, error) {
@@ -96,14 +97,15 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 			continue
 		}
 		last = e.ID
-		if all = append(all, e.Data); len(all) == versions {
+		all = append(all, e.Data)
+		if len(all) == versions {
 			break
 		}
 	}
 	return all, nil
 }
 
-// Between gives the commits that lead to one and not to another, which is one of its
+// Between returns the commits that lead to one and not to another, which is one of its
 // first parents; "" for none. At most limit of them are given.
 func (r *Repository) Between(from, to string, limit int) ([]Info, error) {
 	before := map[string]bool{}

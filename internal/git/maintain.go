@@ -56,7 +56,7 @@ func (r *Repository) repack(ctx context.Context) (err error) {
 	return r.store.Refresh()
 }
 
-// beside gives the packs as they are now, to be read beside r. The references are read
+// beside returns the packs as they are now, to be read beside r. The references are read
 // again too: what another process has brought must not seem to be unused.
 func (r *Repository) beside() (*pack.Stored, error) {
 	r.mu.Lock()
@@ -85,7 +85,8 @@ func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before b
 func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if leads, blobs, err = r.store.LeadsTo(id); err != nil {
+	leads, blobs, err = r.store.LeadsTo(id)
+	if err != nil {
 		err = r.broken(err)
 	}
 	return leads, blobs, err

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Tree gives the files of a commit, without their content.
+// Tree returns the files of a commit, without their content.
 func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,12 +59,14 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 		n := 1
 		if e.IsDir() {
 			var sub tree.Tree
-			if sub, n, err = r.tree(plumbing.Hash(e.ID)); err != nil {
+			sub, n, err = r.tree(plumbing.Hash(e.ID))
+			if err != nil {
 				return tree.Tree{}, 0, err
 			}
 			entries[i] = tree.Dir(e.Name, sub)
 		}
-		if files += n; files > maxFiles {
+		files += n
+		if files > maxFiles {
 			return tree.Tree{}, 0, fmt.Errorf("there are more than %d files", maxFiles)
 		}
 	}
@@ -87,7 +89,7 @@ func (r *Repository) folder(id tree.ID) (objects.Folder, error) {
 	return f, err
 }
 
-// base gives a folder that others are differences from.
+// base returns a folder that others are differences from.
 func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +97,7 @@ func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
-// Load gives the same tree with the content of the files for which want says so; size is in
+// Load returns the same tree with the content of the files for which want says so; size is in
 // bytes. A file that is not wanted if it is empty is not looked at. What is in its place in a
 // tree that was loaded before, with the same want, is taken from there.
 func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
@@ -108,7 +110,7 @@ func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64
 	return loaded, nil
 }
 
-// load gives the tree before if it is the same, and t itself if nothing in it has content that is
+// load returns the tree before if it is the same, and t itself if nothing in it has content that is
 // wanted.
 func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
 	if tree.Equal(t, before) {
@@ -132,7 +134,8 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 			e.Data, same = old.Data, false
 		default:
 			var data []byte
-			if data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) }); err != nil {
+			data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) })
+			if err != nil {
 				err = fmt.Errorf("%s: %w", path, r.broken(err))
 			} else if data != nil {
 				e.Data, same = data, false
@@ -149,7 +152,7 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 	return t.With(entries), nil
 }
 
-// content gives that of a file of at most so many bytes, or else [pack.ErrLarge].
+// content returns that of a file of at most so many bytes, or else [pack.ErrLarge].
 func (r *Repository) content(id tree.ID, limit int64) ([]byte, error) {
 	data, err := r.store.ReadSmall(pack.Blob, id, limit)
 	if err != nil && !errors.Is(err, pack.ErrLarge) {
@@ -177,7 +180,7 @@ const maxKnown = 4_000
 // id only.
 const maxViewed = 4 << 20
 
-// View gives the tree of a commit to look into; that of "" is empty. What could not
+// View returns the tree of a commit to look into; that of "" is empty. What could not
 // be read is missing in it: ask [View.Err] before what was found is believed.
 func (r *Repository) View(commit string) (*View, error) {
 	v := &View{repo: r, known: map[tree.ID]tree.Tree{}}
@@ -192,7 +195,7 @@ func (r *Repository) View(commit string) (*View, error) {
 	return v, v.Err()
 }
 
-// Local gives the tree of a commit as far as it is here, and nothing is fetched: a folder
+// Local returns the tree of a commit as far as it is here, and nothing is fetched: a folder
 // that is not is empty, and of files there are ids only. It is for what need not be sent
 // to who has the commit.
 func (r *Repository) Local(commit string) (*View, error) {
@@ -205,7 +208,7 @@ func (r *Repository) Local(commit string) (*View, error) {
 	return v, nil
 }
 
-// Err gives the first error of reading, if there was one.
+// Err returns the first error of reading, if there was one.
 func (v *View) Err() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -234,7 +237,7 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 	})
 }
 
-// folder gives a folder. Its files are read when they are looked at; those of a small one
+// folder returns a folder. Its files are read when they are looked at; those of a small one
 // that are not here are fetched together.
 func (v *View) folder(id tree.ID) (tree.Tree, error) {
 	v.repo.mu.Lock()
@@ -258,14 +261,15 @@ func (v *View) folder(id tree.ID) (tree.Tree, error) {
 	entries := f.Entries(open)
 	for i := range entries {
 		e := &entries[i]
-		if e.Data, err = v.data(*e); err != nil {
+		e.Data, err = v.data(*e)
+		if err != nil {
 			return tree.Tree{}, err
 		}
 	}
 	return tree.FromEntries(entries), nil
 }
 
-// data gives the content of a file; nil for what is none, and where only what is here counts.
+// data returns the content of a file; nil for what is none, and where only what is here counts.
 func (v *View) data(e tree.Entry) ([]byte, error) {
 	if v.local || e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 		return nil, nil
@@ -290,7 +294,8 @@ func (v *View) whole(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
 	var err error
-	if e.Data, err = v.data(e); err != nil {
+	e.Data, err = v.data(e)
+	if err != nil {
 		v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 	}
 	return e

@@ -40,7 +40,7 @@ func (m *Remote) becomesWhole() bool {
 
 func (m *Remote) mayLack() bool { return m.options.Partial && !m.wantWhole }
 
-// filtered gives the filter of a mirror, and whether the server takes it no more.
+// filtered returns the filter of a mirror, and whether the server takes it no more.
 func (r *Repository) filtered() (filter string, refused bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,8 @@ func (m *Remote) equip() { m.mirror.setFilter(partial.Filter(m.options.Dir), m.s
 func (r *Repository) setFilter(filter string, bring func(pack.Kind, []tree.ID) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.filter, r.store.Bring = filter, bring; filter == partial.Whole {
+	r.filter, r.store.Bring = filter, bring
+	if filter == partial.Whole {
 		r.store.Bring, r.refused = nil, false
 	}
 }
@@ -155,7 +156,8 @@ func (m *Remote) complete(ctx context.Context, s session, theirs *packp.AdvRefs,
 			wants = append(wants, id)
 		}
 	}
-	if wants = partial.Distinct(wants); len(wants) > 0 {
+	wants = partial.Distinct(wants)
+	if len(wants) > 0 {
 		if err := m.mirror.receive(ctx, s, wants, nil); err != nil {
 			m.mirror.reconsider()
 			return err
@@ -212,7 +214,7 @@ func (m *Remote) objects(ctx context.Context, kind pack.Kind, filter string, lac
 	return err
 }
 
-// supply gives what fetches objects of a mirror that are read and not there. Its caller
+// supply returns what fetches objects of a mirror that are read and not there. Its caller
 // has the lock of the repository.
 func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 	return func(kind pack.Kind, ids []tree.ID) error {
@@ -236,7 +238,8 @@ func (r *Repository) bringFiles(f objects.Folder) error {
 			files = append(files, e.ID)
 		}
 	}
-	if files = r.store.Lacks(files); len(files) == 0 {
+	files = r.store.Lacks(files)
+	if len(files) == 0 {
 		return nil
 	}
 	return r.walked(r.store.Bring(pack.Blob, files))

@@ -43,7 +43,7 @@ func gitOps(t *testing.T, server *gittest.Server) (url string, work *gittest.Wor
 
 func partially(o *git.RemoteOptions) { o.Partial = true }
 
-// stored gives how many objects of each kind are in the mirror of a remote.
+// stored returns how many objects of each kind are in the mirror of a remote.
 func stored(t *testing.T, dir string) string {
 	t.Helper()
 	kinds := map[string]int{}
@@ -53,7 +53,7 @@ func stored(t *testing.T, dir string) string {
 	return fmt.Sprintf("%d commits, %d folders, %d files", kinds["commit"], kinds["tree"], kinds["blob"])
 }
 
-// content gives what a commit holds, as the mirror has it.
+// content returns what a commit holds, as the mirror has it.
 func content(t *testing.T, r *git.Remote, commit string) map[string]string {
 	t.Helper()
 	view, err := r.Mirror().View(commit)
@@ -133,7 +133,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// withoutVersion gives the URL of a server that does not know of versions of the protocol.
+// withoutVersion returns the URL of a server that does not know of versions of the protocol.
 func withoutVersion(t *testing.T, url string) string {
 	t.Helper()
 	at, err := neturl.Parse(url)

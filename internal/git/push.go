@@ -135,7 +135,8 @@ func (m *Remote) receivePack(ctx context.Context, s session, req *packp.Referenc
 			return report, err
 		}
 	}
-	if req.Packfile, _, err = protocol.Pack(req, file); err != nil {
+	req.Packfile, _, err = protocol.Pack(req, file)
+	if err != nil {
 		return nil, err
 	}
 	return s.push.ReceivePack(ctx, req)

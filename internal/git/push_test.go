@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// remoteOf gives a remote of a served repository, synced.
+// remoteOf returns a remote of a served repository, synced.
 func remoteOf(t *testing.T, url string, more ...func(*git.RemoteOptions)) *git.Remote {
 	t.Helper()
 	o := git.RemoteOptions{URL: url, Dir: filepath.Join(t.TempDir(), "mirror")}
@@ -262,7 +262,8 @@ func TestMaintain(t *testing.T) {
 		files[fmt.Sprintf("d%d/f", i%7)] = strings.Repeat(fmt.Sprintf("line %d\n", i), 50)
 		c := commitOf(treeOf(t, files))
 		var err error
-		if old, err = push(t, r, "ours", old, c); err != nil {
+		old, err = push(t, r, "ours", old, c)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if i%3 > 0 {
@@ -306,7 +307,8 @@ func TestMaintainBeside(t *testing.T) {
 	old := ""
 	for i := range 60 {
 		var err error
-		if old, err = push(t, ours, "ours", old, commitOf(treeOf(t, map[string]string{"f": fmt.Sprint(i)}))); err != nil {
+		old, err = push(t, ours, "ours", old, commitOf(treeOf(t, map[string]string{"f": fmt.Sprint(i)})))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

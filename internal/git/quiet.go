@@ -42,7 +42,7 @@ func (m *Remote) quiet(ctx context.Context) (bool, error) {
 	return err == nil && plan.nothing(), err
 }
 
-// asked gives what the names of references begin with that a server is asked for.
+// asked returns what the names of references begin with that a server is asked for.
 func (m *Remote) asked() []string {
 	if m.mirror != nil {
 		m.wantTags = m.wantTags || m.mirror.looksForTags()
@@ -60,7 +60,7 @@ func (r *Repository) looksForTags() bool {
 	return r.tagged
 }
 
-// server gives the remote as one that is spoken to by version 2 of Git's protocol.
+// server returns the remote as one that is spoken to by version 2 of Git's protocol.
 func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
 	who, _ := auth.(githttp.AuthMethod) // nil for nobody
 	return protocol.Server{Client: protocol.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}

@@ -87,7 +87,8 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 		return nil, fmt.Errorf("%q cannot be the URL of a repository", m.shown)
 	}
 	var inURL Credentials
-	if m.options.URL, inURL = withoutUser(o.URL); inURL.Secret != "" {
+	m.options.URL, inURL = withoutUser(o.URL)
+	if inURL.Secret != "" {
 		m.options.Credentials = func(context.Context) (Credentials, error) { return inURL, nil }
 	}
 	if m.options.Timeout == 0 {
@@ -104,10 +105,10 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	return m, nil
 }
 
-// URL gives the remote's URL, without a password.
+// URL returns the remote's URL, without a password.
 func (m *Remote) URL() string { return m.shown }
 
-// Mirror gives the mirror as the last Sync or Push left it; nil if there is none.
+// Mirror returns the mirror as the last Sync or Push left it; nil if there is none.
 func (m *Remote) Mirror() *Repository {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,7 +264,7 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	})
 }
 
-// missing gives the commits that the repository does not have.
+// missing returns the commits that the repository does not have.
 func (r *Repository) missing(commits []string) update {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,7 @@ var (
 	refPrefixes = []string{"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", originPrefix}
 )
 
-// Branch gives the id of the commit at the head of a branch, also of one that only
+// Branch returns the id of the commit at the head of a branch, also of one that only
 // the remote origin has. A tag of that name does not matter.
 func (r *Repository) Branch(name string) (string, error) {
 	r.mu.Lock()
@@ -33,7 +33,7 @@ func (r *Repository) Branch(name string) (string, error) {
 	return r.found(name, id, err)
 }
 
-// Resolve gives the id of the commit that a revision names: a full or short id,
+// Resolve returns the id of the commit that a revision names: a full or short id,
 // HEAD, a branch, a tag, a full reference, "origin/x", each with any number of ~n
 // and ^n behind it.
 func (r *Repository) Resolve(revision string) (string, error) {
@@ -198,7 +198,7 @@ func (r *Repository) walk(id plumbing.Hash, steps string) (plumbing.Hash, error)
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
 
-// Refs gives the references whose names begin with prefix, and the ids that they
+// Refs returns the references whose names begin with prefix, and the ids that they
 // point to.
 func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
@@ -228,7 +228,7 @@ type Info struct {
 	When    time.Time // it was committed, UTC
 }
 
-// Subject gives the first line of the message.
+// Subject returns the first line of the message.
 func (i Info) Subject() string {
 	subject, _, _ := strings.Cut(strings.TrimSpace(i.Message), "\n")
 	return subject
@@ -285,7 +285,7 @@ func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 	return false, nil
 }
 
-// MergeBase gives the newest commit that two commits have in common; "" if there is
+// MergeBase returns the newest commit that two commits have in common; "" if there is
 // none within what is looked at.
 func (r *Repository) MergeBase(a, b string) (string, error) {
 	r.mu.Lock()

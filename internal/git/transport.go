@@ -42,7 +42,7 @@ type Busy struct {
 // Error says what the server answered.
 func (b *Busy) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
 
-// Unwrap gives what the server answered.
+// Unwrap returns what the server answered.
 func (b *Busy) Unwrap() error { return b.err }
 
 // session is one conversation with a server.
@@ -72,7 +72,7 @@ func (s session) close() error {
 	return s.push.Close()
 }
 
-// endpoint gives where the remote is, and who we are there.
+// endpoint returns where the remote is, and who we are there.
 func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
 	endpoint, err := transport.NewEndpoint(m.options.URL)
 	if err != nil {
@@ -80,7 +80,8 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 	}
 	var who Credentials
 	if m.options.Credentials != nil {
-		if who, err = m.options.Credentials(ctx); err != nil {
+		who, err = m.options.Credentials(ctx)
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -127,7 +128,7 @@ func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, erro
 	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
 }
 
-// method gives the credentials in go-git's words; nil for nobody.
+// method returns the credentials in go-git's words; nil for nobody.
 func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
 	switch {
 	case endpoint.Protocol == "ssh" && c.Key != nil:
@@ -140,7 +141,8 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 			return nil, fmt.Errorf("read the SSH key: %w", err)
 		}
 		if c.KnownHosts != "" {
-			if keys.HostKeyCallback, err = gitssh.NewKnownHostsCallback(c.KnownHosts); err != nil {
+			keys.HostKeyCallback, err = gitssh.NewKnownHostsCallback(c.KnownHosts)
+			if err != nil {
 				return nil, fmt.Errorf("read the known hosts: %w", err)
 			}
 		}

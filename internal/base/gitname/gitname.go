@@ -1,8 +1,8 @@
-// Package gitname is about what Git takes as names of branches and of files.
+// Package gitname checks the names of branches and the paths of folders as Git does.
 //
-// What the package keeps true: a name that it lets pass, Git takes on every system, and it
-// means nothing else than what it says. Names that a file system takes for .git are refused
-// as Git refuses them (core.protectHFS and core.protectNTFS), whatever the system.
+// What the package keeps true: Git accepts every name that passes, on every system, and
+// reads it as a branch or a folder and nothing else. Names that a file system takes for .git are
+// refused as Git refuses them (core.protectHFS and core.protectNTFS), whatever the system.
 package gitname
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// unsafeBranch finds what git check-ref-format refuses, and refs/ at the beginning, which
-// would make the branch another reference than it says.
+// unsafeBranch matches what git check-ref-format refuses, and a leading refs/, which would
+// name another reference.
 var unsafeBranch = regexp.MustCompile(`^[/-]|^refs/|^@?$|^HEAD$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
 
-// BranchHint says which names are good.
+// BranchHint describes the names that pass CheckBranch.
 const BranchHint = "letters, digits, - and / are good; no refs/ before it"
 
 // maxBranch bounds a name: servers keep branches in files.
@@ -52,7 +52,8 @@ func CheckFolder(folder string) error {
 	if clean == ".." || strings.HasPrefix(clean, "../") {
 		return fmt.Errorf("the path %q leaves the repository", folder)
 	}
-	if clean = strings.Trim(clean, "/"); clean == "" || clean == "." {
+	clean = strings.Trim(clean, "/")
+	if clean == "" || clean == "." {
 		return nil
 	}
 	if err := tree.CheckPath(clean); err != nil {
@@ -78,8 +79,8 @@ func IsFolder(name string) bool {
 	return isPlain(name) || !strings.Contains(name, "/") && CheckFolder(name) == nil
 }
 
-// isPlain reports whether a name is made of what is fine everywhere: it is asked for
-// every object of a fleet.
+// isPlain reports whether a name has only characters that are safe everywhere. It is the
+// fast path: IsFolder is called for every object of a fleet.
 func isPlain(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {

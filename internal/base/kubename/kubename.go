@@ -1,8 +1,8 @@
-// Package kubename is about what Kubernetes takes as names and labels.
+// Package kubename checks the names and labels of Kubernetes objects.
 //
-// What the package keeps true: what it lets pass, an API server takes, as RFC 1123 and
-// apimachinery's validation have it. The checks are loops rather than regular expressions:
-// they run for every label of every target of every model.
+// What the package keeps true: an API server accepts what passes, by RFC 1123 and
+// apimachinery's validation. The checks are loops rather than regular expressions: they run
+// for every label of every target of every model.
 package kubename
 
 import (
@@ -17,7 +17,7 @@ const (
 	maxName = 253
 )
 
-// Check says why an object cannot have this name (DNS subdomain, RFC 1123).
+// Check returns why an object cannot have this name (DNS subdomain, RFC 1123).
 func Check(name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("the name is %d characters long; %d is the limit", len(name), maxName)
@@ -28,7 +28,7 @@ func Check(name string) error {
 	return nil
 }
 
-// CheckLabelKey says why a label cannot have this key.
+// CheckLabelKey returns why a label cannot have this key.
 func CheckLabelKey(key string) error {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
@@ -43,7 +43,7 @@ func CheckLabelKey(key string) error {
 	return nil
 }
 
-// CheckLabelValue says why a label cannot have this value.
+// CheckLabelValue returns why a label cannot have this value.
 func CheckLabelValue(value string) error {
 	if len(value) > MaxLabel {
 		return fmt.Errorf("%q cannot be the value of a label: it is %d characters long, and %d is the limit", value, len(value), MaxLabel)

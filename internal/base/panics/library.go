@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Library calls do, in which a library reads what people have written, and returns its error.
-// A panic in it is a mistake in the text, said without quoting it. A stack that overflows
-// cannot be recovered: depth is bounded before.
+// Library calls do, in which a library parses what users wrote, and returns its error. A panic
+// becomes an error about the text that does not quote it. A stack overflow cannot be recovered:
+// bound the depth before.
 func Library(name string, do func() error) error {
 	err := Barrier{}.Run(name, "", do)
 	var panicked *Error

@@ -1,10 +1,10 @@
-// Package panics turns a panic into an error with an id and a stack, so that it ends the
-// work that it happened in and not the process.
+// Package panics turns a panic into an error with an id and a stack, so that it ends one piece
+// of work and not the process.
 //
-// What the package keeps true: a panic that a [Barrier] meets is reported once, with its
-// stack; the error that people see has an id and a kind, and never what the program
-// panicked with, which may quote a file; the same panic at the same place has the same id;
-// a panic in a goroutine is carried to who waits for it ([Relay]).
+// What the package keeps true: a [Barrier] reports each panic once, with its stack; the error
+// that people see has an id and a kind, and never the value of the panic, which may quote a
+// file; the same panic at the same place has the same id; a [Relay] passes a panic in a
+// goroutine on to the one that waits for it.
 package panics
 
 import (
@@ -35,24 +35,25 @@ func (e *Error) Error() string {
 
 // Barrier keeps a panic inside of the work that it happens in. The zero Barrier is ready.
 type Barrier struct {
-	// Before is called before each piece of work, with what it is and whose; nil for
-	// nothing. Tests panic in it.
-	Before func(work, of string)
-	// Report is called with each panic that was recovered; nil for nothing.
-	Report func(work, of string, e *Error)
+	// Before, unless nil, is called before each piece of work with its name and its owner.
+	// Tests panic in it.
+	Before func(work, owner string)
+	// Report, unless nil, is called with each recovered panic.
+	Report func(work, owner string, e *Error)
 }
 
 // Run calls do and returns its error, or the panic in it as an [*Error].
-func (b Barrier) Run(work, of string, do func() error) (err error) {
+func (b Barrier) Run(work, owner string, do func() error) (err error) {
 	defer func() {
 		if e := toError(recover()); e != nil {
-			if err = e; b.Report != nil {
-				b.Report(work, of, e)
+			err = e
+			if b.Report != nil {
+				b.Report(work, owner, e)
 			}
 		}
 	}()
 	if b.Before != nil {
-		b.Before(work, of)
+		b.Before(work, owner)
 	}
 	return do()
 }
@@ -63,14 +64,14 @@ func Is(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Relay carries the first panic of several goroutines to the one that waits for them. The
+// Relay passes the first panic of several goroutines on to the one that waits for them. The
 // zero Relay is ready.
 type Relay struct {
 	mu    sync.Mutex
 	first *Error
 }
 
-// Run calls do in a goroutine of its caller's, and keeps a panic.
+// Run calls do and keeps its panic, if it is the first.
 func (r *Relay) Run(do func()) {
 	defer func() {
 		if e := toError(recover()); e != nil {
@@ -84,7 +85,7 @@ func (r *Relay) Run(do func()) {
 	do()
 }
 
-// Raise panics with what was kept, if anything was. Its stack stays that of the goroutine.
+// Raise panics with the panic that Run kept, if any, with the stack of its goroutine.
 func (r *Relay) Raise() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,8 +94,8 @@ func (r *Relay) Raise() {
 	}
 }
 
-// toError makes an error of what recover returned; nil of nil. A panic that comes from
-// another goroutine is that of there.
+// toError returns what recover returned as an error, or nil for nil. An [*Error] that a Relay
+// raised is returned as it is.
 func toError(value any) *Error {
 	if value == nil {
 		return nil

@@ -1,7 +1,7 @@
-// Package parallel does something for several, some at a time.
+// Package parallel calls a function for many items, a limited number at a time.
 //
-// What the package keeps true: when [Each] comes back, all that it has started is over; a
-// panic in what it has started is one in the goroutine that called it.
+// What the package keeps true: when [Each] returns, every call that it started has ended; a
+// panic in a call is raised in the goroutine that called Each.
 package parallel
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 )
 
-// Each calls do for each of all, one of which is the i-th, and waits for them. As many
-// run at a time as limit says, but at least one.
-func Each[T any](limit int, all []T, do func(i int, one T)) {
+// Each calls fn(i, items[i]) for every item, at most limit (but at least one) at a time, and
+// waits for all calls.
+func Each[T any](limit int, items []T, fn func(i int, item T)) {
 	room := make(chan struct{}, max(limit, 1))
 	var wait sync.WaitGroup
 	var relay panics.Relay
-	for i, one := range all {
+	for i, item := range items {
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			relay.Run(func() { do(i, one) })
+			relay.Run(func() { fn(i, item) })
 		})
 	}
 	wait.Wait()
 	relay.Raise()
 }
 
-// InOrder calls do for the numbers below n, as many at a time as limit says, and use for
-// what comes of each, in their order. It ends with the first error of use.
+// InOrder calls do for the numbers below n, at most limit at a time, and use with each result,
+// in the order of the numbers. It returns the first error of use.
 func InOrder[T any](limit, n int, do func(i int) T, use func(T) error) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()

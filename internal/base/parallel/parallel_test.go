@@ -54,7 +54,8 @@ func TestInOrder(t *testing.T) {
 		failed := errors.New("no")
 		calls := 0
 		err = parallel.InOrder(limit, 50, func(i int) int { return i }, func(i int) error {
-			if calls++; i == 7 {
+			calls++
+			if i == 7 {
 				return failed
 			}
 			return nil

@@ -1,9 +1,8 @@
-// Package pattern compiles regular expressions that people have written.
+// Package pattern compiles regular expressions that users write, within bounds.
 //
-// What the package keeps true: an expression takes no more memory than [MaxSize]
-// instructions do, which is found out before it is compiled; and the work of matching a
-// text is at most its length times the [Pattern.Size]. What is refused for its size is a
-// mistake of who wrote it, as bad syntax is.
+// What the package keeps true: an expression has at most [MaxSize] instructions, which is
+// checked before it is compiled; and matching a text takes at most its length times the
+// [Pattern.Size]. An expression that is too large is a user's mistake, as bad syntax is.
 package pattern
 
 import (
@@ -28,7 +27,7 @@ type Pattern struct {
 	*regexp.Regexp
 	// Size is about the number of its instructions.
 	Size int
-	// Ahead is how far a match may look beyond its end, in bytes; -1 for to the end of
+	// Ahead is how far a match may look beyond its end, in bytes; -1 means to the end of
 	// the text.
 	Ahead int
 }
@@ -117,10 +116,10 @@ func width(re *syntax.Regexp) int {
 	return min(n, MaxSize)
 }
 
-// overhead is what looking at a character costs beside the instructions.
+// overhead is the cost of a character beside the instructions.
 const overhead = 16
 
-// Work is about how many characters are compared with instructions in looking for so many
+// Work returns about how many characters are compared with instructions to find so many
 // matches in a text of a length.
 func (p *Pattern) Work(length, matches int) int {
 	beyond := p.Ahead
@@ -130,14 +129,14 @@ func (p *Pattern) Work(length, matches int) int {
 	return (length + matches*beyond) * (p.Size + overhead)
 }
 
-// Cache remembers compiled expressions. The zero value is ready to use; it may be used
-// concurrently.
+// Cache keeps compiled expressions. The zero value is ready to use; it is safe for concurrent
+// use.
 type Cache struct {
 	mu    sync.Mutex
 	known map[string]*Pattern
 }
 
-// Compile is the function of the same name, once for each expression.
+// Compile compiles an expression as the function [Compile] does, once for each text.
 func (c *Cache) Compile(text string) (*Pattern, error) {
 	c.mu.Lock()
 	p := c.known[text]

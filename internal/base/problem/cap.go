@@ -2,9 +2,8 @@ package problem
 
 import "fmt"
 
-// Capped returns the list with at most n problems that stop their environment and n warnings,
-// the first of them. Of the others it says how many there are, at the place of the last one
-// that is shown.
+// Capped returns the list with the first n problems that stop their environment and the first n
+// warnings. One more problem, at the place of the last one shown, counts the others.
 func (l List) Capped(n int) List {
 	stops, warnings := l.Count()
 	if stops <= n && warnings <= n {
@@ -15,7 +14,8 @@ func (l List) Capped(n int) List {
 	var seen [2]int
 	for _, p := range l {
 		kind := severity(p)
-		if seen[kind]++; seen[kind] <= n {
+		seen[kind]++
+		if seen[kind] <= n {
 			capped = append(capped, p)
 			last[kind] = p
 		}

@@ -1,7 +1,7 @@
-// Package problem holds the mistakes that people make in a control plane.
+// Package problem describes mistakes in what people write: where, what, and how to mend them.
 //
 // A [Problem] is a value, not an error: it has a place (layer, file, line), the
-// object it is about, one sentence that says what is wrong, and a hint that says
+// object it is about, one sentence that states what is wrong, and a hint that states
 // what to do. Problems are collected in a [List], so that one run names all of
 // them; Go errors are for operations that failed.
 //
@@ -17,9 +17,9 @@ import (
 	"strings"
 )
 
-// Pos is a place in what people wrote. The zero Pos is nowhere in particular.
+// Pos is a place in what people wrote. The zero Pos means that no place is known.
 type Pos struct {
-	// Layer says which repository the file is in: "base", the environment's
+	// Layer is the repository that the file is in: "base", the environment's
 	// name, the name of a workload registration, or "built-in".
 	Layer string `json:"layer,omitempty"`
 	// File is the path from the root of that repository, with slashes.
@@ -28,7 +28,7 @@ type Pos struct {
 	Line int `json:"line,omitempty"`
 }
 
-// String gives "layer/file:line", without the parts that are not known.
+// String returns "layer/file:line", without the parts that are not known.
 func (p Pos) String() string {
 	s := p.File
 	if p.Layer != "" {
@@ -57,13 +57,13 @@ type Problem struct {
 	Subject string `json:"subject,omitempty"`
 	// Summary is one sentence, without a full stop.
 	Summary string `json:"summary"`
-	// Hint says what to do about it; "" if there is nothing useful to say.
+	// Hint is what to do about it; "" if there is nothing useful to add.
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
 }
 
-// String gives "path:line: Kind/name: sentence", without the hint.
+// String returns "path:line: Kind/name: sentence", without the hint.
 func (p Problem) String() string {
 	parts := make([]string, 0, 3)
 	if pos := p.Pos.String(); pos != "" {
@@ -98,7 +98,7 @@ func (l *List) Warnf(pos Pos, subject, hint, format string, args ...any) {
 	*l = append(*l, Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Warning: true})
 }
 
-// Sorted gives the problems in their one order, each of them once. A problem
+// Sorted returns the problems in their one order, each of them once. A problem
 // that was found both as a problem and as a warning is a problem.
 func (l List) Sorted() List {
 	sorted := slices.Clone(l)
@@ -123,7 +123,7 @@ func (l List) Stops() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning })
 }
 
-// Count gives the number of problems that stop their environment, and of
+// Count returns the number of problems that stop their environment, and of
 // warnings.
 func (l List) Count() (problems, warnings int) {
 	for _, p := range l {
@@ -136,9 +136,8 @@ func (l List) Count() (problems, warnings int) {
 	return problems, warnings
 }
 
-// Nearest gives the candidate that was probably meant by name, or "": the one
+// Nearest returns the candidate that was probably meant by name, or "": the one
 // with the smallest edit distance, if that is small for the length of the name.
-// It is what "did you mean" is made of.
 func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", 1+min(3, (len(name)+2)/3)
 	for _, c := range candidates {
@@ -149,7 +148,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// DidYouMean gives a hint that names the nearest candidate, or "".
+// DidYouMean returns a hint that names the nearest candidate, or "".
 func DidYouMean(name string, candidates []string) string {
 	if n := Nearest(name, candidates); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)

@@ -1,7 +1,7 @@
-// Package recent has a map that forgets what nobody has used for a while.
+// Package recent provides a map that drops entries that were not used lately.
 //
-// What the package keeps true: what was used since the last turn but one is known, and
-// nothing else is, so that a map is as large as what is in use and not as what ever was.
+// What the package keeps true: a map holds what was used since the last rotation but one, and
+// nothing else, so that its size follows what is in use.
 package recent
 
 // Map is a map of two generations. The zero Map is ready; it is not for concurrent use.
@@ -9,12 +9,14 @@ type Map[K comparable, V any] struct {
 	young, old map[K]V
 }
 
-// Find returns the value of a key, which is used by that.
+// Find returns the value of a key and marks it as used.
 func (m *Map[K, V]) Find(key K) (value V, ok bool) {
-	if value, ok = m.young[key]; ok {
+	value, ok = m.young[key]
+	if ok {
 		return value, true
 	}
-	if value, ok = m.old[key]; ok {
+	value, ok = m.old[key]
+	if ok {
 		m.Put(key, value)
 	}
 	return value, ok
@@ -28,7 +30,7 @@ func (m *Map[K, V]) Put(key K, value V) {
 	m.young[key] = value
 }
 
-// Turn begins a generation: what was not used in the one that ends is forgotten.
+// Turn begins a generation and drops what was not used in the one that ends.
 func (m *Map[K, V]) Turn() { m.old, m.young = m.young, nil }
 
 // Len returns how many keys were used in this generation.

@@ -52,7 +52,7 @@ func (b *Builder) add(full, path string, e Entry) error {
 	return nil
 }
 
-// Tree gives the tree of what was added.
+// Tree returns the tree of what was added.
 func (b *Builder) Tree() Tree {
 	entries := make([]Entry, 0, len(b.files)+len(b.dirs))
 	for _, e := range b.files {
@@ -75,7 +75,7 @@ func FromFiles(files map[string][]byte) (Tree, error) {
 	return b.Tree(), nil
 }
 
-// Union gives the files of all the trees. A file that is in more than one of
+// Union returns the files of all the trees. A file that is in more than one of
 // them is an error, even if its content is the same: two owners are a mistake.
 func Union(trees ...Tree) (Tree, error) {
 	var all []Tree

@@ -15,8 +15,8 @@ func (c Change) Added() bool { return c.Old.Name == "" }
 // Removed reports whether the file is only in the old tree.
 func (c Change) Removed() bool { return c.New.Name == "" }
 
-// Diff gives what differs between a and b, sorted by path. Subtrees with equal
-// ids are not looked into: the cost grows with what differs, not with the size.
+// Diff yields the files that differ between a and b, sorted by path. Subtrees with equal
+// ids are skipped: the cost grows with the difference, not with the size.
 func Diff(a, b Tree) iter.Seq[Change] {
 	return func(yield func(Change) bool) { diff("", a, b, yield) }
 }
@@ -40,18 +40,17 @@ func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
 	return yield(Change{Path: prefix + name, Old: x, New: y})
 }
 
-// Pairs gives the entries that differ between two directories themselves, in Git's
-// order. One that is in one of them only, or a directory there and a file here, comes
-// with the zero Entry.
+// Pairs yields the entries of the two directories that differ, merged by name, in Git's
+// order. An entry without one of its name and kind in the other directory comes with the
+// zero Entry.
 func Pairs(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
-		pairs(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.complete(old), y.complete(new)) })
+		pairs(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.dir.complete(old), y.dir.complete(new)) })
 	}
 }
 
-// Fresh gives the entries of a directory that are not in a known one, each with the known
-// one of its name and kind, or else the zero Entry. Known files come without their content,
-// which is not read.
+// Fresh yields the entries of t that are not in known, each with the known entry of its name
+// and kind, or else the zero Entry. The content of known files is not read.
 func Fresh(known, t Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
 		pairs(known, t, func(x, y *cursor, old, new Entry) bool {
@@ -59,14 +58,14 @@ func Fresh(known, t Tree) iter.Seq2[Entry, Entry] {
 				return true
 			}
 			if old.IsDir() {
-				old = x.complete(old)
+				old = x.dir.complete(old)
 			}
-			return yield(old, y.complete(new))
+			return yield(old, y.dir.complete(new))
 		})
 	}
 }
 
-// pairs gives the entries that differ, as they are found.
+// pairs yields the entries that differ, as the cursors find them, not completed.
 func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	if Equal(a, b) {
 		return
@@ -80,20 +79,21 @@ func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	}
 }
 
-// Beside gives all entries of two directories themselves, as [Pairs] gives those that differ.
+// Beside yields the entries of both directories, merged by name, as [Pairs] yields those that
+// differ.
 func Beside(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
 		x, y := a.cursor(), b.cursor()
 		for !x.done() || !y.done() {
 			old, new := step(&x, &y)
-			if !yield(x.complete(old), y.complete(new)) {
+			if !yield(x.dir.complete(old), y.dir.complete(new)) {
 				return
 			}
 		}
 	}
 }
 
-// step takes the next entry of two directories, of both if it is in both.
+// step returns the next entry of two directories, of both if it is in both, and moves on.
 func step(x, y *cursor) (old, new Entry) {
 	switch c := order(x, y); {
 	case c < 0:

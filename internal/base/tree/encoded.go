@@ -8,11 +8,10 @@ type encoded struct {
 	whole func(Entry) Entry // completes an entry
 }
 
-// Encoded gives a directory of which the content of Git's object is known: text must be
-// what Git would write, and id its id. What is cut from it has a name, a mode and an id;
-// whole gives it what it lacks, [Unread] for a directory and the content for a file; nil for
-// nothing.
-// A large directory of which little is looked at costs no more than its text.
+// Encoded returns the directory whose Git object has the content text, which must be what Git
+// would write, and the given id. Entries cut from it have a name, a mode and an id; whole,
+// unless nil, adds the rest: [Unread] for a directory and the content for a file.
+// A large directory of which little is read costs no more than its text.
 func Encoded(id ID, text string, whole func(Entry) Entry) Tree {
 	if text == "" {
 		return Tree{}
@@ -28,7 +27,7 @@ func (e encoded) entries() []Entry {
 	return all
 }
 
-// Text gives the content of the Git tree object of t.
+// Text returns the content of the Git tree object of t.
 func (t Tree) Text() string {
 	t = t.Opened()
 	switch {
@@ -40,7 +39,7 @@ func (t Tree) Text() string {
 	return string(AppendTree(nil, t.d.entries))
 }
 
-// Len gives the number of entries in the directory itself.
+// Len returns the number of entries in the directory itself.
 func (t Tree) Len() int {
 	n := 0
 	for c := t.cursor(); !c.done(); n++ {
@@ -51,20 +50,22 @@ func (t Tree) Len() int {
 
 // cursor goes through the entries of a directory.
 type cursor struct {
-	encoded
+	text   string
+	dir    encoded
 	listed []Entry // if there is no text
 }
 
 func (t Tree) cursor() cursor {
-	if t = t.Opened(); t.d == nil {
+	t = t.Opened()
+	if t.d == nil {
 		return cursor{}
 	}
-	return cursor{t.d.encoded, t.d.entries}
+	return cursor{t.d.encoded.text, t.d.encoded, t.d.entries}
 }
 
 func (c *cursor) done() bool { return c.text == "" && len(c.listed) == 0 }
 
-// head gives the next entry, which need not be complete.
+// head returns the next entry, which need not be complete.
 func (c *cursor) head() Entry {
 	if c.text == "" {
 		return c.listed[0]
@@ -73,7 +74,7 @@ func (c *cursor) head() Entry {
 	return e
 }
 
-// next gives the same, and goes on.
+// next returns the next entry and moves on.
 func (c *cursor) next() Entry {
 	if c.text == "" {
 		e := c.listed[0]
@@ -99,8 +100,8 @@ func (c *cursor) skipSame(o *cursor) {
 	c.text, o.text = c.text[n:], o.text[n:]
 }
 
-// sameStart gives the length of the entries with which two texts begin. Large folders that
-// are compared mostly differ in one entry: pieces are compared before entries are told apart.
+// sameStart returns the length of the entries with which both texts begin. Large folders that
+// are compared mostly differ in one entry: pieces are compared before entries are cut.
 func sameStart(a, b string) int {
 	const piece = 1 << 10
 	n := 0

@@ -32,7 +32,7 @@ func shuffled(random *rand.Rand) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// asText gives the same folder as Git stores it.
+// asText returns the same folder as Git stores it.
 func asText(t tree.Tree) tree.Tree {
 	known := map[string]tree.Entry{}
 	for _, e := range t.Entries() {

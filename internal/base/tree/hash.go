@@ -32,14 +32,14 @@ func (h *hasher) object(kind string, data []byte) (id ID) {
 	return id
 }
 
-// HashBlob gives the Git id of a file's content.
+// HashBlob returns the Git id of a file's content.
 func HashBlob(data []byte) ID {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
 	return h.object("blob", data)
 }
 
-// HashTree gives the Git id of the tree with these entries, which must be in
+// HashTree returns the Git id of the tree with these entries, which must be in
 // Git's order and not empty trees; only their names, modes and ids count.
 func HashTree(entries []Entry) ID {
 	h := hashers.Get().(*hasher)
@@ -51,9 +51,9 @@ func HashTree(entries []Entry) ID {
 // plain hashers do not look for collisions, which takes four times as long.
 var plain = sync.Pool{New: func() any { return &hasher{h: sha1.New()} }}
 
-// HashText gives the Git id of a tree object of our own making, by its content. That has
-// names of Kubernetes objects, and ids that were made with collision detection: nobody can
-// choose the bits that a collision takes, so that it is not looked for once more.
+// HashText returns the Git id of the content of a tree object that Fairlead made. Its names are
+// those of Kubernetes objects and its ids were made with collision detection: an attacker cannot
+// choose the bits that a collision takes, so it is not looked for again.
 func HashText(text []byte) ID {
 	h := plain.Get().(*hasher)
 	defer plain.Put(h)

@@ -29,9 +29,9 @@ func AppendEntry(dst []byte, mode Mode, name string, id ID) []byte {
 	return append(dst, id[:]...)
 }
 
-// ParseTree gives the entries of a Git tree object, as they are in it: whoever stored it
-// may have given them names and an order that Git would not. open gives the directories
-// among them when somebody asks. The names are parts of the text.
+// ParseTree returns the entries of a Git tree object as stored, which may have names and an
+// order that Git would not write. open returns the directories among them on demand. The
+// names are parts of the text.
 func ParseTree(text string, open func(Entry) Tree) ([]Entry, error) {
 	entries := make([]Entry, 0, strings.Count(text, "\x00"))
 	for rest := text; rest != ""; {
@@ -54,10 +54,12 @@ func CutEntry(text string) (e Entry, rest string, ok bool) {
 	if !ok {
 		return e, "", false
 	}
-	if e.Mode, ok = parseMode(mode); !ok {
+	e.Mode, ok = parseMode(mode)
+	if !ok {
 		return e, "", false
 	}
-	if e.Name, rest, ok = strings.Cut(rest, "\x00"); !ok || len(rest) < len(e.ID) {
+	e.Name, rest, ok = strings.Cut(rest, "\x00")
+	if !ok || len(rest) < len(e.ID) {
 		return e, "", false
 	}
 	return e, rest[copy(e.ID[:], rest):], true

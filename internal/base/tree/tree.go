@@ -1,5 +1,5 @@
-// Package tree holds immutable, content-addressed trees of files: what is read
-// from Git, what is rendered, and what a branch should hold.
+// Package tree holds immutable, content-addressed trees of files: those read from Git, those
+// rendered, and those that a branch should hold.
 //
 // A node's identity is its Git object id (SHA-1, with collision detection), so
 // equal subtrees are equal values: they are shared, compared by id, and never
@@ -12,9 +12,9 @@
 // sorted by path.
 //
 // A directory may be [Lazy], [Unread] or [Encoded]: its id is known and its entries are
-// made when somebody asks. They are made anew each time, so that a tree of 400,000 files
-// costs the memory of the part that is being looked at. Two that are encoded are compared
-// ([Pairs]) without making entries of what they have in common.
+// made on demand, anew each time, so that a tree of 400,000 files costs the memory of the
+// part that is in use. Two encoded directories are compared ([Pairs]) without making entries
+// of what they share.
 package tree
 
 import (
@@ -31,7 +31,7 @@ type ID [20]byte
 // EmptyID is the id of the empty tree.
 var EmptyID = HashTree(nil)
 
-// String gives the id as 40 hexadecimal digits.
+// String returns the id as 40 hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
 // Mode is a Git file mode.
@@ -56,7 +56,7 @@ type Entry struct {
 	Data []byte
 
 	sub  Tree
-	open func(Entry) Tree // not nil: gives sub
+	open func(Entry) Tree // unless nil, returns sub
 }
 
 // Tree is a directory. The zero value is the empty tree. Trees are small values,
@@ -67,8 +67,8 @@ type dir struct {
 	id      ID
 	entries []Entry
 	encoded encoded     // instead of entries, if it has a text
-	load    func() Tree // not nil: the entries are made by it
-	files   int         // how many there are in it; 0 if that is not known
+	load    func() Tree // unless nil, makes the entries
+	files   int         // how many files are in it; 0 if unknown
 }
 
 // File makes an entry of a regular file, and its id.
@@ -86,16 +86,16 @@ func Dir(name string, t Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: t.ID(), sub: t}
 }
 
-// Unread makes an entry of a tree of which only the id is known. open gives the tree
-// with that id each time somebody asks; one function serves all entries of a folder,
-// so that a folder of 500 costs one.
+// Unread makes an entry of a tree of which only the id is known. open returns the tree
+// with that id whenever the entry's Tree is called; one function serves all entries of a
+// folder, so that a folder of 500 costs one.
 func Unread(name string, id ID, open func(Entry) Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: id, open: open}
 }
 
-// Lazy gives a tree of which only the id is kept, and how many files there are in it
-// if that is known (or else 0). load must be a pure function that gives the tree
-// with that id; it is called each time the entries are needed.
+// Lazy returns a tree of which only the id is kept, and the number of its files if that is
+// known (or else 0). load must be a pure function that returns the tree with that id; it is
+// called each time the entries are needed.
 func Lazy(id ID, files int, load func() Tree) Tree {
 	if id == EmptyID {
 		return Tree{}
@@ -129,20 +129,21 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// With gives a tree of entries in any order, as [FromEntries] does, and may keep the slice.
-// If they are those of t, in its order, and differ in nothing but in the content that they
-// have with them, the id is known and not computed again.
+// With returns a tree of entries in any order, as [FromEntries] does, and may keep the slice.
+// If they differ from those of t only in the content that they carry, the id of t is used and
+// not computed again.
 func (t Tree) With(entries []Entry) Tree {
 	same := func(a, b Entry) bool {
 		return a.Name == b.Name && a.Mode == b.Mode && a.ID == b.ID && (a.Mode != ModeDir || a.ID != EmptyID)
 	}
-	if t = t.Opened(); t.d == nil || !slices.EqualFunc(t.Entries(), entries, same) {
+	t = t.Opened()
+	if t.d == nil || !slices.EqualFunc(t.Entries(), entries, same) {
 		return FromEntries(entries)
 	}
 	return Tree{&dir{id: t.d.id, entries: entries}}
 }
 
-// ID gives the id of the tree object that Git would make of t.
+// ID returns the id of the tree object that Git would make of t.
 func (t Tree) ID() ID {
 	if t.d == nil {
 		return EmptyID
@@ -153,7 +154,7 @@ func (t Tree) ID() ID {
 // IsEmpty reports whether t has no files.
 func (t Tree) IsEmpty() bool { return t.d == nil }
 
-// Entries gives what is in the directory itself, in Git's order. The slice must
+// Entries returns what is in the directory itself, in Git's order. The slice must
 // not be changed.
 func (t Tree) Entries() []Entry {
 	t = t.Opened()
@@ -166,8 +167,8 @@ func (t Tree) Entries() []Entry {
 	return t.d.entries
 }
 
-// Opened gives the same tree with its entries at hand. Where they do not make a tree of
-// that id (Git may have stored what it would not write), the one they make.
+// Opened returns t with its entries loaded. If they do not make a tree of that id (Git may
+// have stored a tree that it would not write), it returns the tree that they make.
 func (t Tree) Opened() Tree {
 	for t.d != nil && t.d.load != nil {
 		t = t.d.load()
@@ -175,7 +176,7 @@ func (t Tree) Opened() Tree {
 	return t
 }
 
-// Tree gives the directory that the entry stands for; empty for a file.
+// Tree returns the directory that the entry stands for; empty for a file.
 func (e Entry) Tree() Tree {
 	if e.open != nil {
 		return e.open(e)
@@ -186,7 +187,7 @@ func (e Entry) Tree() Tree {
 // IsDir reports whether the entry is a directory.
 func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 
-// All gives the regular files of t with their full paths, sorted by path (byte
+// All returns the regular files of t with their full paths, sorted by path (byte
 // order). Symbolic links and submodules are left out: see [Tree.Walk].
 func (t Tree) All() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
@@ -201,7 +202,7 @@ func (t Tree) All() iter.Seq2[string, []byte] {
 	}
 }
 
-// Walk gives everything in t that is not a directory, sorted by path.
+// Walk returns everything in t that is not a directory, sorted by path.
 func (t Tree) Walk() iter.Seq2[string, Entry] {
 	return func(yield func(string, Entry) bool) { t.walk("", yield) }
 }
@@ -221,7 +222,7 @@ func (t Tree) walk(prefix string, yield func(string, Entry) bool) bool {
 	return true
 }
 
-// Sub gives the directory at path; the empty tree if there is none. "" and "."
+// Sub returns the directory at path; the empty tree if there is none. "" and "."
 // are t itself.
 func (t Tree) Sub(path string) Tree {
 	path = strings.Trim(strings.TrimPrefix(path, "./"), "/")
@@ -243,15 +244,15 @@ func (t Tree) Lookup(path string) (Entry, bool) {
 		case e.Name != name:
 			continue
 		case deeper:
-			return c.complete(e).Tree().Lookup(rest)
+			return c.dir.complete(e).Tree().Lookup(rest)
 		}
-		return c.complete(e), true
+		return c.dir.complete(e), true
 	}
 	return Entry{}, false
 }
 
-// Count gives the number of files, links and submodules in t. A tree that knows it is
-// not looked into.
+// Count returns the number of files, links and submodules in t. A tree whose number is known
+// is not loaded.
 func (t Tree) Count() int {
 	if t.d != nil && t.d.files > 0 {
 		return t.d.files
@@ -277,7 +278,7 @@ func compareNames(a string, am Mode, b string, bm Mode) int {
 	return int(endByte(a, am, n)) - int(endByte(b, bm, n))
 }
 
-// Order compares the places of two entries in a tree, as [Tree.Entries] has them.
+// Order compares two entries by the order of [Tree.Entries].
 func Order(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) }
 
 func endByte(name string, m Mode, i int) byte {
@@ -291,7 +292,7 @@ func endByte(name string, m Mode, i int) byte {
 	}
 }
 
-// CheckPath says why path cannot be a file of a tree; nil if it can.
+// CheckPath returns why path cannot be that of a file in a tree; nil if it can.
 func CheckPath(path string) error {
 	switch {
 	case path == "":

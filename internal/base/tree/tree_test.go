@@ -161,7 +161,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestWith gives a tree other entries: its own with more content, fewer, others, and its own
+// TestWith returns a tree other entries: its own with more content, fewer, others, and its own
 // in another order.
 func TestWith(t *testing.T) {
 	whole := fromFiles(t, map[string]string{"a": "1", "b/c": "2", "d": "3"})

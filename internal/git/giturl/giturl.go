@@ -15,7 +15,7 @@ import (
 // scpLike is user@host:path, as ssh users write it.
 var scpLike = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/\s]+):([^/].*|/.*)$`)
 
-// Normalize gives a URL as it is compared: https://host/path, ssh://host/path and
+// Normalize returns a URL as it is compared: https://host/path, ssh://host/path and
 // host:path of one repository are the same, whatever the user, the case of the
 // host, a final slash or ".git".
 func Normalize(location string) string {
@@ -44,10 +44,10 @@ func IsRemote(location string) bool {
 	return scpLike.MatchString(location) && !strings.HasPrefix(location, "/") && !strings.HasPrefix(location, ".")
 }
 
-// LocalPath gives the path that a location on this machine means.
+// LocalPath returns the path that a location on this machine means.
 func LocalPath(location string) string { return strings.TrimPrefix(location, "file://") }
 
-// Host gives the host of an https URL, in lower case; "" for anything else.
+// Host returns the host of an https URL, in lower case; "" for anything else.
 func Host(location string) string {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "https" {
@@ -56,7 +56,7 @@ func Host(location string) string {
 	return strings.ToLower(u.Host)
 }
 
-// Redact gives a URL that can be shown: without a user, which may be a token, or a
+// Redact returns a URL that can be shown: without a user, which may be a token, or a
 // password.
 func Redact(location string) string {
 	u, err := url.Parse(location)

@@ -44,7 +44,8 @@ func (s *Store) Folder(id tree.ID) (Folder, error) {
 	if err := f.check(); err != nil {
 		return Folder{}, err
 	}
-	if s.folderBytes += len(text); s.folderBytes > maxFolders {
+	s.folderBytes += len(text)
+	if s.folderBytes > maxFolders {
 		s.folders, s.folderBytes = recent.Map[tree.ID, Folder]{}, len(text)
 	}
 	s.folders.Put(id, f)
@@ -86,7 +87,7 @@ func (f *Folder) check() error {
 // one that may be files.
 const maxSmall = 16
 
-// checkName says why a name cannot be that of a file.
+// checkName returns why a name cannot be that of a file.
 func checkName(name string) error {
 	if name == "" {
 		return tree.CheckPath(name)
@@ -121,7 +122,7 @@ func (f *Folder) checkTwice(ordered bool) error {
 	return nil
 }
 
-// Entries gives what is in the folder; open gives a folder in it.
+// Entries returns what is in the folder; open gives a folder in it.
 func (f *Folder) Entries(open func(tree.Entry) tree.Tree) []tree.Entry {
 	entries, _ := tree.ParseTree(f.Text, open) // it was checked
 	return entries

@@ -18,7 +18,7 @@ const (
 	havesPerHead = 8
 )
 
-// Haves gives commits that are there, for a server to know what it need not send.
+// Haves returns commits that are there, for a server to know what it need not send.
 func (s *Store) Haves() ([]plumbing.Hash, error) {
 	var heads []plumbing.Hash
 	iter, err := s.IterReferences()
@@ -56,7 +56,7 @@ func (s *Store) Haves() ([]plumbing.Hash, error) {
 	return haves, nil
 }
 
-// LeadsTo gives what an object names: what is to be looked into, and files. Of a mirror
+// LeadsTo returns what an object names: what is to be looked into, and files. Of a mirror
 // that is not whole, a folder that is not there leads to nothing.
 func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	o, err := object.GetObject(s, id)

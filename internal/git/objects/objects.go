@@ -93,7 +93,7 @@ func (s *Store) IsMirror(dir string) (err error) {
 	return err
 }
 
-// Packs gives the packs of a mirror, to be read beside s. They must be closed.
+// Packs returns the packs of a mirror, to be read beside s. They must be closed.
 func (s *Store) Packs() *pack.Stored { return s.packs.Beside() }
 
 // Refresh has the list of packs read again.
@@ -125,13 +125,13 @@ func (s *Store) looksAgain() bool {
 	return changed && err == nil
 }
 
-// Read gives the content of an object of some kind, which must not be changed. The error
+// Read returns the content of an object of some kind, which must not be changed. The error
 // is go-git's for an object that is not there.
 func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
 	return s.ReadSmall(kind, id, math.MaxInt64)
 }
 
-// ReadSmall gives the same of an object of at most so many bytes; the error is
+// ReadSmall returns the same of an object of at most so many bytes; the error is
 // [pack.ErrLarge] if it has more.
 func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
 	if s.packs == nil {
@@ -170,7 +170,7 @@ func (s *Store) readAny(kind pack.Kind, id tree.ID, limit int64) (data []byte, e
 	return io.ReadAll(in)
 }
 
-// EncodedObject gives an object, as go-git asks for it.
+// EncodedObject returns an object, as go-git asks for it.
 func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
 	if s.packs == nil {
 		return s.Storage.EncodedObject(kind, id)
@@ -191,7 +191,7 @@ func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumb
 	return o, err
 }
 
-// HasEncodedObject gives nil if the object is there.
+// HasEncodedObject returns nil if the object is there.
 func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 	if s.packs == nil {
 		return s.Storage.HasEncodedObject(id)
@@ -202,7 +202,7 @@ func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 	return plumbing.ErrObjectNotFound
 }
 
-// EncodedObjectSize gives the size of an object's content in bytes.
+// EncodedObjectSize returns the size of an object's content in bytes.
 func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	if s.packs == nil {
 		return s.Storage.EncodedObjectSize(id)
@@ -223,7 +223,7 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	return size, err
 }
 
-// Lacks gives those of some objects that are not there, each once.
+// Lacks returns those of some objects that are not there, each once.
 func (s *Store) Lacks(ids []tree.ID) []tree.ID {
 	find := func(ids []tree.ID) (lacking []tree.ID) {
 		seen := map[tree.ID]bool{}
@@ -245,7 +245,7 @@ func (s *Store) Lacks(ids []tree.ID) []tree.ID {
 // holds reports whether an object is there, as far as it is known which packs there are.
 func (s *Store) holds(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
 
-// HashesWithPrefix gives the objects whose ids begin so.
+// HashesWithPrefix returns the objects whose ids begin so.
 func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	if s.packs == nil {
 		return s.Storage.HashesWithPrefix(prefix)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// IterReferences gives the references; of a mirror not HEAD, nor others that point to
+// IterReferences returns the references; of a mirror not HEAD, nor others that point to
 // references, and as they were when they were last read or written. go-git needs some ten
 // system calls for each, to follow links that a mirror does not have.
 func (s *Store) IterReferences() (storer.ReferenceIter, error) {
@@ -22,14 +22,15 @@ func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 	}
 	if s.references == nil {
 		var err error
-		if s.references, err = s.readReferences(); err != nil {
+		s.references, err = s.readReferences()
+		if err != nil {
 			return nil, err
 		}
 	}
 	return storer.NewReferenceSliceIter(s.references), nil
 }
 
-// Reference gives a reference: that of a mirror as IterReferences does.
+// Reference returns a reference: that of a mirror as IterReferences does.
 func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
 	if s.packs == nil || !strings.HasPrefix(name.String(), "refs/") {
 		return s.Storage.Reference(name)

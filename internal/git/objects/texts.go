@@ -12,7 +12,7 @@ import (
 // most files are the same.
 const maxTexts = 16 << 20
 
-// Text gives the content of a file, which must not be changed and is kept unless it is large;
+// Text returns the content of a file, which must not be changed and is kept unless it is large;
 // nil if want says no to its size in bytes.
 func (s *Store) Text(id tree.ID, want func(size int64) bool) ([]byte, error) {
 	if known, ok := s.texts.Find(id); ok {
@@ -36,7 +36,8 @@ func (s *Store) keep(id tree.ID, data []byte) {
 	if len(data) > maxTexts/64 {
 		return
 	}
-	if s.textBytes += len(data); s.textBytes > maxTexts {
+	s.textBytes += len(data)
+	if s.textBytes > maxTexts {
 		s.texts, s.textBytes = recent.Map[tree.ID, []byte]{}, len(data)
 	}
 	s.texts.Put(id, data)

@@ -44,7 +44,7 @@ func wordHash(b []byte) uint32 {
 	return uint32(binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - deltaBits))
 }
 
-// of gives the instructions that make text from the base, or false if they would be
+// of returns the instructions that make text from the base, or false if they would be
 // longer than limit. They are good until the next call.
 func (d *delta) of(text []byte, limit int) ([]byte, bool) {
 	d.out.begin(len(d.base), len(text))
@@ -76,7 +76,8 @@ func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
 			from, n = at, length
 		}
 	}
-	if expect += i - done; expect+deltaWord <= len(d.base) {
+	expect += i - done
+	if expect+deltaWord <= len(d.base) {
 		try(expect)
 	}
 	next := d.heads[wordHash(text[i:])]
@@ -93,7 +94,7 @@ func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
 	return from, n, back
 }
 
-// common gives the length of the beginning that two texts share.
+// common returns the length of the beginning that two texts share.
 func common(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -168,7 +169,7 @@ func (s *script) copy(from, n int) {
 
 var errDelta = errors.New("the difference that it is made from is damaged")
 
-// deltaSizes gives the sizes that a delta begins with, and its instructions.
+// deltaSizes returns the sizes that a delta begins with, and its instructions.
 func deltaSizes(made []byte) (base, text int, rest []byte, err error) {
 	for _, size := range []*int{&base, &text} {
 		n, length := binary.Uvarint(made)
@@ -217,7 +218,8 @@ func applyDelta(base, made []byte) ([]byte, error) {
 			}
 			piece = base[at : at+length]
 		}
-		if text = append(text, piece...); len(text) > size {
+		text = append(text, piece...)
+		if len(text) > size {
 			return nil, errDelta
 		}
 	}
@@ -241,7 +243,8 @@ func appendStored(dst, data []byte) []byte {
 		}
 		dst = append(dst, final, byte(n), byte(n>>8), ^byte(n), ^byte(n>>8))
 		dst = append(dst, rest[:n]...)
-		if rest = rest[n:]; len(rest) == 0 {
+		rest = rest[n:]
+		if len(rest) == 0 {
 			break
 		}
 	}

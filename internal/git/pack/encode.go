@@ -124,7 +124,8 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 	for _, k := range known[1:] {
 		entries, kept := k.Entries(), all[:begin]
 		for _, one := range all[begin:] {
-			if entries = from(entries, one.Entry); len(entries) > 0 && entries[0].Name == one.Name {
+			entries = from(entries, one.Entry)
+			if len(entries) > 0 && entries[0].Name == one.Name {
 				if entries[0].ID == one.ID && entries[0].Mode == one.Mode {
 					continue
 				}
@@ -177,7 +178,8 @@ var emptyBlob = tree.HashBlob(nil)
 // whole encodes an object that is not a difference.
 func (e *encoder) whole(kind Kind, id tree.ID, data []byte) (err error) {
 	if e.deflate == nil {
-		if e.deflate, err = compressor(); err != nil {
+		e.deflate, err = compressor()
+		if err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,8 @@ func FuzzHeader(f *testing.F) {
 			made = append(made, h.base[:]...)
 		}
 		again, err := parseHeader(made)
-		if h.length = again.length; err != nil || again != h {
+		h.length = again.length
+		if err != nil || again != h {
 			t.Fatalf("%x is %+v, and comes back as %+v (%v)", raw, h, again, err)
 		}
 	})

@@ -54,7 +54,7 @@ func (l *entries) reset() {
 	}
 }
 
-// byID gives the entries in the order of their ids.
+// byID returns the entries in the order of their ids.
 func (l *entries) byID() []*entry {
 	all := make([]*entry, 0, l.len())
 	for _, piece := range l.pieces {
@@ -101,7 +101,7 @@ func (s *written) has(id tree.ID) bool {
 	return len(s.table) > 0 && s.table[s.place(id)] != 0
 }
 
-// place gives where an id is in the table, or would be.
+// place returns where an id is in the table, or would be.
 func (s *written) place(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {

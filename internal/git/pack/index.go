@@ -37,7 +37,8 @@ func openPack(dir, name string) (*storedPack, error) {
 		return nil, err
 	}
 	p := &storedPack{name: name, made: info.ModTime().UnixNano()}
-	if p.index, err = os.ReadFile(file); err == nil {
+	p.index, err = os.ReadFile(file)
+	if err == nil {
 		err = p.check()
 	}
 	if err != nil {
@@ -67,7 +68,7 @@ func (p *storedPack) check() error {
 	return nil
 }
 
-// upTo gives the number of objects whose ids begin with such a byte or a lower one.
+// upTo returns the number of objects whose ids begin with such a byte or a lower one.
 func (p *storedPack) upTo(first byte) int {
 	return int(binary.BigEndian.Uint32(p.index[indexHeader+4*int(first):]))
 }
@@ -78,7 +79,7 @@ func (p *storedPack) large() int   { return p.offsets() + p.objects*4 }
 
 func (p *storedPack) id(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
 
-// search gives the place in the index of the first id that is not lower. Ids are spread
+// search returns the place in the index of the first id that is not lower. Ids are spread
 // evenly: it looks where the id should be, and then further and further from there, which
 // takes less of a large index into the processor's caches than halving all of it.
 func (p *storedPack) search(id tree.ID) int {
@@ -106,13 +107,13 @@ func (p *storedPack) search(id tree.ID) int {
 	return low
 }
 
-// find gives the place of an object in the index.
+// find returns the place of an object in the index.
 func (p *storedPack) find(id tree.ID) (int, bool) {
 	i := p.search(id)
 	return i, i < p.objects && tree.ID(p.id(i)) == id
 }
 
-// at gives the offset of an object.
+// at returns the offset of an object.
 func (p *storedPack) at(id tree.ID) (int64, bool) {
 	i, ok := p.find(id)
 	if !ok {
@@ -121,7 +122,7 @@ func (p *storedPack) at(id tree.ID) (int64, bool) {
 	return p.offset(i), true
 }
 
-// offset gives that of an object by its place in the index; 0, where none can be, if the
+// offset returns that of an object by its place in the index; 0, where none can be, if the
 // index is damaged.
 func (p *storedPack) offset(i int) int64 {
 	at := int64(binary.BigEndian.Uint32(p.index[p.offsets()+4*i:]))

@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// moved gives another id, of which one byte is higher or lower.
+// moved returns another id, of which one byte is higher or lower.
 func moved(id tree.ID, at int, by int) tree.ID {
 	id[at] += byte(by)
 	return id

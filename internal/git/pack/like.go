@@ -12,7 +12,8 @@ func likeness(text string) string {
 	key, n := make([]byte, 0, 128), 0
 	for text != "" {
 		e, rest, _ := tree.CutEntry(text)
-		if n++; n > maxAlike {
+		n++
+		if n > maxAlike {
 			return ""
 		}
 		key, text = append(append(key, '/'), e.Name...), rest
@@ -98,7 +99,7 @@ func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
 	return m
 }
 
-// of gives the instructions that make data from the model, or false if they would be
+// of returns the instructions that make data from the model, or false if they would be
 // longer than limit. Trees of the same names differ in ids, which are in the same places.
 func (m *likeModel) of(data []byte, limit int) ([]byte, bool) {
 	if m.texts != nil {

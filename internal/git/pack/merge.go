@@ -50,7 +50,7 @@ func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) boo
 	return nil
 }
 
-// surplus gives the packs that should be one, the newest first.
+// surplus returns the packs that should be one, the newest first.
 func (s *Stored) surplus() []*storedPack {
 	smaller, until := 0, 0
 	for i, p := range slices.Backward(s.bySize) {
@@ -169,7 +169,8 @@ func (c *copier) copy(at int64) error {
 		if c.has(c.idOf(i)) {
 			break
 		}
-		if chain = append(chain, i); len(chain) > maxChain {
+		chain = append(chain, i)
+		if len(chain) > maxChain {
 			return fmt.Errorf("object %s is made from too many others", c.idOf(i))
 		}
 		h, _, err := c.read(i)
@@ -183,7 +184,8 @@ func (c *copier) copy(at int64) error {
 		if h.kind != refDelta {
 			break
 		}
-		if at, ok = c.from.at(h.base); !ok {
+		at, ok = c.from.at(h.base)
+		if !ok {
 			if !c.has(h.base) {
 				return fmt.Errorf("object %s is made from %s, which is not there", c.idOf(i), h.base)
 			}
@@ -212,7 +214,7 @@ func (c *copier) copy(at int64) error {
 
 func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.id(int(c.ids[i]))) }
 
-// read gives the header of an object, and what follows it as it is stored; it is good
+// read returns the header of an object, and what follows it as it is stored; it is good
 // until the next call.
 func (c *copier) read(i int) (header, []byte, error) {
 	if c.last != i+1 {

@@ -91,7 +91,7 @@ func TestTidy(t *testing.T) {
 	git(t, dir, nil, "fsck", "--full", "--strict")
 }
 
-// names gives the packs that are there.
+// names returns the packs that are there.
 func names(t *testing.T, packs string) (all []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(packs, "*.idx"))
@@ -102,7 +102,7 @@ func names(t *testing.T, packs string) (all []string) {
 	return all
 }
 
-// objects gives the number of objects in each pack, the largest first.
+// objects returns the number of objects in each pack, the largest first.
 func objects(t *testing.T, packs string) (all []int) {
 	t.Helper()
 	for _, name := range names(t, packs) {

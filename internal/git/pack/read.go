@@ -74,7 +74,7 @@ func newStored(dir string) *Stored {
 	return &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
 }
 
-// Beside gives the same packs, to be read beside s, with files of its own. It must be closed.
+// Beside returns the same packs, to be read beside s, with files of its own. It must be closed.
 func (s *Stored) Beside() *Stored {
 	other := newStored(s.dir)
 	for _, p := range s.packs {
@@ -162,7 +162,7 @@ func (s *Stored) Close() error {
 	return err
 }
 
-// file gives the open file of a pack.
+// file returns the open file of a pack.
 func (s *Stored) file(p *storedPack) (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
@@ -197,7 +197,7 @@ func (s *Stored) find(id tree.ID) (place, bool) {
 	return place{}, false
 }
 
-// Prefixed gives the ids of all objects that begin so.
+// Prefixed returns the ids of all objects that begin so.
 func (s *Stored) Prefixed(prefix []byte) []tree.ID {
 	var ids []tree.ID
 	for _, p := range s.packs {
@@ -210,10 +210,10 @@ func (s *Stored) Prefixed(prefix []byte) []tree.ID {
 	return ids
 }
 
-// Object gives the kind of an object, and its content, which must not be changed.
+// Object returns the kind of an object, and its content, which must not be changed.
 func (s *Stored) Object(id tree.ID) (Kind, []byte, error) { return s.Small(id, math.MaxInt64) }
 
-// Small gives the same of an object of at most so many bytes; the error is ErrLarge if it
+// Small returns the same of an object of at most so many bytes; the error is ErrLarge if it
 // has more.
 func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 	where, ok := s.find(id)
@@ -230,7 +230,7 @@ func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// Size gives the size of an object's content in bytes. It costs a third of reading the
+// Size returns the size of an object's content in bytes. It costs a third of reading the
 // object.
 func (s *Stored) Size(id tree.ID) (int64, error) {
 	where, ok := s.find(id)
@@ -258,7 +258,8 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 	var base object
 	for {
 		if known, ok := s.bases[where]; ok {
-			if base = known; len(deltas) == 0 && int64(len(base.data)) > limit {
+			base = known
+			if len(deltas) == 0 && int64(len(base.data)) > limit {
 				return object{}, ErrLarge
 			}
 			break
@@ -288,16 +289,19 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 		if len(deltas) == 0 && int64(size) > limit {
 			return object{}, ErrLarge
 		}
-		if deltas = append(deltas, data); len(deltas) > maxChain {
+		deltas = append(deltas, data)
+		if len(deltas) > maxChain {
 			return object{}, errors.New("it is made from too many others")
 		}
-		if where, err = s.base(where, h); err != nil {
+		where, err = s.base(where, h)
+		if err != nil {
 			return object{}, err
 		}
 	}
 	var err error
 	for _, made := range slices.Backward(deltas) {
-		if base.data, err = applyDelta(base.data, made); err != nil {
+		base.data, err = applyDelta(base.data, made)
+		if err != nil {
 			return object{}, err
 		}
 	}
@@ -308,7 +312,8 @@ func (s *Stored) keep(where place, base object) {
 	if len(base.data) > maxBases/4 {
 		return
 	}
-	if s.basesSize += len(base.data); s.basesSize > maxBases {
+	s.basesSize += len(base.data)
+	if s.basesSize > maxBases {
 		clear(s.bases)
 		s.basesSize = len(base.data)
 	}
@@ -318,7 +323,7 @@ func (s *Stored) keep(where place, base object) {
 // errNoBase says that an object is made from one of which it is not known yet where it is.
 var errNoBase = errors.New("it is made from an object that is not in the pack")
 
-// base gives where the object is that another one is a difference from.
+// base returns where the object is that another one is a difference from.
 func (s *Stored) base(where place, h header) (place, error) {
 	if h.kind == offsetDelta {
 		return place{where.pack, where.at - h.distance}, nil
@@ -412,7 +417,8 @@ func parseHeader(raw []byte) (header, error) {
 	case offsetDelta:
 		// Seven bits a byte, in which each byte that follows adds one.
 		for i, b := range rest {
-			if h.distance = h.distance<<7 | int64(b&0x7f); h.distance >= 1<<maxShift {
+			h.distance = h.distance<<7 | int64(b&0x7f)
+			if h.distance >= 1<<maxShift {
 				break
 			}
 			if b&0x80 == 0 {
@@ -431,7 +437,7 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// inflate gives what follows the header that was read.
+// inflate returns what follows the header that was read.
 func (s *Stored) inflate(h header) (data []byte, err error) {
 	if data, ok, err := readStored(s.in, h.size); ok || err != nil {
 		return data, err

@@ -33,7 +33,8 @@ func Receive(dir string, in io.Reader) (err error) {
 	p := &Pack{Path: file.Name()}
 	defer p.Discard() // of no effect once it is kept
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if p.Bytes, err = io.Copy(file, in); err != nil {
+	p.Bytes, err = io.Copy(file, in)
+	if err != nil {
 		return err
 	}
 	r := &receiver{pack: p, file: file, own: &storedPack{file: file}, known: map[tree.ID]int64{}}
@@ -113,10 +114,12 @@ func (r *receiver) scan(objects int, end int64) error {
 		if err != nil {
 			return err
 		}
-		if e.id, err = hashed(id, h, inflater); err != nil {
+		e.id, err = hashed(id, h, inflater)
+		if err != nil {
 			return fmt.Errorf("the object at %d: %w", e.offset, err)
 		}
-		if e.crc, err = r.sum(e.offset, in.at); err != nil {
+		e.crc, err = r.sum(e.offset, in.at)
+		if err != nil {
 			return err
 		}
 		if h.isDelta() {
@@ -195,7 +198,7 @@ func (r *receiver) resolve() error {
 	return nil
 }
 
-// sum gives that of a part of the pack.
+// sum returns that of a part of the pack.
 func (r *receiver) sum(from, to int64) (uint32, error) {
 	r.raw = slices.Grow(r.raw[:0], int(min(to-from, packBuffer)))
 	sum := uint32(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// sent gives a pack that Git makes of files that are much alike, and in which objects are
+// sent returns a pack that Git makes of files that are much alike, and in which objects are
 // differences from others.
 func sent(t *testing.T, options ...string) []byte {
 	t.Helper()

@@ -155,7 +155,8 @@ func TestThinLarge(t *testing.T) {
 		whole := p.Objects
 		read := 0
 		failing := func(id tree.ID) (pack.Kind, []byte, error) {
-			if read++; read == 40 {
+			read++
+			if read == 40 {
 				return 0, nil, errors.New("the server is away")
 			}
 			return stored.Object(id)

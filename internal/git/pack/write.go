@@ -83,7 +83,8 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 	}
 	pack = &Pack{Path: file.Name()}
 	defer func() {
-		if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, file.Close())
+		if err != nil {
 			pack.Discard()
 			pack = nil
 		}
@@ -224,7 +225,7 @@ func (w *Writer) finish(p *Pack) error {
 	return w.file.Sync()
 }
 
-// Content gives the kind and the content of an object that is stored.
+// Content returns the kind and the content of an object that is stored.
 type Content func(tree.ID) (Kind, []byte, error)
 
 // Complete makes a thin pack whole: it appends the objects that others are differences
@@ -241,7 +242,8 @@ func (p *Pack) Complete(content Content) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := newWriter(file)
 	w.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
-	if w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart); err != nil {
+	w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart)
+	if err != nil {
 		return err
 	}
 	var body []byte

@@ -51,7 +51,8 @@ func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lac
 			}
 		}
 		before := len(left)
-		if left = lacks(); len(left) == before {
+		left = lacks()
+		if len(left) == before {
 			return fmt.Errorf("%s: %w", left[0], protocol.ErrGone)
 		}
 	}
@@ -71,7 +72,7 @@ func hashes(ids []tree.ID) []plumbing.Hash {
 	return all
 }
 
-// Distinct gives each object once.
+// Distinct returns each object once.
 func Distinct(ids []plumbing.Hash) []plumbing.Hash {
 	seen := map[plumbing.Hash]bool{}
 	return slices.DeleteFunc(ids, func(id plumbing.Hash) bool {

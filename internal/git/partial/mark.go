@@ -36,7 +36,7 @@ const (
 	begin     = "# Fairlead: what is not here is fetched when it is read."
 )
 
-// Filter gives the filter that the mirror in a folder is fetched with; Whole also for one
+// Filter returns the filter that the mirror in a folder is fetched with; Whole also for one
 // that is not there.
 func Filter(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, "config"))

@@ -36,7 +36,7 @@ type Pair struct {
 // them.
 const maxAsked = 30_000
 
-// Differing gives the folders of a tree that are not so in another one.
+// Differing returns the folders of a tree that are not so in another one.
 func Differing(t, other tree.Tree) []Pair {
 	var all []Pair
 	for with, e := range tree.Fresh(other, t) {
@@ -83,7 +83,7 @@ func (w *Walk) Do(level []Pair) error {
 	return nil
 }
 
-// open gives the files in a folder, which are read with it, and the folders in it that
+// open returns the files in a folder, which are read with it, and the folders in it that
 // differ; of the last level none. Of a large folder those files are read that differ.
 func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
 	read, err := w.Folder(p.Folder)
@@ -97,7 +97,8 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 	if !read.Large {
 		folders := false
 		for _, e := range folder.Entries() {
-			if folders = folders || e.IsDir(); e.Mode != tree.ModeSubmodule && !e.IsDir() {
+			folders = folders || e.IsDir()
+			if e.Mode != tree.ModeSubmodule && !e.IsDir() {
 				files = append(files, e.ID)
 			}
 		}
@@ -122,7 +123,8 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 // bring has objects be there.
 func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
 	ids = w.Lacks(ids)
-	if w.asked += len(ids); w.asked > maxAsked {
+	w.asked += len(ids)
+	if w.asked > maxAsked {
 		w.done = true
 		return w.All(w.first)
 	}

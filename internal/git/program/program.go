@@ -24,7 +24,7 @@ var programVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
 // programPatience bounds how long Git may take to say its version.
 const programPatience = 10 * time.Second
 
-// Version gives the version of the git command, "2.45". The error says that there is
+// Version returns the version of the git command, "2.45". The error says that there is
 // none, or that it is too old.
 func Version(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, programPatience)

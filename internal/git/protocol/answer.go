@@ -23,7 +23,7 @@ func Bare(err error) error {
 // maxReason bounds what is shown of a server's answer: some answer with a page.
 const maxReason = 300
 
-// Short gives a server's answer in one line, and not more than people want to read.
+// Short returns a server's answer in one line, and not more than people want to read.
 func Short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {

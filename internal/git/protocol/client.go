@@ -20,7 +20,7 @@ func Client(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
 	return &http.Client{Transport: &patience{trusted, stall}}
 }
 
-// patience gives up answers that stall: it is what a server that is there and says
+// patience returns up answers that stall: it is what a server that is there and says
 // nothing looks like.
 type patience struct {
 	trusted func(*url.URL) bool

@@ -122,7 +122,7 @@ type following struct {
 const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
 	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
 
-// Refusals gives what the server said of each reference that it did not move.
+// Refusals returns what the server said of each reference that it did not move.
 func Refusals(report *packp.ReportStatus) string {
 	var all []string
 	for _, s := range report.CommandStatuses {

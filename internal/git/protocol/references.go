@@ -34,7 +34,7 @@ var ErrUnsupported = errors.New("the server does not speak version 2 of Git's pr
 // maxAnswer bounds an answer in bytes.
 const maxAnswer = 64 << 20
 
-// References gives the references whose names begin with one of the prefixes, and where HEAD
+// References returns the references whose names begin with one of the prefixes, and where HEAD
 // points to.
 func (s Server) References(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
 	var b request
