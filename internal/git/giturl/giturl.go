@@ -1,7 +1,7 @@
-// Package giturl reads the URLs and paths by which people name repositories.
+// Package giturl compares and redacts the URLs and paths of repositories.
 //
-// What the package keeps true: two that mean the same repository are the same once they
-// are normalized, and nothing that could be a credential is in what is shown.
+// What the package keeps true: locations of one repository are equal once they are
+// normalized, and a redacted URL holds nothing that could be a credential.
 package giturl
 
 import (
@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// scpLike is user@host:path, as ssh users write it.
+// scpLike matches user@host:path, as ssh users write it.
 var scpLike = regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/\s]+):([^/].*|/.*)$`)
 
-// Normalize returns a URL as it is compared: https://host/path, ssh://host/path and
-// host:path of one repository are the same, whatever the user, the case of the
-// host, a final slash or ".git".
+// Normalize returns a location in the form in which locations are compared: https://host/path,
+// ssh://host/path and host:path are equal, whatever the user, the case of the host, a final
+// slash or ".git".
 func Normalize(location string) string {
 	location = strings.TrimSpace(location)
 	host, path := "", location
@@ -44,7 +44,7 @@ func IsRemote(location string) bool {
 	return scpLike.MatchString(location) && !strings.HasPrefix(location, "/") && !strings.HasPrefix(location, ".")
 }
 
-// LocalPath returns the path that a location on this machine means.
+// LocalPath returns the path of a location on this machine.
 func LocalPath(location string) string { return strings.TrimPrefix(location, "file://") }
 
 // Host returns the host of an https URL, in lower case; "" for anything else.
@@ -70,8 +70,7 @@ func Redact(location string) string {
 	return u.String()
 }
 
-// FolderName returns a name for a folder about the repository at a URL: it tells people
-// which one that is, and two repositories do not share it.
+// FolderName returns a readable and unique name for a folder about the repository at a URL.
 func FolderName(url string) string {
 	normal := Normalize(url)
 	sum := sha256.Sum256([]byte(normal))

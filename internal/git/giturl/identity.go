@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Identity is what tells whether two locations may be one repository. It is stricter than
-// [Normalize]: forges do not tell upper from lower case, and one server answers on several
-// ports.
+// Identity decides whether two locations may be the same repository. It equates more than
+// [Normalize]: forges ignore case in paths, and one server answers on several ports.
 type Identity struct {
 	Host string // without a port, in lower case; "" for a path on this machine
 	Path string // in lower case if there is a host
@@ -18,7 +17,7 @@ type Identity struct {
 	ssh  bool
 }
 
-// otherHosts are names under which forges that everybody knows answer as well.
+// otherHosts are further names of well-known forges.
 var otherHosts = map[string]string{
 	"www.github.com": "github.com", "ssh.github.com": "github.com", "www.gitlab.com": "gitlab.com", "altssh.gitlab.com": "gitlab.com",
 }
@@ -66,13 +65,13 @@ func repositoryPath(p string) string {
 
 func withoutGit(p string) string { return strings.TrimSuffix(strings.TrimSuffix(p, "/.git"), ".git") }
 
-// Same reports whether two identities may be of one repository: which port of SSH belongs to
-// which of HTTP is not known, so that those of one host count as the same.
+// Same reports whether two identities may be of one repository. Which port of SSH belongs to
+// which of HTTP is not known: all of one host count as the same.
 func (i Identity) Same(other Identity) bool {
 	return i.Host == other.Host && i.Path == other.Path && (i.port == other.port || i.ssh || other.ssh)
 }
 
-// Leads reports whether i is other, or what other begins with, segment by segment.
+// Leads reports whether i equals other or is a prefix of it, by whole path segments.
 func (i Identity) Leads(other Identity) bool {
 	if i.Path != "" && i.Path != "/" && i.Path != other.Path && !strings.HasPrefix(other.Path, strings.TrimSuffix(i.Path, "/")+"/") {
 		return false
@@ -87,7 +86,7 @@ func SameServer(a, b string) bool {
 	return x.Host != "" && x.Host == y.Host && x.port == y.port
 }
 
-// String returns a text that is equal for identities that are.
+// String returns a text that is equal for equal identities.
 func (i Identity) String() string {
 	if i.port != "" {
 		return i.Host + ":" + i.port + "/" + i.Path

@@ -1,7 +1,7 @@
 // Package lock keeps two processes from writing into one folder of mirrors at a time.
 //
-// What the package keeps true: a lock is held by one caller of one process, and ends with
-// it, however it ends.
+// What the package keeps true: one caller of one process holds a lock, and the lock ends with
+// the process, however it ends.
 package lock
 
 import (
@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// HeldError says that another process has a lock.
+// HeldError means that another process holds a lock.
 type HeldError struct {
-	// PID is the process; 0 if it has not said who it is.
+	// PID is the process; 0 if it is not known.
 	PID int
 }
 
@@ -27,12 +27,12 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("process %d uses it", e.PID)
 }
 
-// Claim is Take for a lock that is held for long: its file names the process that has it,
-// for others to tell. The error is a [HeldError] if ctx ends before the lock is free.
+// Claim takes a lock that is held for long: it writes the id of the process to the lock's
+// file. The error is a [HeldError] if ctx ends before the lock is free.
 func Claim(ctx context.Context, path string) (unlock func(), err error) {
 	unlock, err = Take(ctx, path)
 	if errors.Is(err, context.DeadlineExceeded) {
-		text, _ := os.ReadFile(path) // it says who, or it does not
+		text, _ := os.ReadFile(path) // the id, if there is one
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		return nil, &HeldError{pid}
 	}

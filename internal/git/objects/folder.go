@@ -9,29 +9,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Folder is a tree object that was found to be in order: it is a quarter of the size of
-// its entries, which are made of it each time.
+// Folder is a valid tree object. Its text takes a quarter of the memory of its entries, which
+// are made anew each time.
 type Folder struct {
 	Text string
-	// Ordinary says that Git would write it so: its entries, encoded, are this text.
+	// Ordinary reports whether Git would write the same text for these entries.
 	Ordinary bool
-	// Large says that there are many entries, and that few of them are files.
+	// Large reports whether there are many entries, few of which are files.
 	Large bool
 }
 
-// Refused is the error for a tree object that can be read, and whose names cannot be
-// those of files.
+// Refused is the error for a tree object that can be read but has names that files cannot
+// have.
 type Refused struct{ reason string }
 
-// Error says why.
+// Error returns the reason.
 func (e *Refused) Error() string { return e.reason }
 
-// maxFolders bounds the tree objects that are kept from one look to the next, in bytes: a
-// fleet has two hundred folders of 18 kB, of which a change looks at all, in what was
-// before and in what is proposed.
+// maxFolders bounds the cached tree objects, in bytes: a fleet has two hundred folders of
+// 18 kB, all of which a change reads, before it and after it.
 const maxFolders = 16 << 20
 
-// Folder reads a tree object, or knows it.
+// Folder returns a tree object, from the cache if it is there.
 func (s *Store) Folder(id tree.ID) (Folder, error) {
 	if known, ok := s.folders.Find(id); ok {
 		return known, nil
@@ -52,8 +51,8 @@ func (s *Store) Folder(id tree.ID) (Folder, error) {
 	return f, nil
 }
 
-// check looks whether the text is that of a tree object, and whether its names can be
-// those of files.
+// check returns an error unless the text is that of a tree object whose names files can have;
+// it sets Ordinary and Large.
 func (f *Folder) check() error {
 	var last tree.Entry
 	var encoded []byte
@@ -83,8 +82,8 @@ func (f *Folder) check() error {
 	return f.checkTwice(ordered)
 }
 
-// maxSmall is the most names of a folder that is not large, and the part of those of a large
-// one that may be files.
+// maxSmall is the most entries of a folder that is not large; at most one in maxSmall entries of
+// a large one is a file.
 const maxSmall = 16
 
 // checkName returns why a name cannot be that of a file.
@@ -105,8 +104,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkTwice reports a name that is there twice. In order, that can only be a file and,
-// after it, a folder.
+// checkTwice returns an error for a duplicate name. In an ordered text that can only be a file
+// and, after it, a folder.
 func (f *Folder) checkTwice(ordered bool) error {
 	seen := map[string]bool{}
 	for rest := f.Text; rest != ""; {
@@ -122,7 +121,7 @@ func (f *Folder) checkTwice(ordered bool) error {
 	return nil
 }
 
-// Entries returns what is in the folder; open gives a folder in it.
+// Entries returns the entries of the folder; open returns the tree of a folder among them.
 func (f *Folder) Entries(open func(tree.Entry) tree.Tree) []tree.Entry {
 	entries, _ := tree.ParseTree(f.Text, open) // it was checked
 	return entries

@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// maxHaves bounds the commits that Haves gives: the heads of branches, and some of what
-// led to them, for servers on which a branch went back.
+// maxHaves bounds the commits that Haves returns: the heads of branches, and some of their
+// ancestors, for servers on which a branch was reset.
 const (
 	maxHaves     = 256
 	havesPerHead = 8
 )
 
-// Haves returns commits that are there, for a server to know what it need not send.
+// Haves returns commits that the store has, which a server need not send.
 func (s *Store) Haves() ([]plumbing.Hash, error) {
 	var heads []plumbing.Hash
 	iter, err := s.IterReferences()
@@ -56,8 +56,8 @@ func (s *Store) Haves() ([]plumbing.Hash, error) {
 	return haves, nil
 }
 
-// LeadsTo returns what an object names: what is to be looked into, and files. Of a mirror
-// that is not whole, a folder that is not there leads to nothing.
+// LeadsTo returns the objects that an object names: commits, trees and tags in leads, files in
+// blobs. Trees that a partial mirror lacks are left out.
 func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	o, err := object.GetObject(s, id)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err err
 	return leads, blobs, nil
 }
 
-// Reach marks objects and all that they lead to; leads is [Store.LeadsTo]. What was marked
-// before is not looked into.
+// Reach marks objects and everything reachable from them; leads is [Store.LeadsTo]. It does
+// not descend into objects that were marked before.
 func Reach(ctx context.Context, next []plumbing.Hash, leads func(plumbing.Hash) (leads, blobs []plumbing.Hash, err error), mark func(tree.ID) (before bool)) error {
 	for len(next) > 0 {
 		if err := ctx.Err(); err != nil {

@@ -1,8 +1,8 @@
-// Package objects is how the store of a repository is opened and read.
+// Package objects opens and reads the object store and the references of a repository.
 //
-// What the package keeps true: go-git reads every layout that Git writes; what is in a
-// mirror, which has nothing but packs, is read by ours, and found at the cost of the
-// pack that it is in.
+// What the package keeps true: every layout that Git writes is read, by go-git; a mirror,
+// which has only packs, is read by package pack, and a pack that is added costs the reading of
+// its own index and no other.
 package objects
 
 import (
@@ -26,15 +26,14 @@ import (
 )
 
 const (
-	// objectCache bounds the memory for objects that deltas are made against.
+	// objectCache bounds the memory for the bases of deltas.
 	objectCache = 4 * cache.MiByte
 	// openPacks is how many packs of a repository are kept open.
 	openPacks = 8
 )
 
-// Open opens the data folder of a repository, by its full path. It does not go through
-// go-git's own Open, which refuses extensions that do not matter to a reader, such as
-// that of sparse checkouts.
+// Open opens the data folder of a repository by its full path. go-git's own Open refuses
+// extensions that do not matter to a reader, such as that of sparse checkouts.
 func Open(dir string) (*Store, error) {
 	if err := isRepository(dir); err != nil {
 		return nil, err
@@ -54,7 +53,8 @@ func Open(dir string) (*Store, error) {
 	return &Store{Storage: storage}, nil
 }
 
-// checkFormat refuses the two extensions that change what a reader finds.
+// checkFormat returns an error for the two extensions that change how objects and references
+// are stored.
 func checkFormat(store *filesystem.Storage) error {
 	settings, err := store.Config()
 	if err != nil {
@@ -69,34 +69,34 @@ func checkFormat(store *filesystem.Storage) error {
 	return nil
 }
 
-// Store is where the objects and references of a repository are. Those of a mirror, which
-// are all in packs, we read ourselves: go-git reads all indexes again whenever a pack
-// is added, which is half a second of a repository of 500,000 objects.
+// Store is the objects and references of a repository. Those of a mirror, which are all in
+// packs, are read by package pack: go-git reads all indexes again whenever a pack is added,
+// which takes half a second for 500,000 objects.
 type Store struct {
 	*filesystem.Storage
 	packs *pack.Stored // nil if it is not a mirror
-	// Bring has folders, or else the content of files, be stored that are not there: they
-	// were left at the server until somebody reads them. It is nil if all must be there.
+	// Bring fetches objects of one kind that a partial mirror left at the server. nil means
+	// that the store has everything: what it lacks is damage.
 	Bring func(kind pack.Kind, ids []tree.ID) error
-	// folders has the tree objects that were looked into, and folderBytes is their size in
-	// all.
+	// folders and texts are caches; folderBytes and textBytes are their sizes.
 	folders     recent.Map[tree.ID, Folder]
 	folderBytes int
-	texts       recent.Map[tree.ID, []byte] // that are kept, and the size of that
+	texts       recent.Map[tree.ID, []byte]
 	textBytes   int
-	references  []*plumbing.Reference // of a mirror; nil if they are to be read
+	references  []*plumbing.Reference // of a mirror; nil if they must be read
 }
 
-// IsMirror says that the store is that of the mirror in a folder: all that it has is in packs.
+// IsMirror makes the store read objects from the packs of the mirror in dir, and nowhere else.
 func (s *Store) IsMirror(dir string) (err error) {
 	s.packs, err = pack.Open(filepath.Join(dir, "objects", "pack"))
 	return err
 }
 
-// Packs returns the packs of a mirror, to be read beside s. They must be closed.
+// Packs returns the packs of a mirror, to be read concurrently with s. The caller must close
+// them.
 func (s *Store) Packs() *pack.Stored { return s.packs.Beside() }
 
-// Refresh has the list of packs read again.
+// Refresh reads the list of packs again.
 func (s *Store) Refresh() error {
 	if s.packs != nil {
 		_, err := s.packs.Refresh()
@@ -115,8 +115,8 @@ func (s *Store) Close() error {
 	return s.Storage.ObjectStorage.Close()
 }
 
-// looksAgain reports whether another process has brought packs or tidied them, so that
-// what was not found may be there.
+// looksAgain reads the list of packs of a mirror again and reports whether another process
+// changed it, so that an object that was not found may be there.
 func (s *Store) looksAgain() bool {
 	if s.packs == nil {
 		return false
@@ -125,14 +125,15 @@ func (s *Store) looksAgain() bool {
 	return changed && err == nil
 }
 
-// Read returns the content of an object of some kind, which must not be changed. The error
-// is go-git's for an object that is not there.
+// Read returns the content of an object of a kind, which must not be changed. A partial mirror
+// fetches the object from its server if it lacks it. The error is plumbing.ErrObjectNotFound if
+// there is no such object.
 func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
 	return s.ReadSmall(kind, id, math.MaxInt64)
 }
 
-// ReadSmall returns the same of an object of at most so many bytes; the error is
-// [pack.ErrLarge] if it has more.
+// ReadSmall is Read for objects of at most limit bytes; the error is [pack.ErrLarge] for larger
+// ones.
 func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
 	if s.packs == nil {
 		return s.readAny(kind, id, limit)
@@ -170,7 +171,7 @@ func (s *Store) readAny(kind pack.Kind, id tree.ID, limit int64) (data []byte, e
 	return io.ReadAll(in)
 }
 
-// EncodedObject returns an object, as go-git asks for it.
+// EncodedObject returns an object in go-git's form.
 func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
 	if s.packs == nil {
 		return s.Storage.EncodedObject(kind, id)
@@ -191,7 +192,7 @@ func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumb
 	return o, err
 }
 
-// HasEncodedObject returns nil if the object is there.
+// HasEncodedObject returns nil if the store has the object.
 func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 	if s.packs == nil {
 		return s.Storage.HasEncodedObject(id)
@@ -211,7 +212,7 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	if err != nil && s.looksAgain() {
 		size, err = s.packs.Size(tree.ID(id))
 	}
-	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil { // of files alone somebody asks the size
+	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil { // only the sizes of files are read
 		if err := s.Bring(pack.Blob, []tree.ID{tree.ID(id)}); err != nil {
 			return 0, err
 		}
@@ -223,7 +224,7 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	return size, err
 }
 
-// Lacks returns those of some objects that are not there, each once.
+// Lacks returns the objects that the store lacks, each once.
 func (s *Store) Lacks(ids []tree.ID) []tree.ID {
 	find := func(ids []tree.ID) (lacking []tree.ID) {
 		seen := map[tree.ID]bool{}
@@ -242,10 +243,10 @@ func (s *Store) Lacks(ids []tree.ID) []tree.ID {
 	return lacking
 }
 
-// holds reports whether an object is there, as far as it is known which packs there are.
+// holds reports whether one of the known packs has an object.
 func (s *Store) holds(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
 
-// HashesWithPrefix returns the objects whose ids begin so.
+// HashesWithPrefix returns the ids of objects that begin with prefix.
 func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	if s.packs == nil {
 		return s.Storage.HashesWithPrefix(prefix)
@@ -257,7 +258,7 @@ func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	return found, nil
 }
 
-// PackfileWriter takes a pack that was fetched; it is there once Refresh has been called.
+// PackfileWriter returns a writer for a fetched pack, whose objects are found after Refresh.
 func (s *Store) PackfileWriter() (io.WriteCloser, error) {
 	if s.packs == nil {
 		return s.Storage.PackfileWriter()

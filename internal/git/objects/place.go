@@ -11,11 +11,11 @@ import (
 	"github.com/go-git/go-git/v5/config"
 )
 
-// ErrNone says that there is no repository, or none that may be read.
+// ErrNone means that there is no repository, or none that may be read.
 var ErrNone = errors.New("no such repository")
 
-// Dir finds the folder that has the data of the repository at path: path itself, .git in
-// it, or where that says.
+// Dir returns the folder with the data of the repository at path: path itself, .git in it, or
+// the folder that the file .git names.
 func Dir(path string) (string, error) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
@@ -44,8 +44,7 @@ func Dir(path string) (string, error) {
 	return path, nil
 }
 
-// isRepository reports ErrNone for a folder that has no objects, and does not share those
-// of another one.
+// isRepository returns ErrNone for a folder that has no objects and shares none.
 func isRepository(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "commondir")); err == nil {
 		return nil
@@ -56,7 +55,7 @@ func isRepository(dir string) error {
 	return nil
 }
 
-// InitMirror makes an empty mirror of a URL, beside its place, and renames it.
+// InitMirror makes an empty mirror of a URL in a temporary folder and renames it to dir.
 func InitMirror(dir, url string) error {
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".mirror-")
 	if err != nil {

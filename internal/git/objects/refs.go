@@ -13,9 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// IterReferences returns the references; of a mirror not HEAD, nor others that point to
-// references, and as they were when they were last read or written. go-git needs some ten
-// system calls for each, to follow links that a mirror does not have.
+// IterReferences returns the references; those of a mirror without HEAD and other symbolic
+// ones, and from a cache that [Store.ForgetReferences] clears. go-git needs some ten system
+// calls for each reference, to follow links that a mirror does not have.
 func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 	if s.packs == nil {
 		return s.Storage.IterReferences()
@@ -30,7 +30,7 @@ func (s *Store) IterReferences() (storer.ReferenceIter, error) {
 	return storer.NewReferenceSliceIter(s.references), nil
 }
 
-// Reference returns a reference: that of a mirror as IterReferences does.
+// Reference returns a reference; that of a mirror from the cache of IterReferences.
 func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
 	if s.packs == nil || !strings.HasPrefix(name.String(), "refs/") {
 		return s.Storage.Reference(name)
@@ -51,7 +51,8 @@ func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, err
 	}
 }
 
-// ForgetReferences has the references be read again: another process may have moved them.
+// ForgetReferences makes the next reader read the references again: another process may have
+// moved them.
 func (s *Store) ForgetReferences() { s.references = nil }
 
 // SetReference writes a reference.
@@ -82,7 +83,7 @@ func (s *Store) readReferences() ([]*plumbing.Reference, error) {
 	return all, nil
 }
 
-// packedReferences reads those that Git keeps in one file: an id and a name in a line.
+// packedReferences reads the references that Git keeps in one file: an id and a name a line.
 func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, error) {
 	found := map[plumbing.ReferenceName]plumbing.Hash{}
 	text, err := os.ReadFile(file)
@@ -91,7 +92,7 @@ func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, er
 	}
 	for line := range strings.Lines(string(text)) {
 		id, name, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // what a tag is for
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // the object of a tag
 			continue
 		}
 		if !ok || !plumbing.IsHash(id) {
@@ -102,7 +103,7 @@ func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, er
 	return found, nil
 }
 
-// looseReferences adds those that are files of their own, in a folder and below.
+// looseReferences adds the references that are files of their own, in a folder and below.
 func looseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbing.Hash) error {
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

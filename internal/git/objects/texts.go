@@ -8,12 +8,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// maxTexts bounds the content of files that is kept from one look to the next, in bytes:
-// most files are the same.
+// maxTexts bounds the cached content of files, in bytes.
 const maxTexts = 16 << 20
 
-// Text returns the content of a file, which must not be changed and is kept unless it is large;
-// nil if want says no to its size in bytes.
+// Text returns the content of a file, which must not be changed, or nil if want refuses its
+// size in bytes. Content is cached unless it is large.
 func (s *Store) Text(id tree.ID, want func(size int64) bool) ([]byte, error) {
 	if known, ok := s.texts.Find(id); ok {
 		if !want(int64(len(known))) {
@@ -43,8 +42,7 @@ func (s *Store) keep(id tree.ID, data []byte) {
 	s.texts.Put(id, data)
 }
 
-// Turn begins a generation of what is kept from one look to the next: what was not used in
-// the one that ends is forgotten.
+// Turn begins a generation of the caches and drops what was not used in the one that ends.
 func (s *Store) Turn() {
 	s.folders.Turn()
 	s.texts.Turn()

@@ -8,23 +8,22 @@ import (
 	"math/bits"
 )
 
-// delta makes one text from another one that is much like it, in the language of
-// Git's packs: pieces that are copied from the base, and pieces that are inserted.
+// delta encodes texts as differences from a similar base, in the format of Git's packs:
+// pieces that are copied from the base, and pieces that are inserted.
 type delta struct {
 	base  []byte
-	heads [1 << deltaBits]int32 // 1 + the last place in base whose word has this hash
-	prev  []int32               // by place: 1 + the place before it with the same hash
+	heads [1 << deltaBits]int32 // 1 + the last offset in base whose word has this hash
+	prev  []int32               // by offset: 1 + the offset before it with the same hash
 	out   script
 }
 
 const (
 	deltaBits = 11
-	// deltaWord is the number of bytes that must be equal for a copy to be looked at:
-	// a copy takes up to seven bytes itself.
+	// deltaWord is the shortest copy in bytes: the instruction takes up to seven itself.
 	deltaWord = 8
-	// maxTries bounds how many places of the base are compared for one of the text.
+	// maxTries bounds the offsets of the base that are compared with one of the text.
 	maxTries = 8
-	// maxCopy and maxInsert are what one instruction can hold.
+	// maxCopy and maxInsert are the most bytes of one instruction.
 	maxCopy   = 0xffff
 	maxInsert = 0x7f
 )
@@ -45,10 +44,10 @@ func wordHash(b []byte) uint32 {
 }
 
 // of returns the instructions that make text from the base, or false if they would be
-// longer than limit. They are good until the next call.
+// longer than limit. They are valid until the next call.
 func (d *delta) of(text []byte, limit int) ([]byte, bool) {
 	d.out.begin(len(d.base), len(text))
-	done := 0 // all before it is made
+	done := 0 // the text before it is encoded
 	expect := 0
 	for i := 0; i+deltaWord <= len(text); {
 		from, n, back := d.match(text, i, done, expect)
@@ -68,8 +67,8 @@ func (d *delta) of(text []byte, limit int) ([]byte, bool) {
 	return d.out, len(d.out) <= limit
 }
 
-// match finds the longest piece of the base that is in text at i; back is how far it
-// reaches back, and not beyond done. What follows the last copy is tried first.
+// match returns the longest piece of the base that is in text at i; back is how far it
+// reaches back, but not beyond done. What follows the last copy is tried first.
 func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
 	try := func(at int) {
 		if length := common(d.base[at:], text[i:]); length >= deltaWord && length > n {
@@ -112,7 +111,7 @@ func common(a, b []byte) int {
 // script is the instructions of a delta.
 type script []byte
 
-// begin begins anew, with the sizes of the base and of what is made.
+// begin empties the script and writes the sizes of the base and of the text.
 func (s *script) begin(base, text int) {
 	*s = binary.AppendUvarint((*s)[:0], uint64(base))
 	*s = binary.AppendUvarint(*s, uint64(text))
@@ -126,10 +125,10 @@ func (s *script) insert(text []byte) {
 	}
 }
 
-// aligned makes a text from a base of which pieces are in the same places.
+// aligned encodes a text that has pieces of the base at the same offsets.
 func (s *script) aligned(base, text []byte) {
 	s.begin(len(base), len(text))
-	done := 0 // all before it is made
+	done := 0 // the text before it is encoded
 	for i := 0; i < min(len(base), len(text)); {
 		n := common(base[i:], text[i:])
 		if n < deltaWord {
@@ -229,8 +228,8 @@ func applyDelta(base, made []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendStored appends a zlib stream of data that is not compressed: what is left of
-// a text once it is a delta is too short to gain from more.
+// appendStored appends a zlib stream that holds data uncompressed: a delta is too short to
+// gain from compression.
 func appendStored(dst, data []byte) []byte {
 	const maxBlock = 0xffff
 	dst = append(dst, 0x78, 0x01)

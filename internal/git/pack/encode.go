@@ -14,14 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// encoded is an object that is not yet at a place in a pack.
+// encoded is an object that is encoded and has no offset in a pack yet.
 type encoded struct {
 	id     tree.ID
 	kind   Kind
-	size   int       // of the content, or of the instructions of a difference
-	base   tree.ID   // of a difference
-	folder tree.Tree // that is a difference from one that is not in the pack
-	body   []byte    // good until the next object
+	size   int       // of the content, or of the instructions of a delta
+	base   tree.ID   // of a delta
+	folder tree.Tree // encoded as a delta from one that is not in the pack
+	body   []byte    // valid until the next object
 }
 
 // sink takes objects.
@@ -30,12 +30,12 @@ type sink interface {
 	put(encoded) error
 }
 
-// encoder encodes the objects of trees. What it makes depends on the trees and on what it
-// has encoded before.
+// encoder encodes the objects of trees. Its output depends on the trees and on what it
+// encoded before.
 type encoder struct {
 	to   sink
 	made int // objects so far
-	// spread encodes entries at the same time; nil if that is not to be.
+	// spread encodes entries concurrently; nil disables that.
 	spread  func(context.Context, []freshEntry) error
 	models  map[likeKey][]*likeModel
 	deflate *zlib.Writer // nil until it is needed
@@ -48,7 +48,7 @@ type encoder struct {
 
 func newEncoder(to sink) *encoder { return &encoder{to: to, models: map[likeKey][]*likeModel{}} }
 
-// compressors are kept from one pack to the next: a new one takes a megabyte.
+// compressors are reused from one pack to the next: a new one takes a megabyte.
 var compressors sync.Pool
 
 func compressor() (*zlib.Writer, error) {
@@ -71,7 +71,7 @@ func (e *encoder) put(o encoded) error {
 	return e.to.put(o)
 }
 
-// tree encodes a tree and what is in it, but for what the known trees have.
+// tree encodes a tree and everything in it that the known trees lack.
 func (e *encoder) tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -96,14 +96,14 @@ func (e *encoder) tree(ctx context.Context, t tree.Tree, known []tree.Tree) erro
 	return e.similar(Tree, likeness(text), t.ID(), e.scratch)
 }
 
-// freshEntry is one that is to be written.
+// freshEntry is an entry that is to be written.
 type freshEntry struct {
-	tree.Entry
-	known []tree.Tree // folders in its place
+	entry tree.Entry
+	known []tree.Tree // folders at the same path
 }
 
-// freshEntries appends what is in a tree and not in the known ones, and gives those of them
-// that were looked into.
+// freshEntries appends the entries of t that the known trees lack, and returns the known trees
+// that it read.
 func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []freshEntry, looked []tree.Tree) {
 	var first tree.Tree
 	if len(known) > 0 {
@@ -112,7 +112,7 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 	begin := len(into)
 	all = into
 	for old, e := range tree.Fresh(first, t) {
-		one := freshEntry{Entry: e}
+		one := freshEntry{entry: e}
 		if old.IsDir() {
 			one.known = append(one.known, old.Tree())
 		}
@@ -124,9 +124,9 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 	for _, k := range known[1:] {
 		entries, kept := k.Entries(), all[:begin]
 		for _, one := range all[begin:] {
-			entries = from(entries, one.Entry)
-			if len(entries) > 0 && entries[0].Name == one.Name {
-				if entries[0].ID == one.ID && entries[0].Mode == one.Mode {
+			entries = from(entries, one.entry)
+			if len(entries) > 0 && entries[0].Name == one.entry.Name {
+				if entries[0].ID == one.entry.ID && entries[0].Mode == one.entry.Mode {
 					continue
 				}
 				if entries[0].IsDir() {
@@ -140,12 +140,11 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 	return all, known
 }
 
-// minGroup is the number of objects from which on it is worth it to encode them beside
-// others.
+// minGroup is the number of objects from which on encoding them concurrently pays.
 const minGroup = 512
 
-// entries encodes what is in a folder. If one of them came to many objects, those after it
-// are encoded at the same time.
+// entries encodes the entries of a folder. If one of them has many objects, those after it
+// are encoded concurrently.
 func (e *encoder) entries(ctx context.Context, all []freshEntry) error {
 	for i, one := range all {
 		before := e.made
@@ -159,23 +158,23 @@ func (e *encoder) entries(ctx context.Context, all []freshEntry) error {
 	return nil
 }
 
-// entry encodes what an entry names.
+// entry encodes the object that an entry names, and everything in it.
 func (e *encoder) entry(ctx context.Context, one freshEntry) error {
-	switch one.Mode {
-	case tree.ModeDir:
-		return e.tree(ctx, one.Tree(), one.known)
-	case tree.ModeSubmodule:
+	switch f := one.entry; {
+	case f.Mode == tree.ModeDir:
+		return e.tree(ctx, f.Tree(), one.known)
+	case f.Mode == tree.ModeSubmodule:
 		return nil
+	case f.Data == nil && f.ID != emptyBlob:
+		return fmt.Errorf("the content of %s (%s) is not at hand", f.Name, f.ID)
+	default:
+		return e.similar(Blob, f.Name, f.ID, f.Data)
 	}
-	if one.Data == nil && one.ID != emptyBlob {
-		return fmt.Errorf("the content of %s (%s) is not at hand", one.Name, one.ID)
-	}
-	return e.similar(Blob, one.Name, one.ID, one.Data)
 }
 
 var emptyBlob = tree.HashBlob(nil)
 
-// whole encodes an object that is not a difference.
+// whole encodes an object that is not a delta.
 func (e *encoder) whole(kind Kind, id tree.ID, data []byte) (err error) {
 	if e.deflate == nil {
 		e.deflate, err = compressor()
@@ -194,8 +193,8 @@ func (e *encoder) whole(kind Kind, id tree.ID, data []byte) (err error) {
 	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.compressed.Bytes()})
 }
 
-// spread encodes entries at the same time, each by itself, and writes them in their order:
-// what is written does not depend on how many processors there are.
+// spread encodes entries concurrently, each on its own, and writes them in their order: the
+// pack does not depend on the number of processors.
 func (w *Writer) spread(ctx context.Context, all []freshEntry) error {
 	var free sync.Pool
 	encode := func(i int) *batch {
@@ -216,9 +215,9 @@ func (w *Writer) spread(ctx context.Context, all []freshEntry) error {
 	})
 }
 
-// batch keeps objects until it is their turn.
+// batch buffers encoded objects until they are written.
 type batch struct {
-	written // where the body of each is
+	index   written // offsets are those in bodies
 	objects []encoded
 	bodies  []byte
 	err     error
@@ -226,21 +225,23 @@ type batch struct {
 
 // reset empties the batch, so that it can be used again.
 func (b *batch) reset() {
-	clear(b.table)
-	b.entries.reset()
+	clear(b.index.table)
+	b.index.entries.reset()
 	clear(b.objects)
 	b.objects, b.bodies = b.objects[:0], b.bodies[:0]
 }
 
+func (b *batch) has(id tree.ID) bool { return b.index.has(id) }
+
 func (b *batch) put(o encoded) error {
-	b.add(entry{id: o.id, offset: int64(len(b.bodies))})
+	b.index.add(entry{id: o.id, offset: int64(len(b.bodies))})
 	b.bodies = append(b.bodies, o.body...)
 	o.body = nil
 	b.objects = append(b.objects, o)
 	return nil
 }
 
-// writeTo writes the objects that the pack does not have yet.
+// writeTo writes the objects that the pack lacks.
 func (b *batch) writeTo(w *Writer) error {
 	if b.err != nil {
 		return b.err
@@ -250,10 +251,10 @@ func (b *batch) writeTo(w *Writer) error {
 			continue
 		}
 		end := int64(len(b.bodies))
-		if i+1 < b.entries.len() {
-			end = b.entries.at(i + 1).offset
+		if i+1 < b.index.entries.len() {
+			end = b.index.entries.at(i + 1).offset
 		}
-		o.body = b.bodies[b.entries.at(i).offset:end]
+		o.body = b.bodies[b.index.entries.at(i).offset:end]
 		if err := w.put(o); err != nil {
 			return err
 		}

@@ -6,15 +6,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// A large folder in which little changes is written as a difference from what it was:
-// that of 500 deployment targets has 18 kB, and differs in 20 bytes. What it was is not
-// in the pack then; the server has it.
+// A large folder in which little changes is written as a delta from its previous version,
+// which the server has and which is not in the pack: a folder of 500 deployment targets has
+// 18 kB, and 20 bytes of it change.
 
-// isNearly reports whether most of a large folder, of so many entries and so many that are
-// not in it, is in another one.
+// isNearly reports whether another folder has most of a large one, of whose entries so many
+// are fresh.
 func isNearly(entries, fresh int) bool { return entries > maxAlike && fresh <= entries/maxAlike }
 
-// from drops what comes before an entry.
+// from drops the entries that come before e.
 func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
 	for len(entries) > 0 && tree.Order(entries[0], e) < 0 {
 		entries = entries[1:]
@@ -23,11 +23,11 @@ func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
 }
 
 // breaksChain reports whether a folder is written whole: about one of 32 is, chosen
-// by its id, so that differences from differences come to an end.
+// by its id, so that chains of deltas stay short.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
-// fromKnown encodes a folder as a difference from a known one; ok is false if there is none
-// that it is much like.
+// fromKnown encodes a folder as a delta from a known one; ok is false if no known one is
+// similar enough.
 func (e *encoder) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
 	if len(known) == 0 || breaksChain(t.ID()) {
 		return false, nil
@@ -45,12 +45,12 @@ func (e *encoder) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error)
 	return true, e.put(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
 }
 
-// minFolder is the shortest text of a folder, in bytes, for which that is worth it.
+// minFolder is the shortest text of a folder, in bytes, that is encoded as a delta.
 const minFolder = 1 << 9
 
-// differs makes the instructions that make one folder from another, or reports that they
-// are not much shorter than its text. Where as many entries come as go, what did not change
-// is most often in its place.
+// differs writes the instructions that make one folder from another to the script, and reports
+// whether they are much shorter than the text. If as many entries come as go, most of what did
+// not change is at the same offset.
 func (e *encoder) differs(base, text string) bool {
 	if len(base) == len(text) {
 		e.script.aligned([]byte(base), []byte(text))
@@ -62,11 +62,11 @@ func (e *encoder) differs(base, text string) bool {
 	return len(e.script) <= len(text)/2
 }
 
-// folder makes the instructions that make the text of one tree object from that of another.
-// Entries that are the same are copied, as many as follow each other at a time.
+// folder encodes the text of one tree object as a delta from that of another. Runs of equal
+// entries are copied.
 func (s *script) folder(base, text string) {
 	s.begin(len(base), len(text))
-	at, from, n, end := 0, 0, 0, 0 // end is where in text comes what is neither made nor about to be copied
+	at, from, n, end := 0, 0, 0, 0 // text before end is encoded or in the pending copy
 	for pos, size := 0, 0; pos < len(text); pos += size {
 		size = tree.EntryLen(text[pos:])
 		entry := text[pos : pos+size]

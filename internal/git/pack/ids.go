@@ -8,15 +8,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// entry says where an object is in the pack.
+// entry is an object's offset in the pack, and its checksum.
 type entry struct {
 	id     tree.ID
 	crc    uint32
 	offset int64
 }
 
-// entries are those of a pack, in the order in which they are in it. A large pack has
-// millions: they are kept in pieces, so that none is ever moved, or in memory twice.
+// entries are those of a pack, in the order of their offsets. A large pack has millions: they
+// are kept in pieces, so that growing never copies them.
 type entries struct {
 	pieces [][]entry // all but the last are full
 }
@@ -71,9 +71,9 @@ func (l *entries) byID() []*entry {
 	return all
 }
 
-// written are the objects of a pack, and a table to find them by their ids. Ids are as good
-// as chance, so that a piece of one is the place in the table; it has a fifth of the size of
-// a map.
+// written are the objects of a pack, and a hash table to find them by their ids. Ids are
+// random, so that four of their bytes serve as the hash; the table has a fifth of the size of a
+// map.
 type written struct {
 	entries entries
 	table   []uint32 // 1 + the index of an entry; 0 for none
@@ -85,7 +85,7 @@ func (s *written) add(e entry) {
 	n := s.entries.len()
 	if 4*(n+1) > 3*len(s.table) {
 		size := max(firstTable, 2*len(s.table))
-		for 4*(n+1) > 3*size { // of a pack that is completed, all entries are new to the table
+		for 4*(n+1) > 3*size { // MakeWhole begins with entries and no table
 			size *= 2
 		}
 		s.table = make([]uint32, size)
@@ -101,7 +101,7 @@ func (s *written) has(id tree.ID) bool {
 	return len(s.table) > 0 && s.table[s.place(id)] != 0
 }
 
-// place returns where an id is in the table, or would be.
+// place returns the index of an id in the table, or the free one where it belongs.
 func (s *written) place(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {

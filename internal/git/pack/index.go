@@ -16,7 +16,7 @@ import (
 // 32 bits, and those of 64 bits that do not fit.
 type storedPack struct {
 	name    string // without the ending
-	made    int64  // when, in nanoseconds
+	made    int64  // when it was written, in nanoseconds
 	index   []byte
 	objects int
 	file    *os.File // nil if it is not open
@@ -47,7 +47,7 @@ func openPack(dir, name string) (*storedPack, error) {
 	return p, nil
 }
 
-// check finds out whether all that is looked up later is there.
+// check returns an error unless the index has every table that lookups read.
 func (p *storedPack) check() error {
 	magic := append([]byte(indexMagic), 0, 0, 0, packVersion)
 	if len(p.index) < indexIDs+2*checksumSize || !bytes.Equal(p.index[:indexHeader], magic) {
@@ -68,20 +68,20 @@ func (p *storedPack) check() error {
 	return nil
 }
 
-// upTo returns the number of objects whose ids begin with such a byte or a lower one.
+// upTo returns the number of objects whose ids begin with this byte or a lower one.
 func (p *storedPack) upTo(first byte) int {
 	return int(binary.BigEndian.Uint32(p.index[indexHeader+4*int(first):]))
 }
 
-// offsets and large are where the two tables of offsets begin.
+// offsets and large return where the two tables of offsets begin.
 func (p *storedPack) offsets() int { return indexIDs + p.objects*(idSize+4) }
 func (p *storedPack) large() int   { return p.offsets() + p.objects*4 }
 
 func (p *storedPack) id(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
 
-// search returns the place in the index of the first id that is not lower. Ids are spread
-// evenly: it looks where the id should be, and then further and further from there, which
-// takes less of a large index into the processor's caches than halving all of it.
+// search returns the position in the index of the first id that is not lower. Ids are spread
+// evenly: it begins where the id should be, and then widens the range, which touches less of a
+// large index than halving all of it.
 func (p *storedPack) search(id tree.ID) int {
 	low, high := 0, p.upTo(id[0])
 	if id[0] > 0 {
@@ -107,7 +107,7 @@ func (p *storedPack) search(id tree.ID) int {
 	return low
 }
 
-// find returns the place of an object in the index.
+// find returns the position of an object in the index.
 func (p *storedPack) find(id tree.ID) (int, bool) {
 	i := p.search(id)
 	return i, i < p.objects && tree.ID(p.id(i)) == id
@@ -122,8 +122,8 @@ func (p *storedPack) at(id tree.ID) (int64, bool) {
 	return p.offset(i), true
 }
 
-// offset returns that of an object by its place in the index; 0, where none can be, if the
-// index is damaged.
+// offset returns the offset of the object at a position in the index; 0, which is none, if
+// the index is damaged.
 func (p *storedPack) offset(i int) int64 {
 	at := int64(binary.BigEndian.Uint32(p.index[p.offsets()+4*i:]))
 	if at < largeOffset {
@@ -138,11 +138,11 @@ func (p *storedPack) offset(i int) int64 {
 
 // layout is the order of the objects in a pack.
 type layout struct {
-	starts []int64 // of all objects, in order; the last is where the checksum is
-	ids    []int32 // of each, the place in the index
+	starts []int64 // the offsets of all objects, in order, and that of the checksum
+	ids    []int32 // of each object, its position in the index
 }
 
-// layout finds it; size is that of the pack in bytes.
+// layout returns the order of the objects in the pack, which has so many bytes.
 func (p *storedPack) layout(size int64) layout {
 	l := layout{make([]int64, 0, p.objects+1), make([]int32, p.objects)}
 	for i := range l.ids {

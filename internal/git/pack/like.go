@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// likeness tells trees that have the same names in them, such as the folders of
-// deployment targets, by their text.
+// likeness returns a key that is equal for trees with the same names, such as the folders of
+// deployment targets; "" for large trees.
 func likeness(text string) string {
 	key, n := make([]byte, 0, 128), 0
 	for text != "" {
@@ -21,12 +21,11 @@ func likeness(text string) string {
 	return string(key)
 }
 
-// maxAlike is the most entries of trees that are compared: in larger ones, what is
-// different outweighs what is not.
+// maxAlike is the most entries of trees that are compared by name.
 const maxAlike = 16
 
-// similar encodes an object that is likely to be much like the last one of its kind
-// and key, and then is a difference from that.
+// similar encodes an object as a delta from the last one of its kind and key if they are
+// similar, and otherwise whole.
 func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error {
 	if e.to.has(id) {
 		return nil
@@ -58,8 +57,8 @@ func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error 
 	return nil
 }
 
-// first encodes an object that is like no other. A small tree is not compressed: that
-// takes ten times as long as all else, and gains an eighth.
+// first encodes an object that is similar to none before. A small tree is not compressed: that
+// takes ten times as long as everything else, and saves an eighth.
 func (e *encoder) first(kind Kind, id tree.ID, data []byte) error {
 	if kind != Tree {
 		return e.whole(kind, id, data)
@@ -68,22 +67,21 @@ func (e *encoder) first(kind Kind, id tree.ID, data []byte) error {
 	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.body})
 }
 
-// maxModels is how many objects of a kind and key are kept to compare with, those
-// that were of use last first.
+// maxModels is how many objects of a kind and key are kept as bases, the last used first.
 const maxModels = 4
 
 const (
-	minSimilar = 64      // shorter texts are as short as a difference
+	minSimilar = 64      // shorter texts are as short as a delta
 	maxSimilar = 1 << 20 // longer ones would keep too much in memory
 )
 
-// likeKey names objects that are likely to be alike.
+// likeKey is equal for objects that are likely to be similar.
 type likeKey struct {
 	kind Kind
 	key  string
 }
 
-// likeModel is an object that others are differences from.
+// likeModel is an object that others are encoded as deltas from.
 type likeModel struct {
 	data  []byte
 	texts *delta // nil for trees
@@ -100,7 +98,7 @@ func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
 }
 
 // of returns the instructions that make data from the model, or false if they would be
-// longer than limit. Trees of the same names differ in ids, which are in the same places.
+// longer than limit. Trees of the same names differ in ids, which are at the same offsets.
 func (m *likeModel) of(data []byte, limit int) ([]byte, bool) {
 	if m.texts != nil {
 		return m.texts.of(data, limit)

@@ -12,13 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Tidy makes one pack of small ones, and removes those. What is merged are the packs up to
-// the largest that has less than twice what all smaller ones have together: each that is
-// left is more than twice as large as the next one, so that there are few, and an object is
-// copied a few times, however large the repository is.
+// Tidy merges small packs into one and removes them. It merges the packs up to the largest one
+// that has less than twice the objects of all smaller ones together: each remaining pack is more
+// than twice as large as the next one, so that there are few, and an object is copied a few
+// times, however large the repository is.
 //
-// If that is all packs, what is not in use is left out: reachable marks what is. It marks an
-// object by its id, and hears whether it was marked before.
+// If it merges all packs, it drops unreachable objects: reachable calls mark with the id of each
+// reachable object; mark reports whether the object was marked before.
 func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
 	from := s.surplus()
 	if len(from) < 2 {
@@ -50,7 +50,7 @@ func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) boo
 	return nil
 }
 
-// surplus returns the packs that should be one, the newest first.
+// surplus returns the packs to merge, the newest first.
 func (s *Stored) surplus() []*storedPack {
 	smaller, until := 0, 0
 	for i, p := range slices.Backward(s.bySize) {
@@ -63,8 +63,8 @@ func (s *Stored) surplus() []*storedPack {
 	return slices.DeleteFunc(slices.Clone(s.packs), func(p *storedPack) bool { return !slices.Contains(of, p) })
 }
 
-// merge writes what is wanted of some packs, by its place in the index of one, to a new one,
-// the oldest copy of each object, and gives its name; "" if nothing is.
+// merge writes the wanted objects of some packs to a new pack, the oldest copy of each, and
+// returns its name; "" if none is wanted. wanted gets a pack and a position in its index.
 func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *storedPack, i int) bool) (name string, err error) {
 	merged, err := Write(s.dir, func(w *Writer) error {
 		for _, p := range slices.Backward(from) {
@@ -84,9 +84,9 @@ func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *s
 	return merged.Name(), merged.Keep(s.dir, s.Object)
 }
 
-// marks are objects that are marked: a bit for each that the index of a pack has. Of an
-// object that is in several, the oldest copy is marked: newer ones are often there only so
-// that others can be differences from them.
+// marks are objects that are marked: a bit for each position in the index of a pack. Of an
+// object that is in several packs, the oldest copy is marked: newer ones are often there only
+// as bases of deltas.
 type marks map[*storedPack][]uint64
 
 // mark marks an object, and reports whether it was marked before; false if no pack has it.
@@ -108,7 +108,7 @@ func (m marks) mark(s *Stored, id tree.ID) bool {
 	return false
 }
 
-// has reports whether an object is marked, by its place in the index of a pack.
+// has reports whether the object at a position in the index of a pack is marked.
 func (m marks) has(p *storedPack, i int) bool {
 	bits := m[p]
 	return bits != nil && bits[i/64]>>(i%64)&1 == 1
@@ -123,12 +123,12 @@ func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted 
 	if err != nil {
 		return err
 	}
-	c := copier{Writer: w, from: p, file: file, layout: p.layout(info.Size())}
-	for i, at := range c.starts[:len(c.starts)-1] {
+	c := copier{to: w, from: p, file: file, order: p.layout(info.Size())}
+	for i, at := range c.order.starts[:len(c.order.starts)-1] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !wanted(p, int(c.ids[i])) {
+		if !wanted(p, int(c.order.ids[i])) {
 			continue
 		}
 		if err := c.copy(at); err != nil {
@@ -138,8 +138,7 @@ func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted 
 	return nil
 }
 
-// The kinds of objects that are differences: from one at a distance in the same
-// pack, and from one of an id.
+// The kinds of deltas: from an object at a distance in the same pack, and from one with an id.
 const (
 	offsetDelta Kind = 6
 	refDelta    Kind = 7
@@ -147,26 +146,25 @@ const (
 
 // copier copies objects of one pack as they are stored.
 type copier struct {
-	*Writer
-	from *storedPack
-	file *os.File
-	layout
-	raw  []byte
-	last int // 1 + the object that raw is of; 0 for none
+	to    *Writer
+	from  *storedPack
+	file  *os.File
+	order layout
+	raw   []byte
+	last  int // 1 + the object that raw is of; 0 for none
 }
 
-// copy copies an object, after the one that it is a difference from. A base is complete
-// before what is made from it, so that no circle can come about.
+// copy copies an object, after the base that it is a delta from, so that no cycle can come
+// about.
 func (c *copier) copy(at int64) error {
-	// Differences from differences are gone through without calling copy again: there
-	// may be many.
+	// Chains of deltas are followed without recursion: they may be long.
 	var chain []int
 	for {
-		i, ok := slices.BinarySearch(c.starts, at)
-		if !ok || i+1 >= len(c.starts) {
+		i, ok := slices.BinarySearch(c.order.starts, at)
+		if !ok || i+1 >= len(c.order.starts) {
 			return fmt.Errorf("there is no object at %d", at)
 		}
-		if c.has(c.idOf(i)) {
+		if c.to.has(c.idOf(i)) {
 			break
 		}
 		chain = append(chain, i)
@@ -186,7 +184,7 @@ func (c *copier) copy(at int64) error {
 		}
 		at, ok = c.from.at(h.base)
 		if !ok {
-			if !c.has(h.base) {
+			if !c.to.has(h.base) {
 				return fmt.Errorf("object %s is made from %s, which is not there", c.idOf(i), h.base)
 			}
 			break
@@ -198,29 +196,29 @@ func (c *copier) copy(at int64) error {
 			return err
 		}
 		if h.kind == offsetDelta {
-			base, _ := slices.BinarySearch(c.starts, c.starts[i]-h.distance)
+			base, _ := slices.BinarySearch(c.order.starts, c.order.starts[i]-h.distance)
 			h.kind, h.base = refDelta, c.idOf(base)
 		}
 		begin := appendObjectHeader(nil, h.kind, h.size)
 		if h.kind == refDelta {
 			begin = append(begin, h.base[:]...)
 		}
-		if err := c.Writer.raw(c.idOf(i), begin, body); err != nil {
+		if err := c.to.raw(c.idOf(i), begin, body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.id(int(c.ids[i]))) }
+func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.id(int(c.order.ids[i]))) }
 
-// read returns the header of an object, and what follows it as it is stored; it is good
-// until the next call.
+// read returns the header of an object and its stored body, which is valid until the next
+// call.
 func (c *copier) read(i int) (header, []byte, error) {
 	if c.last != i+1 {
-		size := max(0, c.starts[i+1]-c.starts[i])
+		size := max(0, c.order.starts[i+1]-c.order.starts[i])
 		c.raw = slices.Grow(c.raw[:0], int(size))[:size]
-		if _, err := c.file.ReadAt(c.raw, c.starts[i]); err != nil {
+		if _, err := c.file.ReadAt(c.raw, c.order.starts[i]); err != nil {
 			return header{}, nil, err
 		}
 		c.last = i + 1

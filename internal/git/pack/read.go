@@ -19,29 +19,29 @@ import (
 )
 
 var (
-	// ErrNotFound says that no pack has an object.
+	// ErrNotFound means that no pack has an object.
 	ErrNotFound = errors.New("no pack has this object")
-	// ErrLarge says that an object is larger than was asked for.
+	// ErrLarge means that an object is larger than the caller's limit.
 	ErrLarge = errors.New("the object is too large")
 )
 
-// Stored are the packs of a repository, to be read by one at a time. Their indexes are
-// in memory as they are on disk; one that is added later is read alone.
+// Stored is the packs of a repository. It is not safe for concurrent use. The indexes are in
+// memory as they are on disk; Refresh reads only those that were added.
 type Stored struct {
 	dir    string
 	packs  []*storedPack // the newest first
 	bySize []*storedPack // the same, those with the most objects first
-	open   []*storedPack // those whose files are open, the one that was read last at the end
+	open   []*storedPack // those whose files are open, the last used at the end
 
 	in       *bufio.Reader
 	inflater io.ReadCloser
-	// bases are objects that others were differences from, and basesSize is their size.
+	// bases caches objects that others are deltas from; basesSize is their size.
 	bases     map[place]object
 	basesSize int
-	named     map[tree.ID]int64 // where objects are, of a pack that has no index yet
+	named     map[tree.ID]int64 // offsets in a pack that has no index yet
 }
 
-// place is where an object is.
+// place is the pack of an object, and its offset there.
 type place struct {
 	pack *storedPack
 	at   int64
@@ -57,13 +57,13 @@ const (
 	indexEnding = ".idx"
 	// maxOpen bounds the files that are open.
 	maxOpen = 8
-	// maxBases bounds the memory for objects that others are differences from.
+	// maxBases bounds the cached bases of deltas, in bytes.
 	maxBases = 4 << 20
-	// maxChain bounds how many differences are between an object and a whole one.
+	// maxChain bounds the deltas between an object and a whole one.
 	maxChain = 10_000
 )
 
-// Open finds the packs in dir that have an index. They must be closed.
+// Open returns the packs in dir that have an index. The caller must close them.
 func Open(dir string) (*Stored, error) {
 	s := newStored(dir)
 	_, err := s.Refresh()
@@ -74,7 +74,8 @@ func newStored(dir string) *Stored {
 	return &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
 }
 
-// Beside returns the same packs, to be read beside s, with files of its own. It must be closed.
+// Beside returns the same packs with files of their own, to be read concurrently with s. The
+// caller must close them.
 func (s *Stored) Beside() *Stored {
 	other := newStored(s.dir)
 	for _, p := range s.packs {
@@ -86,7 +87,7 @@ func (s *Stored) Beside() *Stored {
 	return other
 }
 
-// Refresh looks again which packs there are, and reports whether that has changed.
+// Refresh reads the list of packs again and reports whether it changed.
 func (s *Stored) Refresh() (changed bool, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Stored) sort() {
 	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
 }
 
-// forget closes a pack that is gone.
+// forget closes a pack that was removed and drops its cached bases.
 func (s *Stored) forget(p *storedPack) error {
 	for where, base := range s.bases {
 		if where.pack == p {
@@ -162,7 +163,7 @@ func (s *Stored) Close() error {
 	return err
 }
 
-// file returns the open file of a pack.
+// file returns the file of a pack, opened if it is not.
 func (s *Stored) file(p *storedPack) (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
@@ -186,8 +187,8 @@ func (s *Stored) Has(id tree.ID) bool {
 	return ok
 }
 
-// find looks into the largest packs first: most of what a change is compared with is in the
-// one that the mirror began with.
+// find returns the location of an object. It searches the largest packs first: most of what a
+// change is compared with is in the one that the mirror began with.
 func (s *Stored) find(id tree.ID) (place, bool) {
 	for _, p := range s.bySize {
 		if at, ok := p.at(id); ok {
@@ -197,7 +198,7 @@ func (s *Stored) find(id tree.ID) (place, bool) {
 	return place{}, false
 }
 
-// Prefixed returns the ids of all objects that begin so.
+// Prefixed returns the ids of all objects that begin with prefix.
 func (s *Stored) Prefixed(prefix []byte) []tree.ID {
 	var ids []tree.ID
 	for _, p := range s.packs {
@@ -210,11 +211,10 @@ func (s *Stored) Prefixed(prefix []byte) []tree.ID {
 	return ids
 }
 
-// Object returns the kind of an object, and its content, which must not be changed.
+// Object returns the kind of an object and its content, which must not be changed.
 func (s *Stored) Object(id tree.ID) (Kind, []byte, error) { return s.Small(id, math.MaxInt64) }
 
-// Small returns the same of an object of at most so many bytes; the error is ErrLarge if it
-// has more.
+// Small is Object for objects of at most limit bytes; the error is ErrLarge for larger ones.
 func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 	where, ok := s.find(id)
 	if !ok {
@@ -230,8 +230,7 @@ func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// Size returns the size of an object's content in bytes. It costs a third of reading the
-// object.
+// Size returns the size of an object's content in bytes, at a third of the cost of reading it.
 func (s *Stored) Size(id tree.ID) (int64, error) {
 	where, ok := s.find(id)
 	if !ok {
@@ -252,7 +251,7 @@ func (s *Stored) Size(id tree.ID) (int64, error) {
 	return int64(size), err
 }
 
-// read reads an object: the differences down to a whole one, and then what they make.
+// read returns an object: it reads the deltas down to a whole one and applies them.
 func (s *Stored) read(where place, limit int64) (object, error) {
 	var deltas [][]byte
 	var base object
@@ -320,10 +319,10 @@ func (s *Stored) keep(where place, base object) {
 	s.bases[where] = base
 }
 
-// errNoBase says that an object is made from one of which it is not known yet where it is.
+// errNoBase means that an object is a delta from one whose offset is not known yet.
 var errNoBase = errors.New("it is made from an object that is not in the pack")
 
-// base returns where the object is that another one is a difference from.
+// base returns the location of the object that another one is a delta from.
 func (s *Stored) base(where place, h header) (place, error) {
 	if h.kind == offsetDelta {
 		return place{where.pack, where.at - h.distance}, nil
@@ -344,12 +343,12 @@ func (s *Stored) base(where place, h header) (place, error) {
 	return found, nil
 }
 
-// header is how an object in a pack begins.
+// header is the parsed beginning of an object in a pack.
 type header struct {
 	kind     Kind
-	size     int     // of what follows, once it is inflated
-	distance int64   // to the object that it is a difference from, or
-	base     tree.ID // the id of that object
+	size     int     // of the inflated body
+	distance int64   // to the base of an offset delta
+	base     tree.ID // of a delta by id
 	length   int     // of the header, in bytes
 }
 
@@ -358,7 +357,7 @@ func (h header) isDelta() bool { return h.kind == offsetDelta || h.kind == refDe
 // maxHeader is the most bytes of a header.
 const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
 
-// header reads the header of an object; inflate may be called then.
+// header reads the header of an object; inflate may be called after it.
 func (s *Stored) header(where place) (header, error) {
 	file, err := s.file(where.pack)
 	if err != nil {
@@ -379,8 +378,8 @@ func (s *Stored) header(where place) (header, error) {
 	return h, err
 }
 
-// firstLittle reads little at first, and then as much as it is asked for: most objects that are
-// read one by one are short, and what comes after them is in no cache.
+// firstLittle reads at most 512 bytes at first, and then as much as the caller asks for: most
+// objects that are read one by one are short, and what follows them is in no cache.
 type firstLittle struct {
 	in    io.Reader
 	begun bool
@@ -398,8 +397,8 @@ const maxShift = 48
 
 var errNoHeader = errors.New("its beginning cannot be read")
 
-// parseHeader reads the beginning of an object: four bits of the size in the first byte
-// and seven in each that follows, and then what it is a difference from.
+// parseHeader parses the beginning of an object: four bits of the size in the first byte,
+// seven in each that follows, and then the base of a delta.
 func parseHeader(raw []byte) (header, error) {
 	if len(raw) == 0 {
 		return header{}, errNoHeader
@@ -437,7 +436,7 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// inflate returns what follows the header that was read.
+// inflate returns the inflated body that follows the header just read.
 func (s *Stored) inflate(h header) (data []byte, err error) {
 	if data, ok, err := readStored(s.in, h.size); ok || err != nil {
 		return data, err
@@ -459,9 +458,9 @@ func (s *Stored) inflate(h header) (data []byte, err error) {
 	return room.Bytes(), err
 }
 
-// readStored reads what [appendStored] wrote in one block: that is most of what we
-// write, and taking it as it is costs a tenth of inflating. ok is false, and nothing was
-// read, if it is something else.
+// readStored reads what [appendStored] wrote in one block, which is most of what Fairlead
+// writes, at a tenth of the cost of inflating. ok is false, and nothing is consumed, if the
+// body is something else.
 func readStored(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
 	head, _ := in.Peek(7) // what is too short is for the inflater to say
 	if len(head) < 7 || head[0] != 0x78 || head[1] != 0x01 || head[2] != 1 || int(binary.LittleEndian.Uint16(head[3:])) != size ||

@@ -19,12 +19,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// ErrBroken says that a pack that was sent is not what it should be.
+// ErrBroken means that a pack that was sent is not well-formed.
 var ErrBroken = errors.New("it cannot be read")
 
-// Receive takes a pack that needs no other, finds out which objects are in it, and makes it
-// part of the repository whose packs are in dir. It is made for packs of thousands of
-// objects: of those that are differences from others, each is made anew.
+// Receive reads a pack that needs no other, indexes it, and adds it to the repository whose
+// packs are in dir. It is meant for packs of thousands of objects: each delta is resolved on
+// its own.
 func Receive(dir string, in io.Reader) (err error) {
 	file, err := os.CreateTemp(dir, temporaryPack)
 	if err != nil {
@@ -50,13 +50,13 @@ func Receive(dir string, in io.Reader) (err error) {
 	return p.Keep(dir, nil)
 }
 
-// receiver finds out what is in a pack.
+// receiver indexes a pack.
 type receiver struct {
 	pack *Pack
 	file *os.File
 	own  *storedPack
-	// known are the objects whose ids are known, by id; waiting are those that are
-	// differences from others.
+	// known are the offsets of the objects whose ids are known; waiting are the deltas that
+	// are not resolved yet.
 	known   map[tree.ID]int64
 	waiting []entry
 	raw     []byte
@@ -64,7 +64,7 @@ type receiver struct {
 
 var kindNames = map[Kind]string{Commit: "commit", Tree: "tree", Blob: "blob", 4: "tag"}
 
-// index finds all objects, and then the ids of those that are differences.
+// index finds all objects, and then the ids of the deltas.
 func (r *receiver) index() error {
 	end := r.pack.Bytes - checksumSize
 	sum := sha1.New() // against damage on the way, for which plain SHA-1 does
@@ -88,14 +88,14 @@ func (r *receiver) index() error {
 	return nil
 }
 
-// scan goes through the pack.
+// scan reads the pack once: it adds the whole objects and collects the deltas.
 func (r *receiver) scan(objects int, end int64) error {
-	in := &counted{Reader: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
+	in := &counted{in: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
 	var inflater io.ReadCloser
 	id := sha1cd.New()
 	for range objects {
 		e := entry{offset: in.at}
-		room, err := in.Peek(maxHeader)
+		room, err := in.in.Peek(maxHeader)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -142,11 +142,11 @@ func (r *receiver) add(e entry) {
 	r.pack.entries.add(e)
 }
 
-// maxMade bounds an object that is made from another one, in bytes: Git makes no differences
-// of larger ones, and a few bytes can say that there is no end of it.
+// maxMade bounds an object that a delta makes, in bytes: Git makes no deltas of larger ones,
+// and a delta of a few bytes can describe gigabytes.
 const maxMade = 512 << 20
 
-// hashed reads an object to its end, and gives its id; none for a difference.
+// hashed reads an object to its end and returns its id; the zero id for a delta.
 func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	to := io.Discard
 	if !h.isDelta() {
@@ -167,8 +167,8 @@ func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	return tree.ID(id.Sum(nil)), nil
 }
 
-// resolve makes the objects that are differences, for their ids. One of an object that is
-// named by its id waits until that is known.
+// resolve applies the deltas to find the ids of their objects. A delta whose base is named by
+// an id waits until that is known.
 func (r *receiver) resolve() error {
 	s := newStored("")
 	s.named = r.known
@@ -198,7 +198,7 @@ func (r *receiver) resolve() error {
 	return nil
 }
 
-// sum returns that of a part of the pack.
+// sum returns the CRC-32 of a part of the pack.
 func (r *receiver) sum(from, to int64) (uint32, error) {
 	r.raw = slices.Grow(r.raw[:0], int(min(to-from, packBuffer)))
 	sum := uint32(0)
@@ -212,23 +212,23 @@ func (r *receiver) sum(from, to int64) (uint32, error) {
 	return sum, nil
 }
 
-// counted knows how far it was read. What inflates reads no further than it must, as it
-// can read single bytes.
+// counted counts the bytes that were read. It reads single bytes too, so that an inflater
+// reads no further than it must.
 type counted struct {
-	*bufio.Reader
+	in *bufio.Reader
 	at int64
 }
 
-// Read reads.
+// Read reads and counts.
 func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
+	n, err := c.in.Read(p)
 	c.at += int64(n)
 	return n, err
 }
 
 // ReadByte reads one byte.
 func (c *counted) ReadByte() (byte, error) {
-	b, err := c.Reader.ReadByte()
+	b, err := c.in.ReadByte()
 	if err == nil {
 		c.at++
 	}

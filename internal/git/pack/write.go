@@ -1,10 +1,10 @@
 // Package pack reads and writes Git packs: files that hold many objects, and their
 // indexes.
 //
-// What the package keeps true: a pack holds each object once. To be sent, it may be
-// thin: objects in it are differences from others that the receiver has. One that is
-// kept needs no other pack; it is on disk, whole and indexed, before Git can see it; and
-// Git finds nothing to complain about ("git fsck --strict", "git index-pack --strict").
+// What the package keeps true: a pack holds each object once. A pack that is sent may be
+// thin: its objects are deltas from others that the receiver has. A pack that is kept needs no
+// other; it is on disk, whole and indexed, before Git can see it; and "git fsck --strict" and
+// "git index-pack --strict" accept it.
 package pack
 
 import (
@@ -34,7 +34,7 @@ type Pack struct {
 
 	checksum [checksumSize]byte
 	entries  entries
-	bases    []tree.ID // that objects are differences from and that are not in it
+	bases    []tree.ID // of deltas, that are not in the pack
 }
 
 // Discard removes the pack; of no effect once it is kept.
@@ -52,12 +52,12 @@ const (
 
 // Writer writes objects into a new pack file, each once.
 type Writer struct {
-	file   *os.File
-	out    *bufio.Writer
-	crc    hash.Hash32
-	offset int64
-	written
-	bases   map[tree.ID]struct{} // known folders that others are differences from
+	file    *os.File
+	out     *bufio.Writer
+	crc     hash.Hash32
+	offset  int64
+	index   written
+	bases   map[tree.ID]struct{} // known folders that others are deltas from
 	encoder *encoder
 	header  []byte
 }
@@ -72,7 +72,7 @@ const (
 	checksumSize = sha1.Size
 )
 
-// Write makes a pack, in a file in dir, of what fill writes.
+// Write makes a pack of what fill writes, in a file in dir.
 func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func newWriter(file *os.File) *Writer {
 	return w
 }
 
-// temporaryPack is how the names of packs begin that are not yet part of a mirror.
-// Git's own maintenance removes old files of such names.
+// temporaryPack begins the names of packs that are not part of a mirror yet. Git's own
+// maintenance removes old files of such names.
 const temporaryPack = "tmp_pack_"
 
 // appendOffset encodes the distance to a base: seven bits a byte, the highest first,
@@ -130,14 +130,14 @@ func appendOffset(dst []byte, distance int64) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// Tree writes a tree and what is in it, but for what the known trees have in the
-// same place. Whoever gets the pack has the known trees. Where the first of them has
-// nearly all of a large folder, the others are not looked into.
+// Tree writes a tree and everything in it that the known trees, which the receiver of the pack
+// has, lack at the same path. If the first of them has nearly all of a large folder, the others
+// are not read.
 func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	return w.encoder.tree(ctx, t, known)
 }
 
-// Object appends one object if the pack does not have it yet.
+// Object writes an object if the pack lacks it.
 func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	if w.has(id) {
 		return nil
@@ -145,18 +145,21 @@ func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
 	return w.encoder.whole(kind, id, data)
 }
 
-// put appends an object that was encoded.
+// has reports whether the pack has an object.
+func (w *Writer) has(id tree.ID) bool { return w.index.has(id) }
+
+// put appends an encoded object.
 func (w *Writer) put(o encoded) error {
 	switch o.kind {
 	case offsetDelta:
-		at := w.table[w.place(o.base)]
+		at := w.index.table[w.index.place(o.base)]
 		if at == 0 {
 			return fmt.Errorf("object %s is made from %s, which is not written", o.id, o.base)
 		}
-		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.entries.at(int(at-1)).offset)
+		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.index.entries.at(int(at-1)).offset)
 	case refDelta:
 		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
-			// What others are made from is whole, so that no circle can come about.
+			// A base is whole, so that no cycle can come about.
 			return w.encoder.whole(Tree, o.id, []byte(o.folder.Text()))
 		}
 		w.bases[o.base] = struct{}{}
@@ -167,7 +170,7 @@ func (w *Writer) put(o encoded) error {
 	return w.raw(o.id, w.header, o.body)
 }
 
-// raw appends an object that is encoded already.
+// raw appends an object by its header and body.
 func (w *Writer) raw(id tree.ID, header, body []byte) error {
 	at := w.offset
 	w.crc.Reset()
@@ -176,7 +179,7 @@ func (w *Writer) raw(id tree.ID, header, body []byte) error {
 			return err
 		}
 	}
-	w.add(entry{id, w.crc.Sum32(), at})
+	w.index.add(entry{id, w.crc.Sum32(), at})
 	return nil
 }
 
@@ -198,14 +201,14 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 	return append(dst, b)
 }
 
-// finish writes the header and the checksum, and puts the file on disk.
+// finish writes the header and the checksum and syncs the file.
 func (w *Writer) finish(p *Pack) error {
 	w.encoder.close()
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
 	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
-	header = binary.BigEndian.AppendUint32(header, uint32(w.entries.len()))
+	header = binary.BigEndian.AppendUint32(header, uint32(w.index.entries.len()))
 	if _, err := w.file.WriteAt(header, 0); err != nil {
 		return err
 	}
@@ -221,16 +224,15 @@ func (w *Writer) finish(p *Pack) error {
 	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // more was written if it failed before
 		return err
 	}
-	p.entries, p.Objects, p.Bytes = w.entries, w.entries.len(), w.offset+checksumSize
+	p.entries, p.Objects, p.Bytes = w.index.entries, w.index.entries.len(), w.offset+checksumSize
 	return w.file.Sync()
 }
 
 // Content returns the kind and the content of an object that is stored.
 type Content func(tree.ID) (Kind, []byte, error)
 
-// Complete makes a thin pack whole: it appends the objects that others are differences
-// from. They are stored as they are: tidying drops them where it finds them in older packs.
-// If it fails, the pack is as thin as it was.
+// Complete makes a thin pack whole: it appends the bases that deltas need, uncompressed:
+// Tidy drops them if older packs have them. If it fails, the pack is as thin as before.
 func (p *Pack) Complete(content Content) (err error) {
 	if len(p.bases) == 0 {
 		return nil
@@ -241,7 +243,7 @@ func (p *Pack) Complete(content Content) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := newWriter(file)
-	w.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
+	w.index.entries.pieces = slices.Clone(p.entries.pieces) // what is added is not yet in p
 	w.offset, err = file.Seek(p.Bytes-checksumSize, io.SeekStart)
 	if err != nil {
 		return err
@@ -261,11 +263,11 @@ func (p *Pack) Complete(content Content) (err error) {
 	return w.finish(p)
 }
 
-// Name is what Git calls the pack, without an ending.
+// Name returns the pack's name in Git, without an ending.
 func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
-// Keep makes the pack, once it is complete, part of the repository whose packs are in
-// dir. The pack is there before its index: without one it does not exist for Git.
+// Keep makes the pack whole and adds it to the repository whose packs are in dir. The pack is
+// written before its index: without one it does not exist for Git.
 func (p *Pack) Keep(dir string, content Content) error {
 	if err := p.Complete(content); err != nil {
 		return err

@@ -13,11 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// Asker has a server send objects, and the pack taken that comes.
+// Asker fetches objects from a server and calls take with the pack that it sends.
 type Asker func(ctx context.Context, w protocol.Wanted, take func(io.Reader) error) error
 
-// Commits fetches commits without what a filter leaves out, but for some: those come with
-// all.
+// Commits fetches commits without what the filter leaves out; those for which all reports true
+// are fetched whole.
 func (ask Asker) Commits(ctx context.Context, w protocol.Wanted, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
 	some, whole := w, w
 	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
@@ -37,9 +37,9 @@ func (ask Asker) Commits(ctx context.Context, w protocol.Wanted, all func(plumbi
 // maxWants bounds the objects of one request, of 50 bytes each: servers bound its size.
 const maxWants = 4_000
 
-// Objects fetches the objects that are lacking, as long as some come: of a request for
-// folders a server leaves out those that are in another one of them. What it does not have
-// is [wire.ErrGone].
+// Objects fetches the objects that lacks returns until there are none: of a request for folders
+// a server leaves out those that are in another one of them. The error is [protocol.ErrGone] if
+// a request brings none of them.
 func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
 	if kind == pack.Blob {
 		filter = Whole // nothing is below it; a filter could only be refused
@@ -72,7 +72,7 @@ func hashes(ids []tree.ID) []plumbing.Hash {
 	return all
 }
 
-// Distinct returns each object once.
+// Distinct returns ids without duplicates, in the same slice.
 func Distinct(ids []plumbing.Hash) []plumbing.Hash {
 	seen := map[plumbing.Hash]bool{}
 	return slices.DeleteFunc(ids, func(id plumbing.Hash) bool {

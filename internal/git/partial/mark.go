@@ -1,10 +1,9 @@
-// Package partial is about mirrors that do not have all that their commits lead to: the
-// commits are there, and folders and the content of files come when somebody reads them.
+// Package partial fetches the missing objects of partial mirrors: mirrors that have all
+// commits, while folders and the content of files are fetched when they are read.
 //
-// What the package keeps true: a mirror that lacks something says so on disk, in Git's own
-// words, before it does, so that no reader takes for damage what was left at the server,
-// and the git program can use it too; what is asked for is asked for in few requests, of
-// bounded size.
+// What the package keeps true: a partial mirror is marked on disk, in Git's own format, before
+// it lacks anything, so that no reader takes for damage what was left at the server, and the
+// git program can use it too; missing objects are fetched in few requests of bounded size.
 package partial
 
 import (
@@ -17,15 +16,14 @@ import (
 	"strings"
 )
 
-// The filters of a fetch, in Git's words: what of that which commits lead to is left at
-// the server.
+// The filters of a fetch, in Git's format: what is left at the server.
 const (
-	Commits = "tree:0"    // all of it
+	Commits = "tree:0"    // folders and files
 	Folders = "blob:none" // the content of files
 	Whole   = ""          // nothing
 )
 
-// settings are the lines of a mirror's settings that say that it is partial.
+// settings are the lines of a mirror's settings that mark it as partial.
 var settings = []string{
 	"[extensions]", "\tpartialClone = origin", "[core]", "\trepositoryformatversion = 1",
 	`[remote "origin"]`, "\tpromisor = true",
@@ -36,8 +34,8 @@ const (
 	begin     = "# Fairlead: what is not here is fetched when it is read."
 )
 
-// Filter returns the filter that the mirror in a folder is fetched with; Whole also for one
-// that is not there.
+// Filter returns the filter that the mirror in a folder is fetched with; Whole if there is no
+// mirror.
 func Filter(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, "config"))
 	if err != nil {
@@ -51,7 +49,7 @@ func Filter(dir string) string {
 	return Whole
 }
 
-// Mark says in the settings of the mirror in a folder which filter it is fetched with.
+// Mark writes the filter that the mirror in a folder is fetched with to its settings.
 func Mark(dir, filter string) error {
 	file := filepath.Join(dir, "config")
 	text, err := os.ReadFile(file)
@@ -60,7 +58,7 @@ func Mark(dir, filter string) error {
 	}
 	var b bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() && lines.Text() != begin { // what we wrote is at the end
+	for lines.Scan() && lines.Text() != begin { // the marks of Fairlead are at the end
 		b.WriteString(lines.Text() + "\n")
 	}
 	if filter != Whole {
@@ -73,8 +71,8 @@ func Mark(dir, filter string) error {
 	return os.Rename(fresh, file)
 }
 
-// Promise says that what the packs in a folder lack is at the server, as Git wants it
-// said of each pack.
+// Promise marks each pack in a folder as one whose missing objects are at the server, in the
+// way of Git: a file pack-*.promisor beside it.
 func Promise(packs string) error {
 	found, err := filepath.Glob(filepath.Join(packs, "pack-*.pack"))
 	if err != nil {

@@ -6,37 +6,38 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Walk brings what somebody is about to read, level by level: all folders of one level,
-// and then all files in them, are asked for together.
+// Walk fetches the objects that a caller is about to read, level by level: all missing folders
+// of one level together, and then all missing files in them.
 type Walk struct {
+	// Lacks returns the objects that the mirror lacks, Folder reads one that it has, and
+	// Bring fetches some.
 	Lacks  func(ids []tree.ID) []tree.ID
 	Folder func(id tree.ID) (objects.Folder, error)
 	Bring  func(kind pack.Kind, ids []tree.ID) error
-	// All brings folders with everything in them. It is called where single objects would
-	// be too many.
+	// All fetches folders with everything in them. It is called instead of Bring if there are
+	// too many single objects.
 	All func(folders []tree.ID) error
-	// Enter says which of the folders in a folder are looked into; nil for all.
+	// Enter reports whether to descend into a folder; nil descends into all.
 	Enter func(depth int, name string) bool
-	// Depth is how many levels are brought; 0 for all.
+	// Depth is the number of levels to fetch; 0 for all.
 	Depth int
 
-	first []tree.ID // folders, of the first level
+	first []tree.ID // folders of the first level
 	asked int
-	done  bool // everything is there
+	done  bool // All was called
 }
 
-// Pair is a folder, and one that it will be compared with: what is the same in both
-// will not be read.
+// Pair is a folder, and the one that it will be compared with: what both have will not be
+// read.
 type Pair struct {
 	Folder tree.ID
 	With   tree.Tree
 }
 
-// maxAsked is the number of objects from which on folders are brought with everything in
-// them.
+// maxAsked is the number of objects above which folders are fetched with everything in them.
 const maxAsked = 30_000
 
-// Differing returns the folders of a tree that are not so in another one.
+// Differing returns the folders directly in t that differ from those in other.
 func Differing(t, other tree.Tree) []Pair {
 	var all []Pair
 	for with, e := range tree.Fresh(other, t) {
@@ -47,7 +48,7 @@ func Differing(t, other tree.Tree) []Pair {
 	return all
 }
 
-// Do brings what differs.
+// Do fetches the missing objects of folders that differ from what they will be compared with.
 func (w *Walk) Do(level []Pair) error {
 	seen := map[[2]tree.ID]bool{} // a folder may be in many places, and in itself again and again
 	for depth := 0; len(level) > 0 && (w.Depth == 0 || depth < w.Depth); depth++ {
@@ -83,8 +84,8 @@ func (w *Walk) Do(level []Pair) error {
 	return nil
 }
 
-// open returns the files in a folder, which are read with it, and the folders in it that
-// differ; of the last level none. Of a large folder those files are read that differ.
+// open returns the files in a folder that will be read, and the folders in it that differ; none
+// of the last level. Of a large folder only files that differ will be read.
 func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
 	read, err := w.Folder(p.Folder)
 	if err != nil {
@@ -102,7 +103,7 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 				files = append(files, e.ID)
 			}
 		}
-		if !folders { // what is rendered would be rendered again to be compared
+		if !folders { // its base may have to be rendered to be compared
 			return files, nil, nil
 		}
 	}
@@ -120,7 +121,7 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 	return files, below, nil
 }
 
-// bring has objects be there.
+// bring fetches the objects that are missing.
 func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
 	ids = w.Lacks(ids)
 	w.asked += len(ids)

@@ -1,6 +1,7 @@
-// Package program is the git command, which repositories on this machine are reached with.
+// Package program checks the version of the git command, which serves repositories on this
+// machine.
 //
-// What the package keeps true: a version that is too old is told before it fails.
+// What the package keeps true: a version that is too old is reported before it fails.
 package program
 
 import (
@@ -13,7 +14,7 @@ import (
 	"time"
 )
 
-// The oldest Git that repositories on this machine are reached with.
+// The oldest version of Git that is supported.
 const (
 	leastMajor = 2
 	leastMinor = 30
@@ -21,11 +22,11 @@ const (
 
 var programVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
 
-// programPatience bounds how long Git may take to say its version.
+// programPatience bounds how long Git may take to print its version.
 const programPatience = 10 * time.Second
 
-// Version returns the version of the git command, "2.45". The error says that there is
-// none, or that it is too old.
+// Version returns the version of the git command, such as "2.45", or an error if there is no
+// git command or it is too old.
 func Version(ctx context.Context) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, programPatience)
 	defer cancel()

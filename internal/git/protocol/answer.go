@@ -7,7 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bare takes an error out of go-git's wrappers that hide what is in them.
+// Bare returns the error inside go-git's wrappers that do not unwrap.
 func Bare(err error) error {
 	var unexpected *plumbing.UnexpectedError
 	var permanent *plumbing.PermanentError
@@ -20,10 +20,10 @@ func Bare(err error) error {
 	return err
 }
 
-// maxReason bounds what is shown of a server's answer: some answer with a page.
+// maxReason bounds the part of a server's answer that is shown: some answer with a page.
 const maxReason = 300
 
-// Short returns a server's answer in one line, and not more than people want to read.
+// Short returns a server's answer as one line of bounded length.
 func Short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {

@@ -12,16 +12,14 @@ import (
 	"time"
 )
 
-// Client returns a client whose connections are kept from one exchange to the next. It
-// gives up answers that pause for longer than stall. trusted reports whether a request goes
-// to a server that the operator has named; all others, those of redirects too, reach no
-// address that only the operator may name.
+// Client returns a client that reuses connections and aborts answers that pause for longer
+// than stall. trusted reports whether a request goes to a server that the operator named; other
+// requests, also those of redirects, are refused addresses that only the operator may name.
 func Client(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
 	return &http.Client{Transport: &patience{trusted, stall}}
 }
 
-// patience returns up answers that stall: it is what a server that is there and says
-// nothing looks like.
+// patience is a transport that aborts answers that stall.
 type patience struct {
 	trusted func(*url.URL) bool
 	limit   time.Duration
@@ -29,7 +27,7 @@ type patience struct {
 
 var errStalled = errors.New("the server stopped answering")
 
-// RoundTrip sends a request, and watches over the body of the answer.
+// RoundTrip sends a request; reading the body of the answer fails once it stalls.
 func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := http.DefaultTransport
 	if !p.trusted(req.URL) {
@@ -50,7 +48,7 @@ func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// watched is a body that must not pause for long.
+// watched is a body whose reads fail once it stalls.
 type watched struct {
 	io.ReadCloser
 	cancel  context.CancelCauseFunc
@@ -59,7 +57,7 @@ type watched struct {
 	stalled atomic.Bool
 }
 
-// Read reads, and starts the clock again.
+// Read reads and restarts the timer.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if err != nil && w.stalled.Load() {
@@ -76,12 +74,12 @@ func (w *watched) Close() error {
 	return w.ReadCloser.Close()
 }
 
-// longestRetry bounds how long a server can have us leave it alone: one answer must not
-// silence it for a year.
+// longestRetry bounds the delay that a server can ask for: one answer must not stop polling
+// for a year.
 const longestRetry = time.Hour
 
-// RetryAfter reads how long a server wants to be left alone: in seconds, or until a
-// time that is compared with its own clock; an hour at most.
+// RetryAfter returns the delay that the header Retry-After asks for, in seconds or until a time
+// that is compared with the server's own clock; at most an hour.
 func RetryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {

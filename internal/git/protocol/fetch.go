@@ -14,20 +14,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// ErrGone says that a server does not have what it was asked for.
+// ErrGone means that a server lacks an object that it was asked for.
 var ErrGone = errors.New("the server does not have this object")
 
-// Wanted is what a fetch asks for.
+// Wanted is a request to fetch objects.
 type Wanted struct {
-	Wants []plumbing.Hash // of any objects: version 2 gives all that a server has
-	Haves []plumbing.Hash // commits that are here, with all that led to them
-	// Filter says what of that which they lead to is left out, in Git's words; "" for
-	// nothing.
+	Wants []plumbing.Hash // any objects: version 2 serves all that a server has
+	Haves []plumbing.Hash // commits that the mirror has, with all their ancestors
+	// Filter is Git's filter for what the answer leaves out; "" for nothing.
 	Filter string
 }
 
-// Fetch asks for objects, and has the pack taken that comes. Nothing in the pack needs
-// what is not in it.
+// Fetch requests objects and calls take with the pack that the server sends, which needs no
+// other.
 func (s Server) Fetch(ctx context.Context, w Wanted, take func(pack io.Reader) error) error {
 	var b request
 	b.begin("fetch")
@@ -46,7 +45,7 @@ func (s Server) Fetch(ctx context.Context, w Wanted, take func(pack io.Reader) e
 	return s.post(ctx, b.end(), func(answer io.Reader) error { return takePack(answer, take) })
 }
 
-// takePack finds the pack in an answer.
+// takePack calls take with the pack in an answer.
 func takePack(answer io.Reader, take func(io.Reader) error) error {
 	in := bufio.NewReader(answer)
 	head, err := in.Peek(4)
@@ -70,7 +69,7 @@ func takePack(answer io.Reader, take func(io.Reader) error) error {
 	return err
 }
 
-// refusal says what a server means that gives no pack.
+// refusal returns the error of an answer without a pack.
 func refusal(err error) error {
 	var line *pktline.ErrorLine
 	switch {
@@ -82,7 +81,7 @@ func refusal(err error) error {
 	return err
 }
 
-// Demultiplexed takes the pack out of a stream that may also have messages in it.
+// Demultiplexed returns the pack in a stream that may also carry messages.
 func Demultiplexed(c *capability.List, in io.Reader) io.Reader {
 	switch {
 	case c.Supports(capability.Sideband64k):

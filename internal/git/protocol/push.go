@@ -18,11 +18,10 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// NoThin is what a server says that takes only packs with all in them that others are
-// differences from.
+// NoThin is the capability of a server that refuses thin packs.
 const NoThin capability.Capability = "no-thin"
 
-// Request makes the request for a server to move references. The pack follows it.
+// Request returns the request to a server to move references, which the pack follows.
 func Request(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
@@ -41,8 +40,8 @@ func Request(server *capability.List, commands []*packp.Command) (*packp.Referen
 	return req, nil
 }
 
-// Pack opens the pack that follows a request, and gives its size: that in a file, or an
-// empty one if file is "". There is none, and nil, if references are removed only.
+// Pack opens the pack that follows a request and returns its size: the pack in a file, or an
+// empty one if file is "". It returns nil if the request only removes references.
 func Pack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
 	if !slices.ContainsFunc(req.Commands, func(c *packp.Command) bool { return c.New != plumbing.ZeroHash }) {
 		return nil, 0, nil
@@ -61,9 +60,9 @@ func Pack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64,
 	return in, info.Size(), nil
 }
 
-// Push sends a request and the pack in a file. The pack is read as it goes out: go-git has
-// all of it in memory, twice while it grows. The error is [ErrUnsupported] if the server
-// sends us elsewhere, where a request would not be the same.
+// Push sends a request and the pack in a file. It streams the pack, which go-git would hold in
+// memory, twice while it grows. The error is [ErrUnsupported] if the server redirects in a way
+// that would change the request.
 func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, file string) (report *packp.ReportStatus, err error) {
 	var head bytes.Buffer
 	if err := update.Encode(&head); err != nil {
@@ -102,7 +101,7 @@ func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, 
 	}
 	in := bufio.NewReader(res.Body)
 	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
-		return nil, nil // it was not asked for a report
+		return nil, nil // the request asked for no report
 	}
 	report = packp.NewReportStatus()
 	if err := report.Decode(Demultiplexed(update.Capabilities, in)); err != nil {
@@ -111,18 +110,18 @@ func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, 
 	return report, report.Error()
 }
 
-// following is a request and the pack that follows it.
+// following is the body of a push: the request, and then the pack.
 type following struct {
 	io.Reader
 	io.Closer
 }
 
-// emptyPack is a pack without objects: what a server expects when a reference moves
-// to a commit that it has.
+// emptyPack is a pack without objects, which a server expects when a reference moves to a commit
+// that it has.
 const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
 	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
 
-// Refusals returns what the server said of each reference that it did not move.
+// Refusals returns the server's message for each reference that it did not move.
 func Refusals(report *packp.ReportStatus) string {
 	var all []string
 	for _, s := range report.CommandStatuses {

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// ErrForbidden says that a URL that somebody wrote into the control plane leads to an address
-// of this machine or of its network's infrastructure.
+// ErrForbidden means that a URL in the control plane leads to an address of this machine or of
+// its network's infrastructure.
 var ErrForbidden = errors.New("its address is one of this machine or of the platform that it runs on, which what people write into the control plane cannot reach (network.allow in the settings lets it)")
 
-// forbidden are the networks that nobody but the operator names: this machine, the link that
-// it is on, and where clouds give out credentials.
+// forbidden are the networks that only the operator may name: this machine, its link, and the
+// metadata services of clouds, which hand out credentials.
 var forbidden = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("255.255.255.255/32"),
@@ -28,7 +28,7 @@ var forbidden = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
 }
 
-// carriers are IPv6 networks whose addresses have one of IPv4 in them, and where.
+// carriers are IPv6 networks whose addresses embed one of IPv4, and its offset.
 var carriers = []struct {
 	prefix netip.Prefix
 	offset int
@@ -55,11 +55,10 @@ func IsForbidden(addr netip.Addr) bool {
 	return !addr.IsValid()
 }
 
-// CheckAddress returns ErrForbidden for the address of a connection that only the operator
-// may name.
+// CheckAddress returns ErrForbidden if only the operator may name the address of a connection.
 func CheckAddress(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || IsForbidden(at.Addr()) {
+	parsed, err := netip.ParseAddrPort(address)
+	if err != nil || IsForbidden(parsed.Addr()) {
 		return ErrForbidden
 	}
 	return nil
@@ -79,21 +78,21 @@ func CheckHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// guarded is the transport for what people write into the control plane. Addresses are checked
-// when a connection is made, so that a name that changes its address does not get around it.
+// guarded returns the transport for URLs in the control plane. It checks addresses when it
+// connects, so that a name that changes its address does not evade the check.
 var guarded = sync.OnceValue(func() *http.Transport {
 	plain, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		plain = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	t := plain.Clone()
-	var proxies sync.Map // addresses that the environment names
+	var proxies sync.Map // addresses of the proxies in the environment's variables
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
 		proxy, err := http.ProxyFromEnvironment(req)
 		if proxy == nil || err != nil {
 			return proxy, err
 		}
-		if isNumber(req.URL.Hostname()) { // a proxy takes spellings that we do not
+		if isNumber(req.URL.Hostname()) { // a proxy accepts more spellings than netip
 			if addr, err := netip.ParseAddr(req.URL.Hostname()); err != nil || IsForbidden(addr) {
 				return nil, ErrForbidden
 			}
@@ -120,22 +119,22 @@ func proxyAddress(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
-// isNumber reports whether a host is an address, in any spelling that some program takes:
+// isNumber reports whether a host is an address, in any spelling that some program accepts:
 // 2130706433, 0x7f.1, 0177.0.0.1, ::1.
 func isNumber(host string) bool {
 	last := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
 	return strings.Contains(host, ":") || last != "" && (last[0] >= '0' && last[0] <= '9') || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// Stranger is an error of a server that somebody wrote into the control plane: what such a
-// server answers is not repeated, nor what is found of the network on the way to it.
+// Stranger is an error of a server that the control plane names. Its text repeats neither the
+// server's answer nor anything about the network on the way to it.
 type Stranger struct {
 	Kind error // one of ours
 	Code int   // of the HTTP answer; 0 if there was none
 	Err  error
 }
 
-// Error says what kind of error it is.
+// Error returns the kind of the error.
 func (s *Stranger) Error() string {
 	if errors.Is(s.Err, ErrForbidden) {
 		return fmt.Sprintf("%v: %v", s.Kind, ErrForbidden)

@@ -1,11 +1,8 @@
-// Package protocol is what we say to servers over HTTP ourselves, in version 2 of Git's
-// protocol: it asks for some of their references, with one small request and an answer
-// that has nothing else in it; it fetches without what nobody reads yet; and it does not
-// wait for a server that has stopped answering.
+// Package protocol speaks version 2 of Git's protocol over HTTP: it lists references by prefix,
+// fetches with filters, pushes packs from disk, and aborts answers that stall.
 //
-// What the package keeps true: a server that does not know the version, or what is asked
-// by it, is told from one that has an answer ([ErrUnsupported]), and then nothing is
-// concluded.
+// What the package keeps true: an answer of a server that does not know the version, or the
+// request, is [ErrUnsupported] and never taken for an empty answer.
 package protocol
 
 import (
@@ -28,14 +25,14 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// ErrUnsupported says that a server did not answer as version 2 has it.
+// ErrUnsupported means that a server did not answer by version 2 of the protocol.
 var ErrUnsupported = errors.New("the server does not speak version 2 of Git's protocol")
 
 // maxAnswer bounds an answer in bytes.
 const maxAnswer = 64 << 20
 
-// References returns the references whose names begin with one of the prefixes, and where HEAD
-// points to.
+// References returns the references whose names begin with one of the prefixes, and the target
+// of HEAD.
 func (s Server) References(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
 	var b request
 	b.begin("ls-refs")
@@ -50,7 +47,7 @@ func (s Server) References(ctx context.Context, prefixes []string) (refs *packp.
 	return refs, err
 }
 
-// Digest names what the references are whose names begin with one of the prefixes.
+// Digest returns a hash of the references whose names begin with one of the prefixes.
 func Digest(refs *packp.AdvRefs, prefixes []string) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(refs.References)) {
@@ -65,10 +62,10 @@ func Digest(refs *packp.AdvRefs, prefixes []string) string {
 type Server struct {
 	Client *http.Client
 	URL    string
-	Auth   githttp.AuthMethod // nil for nobody
+	Auth   githttp.AuthMethod // nil for anonymous access
 }
 
-// post sends a request of version 2, and has the answer read.
+// post sends a request of version 2 and calls read with the answer.
 func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
 	req, err := s.request(ctx, "git-upload-pack", bytes.NewReader(body))
 	if err != nil {
@@ -91,11 +88,11 @@ func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) erro
 	return read(res.Body)
 }
 
-// unsupported are the answers of servers that do not know what they are asked. Others, such
-// as 502, say that something is broken, and may be well the next time.
+// unsupported are the status codes of servers that do not know the request. Others, such as
+// 502, may be temporary.
 var unsupported = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
 
-// request makes one for a service of the repository.
+// request returns a request to a service of the repository.
 func (s Server) request(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/"+service, body)
 	if err != nil {
@@ -110,11 +107,11 @@ func (s Server) request(ctx context.Context, service string, body io.Reader) (*h
 	return req, nil
 }
 
-// maxRedirects bounds how often a server may send us elsewhere.
+// maxRedirects bounds the redirects of one request.
 const maxRedirects = 10
 
-// keepMethod does not go where a request would become another one, without what it says. To
-// another server it goes without credentials.
+// keepMethod stops at redirects that would change the method and lose the body. It removes the
+// credentials from requests to another server.
 func keepMethod(req *http.Request, via []*http.Request) error {
 	if req.Method != via[0].Method || len(via) >= maxRedirects {
 		return http.ErrUseLastResponse
@@ -125,23 +122,25 @@ func keepMethod(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is the command, a delimiter, its arguments, and the end.
-type request struct{ bytes.Buffer }
+// request is the body of a request: a command, a delimiter, arguments, and the end.
+type request struct{ buf bytes.Buffer }
 
-func (r *request) line(text string) { fmt.Fprintf(r, "%04x%s\n", len(text)+len("0000\n"), text) }
+func (r *request) line(text string) {
+	fmt.Fprintf(&r.buf, "%04x%s\n", len(text)+len("0000\n"), text)
+}
 
 func (r *request) begin(command string) {
 	r.line("command=" + command)
 	r.line("agent=" + capability.DefaultAgent())
-	r.WriteString("0001")
+	r.buf.WriteString("0001")
 }
 
 func (r *request) end() []byte {
-	r.WriteString("0000")
-	return r.Bytes()
+	r.buf.WriteString("0000")
+	return r.buf.Bytes()
 }
 
-// parse reads lines of an id, a name, and what is to be said of it.
+// parse reads references: lines of an id, a name, and attributes.
 func parse(in io.Reader) (*packp.AdvRefs, error) {
 	refs := packp.NewAdvRefs()
 	lines := pktline.NewScanner(in)

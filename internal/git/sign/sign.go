@@ -1,8 +1,7 @@
-// Package sign makes the signatures of commits.
+// Package sign makes the signatures of commits with SSH and OpenPGP keys.
 //
-// What the package keeps true: the same text gives the same signature at the same time, so
-// that the id of a commit is a function of what is in it; a key that cannot do that is
-// refused.
+// What the package keeps true: the same text and time have the same signature, so that the id
+// of a commit is a function of its content; a key that cannot do that is refused.
 package sign
 
 import (
@@ -23,8 +22,8 @@ import (
 // Signer makes the signature of a commit's text.
 type Signer = func(text []byte, when time.Time) (string, error)
 
-// SSH signs with an SSH private key (PEM), as Git does with gpg.format = ssh.
-// Keys whose signatures are different each time are refused.
+// SSH returns a Signer for an SSH private key (PEM), as Git signs with gpg.format = ssh.
+// It refuses keys whose signatures differ each time.
 func SSH(key []byte, passphrase string) (Signer, error) {
 	signer, err := parseSSHKey(key, passphrase)
 	if err != nil {
@@ -88,7 +87,7 @@ func armored(key ssh.PublicKey, signature *ssh.Signature) string {
 	return b.String() + "-----END SSH SIGNATURE-----\n"
 }
 
-// GPG signs with the first private key of an armored OpenPGP key.
+// GPG returns a Signer for the first private key of an armored OpenPGP key.
 func GPG(key []byte, passphrase string) (Signer, error) {
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(key))
 	if err != nil {

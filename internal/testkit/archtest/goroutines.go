@@ -8,7 +8,7 @@ import (
 
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
-	"internal/base/parallel/parallel.go: InOrder":       "what is encoded for a pack is written in order",
+	"internal/base/parallel/parallel.go: EachInOrder":   "what is encoded for a pack is written in order",
 	"internal/base/parallel/parallel.go: Each":          "environments, stages and repositories are worked on in parallel",
 	"internal/server/daemon/daemon.go: runUntilDone":    "the window is open while the loop runs",
 	"internal/server/web/serve.go: serveUntilDone":      "serves until it is told to end, and waits for that",
