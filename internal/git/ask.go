@@ -9,8 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 )
 
-// Branches asks the remote for the heads of its branches, by their names. Nothing is
-// fetched.
+// Branches asks the remote for the heads of its branches and returns them by name. It fetches
+// nothing.
 func (m *Remote) Branches(ctx context.Context) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,8 +30,8 @@ func (m *Remote) Branches(ctx context.Context) (map[string]string, error) {
 	return heads, err
 }
 
-// CanPush returns nil if the remote lets us begin a push. Whether it takes one to a
-// branch is not known before it is tried.
+// CanPush returns nil if the remote accepts the beginning of a push. Whether it accepts one to
+// a branch is known only by trying.
 func (m *Remote) CanPush(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,7 +41,7 @@ func (m *Remote) CanPush(ctx context.Context) error {
 	})
 }
 
-// advertised returns what a service of the remote begins with: its references.
+// advertised returns the references that a service of the remote advertises.
 func (m *Remote) advertised(ctx context.Context, service string) (adv *packp.AdvRefs, err error) {
 	s, err := m.connect(ctx, service)
 	if err != nil {

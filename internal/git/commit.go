@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Commit is a commit to be written. Its id is a function of these fields (of Known
-// nothing depends but what is sent).
+// Commit is a commit to be written. Its id is a function of these fields, except Known, which
+// decides only what is sent.
 type Commit struct {
 	Tree    tree.Tree
 	Parents []string
@@ -22,13 +22,13 @@ type Commit struct {
 	When    time.Time // to the second; written in UTC
 	Message string
 	Sign    Signer // nil for none
-	// Known are trees that the remote has. What they hold, at the same path, is
-	// not written again.
+	// Known are trees that the remote has. Objects that they have at the same path are not
+	// written.
 	Known []tree.Tree
 }
 
-// Signer makes the signature of a commit's text. So that the id is a function of the
-// commit, it gives the same signature for the same text and time.
+// Signer returns the signature of a commit's text. It returns the same one for the same text
+// and time, so that the id is a function of the commit.
 type Signer func(text []byte, when time.Time) (string, error)
 
 // ID returns the id that the commit will have.
@@ -40,7 +40,7 @@ func (c Commit) ID() (string, error) {
 	return plumbing.ComputeHash(plumbing.CommitObject, data).String(), nil
 }
 
-// encode returns the commit object's text.
+// encode returns the text of the commit object.
 func (c Commit) encode() ([]byte, error) {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "tree %s\n", c.Tree.ID())
@@ -61,7 +61,7 @@ func (c Commit) encode() ([]byte, error) {
 	return append(head.Bytes(), body...), nil
 }
 
-// oneLine leaves out what would end a name or an address in a commit.
+// oneLine removes the characters that would end a name or an address in a commit.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {
@@ -71,15 +71,14 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// Pack has new commits and what they need, written beside the objects of a mirror:
-// [Remote.Push] sends it and makes it part of the mirror. One that is not pushed must
-// be discarded.
+// Pack holds new commits and their objects in a file beside those of a mirror: [Remote.Push]
+// sends it and makes it part of the mirror. A pack that is not pushed must be discarded.
 type Pack struct {
 	*pack.Pack
-	Commits []string // ids, in the order in which they were given
+	Commits []string // ids, in the order of the arguments of Write
 }
 
-// writePack writes what the commits hold and the known trees do not.
+// writePack writes the commits and the objects that their known trees lack.
 func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error) {
 	var ids []string
 	written, err := pack.Write(dir, func(w *pack.Writer) error {

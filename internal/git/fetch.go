@@ -19,13 +19,13 @@ import (
 )
 
 var (
-	// ErrDamaged says that a mirror could not be read; the next Sync makes it anew.
+	// ErrDamaged means that a mirror could not be read; the next Sync makes it anew.
 	ErrDamaged = errors.New("what was stored cannot be read")
-	// errDisk says that a mirror could not be written.
+	// errDisk means that a mirror could not be written.
 	errDisk = errors.New("the disk took no more")
 )
 
-// receive fetches commits, with all that they lead to and that the haves do not.
+// receive fetches commits and everything reachable from them and not from the haves.
 func (r *Repository) receive(ctx context.Context, s session, wants, haves []plumbing.Hash) error {
 	adv, err := s.references(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Repository) receive(ctx context.Context, s session, wants, haves []plum
 			return err
 		}
 	}
-	// A thin pack is not whole without the packs beside it, and a mirror tidies its packs.
+	// A thin pack needs the packs beside it, which the mirror may merge.
 	req.Capabilities.Delete(capability.ThinPack)
 	req.Wants, req.Haves = wants, haves
 	answer, err := s.fetch.UploadPack(ctx, req)
@@ -50,7 +50,7 @@ func (r *Repository) receive(ctx context.Context, s session, wants, haves []plum
 	return answer.Close()
 }
 
-// ingest stores a pack as it comes in, and checks it.
+// ingest stores and checks a pack while it arrives.
 func (r *Repository) ingest(in io.Reader) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,10 +65,10 @@ func (r *Repository) take(in io.Reader) error {
 	return r.stored(err)
 }
 
-// add is take for who has the lock.
+// add is take for callers that hold the lock.
 func (r *Repository) add(in io.Reader) error { return r.stored(pack.Receive(r.packDir(), in)) }
 
-// stored says how storing a pack ended, and has it be found.
+// stored makes a stored pack visible, or classifies the error of storing it.
 func (r *Repository) stored(err error) error {
 	if err == nil && r.store.Bring != nil {
 		err = partial.Promise(r.packDir())
@@ -89,13 +89,13 @@ func (r *Repository) stored(err error) error {
 	return nil
 }
 
-// lacksFolder reports whether what could not be written is for want of a folder: it has become
-// a file, or has gone.
+// lacksFolder reports whether an error of writing means that a folder was removed or replaced
+// by a file.
 func lacksFolder(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
 }
 
-// haves returns commits that the mirror has.
+// haves returns commits that the mirror has, for a server not to send them.
 func (r *Repository) haves() ([]plumbing.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

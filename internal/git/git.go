@@ -1,19 +1,19 @@
-// Package git reads and writes repositories: which commit a revision is, which
-// files a commit holds, and what a branch of a remote should become. It is the one
-// place that knows go-git.
+// Package git reads and writes repositories without a work tree: it resolves revisions, reads
+// the files of commits, keeps mirrors of remotes, and pushes commits. Only it and the packages
+// below it import go-git.
 //
 // What the package keeps true:
 //   - There is never a work tree: files are read from the object store, and commits
 //     are written as packs.
-//   - A [tree.Tree] that it gives has Git's own ids, and content only where it is
-//     asked for, so that a repository with large files costs what is read of it.
-//   - A remote is read through a bare mirror ([Remote]). A mirror appears complete
-//     or not at all, or says that it lacks what can be fetched when it is read; only one
-//     process writes into it at a time; one that is damaged is made anew.
-//   - The id of a commit is a function of what is written into it.
-//   - A push says what it replaces; a reference that somebody else moved is left
-//     alone ([ErrStale]).
-//   - No argument that begins with "-" is taken, and no error shows a password.
+//   - A [tree.Tree] that it returns has Git's own ids, and content only on request, so that a
+//     repository with large files costs only what is read of it.
+//   - A remote is read through a bare mirror ([Remote]). A mirror appears complete or not at
+//     all, or is marked as partial and fetches what it lacks when that is read; only one
+//     process writes into it at a time; a damaged one is made anew.
+//   - The id of a commit is a function of its content.
+//   - A push names the old value of each reference; a reference that has moved since is not
+//     changed ([ErrStale]).
+//   - It refuses arguments that begin with "-", and no error shows a password.
 package git
 
 import (
@@ -34,17 +34,17 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no repository, or none that may be read.
+	// ErrNotFound means that there is no repository, or none that may be read.
 	ErrNotFound = objects.ErrNone
-	// ErrAccess says that a server wants other credentials, or any.
+	// ErrAccess means that a server requires credentials, or other ones.
 	ErrAccess = errors.New("access was refused")
-	// ErrUnreachable says that a remote did not answer as it should.
+	// ErrUnreachable means that a remote did not answer as it should.
 	ErrUnreachable = errors.New("the repository cannot be reached")
-	// ErrNoRevision says that a repository has no such branch, tag or commit.
+	// ErrNoRevision means that a repository has no such branch, tag or commit.
 	ErrNoRevision = errors.New("no such revision")
-	// ErrStale says that a reference is not what the push was to replace.
+	// ErrStale means that a reference does not have the value that the push was to replace.
 	ErrStale = errors.New("somebody else moved it")
-	// ErrRefused says that a server did not take a push: a protected branch, a hook.
+	// ErrRefused means that a server rejected a push: a protected branch, a hook.
 	ErrRefused = errors.New("the server refused it")
 )
 
@@ -55,12 +55,12 @@ type Repository struct {
 	location string // for errors; without a password
 	mirror   string // its folder, if it is a mirror
 	folders  recent.Map[tree.ID, counted]
-	updates  int    // of references, since what is kept was last gone through
-	tagged   bool   // somebody has looked for a tag
-	filter   string // of a mirror that does not have all; see package partial
-	refused  bool   // the server does not let us ask so any more
+	updates  int    // of references, so far
+	tagged   bool   // a caller looked for a tag
+	filter   string // of a partial mirror; see package partial
+	refused  bool   // the server no longer accepts the filter
 
-	damaged atomic.Bool // something that must be there could not be read
+	damaged atomic.Bool // an object that must exist could not be read
 }
 
 // close closes the files of the repository.
@@ -70,18 +70,18 @@ func (r *Repository) close() error {
 	return r.store.Close()
 }
 
-// look has the references be read again.
+// look makes the next reader read the references again.
 func (r *Repository) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.store.ForgetReferences()
 }
 
-// turnAfter is after how many updates of references that is forgotten which nobody has
-// looked into since.
+// turnAfter is the number of updates of references after which the caches drop what was not
+// used since.
 const turnAfter = 128
 
-// age counts an update of references. Its caller has the lock.
+// age counts an update of references. Its caller holds the lock.
 func (r *Repository) age() {
 	r.updates++
 	if r.updates%turnAfter == 0 {
@@ -90,10 +90,11 @@ func (r *Repository) age() {
 	}
 }
 
-// broken says that an object could not be read that must be there.
-// A mirror is marked on disk too, for a program that ends after each round.
+// broken returns err as [ErrDamaged]: an object that must exist could not be read. It marks the
+// mirror as damaged, also on disk, for programs that end after each round. An error of fetching
+// the object is returned as it is.
 func (r *Repository) broken(err error) error {
-	if isOurs(err) { // it was to be fetched, and could not be
+	if isOurs(err) { // fetching it failed
 		return err
 	}
 	if r.damaged.CompareAndSwap(false, true) && r.mirror != "" {
@@ -102,11 +103,15 @@ func (r *Repository) broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
+<<<<<<< HEAD
 // RefusedTree is the error for a tree that names a file "..", or has another name that Git does not
 // write either. To try again does not help: that is what the commit holds.
 type RefusedTree = objects.Refused
 
 // damagedFile marks a mirror that is to be made anew.
+=======
+// damagedFile marks a mirror that must be made anew.
+>>>>>>> 4135392 (git: doc comments in the standard library's manner)
 const damagedFile = "fairlead-damaged"
 
 // Open opens the local repository at path: a bare one, one with a work tree, or a
@@ -127,8 +132,8 @@ func Open(path string) (*Repository, error) {
 	return r, nil
 }
 
-// Find opens the repository that a folder of this machine is in: the folder itself,
-// or one above it.
+// Find opens the repository that contains a folder of this machine: the folder itself or one
+// above it.
 func Find(path string) (*Repository, error) {
 	r, err := Open(path)
 	if !errors.Is(err, ErrNotFound) {

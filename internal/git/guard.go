@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// trusts reports whether the server of a request may be one of this machine.
+// trusts reports whether the server of a request may have an address of this machine.
 func (m *Remote) trusts(u *url.URL) bool {
 	if !m.options.Guard && giturl.SameServer(m.options.URL, u.String()) {
 		return true
@@ -24,7 +24,7 @@ func (m *Remote) trusts(u *url.URL) bool {
 	return m.options.Named != nil && m.options.Named(u.String())
 }
 
-// classified is classify, with nothing in it that a server said which the operator did not
+// classified is classify without anything that a server answered which the operator did not
 // name.
 func (m *Remote) classified(err error) error {
 	known := classify(err)
@@ -49,8 +49,8 @@ func (m *Remote) classified(err error) error {
 	return s
 }
 
-// guardSSH has the address of an SSH server checked before anything is proved to it: its
-// name may have changed since it was looked up.
+// guardSSH returns a method that checks the address of an SSH server before it authenticates:
+// the name may resolve to another address than before.
 func guardSSH(endpoint *transport.Endpoint, auth transport.AuthMethod) (transport.AuthMethod, error) {
 	method, ok := auth.(gitssh.AuthMethod)
 	if !ok {
@@ -68,8 +68,8 @@ type guardedSSH struct {
 	endpoint *transport.Endpoint
 }
 
-// ClientConfig returns that of the method, with the check of the address before that of the
-// host's key.
+// ClientConfig returns the method's configuration, with a check of the address before that of
+// the host's key.
 func (g guardedSSH) ClientConfig() (*ssh.ClientConfig, error) {
 	c, err := g.AuthMethod.ClientConfig()
 	if err != nil {

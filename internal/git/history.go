@@ -4,8 +4,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// FirstParents returns a commit and those before it by first parents, newest first, until
-// stop says that one was the last, or limit is reached.
+// FirstParents returns a commit and its ancestors by first parents, newest first, up to one for
+// which stop reports true, at most limit.
 func (r *Repository) FirstParents(commit string, limit int, stop func(commit string) bool) ([]string, error) {
 	var line []string
 	for commit != "" && len(line) < limit {
@@ -25,12 +25,11 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 	return line, nil
 }
 
-// Brought returns the commit that gave a file what it holds in another one, by first
-// parents: the oldest of those that hold the same. Beyond limit commits it does not
-// look.
+// Brought returns the commit that last changed a file, by first parents: the oldest in a row
+// from commit back in which the file is the same. It reads at most limit commits.
 func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
-	holds := func(at string) (tree.ID, error) {
-		v, err := r.View(at)
+	fileAt := func(commit string) (tree.ID, error) {
+		v, err := r.View(commit)
 		if err != nil {
 			return tree.ID{}, err
 		}
@@ -40,7 +39,7 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 	if err := r.readAhead(commit, file); err != nil {
 		return Info{}, err
 	}
-	want, err := holds(commit)
+	want, err := fileAt(commit)
 	if err != nil {
 		return Info{}, err
 	}
@@ -58,7 +57,7 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 		if limit <= 0 || len(info.Parents) == 0 {
 			return info, nil
 		}
-		before, err := holds(info.Parents[0])
+		before, err := fileAt(info.Parents[0])
 		if err != nil {
 			return Info{}, err
 		}
@@ -69,9 +68,9 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 	}
 }
 
-// Versions returns what a file has held in a commit and those before it by first parents,
-// newest first, each once in a row: at most limit commits are looked at, and at most so
-// many versions are given. A commit without it counts for nothing.
+// Versions returns the contents of a file in a commit and its ancestors by first parents,
+// newest first, without consecutive duplicates. It reads at most limit commits and returns at
+// most the given number of versions; commits without the file are skipped.
 func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byte, error) {
 	line, err := r.FirstParents(commit, limit, func(string) bool { return false })
 	if err != nil {
@@ -79,13 +78,13 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 	}
 	var all [][]byte
 	var last tree.ID
-	for i, at := range line {
+	for i, id := range line {
 		if i%aheadBy == 0 {
-			if err := r.readAhead(at, file); err != nil {
+			if err := r.readAhead(id, file); err != nil {
 				return nil, err
 			}
 		}
-		v, err := r.View(at)
+		v, err := r.View(id)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +104,8 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 	return all, nil
 }
 
-// Between returns the commits that lead to one and not to another, which is one of its
-// first parents; "" for none. At most limit of them are given.
+// Between returns the commits reachable from to and not from from, which is an ancestor of to
+// by first parents, or "" for none; at most limit.
 func (r *Repository) Between(from, to string, limit int) ([]Info, error) {
 	before := map[string]bool{}
 	if from != "" {

@@ -13,13 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// maxPacks is the number of packs at which a mirror is tidied: each fetch and each
-// push adds one, and each makes finding an object slower.
+// maxPacks is the number of packs at which a mirror is repacked: each fetch and each push adds
+// one, and each makes finding an object slower.
 const maxPacks = 50
 
-// Maintain puts packs of the mirror together when there are many. When it comes to the
-// largest, what no reference leads to is left out. The mirror can be read all the while;
-// what is kept is copied as it is, without being unpacked.
+// Maintain merges packs of the mirror if there are many. If it merges all of them, it drops
+// unreachable objects. The mirror can be read meanwhile; objects are copied without being
+// unpacked.
 func (m *Remote) Maintain(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,7 @@ func (m *Remote) countPacks() int {
 	return len(found)
 }
 
-// repack makes one pack of many, and removes those.
+// repack merges small packs into one.
 func (r *Repository) repack(ctx context.Context) (err error) {
 	packs, err := r.beside()
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Repository) repack(ctx context.Context) (err error) {
 	return r.store.Refresh()
 }
 
-// beside returns the packs as they are now, to be read beside r. The references are read
-// again too: what another process has brought must not seem to be unused.
+// beside returns the current packs, to be read concurrently with r. It reads the references
+// again too: objects that another process added must not seem unreachable.
 func (r *Repository) beside() (*pack.Stored, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Repository) beside() (*pack.Stored, error) {
 	return r.store.Packs(), nil
 }
 
-// reachable marks everything that references lead to.
+// reachable marks every object that is reachable from references.
 func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
 	refs, err := r.Refs("")
 	if err != nil {
@@ -81,7 +81,8 @@ func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before b
 	return objects.Reach(ctx, next, r.leadsTo, mark)
 }
 
-// leadsTo takes the lock for one object, so that others can read in between.
+// leadsTo returns the objects that an object names. It holds the lock for one object only, so
+// that others can read in between.
 func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

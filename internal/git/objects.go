@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Tree returns the files of a commit, without their content.
+// Tree returns all files of a commit, without their content. A partial mirror fetches the
+// folders that it lacks.
 func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,21 +32,21 @@ func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	return t, nil
 }
 
-// counted is a tree that was read, with the number of its files.
+// counted is a tree and the number of its files.
 type counted struct {
 	tree  tree.Tree
 	files int
 }
 
 const (
-	// maxFiles bounds a commit: folders that hold the same folder again and again
-	// make a hundred million files of ten objects.
+	// maxFiles bounds a commit: ten objects can describe a hundred million files, if folders
+	// hold the same folder again and again.
 	maxFiles = 2_000_000
-	// maxFolders bounds the folders that are kept from one commit to the next.
+	// maxFolders bounds the folders that are cached from one commit to the next.
 	maxFolders = 4_000
 )
 
-// tree reads a tree, each of its folders once.
+// tree returns a tree and the number of its files. It reads each folder once.
 func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 	if known, ok := r.folders.Find(tree.ID(id)); ok {
 		return known.tree, known.files, nil
@@ -89,7 +90,7 @@ func (r *Repository) folder(id tree.ID) (objects.Folder, error) {
 	return f, err
 }
 
-// base returns a folder that others are differences from.
+// base returns the text of a folder that deltas are made from.
 func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,9 +98,10 @@ func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
-// Load returns the same tree with the content of the files for which want says so; size is in
-// bytes. A file that is not wanted if it is empty is not looked at. What is in its place in a
-// tree that was loaded before, with the same want, is taken from there.
+// Load returns t with the content of the files that want accepts by path and size in bytes. It
+// calls want with size 0 first and does not read a file that is refused then. Content is taken
+// from before, a tree that was loaded with the same want, where its files are the same. A
+// partial mirror fetches the content that it lacks.
 func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +112,8 @@ func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64
 	return loaded, nil
 }
 
-// load returns the tree before if it is the same, and t itself if nothing in it has content that is
-// wanted.
+// load is Load for a folder at a path. It returns before if the trees are equal, and t itself if
+// it loads no content.
 func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
 	if tree.Equal(t, before) {
 		return before, nil
@@ -152,7 +154,8 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 	return t.With(entries), nil
 }
 
-// content returns that of a file of at most so many bytes, or else [pack.ErrLarge].
+// content returns the content of a file; the error is [pack.ErrLarge] if it has more than limit
+// bytes.
 func (r *Repository) content(id tree.ID, limit int64) ([]byte, error) {
 	data, err := r.store.ReadSmall(pack.Blob, id, limit)
 	if err != nil && !errors.Is(err, pack.ErrLarge) {

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// KeepWhole has the mirror have all that its commits lead to from the next Sync on, and
-// reports whether it has not yet.
+// KeepWhole makes the next Sync fetch everything that a partial mirror lacks, and keeps the
+// mirror whole from then on. It reports whether the mirror lacks anything now.
 func (m *Remote) KeepWhole() (lacks bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -29,7 +29,7 @@ func (m *Remote) KeepWhole() (lacks bool) {
 	return m.mirror != nil && m.becomesWhole()
 }
 
-// becomesWhole reports whether the mirror is to be fetched again, with all that it lacks.
+// becomesWhole reports whether the mirror must be fetched again with everything that it lacks.
 func (m *Remote) becomesWhole() bool {
 	if m.mirror == nil {
 		return partial.Filter(m.options.Dir) != partial.Whole && !m.mayLack()
@@ -40,15 +40,15 @@ func (m *Remote) becomesWhole() bool {
 
 func (m *Remote) mayLack() bool { return m.options.Partial && !m.wantWhole }
 
-// filtered returns the filter of a mirror, and whether the server takes it no more.
+// filtered returns the filter of a mirror, and whether the server no longer accepts it.
 func (r *Repository) filtered() (filter string, refused bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.filter, r.refused
 }
 
-// equip reads which filter the mirror is fetched with, which another process may have
-// changed, and has what it lacks be fetched when it is read.
+// equip reads the filter of the mirror, which another process may have changed, and makes the
+// mirror fetch what it lacks when that is read.
 func (m *Remote) equip() { m.mirror.setFilter(partial.Filter(m.options.Dir), m.supply(m.mirror)) }
 
 func (r *Repository) setFilter(filter string, bring func(pack.Kind, []tree.ID) error) {
@@ -60,7 +60,7 @@ func (r *Repository) setFilter(filter string, bring func(pack.Kind, []tree.ID) e
 	}
 }
 
-// promise marks the packs of a mirror that does not have all.
+// promise marks the packs of a partial mirror.
 func (r *Repository) promise() error {
 	if filter, _ := r.filtered(); filter != partial.Whole {
 		return partial.Promise(r.packDir())
@@ -70,8 +70,8 @@ func (r *Repository) promise() error {
 
 func (r *Repository) packDir() string { return filepath.Join(r.mirror, "objects", "pack") }
 
-// fetch brings what an update needs: as little of it as the remote may lack and its server
-// lets us leave there. Everything that is refused ends with a mirror that has all.
+// fetch fetches the objects of an update, with the mirror's filter if the server accepts it. If
+// the server refuses filters, the mirror becomes whole.
 func (m *Remote) fetch(ctx context.Context, s session, theirs *packp.AdvRefs, u update) error {
 	haves, err := m.mirror.haves()
 	if err != nil {
@@ -89,7 +89,7 @@ func (m *Remote) fetch(ctx context.Context, s session, theirs *packp.AdvRefs, u 
 		}
 		return err
 	case filter == partial.Whole && m.mayLack() && m.mirror.isEmpty():
-		for _, ref := range u.set { // a first fetch that ended early may have left commits, and no more
+		for _, ref := range u.set { // a first fetch that was interrupted may have left commits without their files
 			u.want = append(u.want, ref.Hash())
 		}
 		u.want = partial.Distinct(u.want)
@@ -108,9 +108,9 @@ func (r *Repository) isEmpty() bool {
 	return err == nil && len(refs) == 0
 }
 
-// begin is the first fetch of a mirror that may lack something, if the server lets us. The
-// mirror says so before it lacks anything, and takes it back if it gets nothing. Half of
-// the time is left for asking in the usual way, which works or says better what is wrong.
+// begin tries the first fetch of a mirror with filters, and reports whether one succeeded. It
+// marks the mirror as partial before the fetch, and as whole again if the fetch fails. Half of
+// the time is left for a fetch without a filter, which works or has the better error.
 func (m *Remote) begin(ctx context.Context, u update, filters bool) (done bool, err error) {
 	if !filters || len(u.want) == 0 {
 		return false, nil
@@ -136,7 +136,7 @@ func (m *Remote) begin(ctx context.Context, u update, filters bool) (done bool, 
 	return false, nil
 }
 
-// mark has the mirror be fetched with a filter from now on.
+// mark sets the filter that the mirror is fetched with from now on.
 func (m *Remote) mark(filter string) error {
 	if err := partial.Mark(m.options.Dir, filter); err != nil {
 		return fmt.Errorf("%w: %w", errDisk, err)
@@ -148,7 +148,7 @@ func (m *Remote) mark(filter string) error {
 	return nil
 }
 
-// complete fetches everything, so that the mirror lacks nothing.
+// complete fetches everything that is reachable, so that the mirror is whole.
 func (m *Remote) complete(ctx context.Context, s session, theirs *packp.AdvRefs, u update) error {
 	wants := slices.Clone(u.want)
 	for name, id := range theirs.References {
@@ -166,16 +166,16 @@ func (m *Remote) complete(ctx context.Context, s session, theirs *packp.AdvRefs,
 	return m.mark(partial.Whole)
 }
 
-// reconsider has the server be asked for less than everything the next time: what it
-// refused may have been a mishap, and everything may be too much.
+// reconsider makes the next fetch use the filter again: the refusal may have been temporary,
+// and fetching everything failed.
 func (r *Repository) reconsider() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused = false
 }
 
-// fetchFiltered fetches commits of an update without what a filter leaves out, and the
-// references that we keep documents in, which are small and are all read, with all.
+// fetchFiltered fetches the commits of an update with a filter. References that hold Fairlead's
+// documents, which are small and always read, are fetched whole.
 func (m *Remote) fetchFiltered(ctx context.Context, filter string, u update, haves []plumbing.Hash) error {
 	documents := map[plumbing.Hash]bool{}
 	for _, ref := range u.set {
@@ -190,7 +190,7 @@ func (m *Remote) fetchFiltered(ctx context.Context, filter string, u update, hav
 	return partial.Asker(m.ask).Commits(ctx, protocol.Wanted{Wants: u.want, Haves: haves, Filter: filter}, func(id plumbing.Hash) bool { return documents[id] }, take)
 }
 
-// ask has a server send objects.
+// ask requests objects from the server and calls take with the pack that it sends.
 func (m *Remote) ask(ctx context.Context, w protocol.Wanted, take func(io.Reader) error) error {
 	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil {
@@ -201,12 +201,12 @@ func (m *Remote) ask(ctx context.Context, w protocol.Wanted, take func(io.Reader
 	}
 	err = m.server(endpoint, auth).Fetch(ctx, w, take)
 	if err != nil && m.options.Guard {
-		return m.classified(err) // who reads a file sees it, without an exchange in between
+		return m.classified(err) // readers of files see it, and exchange does not redact it
 	}
 	return err
 }
 
-// objects fetches what is lacking.
+// objects fetches the objects that lacks returns.
 func (m *Remote) objects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
 	started := time.Now()
 	err := partial.Asker(m.ask).Objects(ctx, kind, filter, lacks, take)
@@ -214,8 +214,8 @@ func (m *Remote) objects(ctx context.Context, kind pack.Kind, filter string, lac
 	return err
 }
 
-// supply returns what fetches objects of a mirror that are read and not there. Its caller
-// has the lock of the repository.
+// supply returns the function that fetches objects which the mirror lacks when they are read.
+// The callers of that function hold the lock of the repository.
 func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 	return func(kind pack.Kind, ids []tree.ID) error {
 		ctx, cancel := m.options.Within(m.options.Timeout)
@@ -226,8 +226,7 @@ func (m *Remote) supply(r *Repository) func(pack.Kind, []tree.ID) error {
 	}
 }
 
-// bringFiles fetches the files in a folder that are not there, in one request. Its caller
-// has the lock.
+// bringFiles fetches the missing files of a folder in one request. Its caller holds the lock.
 func (r *Repository) bringFiles(f objects.Folder) error {
 	if r.store.Bring == nil {
 		return nil
@@ -245,8 +244,8 @@ func (r *Repository) bringFiles(f objects.Folder) error {
 	return r.walked(r.store.Bring(pack.Blob, files))
 }
 
-// supplied says what an error of fetching objects means for their reader: what the server
-// does not have is lost, and all else may be better next time.
+// supplied returns an error of fetching objects as their reader sees it: an object that the
+// server lacks is lost; any other error may be temporary.
 func supplied(err error) error {
 	switch {
 	case err == nil:
@@ -259,9 +258,9 @@ func supplied(err error) error {
 	return fmt.Errorf("fetch what is not in the mirror: %w", classify(err))
 }
 
-// Prefetch brings what a mirror that does not have all lacks of a tree, in the places where
-// it differs from another one, of so many levels of folders in it, or 0 for all. It is for
-// who will compare the two, and saves a request for each object. The other tree is at hand.
+// Prefetch fetches the objects of t that a partial mirror lacks and that differ from with, down
+// to depth levels of folders, or 0 for all. A caller that will compare the two saves a request
+// for each object. Reading with needs no fetch.
 func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) error {
 	r := m.Mirror()
 	if r == nil || t.IsEmpty() {
@@ -302,11 +301,12 @@ func (m *Remote) Prefetch(ctx context.Context, t, with tree.Tree, depth int) err
 	return nil
 }
 
-// walked says what an error of bringing objects ahead means. What is refused is for who
-// reads it to say.
+// walked returns an error of prefetching as its caller sees it. An invalid tree is no error here:
+// its reader reports it.
 func (r *Repository) walked(err error) error {
 	var refused *objects.Refused
-	switch err = supplied(err); {
+	err = supplied(err)
+	switch {
 	case errors.As(err, &refused):
 		return nil
 	case errors.Is(err, plumbing.ErrObjectNotFound):
@@ -315,11 +315,11 @@ func (r *Repository) walked(err error) error {
 	return err
 }
 
-// aheadBy is how many commits are looked at together where not all is there.
+// aheadBy is the number of commits whose objects a partial mirror fetches together.
 const aheadBy = 32
 
-// readAhead brings what a file is found by in a commit and those before it by first
-// parents, and the file: one after the other, each would be a few requests.
+// readAhead fetches the folders on the path of a file, and the file, in a commit and its
+// ancestors by first parents together: one after the other, each would take several requests.
 func (r *Repository) readAhead(commit, file string) error {
 	if filter, _ := r.filtered(); filter == partial.Whole {
 		return nil
@@ -329,8 +329,8 @@ func (r *Repository) readAhead(commit, file string) error {
 		return err
 	}
 	var roots []partial.Pair
-	for _, at := range line {
-		info, err := r.Commit(at)
+	for _, id := range line {
+		info, err := r.Commit(id)
 		if err != nil {
 			return err
 		}
@@ -339,13 +339,13 @@ func (r *Repository) readAhead(commit, file string) error {
 	names := strings.Split(file, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.store.Bring == nil { // it has all by now
+	if r.store.Bring == nil { // it has become whole meanwhile
 		return nil
 	}
 	w := partial.Walk{
 		Lacks: r.store.Lacks, Bring: r.store.Bring, Depth: len(names),
 		Folder: r.folder,
-		All:    func([]tree.ID) error { return nil }, // reading asks for each
+		All:    func([]tree.ID) error { return nil }, // readers fetch each
 		Enter:  func(depth int, name string) bool { return name == names[depth] },
 	}
 	return r.walked(w.Do(roots))

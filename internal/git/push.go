@@ -15,15 +15,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// RefUpdate is one reference to be moved, or, if New is Old, not to have moved.
+// RefUpdate moves one reference, or requires that it has not moved, if New equals Old.
 type RefUpdate struct {
 	Ref string // in full: "refs/heads/main"
-	Old string // what it must be now; "" if it must not exist
-	New string // what it is to be; "" to remove it
+	Old string // its current value; "" if it must not exist
+	New string // its new value; "" to remove it
 }
 
-// Write puts new commits, and what they hold and the remote has not, into a pack.
-// The mirror must have been synced.
+// Write writes new commits, and their objects that the remote lacks, to a pack. The mirror must
+// have been synced.
 func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
@@ -39,10 +39,9 @@ func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 
 func (m *Remote) packDir() string { return filepath.Join(m.options.Dir, "objects", "pack") }
 
-// Push sends a pack (nil if none is needed) and moves references: all of them, or
-// none where the server can do that. The error is [ErrStale] if one of them is not
-// what was to be replaced, and nil if all are already as wanted. The pack is part of
-// the mirror afterwards, or gone.
+// Push sends a pack (nil if none is needed) and moves references: all or none, if the server
+// supports that. The error is [ErrStale] if one of them does not have its old value, and nil if
+// all have their new value already. Afterwards the pack is part of the mirror or removed.
 func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) error {
 	if pack != nil {
 		defer pack.Discard() // of no effect once it is kept
@@ -61,8 +60,8 @@ func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) erro
 	}
 	err := m.send(ctx, pack, updates)
 	if err != nil && errors.Is(classify(err), ErrUnreachable) || errors.Is(err, ErrRefused) {
-		// Whether it was taken, and whether somebody was faster, is seen in the
-		// references alone: every server words it in its own way.
+		// Only the references show whether the push was accepted or another writer was
+		// faster: every server words its answer differently.
 		err = m.outcome(ctx, updates, err)
 	}
 	if err != nil {
@@ -79,7 +78,7 @@ func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) erro
 	return m.mirror.moved(updates)
 }
 
-// send is the exchange with the server.
+// send sends the pack and the updates that the server has not made yet.
 func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err error) {
 	s, err := m.connect(ctx, transport.ReceivePackServiceName)
 	if err != nil {
@@ -156,7 +155,8 @@ func shown(id string) string {
 	return id
 }
 
-// outcome looks at what has become of the references after a push that failed.
+// outcome reads the references after a push that failed with the error failed: it returns nil if
+// all have their new value.
 func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error) (err error) {
 	s, err := m.connect(ctx, transport.UploadPackServiceName)
 	if err != nil {
@@ -181,8 +181,7 @@ func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error)
 	return failed
 }
 
-// moved makes the mirror's references what they were pushed to be. The object
-// store's list of packs is read again.
+// moved sets the mirror's references to the pushed values and reads the list of packs again.
 func (r *Repository) moved(updates []RefUpdate) error {
 	var u update
 	for _, ref := range updates {

@@ -11,10 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// quiet asks a server only for the references that somebody here looks at, and reports
-// whether they are as the mirror has them. It is false if the server has to be asked in
-// full: because one has moved, because it does not speak version 2 of Git's protocol, or
-// because nothing is known of it yet.
+// quiet asks the server only for the references that are in use and reports whether they equal
+// those of the mirror. It returns false if a full poll is needed: a reference moved, the server
+// does not speak version 2 of Git's protocol, or it was never polled in full.
 func (m *Remote) quiet(ctx context.Context) (bool, error) {
 	if !m.options.Brief || m.others == "" || m.notBrief || m.becomesWhole() {
 		return false, nil
@@ -42,7 +41,7 @@ func (m *Remote) quiet(ctx context.Context) (bool, error) {
 	return err == nil && plan.nothing(), err
 }
 
-// asked returns what the names of references begin with that a server is asked for.
+// asked returns the prefixes of the references that a poll asks for.
 func (m *Remote) asked() []string {
 	if m.mirror != nil {
 		m.wantTags = m.wantTags || m.mirror.looksForTags()
@@ -60,9 +59,9 @@ func (r *Repository) looksForTags() bool {
 	return r.tagged
 }
 
-// server returns the remote as one that is spoken to by version 2 of Git's protocol.
+// server returns the remote as a server of version 2 of Git's protocol.
 func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
-	who, _ := auth.(githttp.AuthMethod) // nil for nobody
+	who, _ := auth.(githttp.AuthMethod) // nil for anonymous access
 	return protocol.Server{Client: protocol.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}
 }
 

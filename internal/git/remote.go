@@ -22,37 +22,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// RemoteOptions say where a remote is and how to get at it.
+// RemoteOptions describe a remote and how to reach it.
 type RemoteOptions struct {
 	URL string // of http, https, ssh, file, user@host:path, or a path
 	Dir string // the mirror's folder; it is made
-	// Credentials are asked for before each connection; nil for none.
+	// Credentials is called before each connection; nil for anonymous access.
 	Credentials func(context.Context) (Credentials, error)
 	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
 	// minutes and half a minute.
 	Timeout, Stall time.Duration
-	// Brief has a server over HTTP be asked only for the references that somebody here has
-	// looked at, by version 2 of Git's protocol, where it speaks that: always for branches,
-	// for tags once [Repository.Resolve] or [Repository.Refs] had to do with them.
+	// Brief polls a server over HTTP only for the references in use, by version 2 of Git's
+	// protocol if the server speaks it: always for branches, and for tags once
+	// [Repository.Resolve] or [Repository.Refs] looked for one.
 	Brief bool
-	// Partial has a mirror over HTTP, where the server lets us, be made without what nobody
-	// has read yet: folders and the content of files are fetched when they are read. A
-	// mirror of another remote is whole, or becomes so.
+	// Partial makes a partial mirror over HTTP if the server supports filters: folders and the
+	// content of files are fetched when they are read. Other mirrors are or become whole.
 	Partial bool
-	// Guard refuses addresses of this machine and of the platform that it runs on, and repeats
-	// nothing that the server answers: for places that the operator did not name.
+	// Guard refuses addresses of this machine and of the platform that it runs on, and keeps
+	// the server's answers out of errors: for URLs that the operator did not name.
 	Guard bool
-	// Named reports whether the operator has named the server of a URL, so that a redirect may
-	// lead to it wherever it is; nil for none but that of an unguarded remote itself.
+	// Named reports whether the operator named the server of a URL, so that a redirect may lead
+	// to it at any address; nil trusts only the server of an unguarded remote itself.
 	Named func(url string) bool
-	// Filtered is told what of that which commits lead to is left at the server from now on:
-	// "tree:0", "blob:none", or "" for nothing. nil is nobody.
+	// Filtered, unless nil, is called with the filter of the mirror whenever it changes:
+	// "tree:0", "blob:none", or "" for a whole mirror.
 	Filtered func(filter string)
-	// Within makes the context of what is fetched while something is read and not there, with
-	// a time limit; nil for one that nothing ends but the limit.
+	// Within returns the context of a fetch that reading starts, with a time limit; nil uses
+	// the background context.
 	Within func(limit time.Duration) (context.Context, context.CancelFunc)
-	// Observe is told of each exchange: "poll" (nothing had moved), "fetch" or "push",
-	// how long it took, and what went wrong; nil for nobody.
+	// Observe, unless nil, is called after each exchange: "poll" (nothing had moved), "fetch"
+	// or "push", with its duration and error.
 	Observe func(op string, took time.Duration, err error)
 }
 
@@ -61,22 +60,22 @@ const (
 	defaultStall   = 30 * time.Second
 )
 
-// Remote is a repository elsewhere, and the bare mirror of it here. It may be used
-// concurrently; one process at a time fetches into the mirror, but for objects that are read
-// and not there: a pack that comes twice does no harm.
+// Remote is a remote repository and its bare mirror here. It is safe for concurrent use. One
+// process at a time fetches into the mirror, except for missing objects that are read: a pack
+// that arrives twice does no harm.
 type Remote struct {
 	options RemoteOptions
 	shown   string // the URL, without a password
 
-	writing sync.Mutex // one pack at a time: each takes all processors that there are
+	writing sync.Mutex // one pack at a time: each uses all processors
 
 	mu     sync.Mutex // one exchange with the remote at a time
 	mirror *Repository
 	others string
-	// wantOthers says that somebody has asked for Others, wantTags that somebody has
-	// looked for a tag, notBrief that the server does not speak version 2 of Git's protocol.
+	// wantOthers is set once Others was called, wantTags once a tag was looked for, and
+	// notBrief once the server did not speak version 2 of Git's protocol.
 	wantOthers, wantTags, notBrief bool
-	// wantWhole says that the mirror must have all, whatever the options say.
+	// wantWhole overrides options.Partial.
 	wantWhole bool
 }
 
@@ -108,7 +107,7 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 // URL returns the remote's URL, without a password.
 func (m *Remote) URL() string { return m.shown }
 
-// Mirror returns the mirror as the last Sync or Push left it; nil if there is none.
+// Mirror returns the mirror, as the last Sync or Push left it; nil if there is none.
 func (m *Remote) Mirror() *Repository {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,10 +120,9 @@ func (m *Remote) Mirror() *Repository {
 	return m.mirror
 }
 
-// Others names what the references were at the last Sync in which forges keep the heads
-// of pull requests, and that the mirror does not have: two equal names mean that none of
-// them has moved. Once it was asked for, they are looked at whenever the remote is; until
-// then, they are not where the server lets us ask for less.
+// Others returns a hash of the references at the last Sync that forges keep the heads of pull
+// requests in, which the mirror does not have: it changes if one of them moves. Polls include
+// these references only once Others was called, if the server supports narrow polls.
 func (m *Remote) Others() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,8 +130,8 @@ func (m *Remote) Others() string {
 	return m.others
 }
 
-// Sync asks the remote for its references, and fetches if one of them is not as the
-// mirror has it. A mirror that is damaged is made anew.
+// Sync polls the remote's references, fetches if one differs from the mirror's, and reports
+// whether any moved. It makes a damaged mirror anew.
 func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +161,7 @@ func (m *Remote) observe(op string, started time.Time, err error) {
 	}
 }
 
-// exchange locks the mirror, bounds the time, and says in an error what failed.
+// exchange calls do with the mirror locked and within the time limit, and classifies its error.
 func (m *Remote) exchange(ctx context.Context, what string, do func(context.Context) error) error {
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
@@ -192,7 +190,7 @@ func (m *Remote) remove() error {
 		_ = m.mirror.close() // what cannot be read may also not be closed
 	}
 	m.mirror = nil
-	// Renamed first, it is never there in part.
+	// A mirror that is renamed first is never there in part.
 	trash := m.options.Dir + ".old"
 	if err := os.RemoveAll(trash); err != nil {
 		return err
@@ -203,7 +201,7 @@ func (m *Remote) remove() error {
 	return os.RemoveAll(trash)
 }
 
-// sync polls, and fetches if there is something to fetch.
+// sync polls the remote, fetches if a reference differs, and reports whether any moved.
 func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	if quiet, err := m.quiet(ctx); err != nil || quiet {
 		return false, err
@@ -231,9 +229,9 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	return true, m.mirror.apply(plan)
 }
 
-// Fetch brings commits that no branch or tag leads to, such as those of pull requests.
-// The mirror keeps them until all of it is tidied. The error is ErrNoRevision if the remote
-// does not give one of them.
+// Fetch fetches commits that no branch or tag contains, such as those of pull requests. The
+// mirror keeps them until all of its packs are merged. The error is ErrNoRevision if the remote
+// does not send one of them.
 func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -264,7 +262,7 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	})
 }
 
-// missing returns the commits that the repository does not have.
+// missing returns an update that wants the commits that the repository lacks.
 func (r *Repository) missing(commits []string) update {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +275,7 @@ func (r *Repository) missing(commits []string) update {
 	return u
 }
 
-// open opens the mirror, or makes an empty one beside its place and renames it.
+// open opens the mirror, or makes an empty one. The error is ErrDamaged if it must be made anew.
 func (m *Remote) open() error {
 	if m.mirror != nil {
 		if !m.hasHead() || m.mirror.damaged.Load() {
@@ -313,17 +311,17 @@ func (m *Remote) hasHead() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mirrored are the references that a mirror has: branches, tags, and those in which
-// a plain-Git forge keeps pull requests.
+// mirrored are the prefixes of the references that a mirror has: branches, tags, and those in
+// which a plain-Git forge keeps pull requests.
 var mirrored = []string{"refs/heads/", tags, "refs/fairlead/"}
 
 const tags = "refs/tags/"
 
-// proposed are the references in which forges keep pull requests: GitHub, Gitea and Azure,
-// GitLab, Bitbucket.
+// proposed are the prefixes of the references in which forges keep pull requests: GitHub, Gitea
+// and Azure, GitLab, Bitbucket.
 var proposed = []string{"refs/pull/", "refs/merge-requests/", "refs/pull-requests/"}
 
-// update is what a mirror has to do to be like its remote.
+// update is the difference between a mirror and its remote.
 type update struct {
 	set    []*plumbing.Reference // references to write
 	remove []plumbing.ReferenceName
@@ -332,8 +330,8 @@ type update struct {
 
 func (u update) nothing() bool { return len(u.set) == 0 && len(u.remove) == 0 }
 
-// compare finds what differs between the mirror and the remote, in the references that the
-// remote was asked for.
+// compare returns the difference between the mirror and the remote in the references that the
+// remote was asked for. It also updates the mirror's HEAD.
 func (r *Repository) compare(theirs *packp.AdvRefs, asked []string) (update, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -395,8 +393,7 @@ func isUnder(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// apply writes the references of an update: new ones first, so that nothing that is
-// kept is out of reach in between.
+// apply writes the references of an update.
 func (r *Repository) apply(u update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 const originPrefix = "refs/remotes/origin/"
 
 var (
-	// branchPrefixes are where a branch is looked for: in a fresh clone most
-	// branches exist only as those of the remote.
+	// branchPrefixes are tried for the name of a branch: in a fresh clone most branches exist
+	// only as those of the remote.
 	branchPrefixes = []string{"refs/heads/", originPrefix}
-	// refPrefixes are where a name is looked for, in Git's order.
+	// refPrefixes are tried for the name of a reference, in Git's order.
 	refPrefixes = []string{"", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", originPrefix}
 )
 
@@ -50,7 +50,7 @@ func (r *Repository) Resolve(revision string) (string, error) {
 	return r.found(revision, id, err)
 }
 
-// found puts the name of what was asked for into the error.
+// found returns the id as text, or an error that names the revision.
 func (r *Repository) found(revision string, id plumbing.Hash, err error) (string, error) {
 	switch {
 	case err == nil:
@@ -109,7 +109,7 @@ func (r *Repository) reference(name string, prefixes []string) (plumbing.Hash, e
 	return plumbing.ZeroHash, ErrNoRevision
 }
 
-// shortened finds the one commit whose id begins so.
+// shortened returns the only commit whose id begins with prefix.
 func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
 	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
 	if err != nil {
@@ -136,10 +136,10 @@ func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("%d commits begin with these digits; give more of them", len(found))
 }
 
-// maxTags bounds how many tags may stand for one another.
+// maxTags bounds a chain of tags of tags.
 const maxTags = 10
 
-// commitOf follows tags to the commit that they are for.
+// commitOf follows tags to the commit that they name.
 func (r *Repository) commitOf(id plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTags {
 		o, err := r.store.EncodedObject(plumbing.AnyObject, id)
@@ -198,8 +198,7 @@ func (r *Repository) walk(id plumbing.Hash, steps string) (plumbing.Hash, error)
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
 
-// Refs returns the references whose names begin with prefix, and the ids that they
-// point to.
+// Refs returns the ids of the references whose names begin with prefix, by name.
 func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,14 +217,14 @@ func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	return found, err
 }
 
-// Info is what a commit says about itself.
+// Info is the metadata of a commit.
 type Info struct {
 	ID      string
 	Tree    string // the id of its tree
 	Parents []string
 	Message string
 	Author  Signature
-	When    time.Time // it was committed, UTC
+	When    time.Time // of the commit, in UTC
 }
 
 // Subject returns the first line of the message.
@@ -234,7 +233,7 @@ func (i Info) Subject() string {
 	return subject
 }
 
-// Signature is who wrote a commit.
+// Signature is the name and address of a commit's author.
 type Signature struct{ Name, Email string }
 
 // Commit reads a commit by its id.
@@ -257,10 +256,10 @@ func (r *Repository) Commit(id string) (Info, error) {
 	return info, nil
 }
 
-// maxHistory bounds how far back Contains looks.
+// maxHistory bounds the commits that Contains and MergeBase read.
 const maxHistory = 100_000
 
-// Contains reports whether a commit is another one or one of its ancestors.
+// Contains reports whether ancestor is commit or one of its ancestors.
 func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -285,8 +284,8 @@ func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 	return false, nil
 }
 
-// MergeBase returns the newest commit that two commits have in common; "" if there is
-// none within what is looked at.
+// MergeBase returns the newest common ancestor of two commits; "" if there is none within the
+// commits that it reads.
 func (r *Repository) MergeBase(a, b string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -302,9 +301,9 @@ func (r *Repository) MergeBase(a, b string) (string, error) {
 			return fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
 		}
 		seen[id] |= side
-		// The newest first, so that what is found first is the newest.
-		at, _ := slices.BinarySearchFunc(next, c, func(x, y *object.Commit) int { return y.Committer.When.Compare(x.Committer.When) })
-		next = slices.Insert(next, at, c)
+		// The newest first, so that the first common ancestor is the newest.
+		i, _ := slices.BinarySearchFunc(next, c, func(x, y *object.Commit) int { return y.Committer.When.Compare(x.Committer.When) })
+		next = slices.Insert(next, i, c)
 		return nil
 	}
 	if err := errors.Join(visit(plumbing.NewHash(a), fromA), visit(plumbing.NewHash(b), fromB)); err != nil {

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// go-git dials an SSH server, and shakes hands with it, without a context: a server that
-// says nothing would hold us for ever. The one thing that it lets be set is a proxy, by its
-// URL. So we are a kind of proxy, whose dialer ends the connection with a context.
+// go-git dials an SSH server, and shakes hands with it, without a context: a server that does
+// not answer would block for ever. It accepts only the URL of a proxy. So each connection has a
+// proxy of its own, whose dialer closes the connection when a context ends.
 
-// dialScheme is that of the URLs of our dialers; the host is their number.
+// dialScheme is the scheme of the proxies' URLs; the host is the dialer's number.
 const dialScheme = "fairlead-dial"
 
 var (
@@ -46,7 +46,7 @@ func findDialer(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
 	return d.(dial), nil
 }
 
-// boundBy has the connections to an endpoint end with ctx. release is called once the
+// boundBy makes the connections to an endpoint end with ctx. The caller calls release once the
 // session has begun.
 func boundBy(ctx context.Context, endpoint *transport.Endpoint) (release func()) {
 	registerDialer()

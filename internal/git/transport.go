@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// Credentials prove to a server who asks. The zero Credentials are nobody; over
-// SSH nobody is the user's agent.
+// Credentials authenticate at a server. The zero Credentials mean anonymous access, or the
+// user's agent over SSH.
 type Credentials struct {
 	Username, Secret string // of basic authentication, over http
 	Key              []byte // a private key in PEM, for SSH
@@ -33,19 +33,19 @@ func (Credentials) String() string { return "[redacted]" }
 // GoString hides the secrets from %#v.
 func (Credentials) GoString() string { return "[redacted]" }
 
-// Busy says that a server asks for patience.
+// Busy means that a server asks to be polled later.
 type Busy struct {
-	After time.Duration // 0 if it did not say how long
+	After time.Duration // 0 if the server named no time
 	err   error
 }
 
-// Error says what the server answered.
+// Error returns the server's answer.
 func (b *Busy) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
 
-// Unwrap returns what the server answered.
+// Unwrap returns the error of the server's answer.
 func (b *Busy) Unwrap() error { return b.err }
 
-// session is one conversation with a server.
+// session is a session with one service of a server.
 type session struct {
 	fetch transport.UploadPackSession // one of the two is set
 	push  transport.ReceivePackSession
@@ -72,7 +72,7 @@ func (s session) close() error {
 	return s.push.Close()
 }
 
-// endpoint returns where the remote is, and who we are there.
+// endpoint returns the remote's address and the authentication there.
 func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
 	endpoint, err := transport.NewEndpoint(m.options.URL)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 	return endpoint, auth, err
 }
 
-// connect begins a conversation.
+// connect begins a session with a service of the remote.
 func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 	endpoint, auth, err := m.endpoint(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, erro
 	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
 }
 
-// method returns the credentials in go-git's words; nil for nobody.
+// method returns the credentials as go-git's method; nil for anonymous access.
 func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
 	switch {
 	case endpoint.Protocol == "ssh" && c.Key != nil:
@@ -153,10 +153,10 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 	return nil, nil
 }
 
-// classify says in our words what a server or the network answered.
+// classify returns an error of a server or the network as one of this package's kinds.
 func classify(err error) error {
 	var stranger *protocol.Stranger
-	if errors.As(err, &stranger) { // it says already what it may
+	if errors.As(err, &stranger) { // it is classified and redacted already
 		return err
 	}
 	err = protocol.Bare(err)
@@ -176,7 +176,7 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// isOurs reports whether an error says already what kind it is.
+// isOurs reports whether an error is of one of this package's kinds.
 func isOurs(err error) bool {
 	var busy *Busy
 	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrNoRevision, ErrDamaged, errDisk} {
@@ -196,8 +196,8 @@ func answered(a *githttp.Err) error {
 	return err
 }
 
-// withoutUser takes the user and password off an http URL, which would be written
-// into a mirror's settings.
+// withoutUser removes the user and password from an http URL, which is written to a mirror's
+// settings, and returns them as Credentials.
 func withoutUser(location string) (string, Credentials) {
 	u, err := url.Parse(location)
 	if err != nil || u.User == nil || u.Scheme != "http" && u.Scheme != "https" {
