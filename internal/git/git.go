@@ -103,15 +103,11 @@ func (r *Repository) broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-<<<<<<< HEAD
-// RefusedTree is the error for a tree that names a file "..", or has another name that Git does not
-// write either. To try again does not help: that is what the commit holds.
+// RefusedTree is the error for a tree with a file named "..", or with another name that Git does
+// not write. A retry does not help: the commit is so.
 type RefusedTree = objects.Refused
 
-// damagedFile marks a mirror that is to be made anew.
-=======
 // damagedFile marks a mirror that must be made anew.
->>>>>>> 4135392 (git: doc comments in the standard library's manner)
 const damagedFile = "fairlead-damaged"
 
 // Open opens the local repository at path: a bare one, one with a work tree, or a
