@@ -75,7 +75,7 @@ func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error 
 		return err
 	}
 	for i := range both {
-		commits, err := base.Repo.Between(both[1-i].Base, both[i].Base, maxAhead)
+		commits, err := base.Repo.CommitsBetween(both[1-i].Base, both[i].Base, maxAhead)
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func newFlagError(c *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := problem.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := problem.FindNearest(unknown.GetSpecifiedName(), names); near != "" {
 			hint = "did you mean --" + near + "?"
 		}
 	}

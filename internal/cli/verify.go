@@ -67,7 +67,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	if v.repo == "" {
 		v.repo = "."
 	}
-	repo, err := git.Find(v.repo)
+	repo, err := git.FindRepository(v.repo)
 	if err != nil {
 		return withHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
 	}

@@ -37,7 +37,7 @@ func (s *Settings) AllowsOutput(repo, branch string) (allowed, named, literally 
 	is := giturl.Identify(repo)
 	for _, d := range s.Output.Allow {
 		to := giturl.Identify(d.Repo)
-		if !to.Leads(is) || !d.allowsBranch(branch) {
+		if !to.IsPrefixOf(is) || !d.allowsBranch(branch) {
 			continue
 		}
 		allowed = true

@@ -87,7 +87,7 @@ func (s *Settings) namesFolder(place string, named []string) bool {
 		named = append(named, filepath.Dir(giturl.Identify(s.ControlPlane.Repo).Path))
 	}
 	for _, entry := range slices.Concat(named, s.Network.Allow) {
-		if filepath.IsAbs(giturl.LocalPath(entry)) && giturl.Identify(entry).Leads(folder) {
+		if filepath.IsAbs(giturl.LocalPath(entry)) && giturl.Identify(entry).IsPrefixOf(folder) {
 			return true
 		}
 	}

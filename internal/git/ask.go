@@ -9,14 +9,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 )
 
-// Branches asks the remote for the heads of its branches and returns them by name. It fetches
+// ListBranches asks the remote for the heads of its branches and returns them by name. It fetches
 // nothing.
-func (m *Remote) Branches(ctx context.Context) (map[string]string, error) {
+func (m *Remote) ListBranches(ctx context.Context) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	heads := map[string]string{}
-	err := m.exchange(ctx, "ask", func(ctx context.Context) error {
-		adv, err := m.advertised(ctx, transport.UploadPackServiceName)
+	err := m.runExchange(ctx, "ask", func(ctx context.Context) error {
+		adv, err := m.advertisedReferences(ctx, transport.UploadPackServiceName)
 		if err != nil {
 			return err
 		}
@@ -30,20 +30,20 @@ func (m *Remote) Branches(ctx context.Context) (map[string]string, error) {
 	return heads, err
 }
 
-// CanPush returns nil if the remote accepts the beginning of a push. Whether it accepts one to
+// CheckPush returns nil if the remote accepts the beginning of a push. Whether it accepts one to
 // a branch is known only by trying.
-func (m *Remote) CanPush(ctx context.Context) error {
+func (m *Remote) CheckPush(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.exchange(ctx, "ask to push to", func(ctx context.Context) error {
-		_, err := m.advertised(ctx, transport.ReceivePackServiceName)
+	return m.runExchange(ctx, "ask to push to", func(ctx context.Context) error {
+		_, err := m.advertisedReferences(ctx, transport.ReceivePackServiceName)
 		return err
 	})
 }
 
-// advertised returns the references that a service of the remote advertises.
-func (m *Remote) advertised(ctx context.Context, service string) (adv *packp.AdvRefs, err error) {
-	s, err := m.connect(ctx, service)
+// advertisedReferences returns the references that a service of the remote advertises.
+func (m *Remote) advertisedReferences(ctx context.Context, service string) (adv *packp.AdvRefs, err error) {
+	s, err := m.openSession(ctx, service)
 	if err != nil {
 		return nil, err
 	}

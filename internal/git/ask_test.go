@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if heads, err := r.Branches(context.Background()); len(heads) > 0 || err != nil {
+	if heads, err := r.ListBranches(context.Background()); len(heads) > 0 || err != nil {
 		t.Errorf("an empty repository has the branches %v (%v)", heads, err)
 	}
 	work := server.Work(t, "cp")
@@ -34,21 +34,21 @@ func TestAsk(t *testing.T) {
 	work.Write("a", "1")
 	head := work.Commit("base")
 	work.Push("main", "main:team/dev", "main:refs/tags/v1", "main:refs/pull/1/head")
-	heads, err := r.Branches(context.Background())
+	heads, err := r.ListBranches(context.Background())
 	if diff := cmp.Diff(map[string]string{"main": head, "team/dev": head}, heads); diff != "" || err != nil {
 		t.Errorf("the branches (-want +got): %v\n%s", err, diff)
 	}
-	if err := r.CanPush(context.Background()); err != nil {
+	if err := r.CheckPush(context.Background()); err != nil {
 		t.Errorf("we may push: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a mirror, though it was only asked: %v", err)
 	}
 	gittest.Git(t, server.Dir("cp"), "config", "http.receivepack", "false")
-	if err := r.CanPush(context.Background()); !errors.Is(err, git.ErrAccess) {
+	if err := r.CheckPush(context.Background()); !errors.Is(err, git.ErrAccess) {
 		t.Errorf("we may not push: %v, want ErrAccess", err)
 	}
-	if again, err := r.Branches(context.Background()); err != nil || !maps.Equal(again, heads) {
+	if again, err := r.ListBranches(context.Background()); err != nil || !maps.Equal(again, heads) {
 		t.Errorf("the branches have become %v (%v)", again, err)
 	}
 }

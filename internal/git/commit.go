@@ -33,15 +33,15 @@ type Signer func(text []byte, when time.Time) (string, error)
 
 // ID returns the id that the commit will have.
 func (c Commit) ID() (string, error) {
-	data, err := c.encode()
+	data, err := c.encodeText()
 	if err != nil {
 		return "", err
 	}
 	return plumbing.ComputeHash(plumbing.CommitObject, data).String(), nil
 }
 
-// encode returns the text of the commit object.
-func (c Commit) encode() ([]byte, error) {
+// encodeText returns the text of the commit object.
+func (c Commit) encodeText() ([]byte, error) {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "tree %s\n", c.Tree.ID())
 	for _, p := range c.Parents {
@@ -83,15 +83,15 @@ func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error)
 	var ids []string
 	written, err := pack.Write(dir, func(w *pack.Writer) error {
 		for _, c := range commits {
-			if err := w.Tree(ctx, c.Tree, c.Known); err != nil {
+			if err := w.WriteTree(ctx, c.Tree, c.Known); err != nil {
 				return err
 			}
-			data, err := c.encode()
+			data, err := c.encodeText()
 			if err != nil {
 				return err
 			}
 			id := plumbing.ComputeHash(plumbing.CommitObject, data)
-			if err := w.Object(pack.Commit, tree.ID(id), data); err != nil {
+			if err := w.WriteObject(pack.Commit, tree.ID(id), data); err != nil {
 				return err
 			}
 			ids = append(ids, id.String())

@@ -33,7 +33,7 @@ func TestEveryDamageOfAMirror(t *testing.T) {
 	for name, way := range ways {
 		for n := 0; ; n++ {
 			dir := filepath.Join(t.TempDir(), "m")
-			o := git.RemoteOptions{URL: s.URL("r"), Dir: dir, Brief: true, Partial: true}
+			o := git.RemoteOptions{URL: s.URL("r"), Dir: dir, NarrowPoll: true, Partial: true}
 			m, err := git.NewRemote(o)
 			if err != nil {
 				t.Fatal(err)

@@ -25,8 +25,8 @@ var (
 	errDisk = errors.New("the disk took no more")
 )
 
-// receive fetches commits and everything reachable from them and not from the haves.
-func (r *Repository) receive(ctx context.Context, s session, wants, haves []plumbing.Hash) error {
+// receivePack fetches commits and everything reachable from them and not from the haves.
+func (r *Repository) receivePack(ctx context.Context, s session, wants, haves []plumbing.Hash) error {
 	adv, err := s.references(ctx)
 	if err != nil {
 		return err
@@ -44,34 +44,36 @@ func (r *Repository) receive(ctx context.Context, s session, wants, haves []plum
 	if err != nil {
 		return err
 	}
-	if err := r.ingest(protocol.Demultiplexed(req.Capabilities, answer)); err != nil {
+	if err := r.storePack(protocol.Demultiplex(req.Capabilities, answer)); err != nil {
 		return errors.Join(err, answer.Close())
 	}
 	return answer.Close()
 }
 
-// ingest stores and checks a pack while it arrives.
-func (r *Repository) ingest(in io.Reader) error {
+// storePack stores and checks a pack while it arrives.
+func (r *Repository) storePack(in io.Reader) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stored(packfile.UpdateObjectStorage(r.store, in))
+	return r.finishStoring(packfile.UpdateObjectStorage(r.store, in))
 }
 
-// take is ingest for small packs.
-func (r *Repository) take(in io.Reader) error {
+// storeSmallPack is ingest for small packs.
+func (r *Repository) storeSmallPack(in io.Reader) error {
 	err := pack.Receive(r.packDir(), in)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stored(err)
+	return r.finishStoring(err)
 }
 
-// add is take for callers that hold the lock.
-func (r *Repository) add(in io.Reader) error { return r.stored(pack.Receive(r.packDir(), in)) }
+// addSmallPack is take for callers that hold the lock.
+func (r *Repository) addSmallPack(in io.Reader) error {
+	return r.finishStoring(pack.Receive(r.packDir(), in))
+}
 
-// stored makes a stored pack visible, or classifies the error of storing it.
-func (r *Repository) stored(err error) error {
-	if err == nil && r.store.Bring != nil {
-		err = partial.Promise(r.packDir())
+// finishStoring makes a stored pack visible, or classifies the error of storing it.
+func (r *Repository) finishStoring(err error) error {
+	if err == nil && r.store.FetchMissing != nil {
+		err = partial.MarkPromisor(r.packDir())
 	}
 	if err == nil {
 		err = r.store.Refresh()
@@ -81,7 +83,7 @@ func (r *Repository) stored(err error) error {
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w", errDisk, err)
-	case lacksFolder(err):
+	case isFolderMissing(err):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case err != nil:
 		return fmt.Errorf("%w: the pack that was sent is not whole: %w", ErrUnreachable, err)
@@ -89,14 +91,14 @@ func (r *Repository) stored(err error) error {
 	return nil
 }
 
-// lacksFolder reports whether an error of writing means that a folder was removed or replaced
+// isFolderMissing reports whether an error of writing means that a folder was removed or replaced
 // by a file.
-func lacksFolder(err error) bool {
+func isFolderMissing(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
 }
 
-// haves returns commits that the mirror has, for a server not to send them.
-func (r *Repository) haves() ([]plumbing.Hash, error) {
+// knownCommits returns commits that the mirror has, for a server not to send them.
+func (r *Repository) knownCommits() ([]plumbing.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	haves, err := r.store.Haves()

@@ -35,7 +35,7 @@ import (
 
 var (
 	// ErrNotFound means that there is no repository, or none that may be read.
-	ErrNotFound = objects.ErrNone
+	ErrNotFound = objects.ErrNoRepository
 	// ErrAccess means that a server requires credentials, or other ones.
 	ErrAccess = errors.New("access was refused")
 	// ErrUnreachable means that a remote did not answer as it should.
@@ -50,15 +50,15 @@ var (
 
 // Repository is a repository that can be read. It may be used concurrently.
 type Repository struct {
-	mu       sync.Mutex // go-git's object store is not safe for concurrent use
-	store    *objects.Store
-	location string // for errors; without a password
-	mirror   string // its folder, if it is a mirror
-	folders  recent.Map[tree.ID, counted]
-	updates  int    // of references, so far
-	tagged   bool   // a caller looked for a tag
-	filter   string // of a partial mirror; see package partial
-	refused  bool   // the server no longer accepts the filter
+	mu            sync.Mutex // go-git's object store is not safe for concurrent use
+	store         *objects.Store
+	location      string // for errors; without a password
+	mirror        string // its folder, if it is a mirror
+	folders       recent.Map[tree.ID, countedTree]
+	updates       int    // of references, so far
+	tagsUsed      bool   // a caller looked for a tag
+	filter        string // of a partial mirror; see package partial
+	filterRefused bool   // the server no longer accepts the filter
 
 	damaged atomic.Bool // an object that must exist could not be read
 }
@@ -70,31 +70,31 @@ func (r *Repository) close() error {
 	return r.store.Close()
 }
 
-// look makes the next reader read the references again.
-func (r *Repository) look() {
+// forgetReferences makes the next reader read the references again.
+func (r *Repository) forgetReferences() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.store.ForgetReferences()
 }
 
-// turnAfter is the number of updates of references after which the caches drop what was not
+// rotateAfter is the number of updates of references after which the caches drop what was not
 // used since.
-const turnAfter = 128
+const rotateAfter = 128
 
-// age counts an update of references. Its caller holds the lock.
-func (r *Repository) age() {
+// countUpdate counts an update of references. Its caller holds the lock.
+func (r *Repository) countUpdate() {
 	r.updates++
-	if r.updates%turnAfter == 0 {
-		r.store.Turn()
-		r.folders.Turn()
+	if r.updates%rotateAfter == 0 {
+		r.store.RotateCaches()
+		r.folders.Rotate()
 	}
 }
 
-// broken returns err as [ErrDamaged]: an object that must exist could not be read. It marks the
+// markDamaged returns err as [ErrDamaged]: an object that must exist could not be read. It marks the
 // mirror as damaged, also on disk, for programs that end after each round. An error of fetching
 // the object is returned as it is.
-func (r *Repository) broken(err error) error {
-	if isOurs(err) { // fetching it failed
+func (r *Repository) markDamaged(err error) error {
+	if isClassified(err) { // fetching it failed
 		return err
 	}
 	if r.damaged.CompareAndSwap(false, true) && r.mirror != "" {
@@ -103,9 +103,9 @@ func (r *Repository) broken(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// RefusedTree is the error for a tree with a file named "..", or with another name that Git does
+// InvalidTreeError is the error for a tree with a file named "..", or with another name that Git does
 // not write. A retry does not help: the commit is so.
-type RefusedTree = objects.Refused
+type InvalidTreeError = objects.InvalidTreeError
 
 // damagedFile marks a mirror that must be made anew.
 const damagedFile = "fairlead-damaged"
@@ -116,7 +116,7 @@ func Open(path string) (*Repository, error) {
 	if strings.HasPrefix(path, "-") {
 		return nil, fmt.Errorf("open %s: a path cannot begin with -", path)
 	}
-	dir, err := objects.Dir(path)
+	dir, err := objects.FindDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -128,9 +128,9 @@ func Open(path string) (*Repository, error) {
 	return r, nil
 }
 
-// Find opens the repository that contains a folder of this machine: the folder itself or one
+// FindRepository opens the repository that contains a folder of this machine: the folder itself or one
 // above it.
-func Find(path string) (*Repository, error) {
+func FindRepository(path string) (*Repository, error) {
 	r, err := Open(path)
 	if !errors.Is(err, ErrNotFound) {
 		return r, err
@@ -170,7 +170,7 @@ func openMirror(dir, shown string) (*Repository, error) {
 		return nil, err
 	}
 	r.location, r.mirror = shown, dir
-	return r, r.store.IsMirror(dir)
+	return r, r.store.OpenPacks(dir)
 }
 
 // Location returns the path that the repository was opened at; of a mirror, the URL of the

@@ -101,7 +101,7 @@ func files(t *testing.T, r *git.Repository, revision string) tree.Tree {
 
 func open(t *testing.T, path string) *git.Repository {
 	t.Helper()
-	r, err := git.Find(path)
+	r, err := git.FindRepository(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestNotFound(t *testing.T) {
 	dir, _, _ := example(t)
 	for name, err := range map[string]error{
 		"an empty folder": second(git.Open(t.TempDir())), "a folder inside": second(git.Open(filepath.Join(dir, "a"))),
-		"no folder": second(git.Find(filepath.Join(dir, "typo"))),
+		"no folder": second(git.FindRepository(filepath.Join(dir, "typo"))),
 	} {
 		if !errors.Is(err, git.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", name, err)

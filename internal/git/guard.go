@@ -16,28 +16,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// trusts reports whether the server of a request may have an address of this machine.
-func (m *Remote) trusts(u *url.URL) bool {
+// isTrusted reports whether the server of a request may have an address of this machine.
+func (m *Remote) isTrusted(u *url.URL) bool {
 	if !m.options.Guard && giturl.SameServer(m.options.URL, u.String()) {
 		return true
 	}
-	return m.options.Named != nil && m.options.Named(u.String())
+	return m.options.IsTrusted != nil && m.options.IsTrusted(u.String())
 }
 
-// classified is classify without anything that a server answered which the operator did not
+// redactError is classify without anything that a server answered which the operator did not
 // name.
-func (m *Remote) classified(err error) error {
-	known := classify(err)
+func (m *Remote) redactError(err error) error {
+	known := classifyError(err)
 	if !m.options.Guard || errors.Is(known, context.Canceled) {
 		return known
 	}
-	var busy *Busy
+	var busy *BusyError
 	if errors.As(known, &busy) {
-		return &Busy{busy.After, &protocol.Stranger{Kind: ErrUnreachable, Err: busy.err}}
+		return &BusyError{busy.After, &protocol.UntrustedError{Kind: ErrUnreachable, Err: busy.err}}
 	}
 	var answer *githttp.Err
-	s := &protocol.Stranger{Kind: ErrUnreachable, Err: known}
-	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout, protocol.ErrGone, protocol.ErrUnsupported} {
+	s := &protocol.UntrustedError{Kind: ErrUnreachable, Err: known}
+	for _, kind := range []error{ErrNotFound, ErrAccess, ErrNoRevision, ErrRefused, ErrStale, ErrDamaged, errDisk, errTimeout, protocol.ErrMissingObject, protocol.ErrUnsupported} {
 		if errors.Is(known, kind) {
 			s.Kind = kind
 			break

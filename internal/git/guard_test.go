@@ -61,7 +61,7 @@ func TestGuardOfRedirects(t *testing.T) {
 				for _, guard := range []bool{false, true} {
 					for _, brief := range []bool{false, true} {
 						own := func(url string) bool { return giturl.SameServer(url, server.URL) }
-						remote := newRemote(t, git.RemoteOptions{URL: server.URL + "/x", Brief: brief, Guard: guard, Named: own})
+						remote := newRemote(t, git.RemoteOptions{URL: server.URL + "/x", NarrowPoll: brief, Guard: guard, IsTrusted: own})
 						if _, err := remote.Sync(t.Context()); !errors.Is(err, protocol.ErrForbidden) || !strings.Contains(err.Error(), "network.allow") {
 							t.Errorf("%d to %s://%s (brief %v, guarded %v): %v", code, scheme, host, brief, guard, err)
 						}
@@ -81,7 +81,7 @@ func TestGuardOfRedirects(t *testing.T) {
 		http.Redirect(w, r, inside.URL+r.URL.RequestURI(), http.StatusFound)
 	}))
 	defer server.Close()
-	remote := newRemote(t, git.RemoteOptions{URL: server.URL + "/x", Named: func(url string) bool { return strings.HasPrefix(url, inside.URL) }})
+	remote := newRemote(t, git.RemoteOptions{URL: server.URL + "/x", IsTrusted: func(url string) bool { return strings.HasPrefix(url, inside.URL) }})
 	if _, err := remote.Sync(t.Context()); err == nil || asked.Load() != 1 {
 		t.Errorf("a named server was asked %d times: %v", asked.Load(), err)
 	}
@@ -126,7 +126,7 @@ func TestAnswersOfStrangers(t *testing.T) {
 		{Status: 302, Header: http.Header{"Location": {"http://" + secret + ".invalid/info/refs"}}}, {Status: 302, Header: http.Header{"Location": {"gopher://" + secret}}},
 	} {
 		for _, brief := range []bool{false, true} {
-			remote := newRemote(t, git.RemoteOptions{URL: url, Brief: brief, Partial: true, Guard: true, Named: func(named string) bool { return giturl.SameServer(url, named) }})
+			remote := newRemote(t, git.RemoteOptions{URL: url, NarrowPoll: brief, Partial: true, Guard: true, IsTrusted: func(named string) bool { return giturl.SameServer(url, named) }})
 			remove := server.Inject("out", answer)
 			_, first := remote.Sync(t.Context())
 			remove()
@@ -166,7 +166,7 @@ func TestRedirectDropsCredentials(t *testing.T) {
 			http.Redirect(w, r, thief.URL+r.URL.RequestURI(), code)
 		}))
 		remote, err := git.NewRemote(git.RemoteOptions{
-			URL: server.URL + "/x", Dir: filepath.Join(t.TempDir(), "mirror"), Brief: true, Named: func(string) bool { return true },
+			URL: server.URL + "/x", Dir: filepath.Join(t.TempDir(), "mirror"), NarrowPoll: true, IsTrusted: func(string) bool { return true },
 			Credentials: func(context.Context) (git.Credentials, error) {
 				return git.Credentials{Username: "robot", Secret: "hunter2"}, nil
 			},
@@ -177,7 +177,7 @@ func TestRedirectDropsCredentials(t *testing.T) {
 		if _, err := remote.Sync(t.Context()); err == nil {
 			t.Error("it was synced")
 		}
-		if _, err := remote.Branches(t.Context()); err == nil {
+		if _, err := remote.ListBranches(t.Context()); err == nil {
 			t.Error("it was asked")
 		}
 		if ours == "" {

@@ -25,9 +25,9 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 	return line, nil
 }
 
-// Brought returns the commit that last changed a file, by first parents: the oldest in a row
+// LastChangedBy returns the commit that last changed a file, by first parents: the oldest in a row
 // from commit back in which the file is the same. It reads at most limit commits.
-func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
+func (r *Repository) LastChangedBy(commit, file string, limit int) (CommitInfo, error) {
 	fileAt := func(commit string) (tree.ID, error) {
 		v, err := r.View(commit)
 		if err != nil {
@@ -36,22 +36,22 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 		e, _ := v.Tree.Lookup(file)
 		return e.ID, v.Err()
 	}
-	if err := r.readAhead(commit, file); err != nil {
-		return Info{}, err
+	if err := r.prefetchFile(commit, file); err != nil {
+		return CommitInfo{}, err
 	}
 	want, err := fileAt(commit)
 	if err != nil {
-		return Info{}, err
+		return CommitInfo{}, err
 	}
 	for looked := 0; ; looked++ {
-		if looked%aheadBy == aheadBy-1 {
-			if err := r.readAhead(commit, file); err != nil {
-				return Info{}, err
+		if looked%prefetchCommits == prefetchCommits-1 {
+			if err := r.prefetchFile(commit, file); err != nil {
+				return CommitInfo{}, err
 			}
 		}
 		info, err := r.Commit(commit)
 		if err != nil {
-			return Info{}, err
+			return CommitInfo{}, err
 		}
 		limit--
 		if limit <= 0 || len(info.Parents) == 0 {
@@ -59,7 +59,7 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 		}
 		before, err := fileAt(info.Parents[0])
 		if err != nil {
-			return Info{}, err
+			return CommitInfo{}, err
 		}
 		if before != want {
 			return info, nil
@@ -68,10 +68,10 @@ func (r *Repository) Brought(commit, file string, limit int) (Info, error) {
 	}
 }
 
-// Versions returns the contents of a file in a commit and its ancestors by first parents,
+// FileVersions returns the contents of a file in a commit and its ancestors by first parents,
 // newest first, without consecutive duplicates. It reads at most limit commits and returns at
 // most the given number of versions; commits without the file are skipped.
-func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byte, error) {
+func (r *Repository) FileVersions(commit, file string, limit, versions int) ([][]byte, error) {
 	line, err := r.FirstParents(commit, limit, func(string) bool { return false })
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 	var all [][]byte
 	var last tree.ID
 	for i, id := range line {
-		if i%aheadBy == 0 {
-			if err := r.readAhead(id, file); err != nil {
+		if i%prefetchCommits == 0 {
+			if err := r.prefetchFile(id, file); err != nil {
 				return nil, err
 			}
 		}
@@ -104,9 +104,9 @@ func (r *Repository) Versions(commit, file string, limit, versions int) ([][]byt
 	return all, nil
 }
 
-// Between returns the commits reachable from to and not from from, which is an ancestor of to
+// CommitsBetween returns the commits reachable from to and not from from, which is an ancestor of to
 // by first parents, or "" for none; at most limit.
-func (r *Repository) Between(from, to string, limit int) ([]Info, error) {
+func (r *Repository) CommitsBetween(from, to string, limit int) ([]CommitInfo, error) {
 	before := map[string]bool{}
 	if from != "" {
 		line, err := r.FirstParents(from, limit, func(string) bool { return false })
@@ -117,7 +117,7 @@ func (r *Repository) Between(from, to string, limit int) ([]Info, error) {
 			before[commit] = true
 		}
 	}
-	var all []Info
+	var all []CommitInfo
 	for next := []string{to}; len(next) > 0 && len(all) < limit; next = next[1:] {
 		if before[next[0]] {
 			continue

@@ -26,7 +26,7 @@ func (m *Remote) Maintain(ctx context.Context) error {
 	if m.mirror == nil || m.countPacks() < maxPacks {
 		return nil
 	}
-	err := m.exchange(ctx, "tidy the mirror of", func(ctx context.Context) error { return m.mirror.repack(ctx) })
+	err := m.runExchange(ctx, "tidy the mirror of", func(ctx context.Context) error { return m.mirror.mergePacks(ctx) })
 	if errors.Is(err, ErrDamaged) {
 		m.mirror.damaged.Store(true)
 	}
@@ -38,17 +38,17 @@ func (m *Remote) countPacks() int {
 	return len(found)
 }
 
-// repack merges small packs into one.
-func (r *Repository) repack(ctx context.Context) (err error) {
-	packs, err := r.beside()
+// mergePacks merges small packs into one.
+func (r *Repository) mergePacks(ctx context.Context) (err error) {
+	packs, err := r.openPacks()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	defer func() { err = errors.Join(err, packs.Close()) }()
-	if err := packs.Tidy(ctx, func(mark func(tree.ID) bool) error { return r.reachable(ctx, mark) }); err != nil {
+	if err := packs.Repack(ctx, func(mark func(tree.ID) bool) error { return r.markReachable(ctx, mark) }); err != nil {
 		return err
 	}
-	if err := r.promise(); err != nil {
+	if err := r.markPromisor(); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -56,20 +56,20 @@ func (r *Repository) repack(ctx context.Context) (err error) {
 	return r.store.Refresh()
 }
 
-// beside returns the current packs, to be read concurrently with r. It reads the references
+// openPacks returns the current packs, to be read concurrently with r. It reads the references
 // again too: objects that another process added must not seem unreachable.
-func (r *Repository) beside() (*pack.Stored, error) {
+func (r *Repository) openPacks() (*pack.Set, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.store.ForgetReferences()
 	if err := r.store.Refresh(); err != nil {
 		return nil, err
 	}
-	return r.store.Packs(), nil
+	return r.store.ClonePacks(), nil
 }
 
-// reachable marks every object that is reachable from references.
-func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
+// markReachable marks every object that is reachable from references.
+func (r *Repository) markReachable(ctx context.Context, mark func(tree.ID) (before bool)) error {
 	refs, err := r.Refs("")
 	if err != nil {
 		return err
@@ -78,17 +78,17 @@ func (r *Repository) reachable(ctx context.Context, mark func(tree.ID) (before b
 	for _, id := range refs {
 		next = append(next, plumbing.NewHash(id))
 	}
-	return objects.Reach(ctx, next, r.leadsTo, mark)
+	return objects.MarkReachable(ctx, next, r.objectLinks, mark)
 }
 
-// leadsTo returns the objects that an object names. It holds the lock for one object only, so
+// objectLinks returns the objects that an object names. It holds the lock for one object only, so
 // that others can read in between.
-func (r *Repository) leadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
+func (r *Repository) objectLinks(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	leads, blobs, err = r.store.LeadsTo(id)
+	leads, blobs, err = r.store.ObjectLinks(id)
 	if err != nil {
-		err = r.broken(err)
+		err = r.markDamaged(err)
 	}
 	return leads, blobs, err
 }

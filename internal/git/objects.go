@@ -20,20 +20,20 @@ func (r *Repository) Tree(commit string) (tree.Tree, error) {
 	defer r.mu.Unlock()
 	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
 	if err != nil {
-		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, r.broken(err))
+		return tree.Tree{}, fmt.Errorf("read commit %s of %s: %w", commit, r.location, r.markDamaged(err))
 	}
 	if r.folders.Len() > maxFolders {
-		r.folders.Turn()
+		r.folders.Rotate()
 	}
-	t, _, err := r.tree(c.TreeHash)
+	t, _, err := r.readTree(c.TreeHash)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read the files of commit %s of %s: %w", commit, r.location, err)
 	}
 	return t, nil
 }
 
-// counted is a tree and the number of its files.
-type counted struct {
+// countedTree is a tree and the number of its files.
+type countedTree struct {
 	tree  tree.Tree
 	files int
 }
@@ -46,12 +46,12 @@ const (
 	maxFolders = 4_000
 )
 
-// tree returns a tree and the number of its files. It reads each folder once.
-func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
+// readTree returns a tree and the number of its files. It reads each folder once.
+func (r *Repository) readTree(id plumbing.Hash) (tree.Tree, int, error) {
 	if known, ok := r.folders.Find(tree.ID(id)); ok {
 		return known.tree, known.files, nil
 	}
-	f, err := r.folder(tree.ID(id))
+	f, err := r.readFolder(tree.ID(id))
 	if err != nil {
 		return tree.Tree{}, 0, err
 	}
@@ -60,7 +60,7 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 		n := 1
 		if e.IsDir() {
 			var sub tree.Tree
-			sub, n, err = r.tree(plumbing.Hash(e.ID))
+			sub, n, err = r.readTree(plumbing.Hash(e.ID))
 			if err != nil {
 				return tree.Tree{}, 0, err
 			}
@@ -72,29 +72,29 @@ func (r *Repository) tree(id plumbing.Hash) (tree.Tree, int, error) {
 		}
 	}
 	var stored tree.Tree
-	if f.Ordinary {
-		stored = tree.Encoded(tree.ID(id), f.Text, nil)
+	if f.Canonical {
+		stored = tree.FromText(tree.ID(id), f.Text, nil)
 	}
-	read := stored.With(entries)
-	r.folders.Put(tree.ID(id), counted{read, files})
+	read := stored.WithEntries(entries)
+	r.folders.Put(tree.ID(id), countedTree{read, files})
 	return read, files, nil
 }
 
-// folder reads one folder.
-func (r *Repository) folder(id tree.ID) (objects.Folder, error) {
-	f, err := r.store.Folder(id)
-	var refused *objects.Refused
+// readFolder reads one folder.
+func (r *Repository) readFolder(id tree.ID) (objects.Folder, error) {
+	f, err := r.store.ReadFolder(id)
+	var refused *objects.InvalidTreeError
 	if err != nil && !errors.As(err, &refused) {
-		err = r.broken(err)
+		err = r.markDamaged(err)
 	}
 	return f, err
 }
 
-// base returns the text of a folder that deltas are made from.
-func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
+// readDeltaBase returns the text of a folder that deltas are made from.
+func (r *Repository) readDeltaBase(id tree.ID) (pack.Kind, []byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f, err := r.folder(id)
+	f, err := r.readFolder(id)
 	return pack.Tree, []byte(f.Text), err
 }
 
@@ -105,22 +105,22 @@ func (r *Repository) base(id tree.ID) (pack.Kind, []byte, error) {
 func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	loaded, err := r.load("", t, before, want)
+	loaded, err := r.loadTree("", t, before, want)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)
 	}
 	return loaded, nil
 }
 
-// load is Load for a folder at a path. It returns before if the trees are equal, and t itself if
+// loadTree is Load for a folder at a path. It returns before if the trees are equal, and t itself if
 // it loads no content.
-func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
+func (r *Repository) loadTree(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
 	if tree.Equal(t, before) {
 		return before, nil
 	}
 	entries := make([]tree.Entry, 0, t.Len())
 	same := true
-	for e, old := range tree.Beside(t, before) {
+	for e, old := range tree.Zip(t, before) {
 		if e.Name == "" {
 			continue
 		}
@@ -128,7 +128,7 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 		path, sub := prefix+e.Name, e.Tree()
 		switch {
 		case e.IsDir():
-			sub, err = r.load(path+"/", sub, old.Tree(), want)
+			sub, err = r.loadTree(path+"/", sub, old.Tree(), want)
 			same = same && sub == e.Tree()
 			e = tree.Dir(e.Name, sub)
 		case e.Mode == tree.ModeSubmodule || !want(path, 0):
@@ -136,9 +136,9 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 			e.Data, same = old.Data, false
 		default:
 			var data []byte
-			data, err = r.store.Text(e.ID, func(size int64) bool { return want(path, size) })
+			data, err = r.store.ReadFile(e.ID, func(size int64) bool { return want(path, size) })
 			if err != nil {
-				err = fmt.Errorf("%s: %w", path, r.broken(err))
+				err = fmt.Errorf("%s: %w", path, r.markDamaged(err))
 			} else if data != nil {
 				e.Data, same = data, false
 			}
@@ -151,15 +151,15 @@ func (r *Repository) load(prefix string, t, before tree.Tree, want func(string, 
 	if same {
 		return t, nil
 	}
-	return t.With(entries), nil
+	return t.WithEntries(entries), nil
 }
 
-// content returns the content of a file; the error is [pack.ErrLarge] if it has more than limit
+// readBlob returns the content of a file; the error is [pack.ErrLarge] if it has more than limit
 // bytes.
-func (r *Repository) content(id tree.ID, limit int64) ([]byte, error) {
-	data, err := r.store.ReadSmall(pack.Blob, id, limit)
+func (r *Repository) readBlob(id tree.ID, limit int64) ([]byte, error) {
+	data, err := r.store.ReadLimited(pack.Blob, id, limit)
 	if err != nil && !errors.Is(err, pack.ErrLarge) {
-		err = r.broken(err)
+		err = r.markDamaged(err)
 	}
 	return data, err
 }
@@ -194,20 +194,20 @@ func (r *Repository) View(commit string) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Tree = v.lazy(tree.ID(plumbing.NewHash(info.Tree)))
+	v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
 	return v, v.Err()
 }
 
-// Local returns the tree of a commit as far as it is here, and nothing is fetched: a folder
+// LocalView returns the tree of a commit as far as it is here, and nothing is fetched: a folder
 // that is not is empty, and of files there are ids only. It is for what need not be sent
 // to who has the commit.
-func (r *Repository) Local(commit string) (*View, error) {
+func (r *Repository) LocalView(commit string) (*View, error) {
 	info, err := r.Commit(commit)
 	if err != nil {
 		return nil, err
 	}
 	v := &View{repo: r, local: true, known: map[tree.ID]tree.Tree{}}
-	v.Tree = v.lazy(tree.ID(plumbing.NewHash(info.Tree)))
+	v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
 	return v, nil
 }
 
@@ -218,7 +218,7 @@ func (v *View) Err() error {
 	return v.err
 }
 
-func (v *View) lazy(id tree.ID) tree.Tree {
+func (v *View) lazyFolder(id tree.ID) tree.Tree {
 	return tree.Lazy(id, 0, func() tree.Tree {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -228,7 +228,7 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 		if v.err != nil { // what is found is not believed, and each more would wait for the server again
 			return tree.Tree{}
 		}
-		t, err := v.folder(id)
+		t, err := v.readFolder(id)
 		if err != nil {
 			v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 			return tree.Tree{}
@@ -240,31 +240,31 @@ func (v *View) lazy(id tree.ID) tree.Tree {
 	})
 }
 
-// folder returns a folder. Its files are read when they are looked at; those of a small one
+// readFolder returns a folder. Its files are read when they are looked at; those of a small one
 // that are not here are fetched together.
-func (v *View) folder(id tree.ID) (tree.Tree, error) {
+func (v *View) readFolder(id tree.ID) (tree.Tree, error) {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
-	if v.local && len(v.repo.store.Lacks([]tree.ID{id})) > 0 {
+	if v.local && len(v.repo.store.Missing([]tree.ID{id})) > 0 {
 		return tree.Tree{}, nil
 	}
-	f, err := v.repo.folder(id)
+	f, err := v.repo.readFolder(id)
 	if err != nil {
 		return tree.Tree{}, err
 	}
 	if !v.local && !f.Large {
-		if err := v.repo.bringFiles(f); err != nil {
+		if err := v.repo.fetchFiles(f); err != nil {
 			return tree.Tree{}, err
 		}
 	}
-	open := func(e tree.Entry) tree.Tree { return v.lazy(e.ID) }
-	if f.Ordinary {
-		return tree.Encoded(id, f.Text, func(e tree.Entry) tree.Entry { return v.whole(e, open) }), nil
+	open := func(e tree.Entry) tree.Tree { return v.lazyFolder(e.ID) }
+	if f.Canonical {
+		return tree.FromText(id, f.Text, func(e tree.Entry) tree.Entry { return v.completeEntry(e, open) }), nil
 	}
 	entries := f.Entries(open)
 	for i := range entries {
 		e := &entries[i]
-		e.Data, err = v.data(*e)
+		e.Data, err = v.readContent(*e)
 		if err != nil {
 			return tree.Tree{}, err
 		}
@@ -272,22 +272,22 @@ func (v *View) folder(id tree.ID) (tree.Tree, error) {
 	return tree.FromEntries(entries), nil
 }
 
-// data returns the content of a file; nil for what is none, and where only what is here counts.
-func (v *View) data(e tree.Entry) ([]byte, error) {
+// readContent returns the content of a file; nil for what is none, and where only what is here counts.
+func (v *View) readContent(e tree.Entry) ([]byte, error) {
 	if v.local || e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 		return nil, nil
 	}
-	data, err := v.repo.content(e.ID, maxViewed)
+	data, err := v.repo.readBlob(e.ID, maxViewed)
 	if err != nil && !errors.Is(err, pack.ErrLarge) {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
 	return data, nil
 }
 
-// whole completes an entry of a large folder.
-func (v *View) whole(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
+// completeEntry completes an entry of a large folder.
+func (v *View) completeEntry(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
 	if e.IsDir() {
-		return tree.Unread(e.Name, e.ID, open)
+		return tree.UnreadDir(e.Name, e.ID, open)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -297,7 +297,7 @@ func (v *View) whole(e tree.Entry, open func(tree.Entry) tree.Tree) tree.Entry {
 	v.repo.mu.Lock()
 	defer v.repo.mu.Unlock()
 	var err error
-	e.Data, err = v.data(e)
+	e.Data, err = v.readContent(e)
 	if err != nil {
 		v.err = errors.Join(v.err, fmt.Errorf("read %s: %w", v.repo.location, err))
 	}

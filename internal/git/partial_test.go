@@ -110,7 +110,7 @@ func TestLadder(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "mirror")
 			r := remoteOf(t, url, partially, func(o *git.RemoteOptions) {
 				o.Dir = dir
-				o.Filtered = func(filter string) { told = append(told, filter) }
+				o.OnFilter = func(filter string) { told = append(told, filter) }
 			})
 			if got := strings.Join(told, ","); got != c.told {
 				t.Errorf("the filters are %q, want %q", got, c.told)

@@ -33,7 +33,7 @@ func partialMirror(t *testing.T) (r *git.Remote, dir string, server *gittest.Ser
 	server = gittest.Serve(t)
 	url, work := gitOps(t, server)
 	dir = filepath.Join(t.TempDir(), "mirror")
-	r = remoteOf(t, url, partially, func(o *git.RemoteOptions) { o.Dir, o.Brief = dir, true })
+	r = remoteOf(t, url, partially, func(o *git.RemoteOptions) { o.Dir, o.NarrowPoll = dir, true })
 	return r, dir, server, work
 }
 
@@ -102,7 +102,7 @@ func TestPrefetch(t *testing.T) {
 		t.Errorf("the mirror has %s, want %s", got, want)
 	}
 	before = asked(server)
-	brought, err := r.Mirror().Brought(after, "type-1/target-0/values.yaml", 100)
+	brought, err := r.Mirror().LastChangedBy(after, "type-1/target-0/values.yaml", 100)
 	if err != nil || len(brought.Parents) != 0 {
 		t.Errorf("the file was brought by %v (%v)", brought, err)
 	}
@@ -250,13 +250,13 @@ func TestKeepWhole(t *testing.T) {
 	if err != nil || head(t, other) != at {
 		t.Fatal(err)
 	}
-	if !r.KeepWhole() {
+	if !r.RequireWhole() {
 		t.Error("the mirror is said to be whole")
 	}
 	if _, err := r.Sync(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if r.KeepWhole() {
+	if r.RequireWhole() {
 		t.Error("the mirror is said not to be whole")
 	}
 	server.Inject("out", gittest.Fault{Reset: true})

@@ -28,8 +28,8 @@ func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	pack, err := writePack(ctx, m.packDir(), commits)
-	if mirror := m.Mirror(); mirror != nil && lacksFolder(err) {
-		err = mirror.broken(err)
+	if mirror := m.Mirror(); mirror != nil && isFolderMissing(err) {
+		err = mirror.markDamaged(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write commits for %s: %w", m.shown, err)
@@ -49,38 +49,38 @@ func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	started := time.Now()
-	err := m.exchange(ctx, "push to", func(ctx context.Context) error { return m.push(ctx, pack, updates) })
-	m.observe("push", started, err)
+	err := m.runExchange(ctx, "push to", func(ctx context.Context) error { return m.pushPack(ctx, pack, updates) })
+	m.observeExchange("push", started, err)
 	return err
 }
 
-func (m *Remote) push(ctx context.Context, pack *Pack, updates []RefUpdate) error {
-	if err := m.open(); err != nil {
+func (m *Remote) pushPack(ctx context.Context, pack *Pack, updates []RefUpdate) error {
+	if err := m.ensureMirror(); err != nil {
 		return err
 	}
-	err := m.send(ctx, pack, updates)
-	if err != nil && errors.Is(classify(err), ErrUnreachable) || errors.Is(err, ErrRefused) {
+	err := m.sendPack(ctx, pack, updates)
+	if err != nil && errors.Is(classifyError(err), ErrUnreachable) || errors.Is(err, ErrRefused) {
 		// Only the references show whether the push was accepted or another writer was
 		// faster: every server words its answer differently.
-		err = m.outcome(ctx, updates, err)
+		err = m.checkOutcome(ctx, updates, err)
 	}
 	if err != nil {
 		return err
 	}
 	if pack != nil {
-		if err := pack.Keep(m.packDir(), m.mirror.base); err != nil {
+		if err := pack.Keep(m.packDir(), m.mirror.readDeltaBase); err != nil {
 			return fmt.Errorf("%w: %w", errDisk, err)
 		}
-		if err := m.mirror.promise(); err != nil {
+		if err := m.mirror.markPromisor(); err != nil {
 			return err
 		}
 	}
-	return m.mirror.moved(updates)
+	return m.mirror.recordPush(updates)
 }
 
-// send sends the pack and the updates that the server has not made yet.
-func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err error) {
-	s, err := m.connect(ctx, transport.ReceivePackServiceName)
+// sendPack sends the pack and the updates that the server has not made yet.
+func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) (err error) {
+	s, err := m.openSession(ctx, transport.ReceivePackServiceName)
 	if err != nil {
 		return err
 	}
@@ -89,17 +89,17 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 	if err != nil {
 		return err
 	}
-	open := slices.DeleteFunc(slices.Clone(updates), func(u RefUpdate) bool { return current(adv, u.Ref) == u.New })
+	open := slices.DeleteFunc(slices.Clone(updates), func(u RefUpdate) bool { return advertisedID(adv, u.Ref) == u.New })
 	if len(open) == 0 {
 		return nil
 	}
 	for _, u := range open {
-		if now := current(adv, u.Ref); now != u.Old {
-			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
+		if now := advertisedID(adv, u.Ref); now != u.Old {
+			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, describeID(now), describeID(u.Old), ErrStale)
 		}
 	}
 	if pack != nil && adv.Capabilities.Supports(protocol.NoThin) {
-		if err := pack.Complete(m.mirror.base); err != nil {
+		if err := pack.MakeWhole(m.mirror.readDeltaBase); err != nil {
 			return fmt.Errorf("make the pack whole: %w", err)
 		}
 	}
@@ -111,54 +111,54 @@ func (m *Remote) send(ctx context.Context, pack *Pack, updates []RefUpdate) (err
 	if pack != nil {
 		file = pack.Path
 	}
-	req, err := protocol.Request(adv.Capabilities, commands)
+	req, err := protocol.NewPushRequest(adv.Capabilities, commands)
 	if err != nil {
 		return err
 	}
 	report, err := m.receivePack(ctx, s, req, file)
 	if report != nil && report.Error() != nil {
-		return fmt.Errorf("%w: %s", ErrRefused, protocol.Short(protocol.Refusals(report)))
+		return fmt.Errorf("%w: %s", ErrRefused, protocol.ShortenReason(protocol.DescribeRefusals(report)))
 	}
 	return err
 }
 
 // receivePack sends a request, and the pack in a file.
 func (m *Remote) receivePack(ctx context.Context, s session, req *packp.ReferenceUpdateRequest, file string) (*packp.ReportStatus, error) {
-	endpoint, auth, err := m.endpoint(ctx)
+	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if isHTTP(endpoint) {
-		report, err := m.server(endpoint, auth).Push(ctx, req, file)
+		report, err := m.protocolServer(endpoint, auth).Push(ctx, req, file)
 		if !errors.Is(err, protocol.ErrUnsupported) {
 			return report, err
 		}
 	}
-	req.Packfile, _, err = protocol.Pack(req, file)
+	req.Packfile, _, err = protocol.OpenPack(req, file)
 	if err != nil {
 		return nil, err
 	}
 	return s.push.ReceivePack(ctx, req)
 }
 
-func current(adv *packp.AdvRefs, ref string) string {
+func advertisedID(adv *packp.AdvRefs, ref string) string {
 	if id, ok := adv.References[ref]; ok {
 		return id.String()
 	}
 	return ""
 }
 
-func shown(id string) string {
+func describeID(id string) string {
 	if id == "" {
 		return "absent"
 	}
 	return id
 }
 
-// outcome reads the references after a push that failed with the error failed: it returns nil if
+// checkOutcome reads the references after a push that failed with the error failed: it returns nil if
 // all have their new value.
-func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error) (err error) {
-	s, err := m.connect(ctx, transport.UploadPackServiceName)
+func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed error) (err error) {
+	s, err := m.openSession(ctx, transport.UploadPackServiceName)
 	if err != nil {
 		return failed
 	}
@@ -169,9 +169,9 @@ func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error)
 	}
 	done := true
 	for _, u := range updates {
-		now := current(adv, u.Ref)
+		now := advertisedID(adv, u.Ref)
 		if now != u.New && now != u.Old {
-			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, shown(now), shown(u.Old), ErrStale)
+			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, describeID(now), describeID(u.Old), ErrStale)
 		}
 		done = done && now == u.New
 	}
@@ -181,8 +181,8 @@ func (m *Remote) outcome(ctx context.Context, updates []RefUpdate, failed error)
 	return failed
 }
 
-// moved sets the mirror's references to the pushed values and reads the list of packs again.
-func (r *Repository) moved(updates []RefUpdate) error {
+// recordPush sets the mirror's references to the pushed values and reads the list of packs again.
+func (r *Repository) recordPush(updates []RefUpdate) error {
 	var u update
 	for _, ref := range updates {
 		name := plumbing.ReferenceName(ref.Ref)
@@ -194,11 +194,11 @@ func (r *Repository) moved(updates []RefUpdate) error {
 			u.set = append(u.set, plumbing.NewHashReference(name, plumbing.NewHash(ref.New)))
 		}
 	}
-	return errors.Join(r.refresh(), r.apply(u))
+	return errors.Join(r.refreshPacks(), r.applyUpdate(u))
 }
 
-// refresh reads the list of packs again.
-func (r *Repository) refresh() error {
+// refreshPacks reads the list of packs again.
+func (r *Repository) refreshPacks() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.store.Refresh()

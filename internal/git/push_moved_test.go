@@ -21,7 +21,7 @@ func TestPushMoved(t *testing.T) {
 				http.Redirect(w, req, base+strings.TrimPrefix(req.URL.RequestURI(), "/old"), status)
 			}))
 			defer old.Close()
-			r := remoteOf(t, old.URL+"/old/out.git", func(o *git.RemoteOptions) { o.Named = func(string) bool { return true } })
+			r := remoteOf(t, old.URL+"/old/out.git", func(o *git.RemoteOptions) { o.IsTrusted = func(string) bool { return true } })
 			id, err := push(t, r, "main", "", commitOf(treeOf(t, map[string]string{"a": "b"})))
 			if err != nil {
 				t.Fatal(err)

@@ -241,7 +241,7 @@ func TestBusy(t *testing.T) {
 	} {
 		remove := server.Inject("cp", gittest.Fault{Status: 429, Header: http.Header{"Retry-After": {after}, "Date": {date}}})
 		_, err := r.Sync(context.Background())
-		var busy *git.Busy
+		var busy *git.BusyError
 		if !errors.As(err, &busy) || busy.After != want {
 			t.Errorf("Retry-After %q: %v, want %s", after, err, want)
 		}
@@ -435,7 +435,7 @@ func TestFetchCommits(t *testing.T) {
 	base := work.Commit("base")
 	work.Push("main")
 	r := remoteOf(t, url)
-	before := r.Others()
+	before := r.ProposalDigest()
 	gittest.Git(t, work.Dir, "checkout", "-qb", "change")
 	work.Write("a", "2")
 	change := work.Commit("change")
@@ -447,7 +447,7 @@ func TestFetchCommits(t *testing.T) {
 	if _, err := r.Sync(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if r.Others() == before {
+	if r.ProposalDigest() == before {
 		t.Error("the head of a pull request came, and nothing tells")
 	}
 	if _, err := r.Mirror().Commit(change); !errors.Is(err, git.ErrNoRevision) {

@@ -11,58 +11,58 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// quiet asks the server only for the references that are in use and reports whether they equal
+// isUnchanged asks the server only for the references that are in use and reports whether they equal
 // those of the mirror. It returns false if a full poll is needed: a reference moved, the server
 // does not speak version 2 of Git's protocol, or it was never polled in full.
-func (m *Remote) quiet(ctx context.Context) (bool, error) {
-	if !m.options.Brief || m.others == "" || m.notBrief || m.becomesWhole() {
+func (m *Remote) isUnchanged(ctx context.Context) (bool, error) {
+	if !m.options.NarrowPoll || m.proposals == "" || m.noProtocolV2 || m.mustFetchWhole() {
 		return false, nil
 	}
-	endpoint, auth, err := m.endpoint(ctx)
+	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil || !isHTTP(endpoint) {
 		return false, err
 	}
-	asked := m.asked()
-	theirs, err := m.server(endpoint, auth).References(ctx, append([]string{"HEAD"}, asked...))
+	asked := m.polledPrefixes()
+	theirs, err := m.protocolServer(endpoint, auth).ListReferences(ctx, append([]string{"HEAD"}, asked...))
 	if errors.Is(err, protocol.ErrUnsupported) {
-		m.notBrief = true
+		m.noProtocolV2 = true
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if err := m.open(); err != nil {
+	if err := m.ensureMirror(); err != nil {
 		return false, err
 	}
-	if m.wantOthers {
-		m.others = protocol.Digest(theirs, proposed)
+	if m.wantProposals {
+		m.proposals = protocol.DigestReferences(theirs, proposalPrefixes)
 	}
-	plan, err := m.mirror.compare(theirs, asked)
-	return err == nil && plan.nothing(), err
+	plan, err := m.mirror.planUpdate(theirs, asked)
+	return err == nil && plan.isEmpty(), err
 }
 
-// asked returns the prefixes of the references that a poll asks for.
-func (m *Remote) asked() []string {
+// polledPrefixes returns the prefixes of the references that a poll asks for.
+func (m *Remote) polledPrefixes() []string {
 	if m.mirror != nil {
-		m.wantTags = m.wantTags || m.mirror.looksForTags()
+		m.wantTags = m.wantTags || m.mirror.usesTags()
 	}
-	asked := slices.DeleteFunc(slices.Clone(mirrored), func(prefix string) bool { return prefix == tags && !m.wantTags })
-	if m.wantOthers {
-		asked = append(asked, proposed...)
+	asked := slices.DeleteFunc(slices.Clone(mirroredPrefixes), func(prefix string) bool { return prefix == tagPrefix && !m.wantTags })
+	if m.wantProposals {
+		asked = append(asked, proposalPrefixes...)
 	}
 	return asked
 }
 
-func (r *Repository) looksForTags() bool {
+func (r *Repository) usesTags() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tagged
+	return r.tagsUsed
 }
 
-// server returns the remote as a server of version 2 of Git's protocol.
-func (m *Remote) server(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
+// protocolServer returns the remote as a server of version 2 of Git's protocol.
+func (m *Remote) protocolServer(endpoint *transport.Endpoint, auth transport.AuthMethod) protocol.Server {
 	who, _ := auth.(githttp.AuthMethod) // nil for anonymous access
-	return protocol.Server{Client: protocol.Client(m.options.Stall, m.trusts), URL: endpoint.String(), Auth: who}
+	return protocol.Server{Client: protocol.NewClient(m.options.Stall, m.isTrusted), URL: endpoint.String(), Auth: who}
 }
 
 func isHTTP(e *transport.Endpoint) bool { return e.Protocol == "http" || e.Protocol == "https" }

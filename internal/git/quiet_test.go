@@ -27,7 +27,7 @@ func TestQuietPoll(t *testing.T) {
 		pulls = append(pulls, fmt.Sprintf("main:refs/pull/%d/head", n), fmt.Sprintf("main:refs/tags/v0.%d", n))
 	}
 	work.Push(pulls...)
-	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.Brief = true })
+	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.NarrowPoll = true })
 	poll := func(wantMoved bool, want string) {
 		t.Helper()
 		before := len(server.Requests("cp"))
@@ -66,10 +66,10 @@ func TestQuietPoll(t *testing.T) {
 	if id, err := r.Mirror().Resolve("v1"); err != nil || id != head {
 		t.Errorf("v1 is %s (%v), want %s", id, err, head)
 	}
-	others := r.Others()
+	others := r.ProposalDigest()
 	work.Push(head + ":refs/pull/1000/merge")
 	poll(false, "POST")
-	if r.Others() == others {
+	if r.ProposalDigest() == others {
 		t.Error("a new pull request is not seen")
 	}
 	work.Push(":refs/tags/v1")

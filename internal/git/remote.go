@@ -31,25 +31,25 @@ type RemoteOptions struct {
 	// Timeout bounds one fetch or push, Stall a wait for the next byte of an answer; 0 is two
 	// minutes and half a minute.
 	Timeout, Stall time.Duration
-	// Brief polls a server over HTTP only for the references in use, by version 2 of Git's
+	// NarrowPoll polls a server over HTTP only for the references in use, by version 2 of Git's
 	// protocol if the server speaks it: always for branches, and for tags once
 	// [Repository.Resolve] or [Repository.Refs] looked for one.
-	Brief bool
+	NarrowPoll bool
 	// Partial makes a partial mirror over HTTP if the server supports filters: folders and the
 	// content of files are fetched when they are read. Other mirrors are or become whole.
 	Partial bool
 	// Guard refuses addresses of this machine and of the platform that it runs on, and keeps
 	// the server's answers out of errors: for URLs that the operator did not name.
 	Guard bool
-	// Named reports whether the operator named the server of a URL, so that a redirect may lead
+	// IsTrusted reports whether the operator named the server of a URL, so that a redirect may lead
 	// to it at any address; nil trusts only the server of an unguarded remote itself.
-	Named func(url string) bool
-	// Filtered, unless nil, is called with the filter of the mirror whenever it changes:
+	IsTrusted func(url string) bool
+	// OnFilter, unless nil, is called with the filter of the mirror whenever it changes:
 	// "tree:0", "blob:none", or "" for a whole mirror.
-	Filtered func(filter string)
-	// Within returns the context of a fetch that reading starts, with a time limit; nil uses
+	OnFilter func(filter string)
+	// NewContext returns the context of a fetch that reading starts, with a time limit; nil uses
 	// the background context.
-	Within func(limit time.Duration) (context.Context, context.CancelFunc)
+	NewContext func(limit time.Duration) (context.Context, context.CancelFunc)
 	// Observe, unless nil, is called after each exchange: "poll" (nothing had moved), "fetch"
 	// or "push", with its duration and error.
 	Observe func(op string, took time.Duration, err error)
@@ -69,12 +69,12 @@ type Remote struct {
 
 	writing sync.Mutex // one pack at a time: each uses all processors
 
-	mu     sync.Mutex // one exchange with the remote at a time
-	mirror *Repository
-	others string
-	// wantOthers is set once Others was called, wantTags once a tag was looked for, and
+	mu        sync.Mutex // one exchange with the remote at a time
+	mirror    *Repository
+	proposals string
+	// wantProposals is set once Others was called, wantTags once a tag was looked for, and
 	// notBrief once the server did not speak version 2 of Git's protocol.
-	wantOthers, wantTags, notBrief bool
+	wantProposals, wantTags, noProtocolV2 bool
 	// wantWhole overrides options.Partial.
 	wantWhole bool
 }
@@ -93,8 +93,8 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	if m.options.Timeout == 0 {
 		m.options.Timeout = defaultTimeout
 	}
-	if m.options.Within == nil {
-		m.options.Within = func(limit time.Duration) (context.Context, context.CancelFunc) {
+	if m.options.NewContext == nil {
+		m.options.NewContext = func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(context.Background(), limit)
 		}
 	}
@@ -114,20 +114,20 @@ func (m *Remote) Mirror() *Repository {
 	if m.mirror == nil {
 		if r, err := openMirror(m.options.Dir, m.shown); err == nil {
 			m.mirror = r
-			m.equip()
+			m.configureFilter()
 		}
 	}
 	return m.mirror
 }
 
-// Others returns a hash of the references at the last Sync that forges keep the heads of pull
+// ProposalDigest returns a hash of the references at the last Sync that forges keep the heads of pull
 // requests in, which the mirror does not have: it changes if one of them moves. Polls include
 // these references only once Others was called, if the server supports narrow polls.
-func (m *Remote) Others() string {
+func (m *Remote) ProposalDigest() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.wantOthers = true
-	return m.others
+	m.wantProposals = true
+	return m.proposals
 }
 
 // Sync polls the remote's references, fetches if one differs from the mirror's, and reports
@@ -136,37 +136,37 @@ func (m *Remote) Sync(ctx context.Context) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	started := time.Now()
-	err = m.exchange(ctx, "fetch", func(ctx context.Context) error {
-		moved, err = m.sync(ctx)
+	err = m.runExchange(ctx, "fetch", func(ctx context.Context) error {
+		moved, err = m.syncMirror(ctx)
 		if !errors.Is(err, ErrDamaged) {
 			return err
 		}
-		if err := m.remove(); err != nil {
+		if err := m.removeMirror(); err != nil {
 			return err
 		}
-		moved, err = m.sync(ctx)
+		moved, err = m.syncMirror(ctx)
 		return err
 	})
 	op := "poll"
 	if moved {
 		op = "fetch"
 	}
-	m.observe(op, started, err)
+	m.observeExchange(op, started, err)
 	return moved, err
 }
 
-func (m *Remote) observe(op string, started time.Time, err error) {
+func (m *Remote) observeExchange(op string, started time.Time, err error) {
 	if m.options.Observe != nil {
 		m.options.Observe(op, time.Since(started), err)
 	}
 }
 
-// exchange calls do with the mirror locked and within the time limit, and classifies its error.
-func (m *Remote) exchange(ctx context.Context, what string, do func(context.Context) error) error {
+// runExchange calls do with the mirror locked and within the time limit, and classifies its error.
+func (m *Remote) runExchange(ctx context.Context, what string, do func(context.Context) error) error {
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lock.Take(ctx, m.options.Dir+".lock")
+	unlock, err := lock.Acquire(ctx, m.options.Dir+".lock")
 	if err != nil {
 		return fmt.Errorf("lock the mirror of %s: %w", m.shown, err)
 	}
@@ -177,15 +177,15 @@ func (m *Remote) exchange(ctx context.Context, what string, do func(context.Cont
 		if cause := context.Cause(limited); ctx.Err() == nil && cause != nil {
 			err = fmt.Errorf("%w after %s", cause, m.options.Timeout)
 		}
-		return fmt.Errorf("%s %s: %w", what, m.shown, m.classified(err))
+		return fmt.Errorf("%s %s: %w", what, m.shown, m.redactError(err))
 	}
 	return nil
 }
 
 var errTimeout = errors.New("it took too long")
 
-// remove deletes the mirror.
-func (m *Remote) remove() error {
+// removeMirror deletes the mirror.
+func (m *Remote) removeMirror() error {
 	if m.mirror != nil {
 		_ = m.mirror.close() // what cannot be read may also not be closed
 	}
@@ -201,12 +201,12 @@ func (m *Remote) remove() error {
 	return os.RemoveAll(trash)
 }
 
-// sync polls the remote, fetches if a reference differs, and reports whether any moved.
-func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
-	if quiet, err := m.quiet(ctx); err != nil || quiet {
+// syncMirror polls the remote, fetches if a reference differs, and reports whether any moved.
+func (m *Remote) syncMirror(ctx context.Context) (moved bool, err error) {
+	if quiet, err := m.isUnchanged(ctx); err != nil || quiet {
 		return false, err
 	}
-	session, err := m.connect(ctx, transport.UploadPackServiceName)
+	session, err := m.openSession(ctx, transport.UploadPackServiceName)
 	if err != nil {
 		return false, err
 	}
@@ -215,18 +215,18 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := m.open(); err != nil {
+	if err := m.ensureMirror(); err != nil {
 		return false, err
 	}
-	m.others = protocol.Digest(theirs, proposed)
-	plan, err := m.mirror.compare(theirs, mirrored)
+	m.proposals = protocol.DigestReferences(theirs, proposalPrefixes)
+	plan, err := m.mirror.planUpdate(theirs, mirroredPrefixes)
 	if err != nil {
 		return false, err
 	}
-	if err := m.fetch(ctx, session, theirs, plan); err != nil || plan.nothing() {
+	if err := m.fetchUpdate(ctx, session, theirs, plan); err != nil || plan.isEmpty() {
 		return false, err
 	}
-	return true, m.mirror.apply(plan)
+	return true, m.mirror.applyUpdate(plan)
 }
 
 // Fetch fetches commits that no branch or tag contains, such as those of pull requests. The
@@ -235,15 +235,15 @@ func (m *Remote) sync(ctx context.Context) (moved bool, err error) {
 func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.exchange(ctx, "fetch", func(ctx context.Context) (err error) {
-		if err := m.open(); err != nil {
+	return m.runExchange(ctx, "fetch", func(ctx context.Context) (err error) {
+		if err := m.ensureMirror(); err != nil {
 			return err
 		}
-		plan := m.mirror.missing(commits)
+		plan := m.mirror.missingCommits(commits)
 		if len(plan.want) == 0 {
 			return nil
 		}
-		session, err := m.connect(ctx, transport.UploadPackServiceName)
+		session, err := m.openSession(ctx, transport.UploadPackServiceName)
 		if err != nil {
 			return err
 		}
@@ -252,18 +252,18 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 		if err != nil {
 			return err
 		}
-		if err := m.fetch(ctx, session, theirs, plan); err != nil {
+		if err := m.fetchUpdate(ctx, session, theirs, plan); err != nil {
 			return err
 		}
-		if left := m.mirror.missing(commits); len(left.want) > 0 {
+		if left := m.mirror.missingCommits(commits); len(left.want) > 0 {
 			return fmt.Errorf("%s: %w", left.want[0], ErrNoRevision)
 		}
 		return nil
 	})
 }
 
-// missing returns an update that wants the commits that the repository lacks.
-func (r *Repository) missing(commits []string) update {
+// missingCommits returns an update that wants the commits that the repository lacks.
+func (r *Repository) missingCommits(commits []string) update {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var u update
@@ -275,14 +275,14 @@ func (r *Repository) missing(commits []string) update {
 	return u
 }
 
-// open opens the mirror, or makes an empty one. The error is ErrDamaged if it must be made anew.
-func (m *Remote) open() error {
+// ensureMirror opens the mirror, or makes an empty one. The error is ErrDamaged if it must be made anew.
+func (m *Remote) ensureMirror() error {
 	if m.mirror != nil {
 		if !m.hasHead() || m.mirror.damaged.Load() {
 			return ErrDamaged
 		}
-		m.mirror.look()
-		m.equip()
+		m.mirror.forgetReferences()
+		m.configureFilter()
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(m.options.Dir, damagedFile)); err == nil {
@@ -301,7 +301,7 @@ func (m *Remote) open() error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	m.mirror = r
-	m.equip()
+	m.configureFilter()
 	return nil
 }
 
@@ -311,15 +311,15 @@ func (m *Remote) hasHead() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mirrored are the prefixes of the references that a mirror has: branches, tags, and those in
+// mirroredPrefixes are the prefixes of the references that a mirror has: branches, tags, and those in
 // which a plain-Git forge keeps pull requests.
-var mirrored = []string{"refs/heads/", tags, "refs/fairlead/"}
+var mirroredPrefixes = []string{"refs/heads/", tagPrefix, "refs/fairlead/"}
 
-const tags = "refs/tags/"
+const tagPrefix = "refs/tags/"
 
-// proposed are the prefixes of the references in which forges keep pull requests: GitHub, Gitea
+// proposalPrefixes are the prefixes of the references in which forges keep pull requests: GitHub, Gitea
 // and Azure, GitLab, Bitbucket.
-var proposed = []string{"refs/pull/", "refs/merge-requests/", "refs/pull-requests/"}
+var proposalPrefixes = []string{"refs/pull/", "refs/merge-requests/", "refs/pull-requests/"}
 
 // update is the difference between a mirror and its remote.
 type update struct {
@@ -328,11 +328,11 @@ type update struct {
 	want   []plumbing.Hash // objects that the mirror lacks
 }
 
-func (u update) nothing() bool { return len(u.set) == 0 && len(u.remove) == 0 }
+func (u update) isEmpty() bool { return len(u.set) == 0 && len(u.remove) == 0 }
 
-// compare returns the difference between the mirror and the remote in the references that the
+// planUpdate returns the difference between the mirror and the remote in the references that the
 // remote was asked for. It also updates the mirror's HEAD.
-func (r *Repository) compare(theirs *packp.AdvRefs, asked []string) (update, error) {
+func (r *Repository) planUpdate(theirs *packp.AdvRefs, asked []string) (update, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var u update
@@ -386,18 +386,18 @@ func (r *Repository) setHead(theirs *packp.AdvRefs) error {
 }
 
 func isMirrored(name string) bool {
-	return isUnder(name, mirrored) && plumbing.ReferenceName(name).Validate() == nil
+	return isUnder(name, mirroredPrefixes) && plumbing.ReferenceName(name).Validate() == nil
 }
 
 func isUnder(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// apply writes the references of an update.
-func (r *Repository) apply(u update) error {
+// applyUpdate writes the references of an update.
+func (r *Repository) applyUpdate(u update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.age()
+	r.countUpdate()
 	// A branch a may have become a/b, or the other way round.
 	for _, name := range u.remove {
 		if err := r.store.RemoveReference(name); err != nil {

@@ -29,8 +29,8 @@ var (
 func (r *Repository) Branch(name string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id, err := r.reference(name, branchPrefixes)
-	return r.found(name, id, err)
+	id, err := r.resolveReference(name, branchPrefixes)
+	return r.describeResult(name, id, err)
 }
 
 // Resolve returns the id of the commit that a revision names: a full or short id,
@@ -43,53 +43,53 @@ func (r *Repository) Resolve(revision string) (string, error) {
 	if i := strings.IndexAny(name, "~^"); i >= 0 {
 		name, steps = name[:i], name[i:]
 	}
-	id, err := r.named(name)
+	id, err := r.resolveName(name)
 	if err == nil {
-		id, err = r.walk(id, steps)
+		id, err = r.followSteps(id, steps)
 	}
-	return r.found(revision, id, err)
+	return r.describeResult(revision, id, err)
 }
 
-// found returns the id as text, or an error that names the revision.
-func (r *Repository) found(revision string, id plumbing.Hash, err error) (string, error) {
+// describeResult returns the id as text, or an error that names the revision.
+func (r *Repository) describeResult(revision string, id plumbing.Hash, err error) (string, error) {
 	switch {
 	case err == nil:
 		return id.String(), nil
 	case errors.Is(err, ErrNoRevision):
-		return "", fmt.Errorf("%s in %s: %w", orNothing(revision), r.location, ErrNoRevision)
+		return "", fmt.Errorf("%s in %s: %w", quoteEmpty(revision), r.location, ErrNoRevision)
 	}
 	return "", fmt.Errorf("read %s of %s: %w", revision, r.location, err)
 }
 
-func orNothing(revision string) string {
+func quoteEmpty(revision string) string {
 	if revision == "" {
 		return `""`
 	}
 	return revision
 }
 
-func (r *Repository) named(name string) (plumbing.Hash, error) {
+func (r *Repository) resolveName(name string) (plumbing.Hash, error) {
 	if len(name) == 40 && isHex(name) {
-		id, err := r.commitOf(plumbing.NewHash(name))
+		id, err := r.peelToCommit(plumbing.NewHash(name))
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			err = ErrNoRevision
 		}
 		return id, err
 	}
-	id, err := r.reference(name, refPrefixes)
+	id, err := r.resolveReference(name, refPrefixes)
 	if errors.Is(err, ErrNoRevision) && len(name) >= 4 && len(name) < 40 && isHex(name) {
-		return r.shortened(name)
+		return r.resolveShortID(name)
 	}
 	return id, err
 }
 
-func (r *Repository) reference(name string, prefixes []string) (plumbing.Hash, error) {
+func (r *Repository) resolveReference(name string, prefixes []string) (plumbing.Hash, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
 		return plumbing.ZeroHash, ErrNoRevision
 	}
 	for _, prefix := range prefixes {
 		full := plumbing.ReferenceName(prefix + name)
-		r.tagged = r.tagged || strings.HasPrefix(string(full), tags)
+		r.tagsUsed = r.tagsUsed || strings.HasPrefix(string(full), tagPrefix)
 		if prefix != "" && full.Validate() != nil || prefix == "" && name != "HEAD" && !strings.HasPrefix(name, "refs/") {
 			continue
 		}
@@ -100,17 +100,17 @@ func (r *Repository) reference(name string, prefixes []string) (plumbing.Hash, e
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		id, err := r.commitOf(ref.Hash())
+		id, err := r.peelToCommit(ref.Hash())
 		if errors.Is(err, plumbing.ErrObjectNotFound) { // what a reference points to must be there
-			err = r.broken(err)
+			err = r.markDamaged(err)
 		}
 		return id, err
 	}
 	return plumbing.ZeroHash, ErrNoRevision
 }
 
-// shortened returns the only commit whose id begins with prefix.
-func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
+// resolveShortID returns the only commit whose id begins with prefix.
+func (r *Repository) resolveShortID(prefix string) (plumbing.Hash, error) {
 	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -122,7 +122,7 @@ func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
 	found := map[plumbing.Hash]bool{}
 	last := plumbing.ZeroHash
 	for _, candidate := range candidates {
-		id, err := r.commitOf(candidate)
+		id, err := r.peelToCommit(candidate)
 		if err == nil && strings.HasPrefix(candidate.String(), strings.ToLower(prefix)) {
 			found[id], last = true, id
 		}
@@ -139,15 +139,15 @@ func (r *Repository) shortened(prefix string) (plumbing.Hash, error) {
 // maxTags bounds a chain of tags of tags.
 const maxTags = 10
 
-// commitOf follows tags to the commit that they name.
-func (r *Repository) commitOf(id plumbing.Hash) (plumbing.Hash, error) {
+// peelToCommit follows tags to the commit that they name.
+func (r *Repository) peelToCommit(id plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTags {
 		o, err := r.store.EncodedObject(plumbing.AnyObject, id)
 		switch {
 		case errors.Is(err, plumbing.ErrObjectNotFound):
 			return plumbing.ZeroHash, err
 		case err != nil:
-			return plumbing.ZeroHash, r.broken(err)
+			return plumbing.ZeroHash, r.markDamaged(err)
 		case o.Type() == plumbing.CommitObject:
 			return id, nil
 		case o.Type() != plumbing.TagObject:
@@ -162,8 +162,8 @@ func (r *Repository) commitOf(id plumbing.Hash) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, ErrNoRevision
 }
 
-// walk goes back in history: "~n" is n first parents, "^n" the n-th parent.
-func (r *Repository) walk(id plumbing.Hash, steps string) (plumbing.Hash, error) {
+// followSteps goes back in history: "~n" is n first parents, "^n" the n-th parent.
+func (r *Repository) followSteps(id plumbing.Hash, steps string) (plumbing.Hash, error) {
 	for steps != "" {
 		kind, n := steps[0], 1
 		rest := strings.TrimLeft(steps[1:], "0123456789")
@@ -202,7 +202,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == 
 func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tagged = r.tagged || strings.HasPrefix(prefix, tags)
+	r.tagsUsed = r.tagsUsed || strings.HasPrefix(prefix, tagPrefix)
 	iter, err := r.store.IterReferences()
 	if err != nil {
 		return nil, fmt.Errorf("read the references of %s: %w", r.location, err)
@@ -217,8 +217,8 @@ func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	return found, err
 }
 
-// Info is the metadata of a commit.
-type Info struct {
+// CommitInfo is the metadata of a commit.
+type CommitInfo struct {
 	ID      string
 	Tree    string // the id of its tree
 	Parents []string
@@ -228,7 +228,7 @@ type Info struct {
 }
 
 // Subject returns the first line of the message.
-func (i Info) Subject() string {
+func (i CommitInfo) Subject() string {
 	subject, _, _ := strings.Cut(strings.TrimSpace(i.Message), "\n")
 	return subject
 }
@@ -237,7 +237,7 @@ func (i Info) Subject() string {
 type Signature struct{ Name, Email string }
 
 // Commit reads a commit by its id.
-func (r *Repository) Commit(id string) (Info, error) {
+func (r *Repository) Commit(id string) (CommitInfo, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, err := object.GetCommit(r.store, plumbing.NewHash(id))
@@ -245,9 +245,9 @@ func (r *Repository) Commit(id string) (Info, error) {
 		err = ErrNoRevision
 	}
 	if err != nil {
-		return Info{}, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+		return CommitInfo{}, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
 	}
-	info := Info{
+	info := CommitInfo{
 		ID: id, Tree: c.TreeHash.String(), Message: c.Message, Author: Signature{c.Author.Name, c.Author.Email}, When: c.Committer.When.UTC(),
 	}
 	for _, p := range c.ParentHashes {

@@ -25,16 +25,16 @@ var (
 	registerDialer = sync.OnceFunc(func() { proxy.RegisterDialerType(dialScheme, findDialer) })
 )
 
-// dial connects to an address.
-type dial func(ctx context.Context, network, address string) (net.Conn, error)
+// dialFunc connects to an address.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Dial connects without a context; it is part of proxy.Dialer.
-func (d dial) Dial(network, address string) (net.Conn, error) {
+func (d dialFunc) Dial(network, address string) (net.Conn, error) {
 	return d(context.Background(), network, address)
 }
 
 // DialContext connects; it is part of proxy.ContextDialer.
-func (d dial) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (d dialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return d(ctx, network, address)
 }
 
@@ -43,15 +43,15 @@ func findDialer(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no dialer %s", u.Host)
 	}
-	return d.(dial), nil
+	return d.(dialFunc), nil
 }
 
-// boundBy makes the connections to an endpoint end with ctx. The caller calls release once the
+// registerDial makes the connections to an endpoint end with ctx. The caller calls release once the
 // session has begun.
-func boundBy(ctx context.Context, endpoint *transport.Endpoint) (release func()) {
+func registerDial(ctx context.Context, endpoint *transport.Endpoint) (release func()) {
 	registerDialer()
 	number := fmt.Sprint(lastDialer.Add(1))
-	dialers.Store(number, dial(func(_ context.Context, network, address string) (net.Conn, error) {
+	dialers.Store(number, dialFunc(func(_ context.Context, network, address string) (net.Conn, error) {
 		conn, err := proxy.Dial(ctx, network, address) // by the proxy of the process, if it has one
 		if err == nil {
 			context.AfterFunc(ctx, func() { _ = conn.Close() })

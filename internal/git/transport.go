@@ -33,17 +33,17 @@ func (Credentials) String() string { return "[redacted]" }
 // GoString hides the secrets from %#v.
 func (Credentials) GoString() string { return "[redacted]" }
 
-// Busy means that a server asks to be polled later.
-type Busy struct {
+// BusyError means that a server asks to be polled later.
+type BusyError struct {
 	After time.Duration // 0 if the server named no time
 	err   error
 }
 
 // Error returns the server's answer.
-func (b *Busy) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
+func (b *BusyError) Error() string { return fmt.Sprintf("the server is busy: %v", b.err) }
 
 // Unwrap returns the error of the server's answer.
-func (b *Busy) Unwrap() error { return b.err }
+func (b *BusyError) Unwrap() error { return b.err }
 
 // session is a session with one service of a server.
 type session struct {
@@ -72,8 +72,8 @@ func (s session) close() error {
 	return s.push.Close()
 }
 
-// endpoint returns the remote's address and the authentication there.
-func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
+// resolveEndpoint returns the remote's address and the authentication there.
+func (m *Remote) resolveEndpoint(ctx context.Context) (*transport.Endpoint, transport.AuthMethod, error) {
 	endpoint, err := transport.NewEndpoint(m.options.URL)
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 			return nil, nil, err
 		}
 	}
-	auth, err := who.method(endpoint)
+	auth, err := who.authMethod(endpoint)
 	if err == nil && m.options.Guard && endpoint.Protocol == "ssh" {
 		if err := protocol.CheckHost(ctx, endpoint.Host); err != nil {
 			return nil, nil, err
@@ -95,18 +95,18 @@ func (m *Remote) endpoint(ctx context.Context) (*transport.Endpoint, transport.A
 	return endpoint, auth, err
 }
 
-// connect begins a session with a service of the remote.
-func (m *Remote) connect(ctx context.Context, service string) (session, error) {
-	endpoint, auth, err := m.endpoint(ctx)
+// openSession begins a session with a service of the remote.
+func (m *Remote) openSession(ctx context.Context, service string) (session, error) {
+	endpoint, auth, err := m.resolveEndpoint(ctx)
 	if err != nil {
 		return session{}, err
 	}
-	client, err := m.client(endpoint)
+	client, err := m.newTransport(endpoint)
 	if err != nil {
 		return session{}, err
 	}
 	if endpoint.Protocol == "ssh" {
-		defer boundBy(ctx, endpoint)()
+		defer registerDial(ctx, endpoint)()
 	}
 	if service == transport.UploadPackServiceName {
 		s, err := client.NewUploadPackSession(endpoint, auth)
@@ -116,10 +116,10 @@ func (m *Remote) connect(ctx context.Context, service string) (session, error) {
 	return session{push: s}, err
 }
 
-func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, error) {
+func (m *Remote) newTransport(endpoint *transport.Endpoint) (transport.Transport, error) {
 	switch {
 	case isHTTP(endpoint):
-		return githttp.NewClient(protocol.Client(m.options.Stall, m.trusts)), nil
+		return githttp.NewClient(protocol.NewClient(m.options.Stall, m.isTrusted)), nil
 	case endpoint.Protocol == "ssh":
 		return gitssh.NewClient(nil), nil
 	case endpoint.Protocol == "file":
@@ -128,8 +128,8 @@ func (m *Remote) client(endpoint *transport.Endpoint) (transport.Transport, erro
 	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
 }
 
-// method returns the credentials as go-git's method; nil for anonymous access.
-func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
+// authMethod returns the credentials as go-git's method; nil for anonymous access.
+func (c Credentials) authMethod(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
 	switch {
 	case endpoint.Protocol == "ssh" && c.Key != nil:
 		user := endpoint.User
@@ -153,32 +153,32 @@ func (c Credentials) method(endpoint *transport.Endpoint) (transport.AuthMethod,
 	return nil, nil
 }
 
-// classify returns an error of a server or the network as one of this package's kinds.
-func classify(err error) error {
-	var stranger *protocol.Stranger
+// classifyError returns an error of a server or the network as one of this package's kinds.
+func classifyError(err error) error {
+	var stranger *protocol.UntrustedError
 	if errors.As(err, &stranger) { // it is classified and redacted already
 		return err
 	}
-	err = protocol.Bare(err)
+	err = protocol.UnwrapGoGit(err)
 	var answer *githttp.Err
 	switch {
-	case isOurs(err):
+	case isClassified(err):
 		return err
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNotFound
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
-		return fmt.Errorf("%w: %s", ErrAccess, protocol.Short(err.Error()))
+		return fmt.Errorf("%w: %s", ErrAccess, protocol.ShortenReason(err.Error()))
 	case errors.As(err, &answer):
-		return fmt.Errorf("%w: %w", ErrUnreachable, answered(answer))
+		return fmt.Errorf("%w: %w", ErrUnreachable, httpError(answer))
 	case errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// isOurs reports whether an error is of one of this package's kinds.
-func isOurs(err error) bool {
-	var busy *Busy
+// isClassified reports whether an error is of one of this package's kinds.
+func isClassified(err error) bool {
+	var busy *BusyError
 	for _, known := range []error{ErrNotFound, ErrAccess, ErrUnreachable, ErrStale, ErrRefused, ErrNoRevision, ErrDamaged, errDisk} {
 		if errors.Is(err, known) {
 			return true
@@ -187,11 +187,11 @@ func isOurs(err error) bool {
 	return errors.As(err, &busy)
 }
 
-func answered(a *githttp.Err) error {
-	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), protocol.Short(a.Reason))
+func httpError(a *githttp.Err) error {
+	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), protocol.ShortenReason(a.Reason))
 	switch a.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return &Busy{protocol.RetryAfter(a.Response.Header), err}
+		return &BusyError{protocol.RetryAfter(a.Response.Header), err}
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func (x *expansion) executeTemplate(m *meteredFunctions, t *template.Template, d
 	run := func(t *template.Template) ([]byte, error) {
 		m.meter.Reset(maxSteps, canceled)
 		out := boundedBuffer{meter: &m.meter}
-		err := panics.Library("the template engine", func() error { return t.Execute(&out, dot) })
+		err := panics.RunLibrary("the template engine", func() error { return t.Execute(&out, dot) })
 		p.chargeEngine(x.engine, maxSteps-m.meter.Left())
 		return out.text.Bytes(), err
 	}

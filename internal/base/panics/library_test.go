@@ -19,7 +19,7 @@ func TestLibrary(t *testing.T) {
 		{func() error { panic("secret") }, "the parser cannot cope with it (panic with a string)"},
 		{func() error { writeTo(nil); return nil }, "the parser cannot cope with it (assignment to entry in nil map)"},
 	} {
-		err := panics.Library("the parser", c.do)
+		err := panics.RunLibrary("the parser", c.do)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}

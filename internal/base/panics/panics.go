@@ -120,12 +120,12 @@ func describeKind(value any) string {
 // barrierName is the function that begins a piece of work, as a stack names it.
 const barrierName = "panics.Barrier.Run\n"
 
-// deepest bounds the calls that a stack shows.
-const deepest = 100
+// maxFrames bounds the calls that a stack shows.
+const maxFrames = 100
 
 // formatStack returns the calls that led to the panic that is being recovered.
 func formatStack() string {
-	pcs := make([]uintptr, deepest)
+	pcs := make([]uintptr, maxFrames)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	var b strings.Builder
 	panicked := false // the calls before are those of recovering

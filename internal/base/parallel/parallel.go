@@ -27,9 +27,9 @@ func Each[T any](limit int, items []T, fn func(i int, item T)) {
 	relay.Raise()
 }
 
-// InOrder calls do for the numbers below n, at most limit at a time, and use with each result,
+// EachInOrder calls do for the numbers below n, at most limit at a time, and use with each result,
 // in the order of the numbers. It returns the first error of use.
-func InOrder[T any](limit, n int, do func(i int) T, use func(T) error) error {
+func EachInOrder[T any](limit, n int, do func(i int) T, use func(T) error) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	var relay panics.Relay

@@ -44,7 +44,7 @@ func TestEach(t *testing.T) {
 func TestInOrder(t *testing.T) {
 	for _, limit := range []int{0, 1, 3, 100} {
 		var used []int
-		err := parallel.InOrder(limit, 50, func(i int) int { return i * i }, func(square int) error {
+		err := parallel.EachInOrder(limit, 50, func(i int) int { return i * i }, func(square int) error {
 			used = append(used, square)
 			return nil
 		})
@@ -53,7 +53,7 @@ func TestInOrder(t *testing.T) {
 		}
 		failed := errors.New("no")
 		calls := 0
-		err = parallel.InOrder(limit, 50, func(i int) int { return i }, func(i int) error {
+		err = parallel.EachInOrder(limit, 50, func(i int) int { return i }, func(i int) error {
 			calls++
 			if i == 7 {
 				return failed
@@ -76,7 +76,7 @@ func TestPanic(t *testing.T) {
 	inOrder := func(i int) int { one(0, i); return i }
 	for name, do := range map[string]func(limit int){
 		"each":     func(limit int) { parallel.Each(limit, []int{0, 1, 2, 3, 4, 5}, one) },
-		"in order": func(limit int) { _ = parallel.InOrder(limit, 6, inOrder, func(int) error { return nil }) },
+		"in order": func(limit int) { _ = parallel.EachInOrder(limit, 6, inOrder, func(int) error { return nil }) },
 	} {
 		for _, limit := range []int{1, 2, 100} {
 			err := panics.Barrier{}.Run(name, "", func() error { do(limit); return nil })

@@ -27,9 +27,9 @@ type Pattern struct {
 	*regexp.Regexp
 	// Size is about the number of its instructions.
 	Size int
-	// Ahead is how far a match may look beyond its end, in bytes; -1 means to the end of
+	// Lookahead is how far a match may look beyond its end, in bytes; -1 means to the end of
 	// the text.
-	Ahead int
+	Lookahead int
 }
 
 // ErrLarge is why an expression that is too large was refused.
@@ -44,7 +44,7 @@ func Compile(text string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pattern{Size: size(parsed), Ahead: ahead(parsed)}
+	p := &Pattern{Size: countInstructions(parsed), Lookahead: maxLookahead(parsed)}
 	if p.Size > MaxSize {
 		return nil, fmt.Errorf("%w: more than %d instructions when its repetitions are written out", ErrLarge, MaxSize)
 	}
@@ -52,8 +52,8 @@ func Compile(text string) (*Pattern, error) {
 	return p, err
 }
 
-// size is about the number of instructions of an expression, up to a little over MaxSize.
-func size(re *syntax.Regexp) int {
+// countInstructions is about the number of instructions of an expression, up to a little over MaxSize.
+func countInstructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -62,7 +62,7 @@ func size(re *syntax.Regexp) int {
 		n += len(re.Rune) / 64
 	}
 	for _, sub := range re.Sub {
-		n = min(n+size(sub), MaxSize+1)
+		n = min(n+countInstructions(sub), MaxSize+1)
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= 1 + max(re.Min, re.Max)
@@ -70,18 +70,18 @@ func size(re *syntax.Regexp) int {
 	return min(n, MaxSize+1)
 }
 
-// ahead returns how far a match of the expression may look beyond its end. An expression of
+// maxLookahead returns how far a match of the expression may look beyond its end. An expression of
 // bounded length looks no further than that; one repeated character looks at the next.
-func ahead(re *syntax.Regexp) int {
+func maxLookahead(re *syntax.Regexp) int {
 	for re.Op == syntax.OpCapture {
 		re = re.Sub[0]
 	}
 	if re.Op == syntax.OpStar || re.Op == syntax.OpPlus {
-		if width(re.Sub[0]) <= maxRune {
+		if maxWidth(re.Sub[0]) <= maxRune {
 			return maxRune
 		}
 	}
-	if w := width(re); w < MaxSize {
+	if w := maxWidth(re); w < MaxSize {
 		return w
 	}
 	return -1
@@ -89,8 +89,8 @@ func ahead(re *syntax.Regexp) int {
 
 const maxRune = 4 // bytes
 
-// width is the longest text that an expression matches, in bytes; MaxSize for any length.
-func width(re *syntax.Regexp) int {
+// maxWidth is the longest text that an expression matches, in bytes; MaxSize for any length.
+func maxWidth(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -103,14 +103,14 @@ func width(re *syntax.Regexp) int {
 		if re.Max < 0 {
 			return MaxSize
 		}
-		n = width(re.Sub[0]) * re.Max
+		n = maxWidth(re.Sub[0]) * re.Max
 	case syntax.OpAlternate:
 		for _, sub := range re.Sub {
-			n = max(n, width(sub))
+			n = max(n, maxWidth(sub))
 		}
 	default:
 		for _, sub := range re.Sub {
-			n = min(n+width(sub), MaxSize)
+			n = min(n+maxWidth(sub), MaxSize)
 		}
 	}
 	return min(n, MaxSize)
@@ -119,10 +119,10 @@ func width(re *syntax.Regexp) int {
 // overhead is the cost of a character beside the instructions.
 const overhead = 16
 
-// Work returns about how many characters are compared with instructions to find so many
+// EstimateWork returns about how many characters are compared with instructions to find so many
 // matches in a text of a length.
-func (p *Pattern) Work(length, matches int) int {
-	beyond := p.Ahead
+func (p *Pattern) EstimateWork(length, matches int) int {
+	beyond := p.Lookahead
 	if beyond < 0 || beyond > length {
 		beyond = length
 	}

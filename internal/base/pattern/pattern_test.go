@@ -44,11 +44,11 @@ func TestWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Ahead != c.ahead {
-			t.Errorf("%s looks %d ahead, want %d", c.text, p.Ahead, c.ahead)
+		if p.Lookahead != c.ahead {
+			t.Errorf("%s looks %d ahead, want %d", c.text, p.Lookahead, c.ahead)
 		}
-		if p.Work(100, 0) < 100 || p.Work(100, 10) < p.Work(100, 1) {
-			t.Errorf("%s: the work is %d, and %d for 10 matches", c.text, p.Work(100, 0), p.Work(100, 10))
+		if p.EstimateWork(100, 0) < 100 || p.EstimateWork(100, 10) < p.EstimateWork(100, 1) {
+			t.Errorf("%s: the work is %d, and %d for 10 matches", c.text, p.EstimateWork(100, 0), p.EstimateWork(100, 10))
 		}
 	}
 }
@@ -67,8 +67,8 @@ func FuzzCompile(f *testing.F) {
 		if _, err := regexp.Compile(text); err != nil {
 			t.Errorf("%q is refused by package regexp: %v", text, err)
 		}
-		if p.Size < 1 || p.Size > pattern.MaxSize || p.Ahead < -1 {
-			t.Errorf("%q: size %d, ahead %d", text, p.Size, p.Ahead)
+		if p.Size < 1 || p.Size > pattern.MaxSize || p.Lookahead < -1 {
+			t.Errorf("%q: size %d, ahead %d", text, p.Size, p.Lookahead)
 		}
 	})
 }

@@ -13,7 +13,7 @@ func (l List) Capped(n int) List {
 	var last [2]Problem
 	var seen [2]int
 	for _, p := range l {
-		kind := severity(p)
+		kind := severityRank(p)
 		seen[kind]++
 		if seen[kind] <= n {
 			capped = append(capped, p)

@@ -106,12 +106,12 @@ func (l List) Sorted() List {
 		if c := a.compare(b); c != 0 {
 			return c
 		}
-		return cmp.Compare(severity(b), severity(a))
+		return cmp.Compare(severityRank(b), severityRank(a))
 	})
 	return slices.CompactFunc(sorted, func(a, b Problem) bool { return a.compare(b) == 0 })
 }
 
-func severity(p Problem) int {
+func severityRank(p Problem) int {
 	if p.Warning {
 		return 0
 	}
@@ -136,12 +136,12 @@ func (l List) Count() (problems, warnings int) {
 	return problems, warnings
 }
 
-// Nearest returns the candidate that was probably meant by name, or "": the one
+// FindNearest returns the candidate that was probably meant by name, or "": the one
 // with the smallest edit distance, if that is small for the length of the name.
-func Nearest(name string, candidates []string) string {
+func FindNearest(name string, candidates []string) string {
 	best, bestDistance := "", 1+min(3, (len(name)+2)/3)
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance && c != name {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance && c != name {
 			best, bestDistance = c, d
 		}
 	}
@@ -150,15 +150,15 @@ func Nearest(name string, candidates []string) string {
 
 // DidYouMean returns a hint that names the nearest candidate, or "".
 func DidYouMean(name string, candidates []string) string {
-	if n := Nearest(name, candidates); n != "" {
+	if n := FindNearest(name, candidates); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
 	}
 	return ""
 }
 
-// distance is the number of insertions, deletions and substitutions that turn a
+// editDistance is the number of insertions, deletions and substitutions that turn a
 // into b (Levenshtein), byte by byte.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -30,8 +30,8 @@ func (m *Map[K, V]) Put(key K, value V) {
 	m.young[key] = value
 }
 
-// Turn begins a generation and drops what was not used in the one that ends.
-func (m *Map[K, V]) Turn() { m.old, m.young = m.young, nil }
+// Rotate begins a generation and drops what was not used in the one that ends.
+func (m *Map[K, V]) Rotate() { m.old, m.young = m.young, nil }
 
 // Len returns how many keys were used in this generation.
 func (m *Map[K, V]) Len() int { return len(m.young) }

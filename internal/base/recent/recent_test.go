@@ -16,7 +16,7 @@ func TestMap(t *testing.T) {
 	m.Put("used", 1)
 	m.Put("unused", 2)
 	for turn := range 5 {
-		m.Turn()
+		m.Rotate()
 		if v, ok := m.Find("used"); !ok || v != 1 || m.Len() != 1 {
 			t.Errorf("turn %d: what is used is %d (%v), of %d", turn, v, ok, m.Len())
 		}
@@ -25,7 +25,7 @@ func TestMap(t *testing.T) {
 		t.Error("what nobody used is still there")
 	}
 	m.Put("late", 3)
-	m.Turn()
+	m.Rotate()
 	if v, ok := m.Find("late"); !ok || v != 3 {
 		t.Error("what was put before one turn is gone")
 	}

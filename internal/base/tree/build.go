@@ -90,10 +90,10 @@ func Union(trees ...Tree) (Tree, error) {
 	case 1:
 		return all[0], nil
 	}
-	return union("", all)
+	return mergeTrees("", all)
 }
 
-func union(prefix string, trees []Tree) (Tree, error) {
+func mergeTrees(prefix string, trees []Tree) (Tree, error) {
 	var entries []Entry
 	at := map[string]int{}
 	for _, t := range trees {
@@ -107,7 +107,7 @@ func union(prefix string, trees []Tree) (Tree, error) {
 			if !e.IsDir() || !entries[i].IsDir() {
 				return Tree{}, fmt.Errorf("%s%s: two parts of the output want this path", prefix, e.Name)
 			}
-			merged, err := union(prefix+e.Name+"/", []Tree{entries[i].Tree(), e.Tree()})
+			merged, err := mergeTrees(prefix+e.Name+"/", []Tree{entries[i].Tree(), e.Tree()})
 			if err != nil {
 				return Tree{}, err
 			}

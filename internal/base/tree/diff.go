@@ -18,11 +18,11 @@ func (c Change) Removed() bool { return c.New.Name == "" }
 // Diff yields the files that differ between a and b, sorted by path. Subtrees with equal
 // ids are skipped: the cost grows with the difference, not with the size.
 func Diff(a, b Tree) iter.Seq[Change] {
-	return func(yield func(Change) bool) { diff("", a, b, yield) }
+	return func(yield func(Change) bool) { diffTrees("", a, b, yield) }
 }
 
-func diff(prefix string, a, b Tree, yield func(Change) bool) bool {
-	for x, y := range Pairs(a, b) {
+func diffTrees(prefix string, a, b Tree, yield func(Change) bool) bool {
+	for x, y := range ZipChanged(a, b) {
 		if !diffEntry(prefix, x, y, yield) {
 			return false
 		}
@@ -35,67 +35,67 @@ func diff(prefix string, a, b Tree, yield func(Change) bool) bool {
 func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
 	name := max(x.Name, y.Name)
 	if x.IsDir() || y.IsDir() {
-		return diff(prefix+name+"/", x.Tree(), y.Tree(), yield)
+		return diffTrees(prefix+name+"/", x.Tree(), y.Tree(), yield)
 	}
 	return yield(Change{Path: prefix + name, Old: x, New: y})
 }
 
-// Pairs yields the entries of the two directories that differ, merged by name, in Git's
+// ZipChanged yields the entries of the two directories that differ, merged by name, in Git's
 // order. An entry without one of its name and kind in the other directory comes with the
 // zero Entry.
-func Pairs(a, b Tree) iter.Seq2[Entry, Entry] {
+func ZipChanged(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
-		pairs(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.dir.complete(old), y.dir.complete(new)) })
+		zipChanged(a, b, func(x, y *cursor, old, new Entry) bool { return yield(x.dir.completed(old), y.dir.completed(new)) })
 	}
 }
 
-// Fresh yields the entries of t that are not in known, each with the known entry of its name
+// ChangedEntries yields the entries of t that are not in known, each with the known entry of its name
 // and kind, or else the zero Entry. The content of known files is not read.
-func Fresh(known, t Tree) iter.Seq2[Entry, Entry] {
+func ChangedEntries(known, t Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
-		pairs(known, t, func(x, y *cursor, old, new Entry) bool {
+		zipChanged(known, t, func(x, y *cursor, old, new Entry) bool {
 			if new.Name == "" {
 				return true
 			}
 			if old.IsDir() {
-				old = x.dir.complete(old)
+				old = x.dir.completed(old)
 			}
-			return yield(old, y.dir.complete(new))
+			return yield(old, y.dir.completed(new))
 		})
 	}
 }
 
-// pairs yields the entries that differ, as the cursors find them, not completed.
-func pairs(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
+// zipChanged yields the entries that differ, as the cursors find them, not completed.
+func zipChanged(a, b Tree, yield func(x, y *cursor, old, new Entry) bool) {
 	if Equal(a, b) {
 		return
 	}
-	x, y := a.cursor(), b.cursor()
+	x, y := a.newCursor(), b.newCursor()
 	for x.skipSame(&y); !x.done() || !y.done(); x.skipSame(&y) {
-		old, new := step(&x, &y)
+		old, new := nextPair(&x, &y)
 		if (old.ID != new.ID || old.Mode != new.Mode) && !yield(&x, &y, old, new) {
 			return
 		}
 	}
 }
 
-// Beside yields the entries of both directories, merged by name, as [Pairs] yields those that
+// Zip yields the entries of both directories, merged by name, as [ZipChanged] yields those that
 // differ.
-func Beside(a, b Tree) iter.Seq2[Entry, Entry] {
+func Zip(a, b Tree) iter.Seq2[Entry, Entry] {
 	return func(yield func(Entry, Entry) bool) {
-		x, y := a.cursor(), b.cursor()
+		x, y := a.newCursor(), b.newCursor()
 		for !x.done() || !y.done() {
-			old, new := step(&x, &y)
-			if !yield(x.dir.complete(old), y.dir.complete(new)) {
+			old, new := nextPair(&x, &y)
+			if !yield(x.dir.completed(old), y.dir.completed(new)) {
 				return
 			}
 		}
 	}
 }
 
-// step returns the next entry of two directories, of both if it is in both, and moves on.
-func step(x, y *cursor) (old, new Entry) {
-	switch c := order(x, y); {
+// nextPair returns the next entry of two directories, of both if it is in both, and moves on.
+func nextPair(x, y *cursor) (old, new Entry) {
+	switch c := compareHeads(x, y); {
 	case c < 0:
 		return x.next(), Entry{}
 	case c > 0:
@@ -104,8 +104,8 @@ func step(x, y *cursor) (old, new Entry) {
 	return x.next(), y.next()
 }
 
-// order compares the next entries of two directories; none comes last.
-func order(x, y *cursor) int {
+// compareHeads compares the next entries of two directories; none comes last.
+func compareHeads(x, y *cursor) int {
 	switch {
 	case x.done():
 		return 1
@@ -116,5 +116,5 @@ func order(x, y *cursor) int {
 	if a.Name == b.Name && a.Mode == b.Mode { // as in most of what is compared
 		return 0
 	}
-	return Order(a, b)
+	return CompareEntries(a, b)
 }

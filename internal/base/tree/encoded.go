@@ -2,34 +2,34 @@ package tree
 
 import "strings"
 
-// encoded is a directory as Git stores it: entries are cut from the text.
-type encoded struct {
-	text  string
-	whole func(Entry) Entry // completes an entry
+// encodedDir is a directory as Git stores it: entries are cut from the text.
+type encodedDir struct {
+	text          string
+	completeEntry func(Entry) Entry // completes an entry
 }
 
-// Encoded returns the directory whose Git object has the content text, which must be what Git
+// FromText returns the directory whose Git object has the content text, which must be what Git
 // would write, and the given id. Entries cut from it have a name, a mode and an id; whole,
-// unless nil, adds the rest: [Unread] for a directory and the content for a file.
+// unless nil, adds the rest: [UnreadDir] for a directory and the content for a file.
 // A large directory of which little is read costs no more than its text.
-func Encoded(id ID, text string, whole func(Entry) Entry) Tree {
+func FromText(id ID, text string, whole func(Entry) Entry) Tree {
 	if text == "" {
 		return Tree{}
 	}
-	return Tree{&dir{id: id, encoded: encoded{text, whole}}}
+	return Tree{&dir{id: id, encoded: encodedDir{text, whole}}}
 }
 
-func (e encoded) entries() []Entry {
+func (e encodedDir) allEntries() []Entry {
 	all, _ := ParseTree(e.text, nil) // what Git would write can be read
 	for i, one := range all {
-		all[i] = e.complete(one)
+		all[i] = e.completed(one)
 	}
 	return all
 }
 
 // Text returns the content of the Git tree object of t.
 func (t Tree) Text() string {
-	t = t.Opened()
+	t = t.Expand()
 	switch {
 	case t.d == nil:
 		return ""
@@ -42,7 +42,7 @@ func (t Tree) Text() string {
 // Len returns the number of entries in the directory itself.
 func (t Tree) Len() int {
 	n := 0
-	for c := t.cursor(); !c.done(); n++ {
+	for c := t.newCursor(); !c.done(); n++ {
 		c.skip()
 	}
 	return n
@@ -51,12 +51,12 @@ func (t Tree) Len() int {
 // cursor goes through the entries of a directory.
 type cursor struct {
 	text   string
-	dir    encoded
+	dir    encodedDir
 	listed []Entry // if there is no text
 }
 
-func (t Tree) cursor() cursor {
-	t = t.Opened()
+func (t Tree) newCursor() cursor {
+	t = t.Expand()
 	if t.d == nil {
 		return cursor{}
 	}
@@ -120,11 +120,11 @@ func sameStart(a, b string) int {
 	return n
 }
 
-func (e *encoded) complete(one Entry) Entry {
-	if e.whole == nil || one.Name == "" {
+func (e *encodedDir) completed(one Entry) Entry {
+	if e.completeEntry == nil || one.Name == "" {
 		return one
 	}
-	return e.whole(one)
+	return e.completeEntry(one)
 }
 
 // EntryLen is the length of the first entry of the text of a tree object.

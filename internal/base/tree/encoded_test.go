@@ -38,7 +38,7 @@ func asText(t tree.Tree) tree.Tree {
 	for _, e := range t.Entries() {
 		known[e.Name] = e
 	}
-	return tree.Encoded(t.ID(), t.Text(), func(e tree.Entry) tree.Entry {
+	return tree.FromText(t.ID(), t.Text(), func(e tree.Entry) tree.Entry {
 		return known[e.Name]
 	})
 }
@@ -67,8 +67,8 @@ func TestEncoded(t *testing.T) {
 	for range 2000 {
 		a, b := shuffled(random), shuffled(random)
 		x, y := asText(a), asText(b)
-		want := pairsOf(tree.Pairs(a, b))
-		for what, got := range map[string]iter.Seq2[tree.Entry, tree.Entry]{"text and text": tree.Pairs(x, y), "list and text": tree.Pairs(a, y), "text and list": tree.Pairs(x, b)} {
+		want := pairsOf(tree.ZipChanged(a, b))
+		for what, got := range map[string]iter.Seq2[tree.Entry, tree.Entry]{"text and text": tree.ZipChanged(x, y), "list and text": tree.ZipChanged(a, y), "text and list": tree.ZipChanged(x, b)} {
 			same(what, pairsOf(got), want)
 		}
 		var paths, listed []string
@@ -100,7 +100,7 @@ func TestBeside(t *testing.T) {
 		a, b := shuffled(random), shuffled(random)
 		var left, right []tree.Entry
 		differing := func(yield func(tree.Entry, tree.Entry) bool) {
-			for old, fresh := range tree.Beside(asText(a), b) {
+			for old, fresh := range tree.Zip(asText(a), b) {
 				if old.Name != "" {
 					left = append(left, old)
 				}
@@ -112,7 +112,7 @@ func TestBeside(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(pairsOf(tree.Pairs(a, b)), pairsOf(differing)); diff != "" {
+		if diff := cmp.Diff(pairsOf(tree.ZipChanged(a, b)), pairsOf(differing)); diff != "" {
 			t.Fatalf("what differs (-pairs +beside)\n%s", diff)
 		}
 		if tree.FromEntries(left).ID() != a.ID() || tree.FromEntries(right).ID() != b.ID() {
@@ -127,7 +127,7 @@ func TestFresh(t *testing.T) {
 	for range 500 {
 		known, next, unread := shuffled(random), shuffled(random), 0
 		var want []pair
-		for old, e := range tree.Pairs(known, next) {
+		for old, e := range tree.ZipChanged(known, next) {
 			if e.Name == "" {
 				continue
 			}
@@ -136,14 +136,14 @@ func TestFresh(t *testing.T) {
 			}
 			want = append(want, pairsOf(func(yield func(tree.Entry, tree.Entry) bool) { yield(old, e) })...)
 		}
-		files := tree.Encoded(known.ID(), known.Text(), func(e tree.Entry) tree.Entry {
+		files := tree.FromText(known.ID(), known.Text(), func(e tree.Entry) tree.Entry {
 			if !e.IsDir() {
 				unread++
 			}
 			sub, _ := known.Lookup(e.Name)
 			return sub
 		})
-		if diff := cmp.Diff(want, pairsOf(tree.Fresh(files, asText(next)))); diff != "" {
+		if diff := cmp.Diff(want, pairsOf(tree.ChangedEntries(files, asText(next)))); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 		if unread > 0 {

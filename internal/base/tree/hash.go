@@ -19,7 +19,7 @@ type hasher struct {
 	encoded []byte
 }
 
-func (h *hasher) object(kind string, data []byte) (id ID) {
+func (h *hasher) hashObject(kind string, data []byte) (id ID) {
 	h.buf = append(h.buf[:0], kind...)
 	h.buf = append(h.buf, ' ')
 	h.buf = strconv.AppendInt(h.buf, int64(len(data)), 10)
@@ -36,7 +36,7 @@ func (h *hasher) object(kind string, data []byte) (id ID) {
 func HashBlob(data []byte) ID {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
-	return h.object("blob", data)
+	return h.hashObject("blob", data)
 }
 
 // HashTree returns the Git id of the tree with these entries, which must be in
@@ -45,17 +45,17 @@ func HashTree(entries []Entry) ID {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
 	h.encoded = AppendTree(h.encoded[:0], entries)
-	return h.object("tree", h.encoded)
+	return h.hashObject("tree", h.encoded)
 }
 
-// plain hashers do not look for collisions, which takes four times as long.
-var plain = sync.Pool{New: func() any { return &hasher{h: sha1.New()} }}
+// plainHashers hashers do not look for collisions, which takes four times as long.
+var plainHashers = sync.Pool{New: func() any { return &hasher{h: sha1.New()} }}
 
 // HashText returns the Git id of the content of a tree object that Fairlead made. Its names are
 // those of Kubernetes objects and its ids were made with collision detection: an attacker cannot
 // choose the bits that a collision takes, so it is not looked for again.
 func HashText(text []byte) ID {
-	h := plain.Get().(*hasher)
-	defer plain.Put(h)
-	return h.object("tree", text)
+	h := plainHashers.Get().(*hasher)
+	defer plainHashers.Put(h)
+	return h.hashObject("tree", text)
 }

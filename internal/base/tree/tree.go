@@ -11,9 +11,9 @@
 // ([CheckPath]); [Tree.All] and [Diff] are the only ways out and give files
 // sorted by path.
 //
-// A directory may be [Lazy], [Unread] or [Encoded]: its id is known and its entries are
+// A directory may be [Lazy], [UnreadDir] or [FromText]: its id is known and its entries are
 // made on demand, anew each time, so that a tree of 400,000 files costs the memory of the
-// part that is in use. Two encoded directories are compared ([Pairs]) without making entries
+// part that is in use. Two encoded directories are compared ([ZipChanged]) without making entries
 // of what they share.
 package tree
 
@@ -64,11 +64,11 @@ type Entry struct {
 type Tree struct{ d *dir }
 
 type dir struct {
-	id      ID
-	entries []Entry
-	encoded encoded     // instead of entries, if it has a text
-	load    func() Tree // unless nil, makes the entries
-	files   int         // how many files are in it; 0 if unknown
+	id       ID
+	entries  []Entry
+	encoded  encodedDir  // instead of entries, if it has a text
+	loadTree func() Tree // unless nil, makes the entries
+	files    int         // how many files are in it; 0 if unknown
 }
 
 // File makes an entry of a regular file, and its id.
@@ -86,10 +86,10 @@ func Dir(name string, t Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: t.ID(), sub: t}
 }
 
-// Unread makes an entry of a tree of which only the id is known. open returns the tree
+// UnreadDir makes an entry of a tree of which only the id is known. open returns the tree
 // with that id whenever the entry's Tree is called; one function serves all entries of a
 // folder, so that a folder of 500 costs one.
-func Unread(name string, id ID, open func(Entry) Tree) Entry {
+func UnreadDir(name string, id ID, open func(Entry) Tree) Entry {
 	return Entry{Name: name, Mode: ModeDir, ID: id, open: open}
 }
 
@@ -100,7 +100,7 @@ func Lazy(id ID, files int, load func() Tree) Tree {
 	if id == EmptyID {
 		return Tree{}
 	}
-	return Tree{&dir{id: id, load: load, files: files}}
+	return Tree{&dir{id: id, loadTree: load, files: files}}
 }
 
 // FromEntries makes a tree of entries with different names, in any order. Empty
@@ -129,14 +129,14 @@ func FromEntries(entries []Entry) Tree {
 	return Tree{&dir{id: HashTree(kept), entries: kept}}
 }
 
-// With returns a tree of entries in any order, as [FromEntries] does, and may keep the slice.
+// WithEntries returns a tree of entries in any order, as [FromEntries] does, and may keep the slice.
 // If they differ from those of t only in the content that they carry, the id of t is used and
 // not computed again.
-func (t Tree) With(entries []Entry) Tree {
+func (t Tree) WithEntries(entries []Entry) Tree {
 	same := func(a, b Entry) bool {
 		return a.Name == b.Name && a.Mode == b.Mode && a.ID == b.ID && (a.Mode != ModeDir || a.ID != EmptyID)
 	}
-	t = t.Opened()
+	t = t.Expand()
 	if t.d == nil || !slices.EqualFunc(t.Entries(), entries, same) {
 		return FromEntries(entries)
 	}
@@ -157,21 +157,21 @@ func (t Tree) IsEmpty() bool { return t.d == nil }
 // Entries returns what is in the directory itself, in Git's order. The slice must
 // not be changed.
 func (t Tree) Entries() []Entry {
-	t = t.Opened()
+	t = t.Expand()
 	switch {
 	case t.d == nil:
 		return nil
 	case t.d.encoded.text != "":
-		return t.d.encoded.entries()
+		return t.d.encoded.allEntries()
 	}
 	return t.d.entries
 }
 
-// Opened returns t with its entries loaded. If they do not make a tree of that id (Git may
+// Expand returns t with its entries loaded. If they do not make a tree of that id (Git may
 // have stored a tree that it would not write), it returns the tree that they make.
-func (t Tree) Opened() Tree {
-	for t.d != nil && t.d.load != nil {
-		t = t.d.load()
+func (t Tree) Expand() Tree {
+	for t.d != nil && t.d.loadTree != nil {
+		t = t.d.loadTree()
 	}
 	return t
 }
@@ -236,17 +236,17 @@ func (t Tree) Sub(path string) Tree {
 // Lookup finds the entry at path.
 func (t Tree) Lookup(path string) (Entry, bool) {
 	name, rest, deeper := strings.Cut(path, "/")
-	for c := t.cursor(); !c.done(); {
+	for c := t.newCursor(); !c.done(); {
 		e := c.next()
 		switch {
-		case e.Name != name && Order(e, Entry{Name: name, Mode: ModeDir}) > 0:
+		case e.Name != name && CompareEntries(e, Entry{Name: name, Mode: ModeDir}) > 0:
 			return Entry{}, false
 		case e.Name != name:
 			continue
 		case deeper:
-			return c.dir.complete(e).Tree().Lookup(rest)
+			return c.dir.completed(e).Tree().Lookup(rest)
 		}
-		return c.dir.complete(e), true
+		return c.dir.completed(e), true
 	}
 	return Entry{}, false
 }
@@ -278,8 +278,8 @@ func compareNames(a string, am Mode, b string, bm Mode) int {
 	return int(endByte(a, am, n)) - int(endByte(b, bm, n))
 }
 
-// Order compares two entries by the order of [Tree.Entries].
-func Order(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) }
+// CompareEntries compares two entries by the order of [Tree.Entries].
+func CompareEntries(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) }
 
 func endByte(name string, m Mode, i int) byte {
 	switch {

@@ -170,13 +170,13 @@ func TestWith(t *testing.T) {
 		bare[i].Data = nil
 	}
 	without := tree.FromEntries(bare)
-	loaded := without.With(whole.Entries())
+	loaded := without.WithEntries(whole.Entries())
 	if e, _ := loaded.Lookup("a"); !tree.Equal(loaded, whole) || string(e.Data) != "1" {
 		t.Errorf("it is %s with %q in a, want %s", loaded.ID(), e.Data, whole.ID())
 	}
 	reversed := slices.Clone(whole.Entries())
 	slices.Reverse(reversed)
-	if again := whole.With(reversed); !tree.Equal(again, whole) || again.Entries()[0].Name != "a" {
+	if again := whole.WithEntries(reversed); !tree.Equal(again, whole) || again.Entries()[0].Name != "a" {
 		t.Errorf("in another order it is %s, and begins with %s", again.ID(), again.Entries()[0].Name)
 	}
 	for name, entries := range map[string][]tree.Entry{
@@ -184,7 +184,7 @@ func TestWith(t *testing.T) {
 		"another content": append(slices.Clone(whole.Entries()[:2]), tree.File("d", []byte("4"))),
 		"another mode":    append(slices.Clone(whole.Entries()[:2]), tree.Link("d", "3")),
 	} {
-		if got, want := whole.With(entries), tree.FromEntries(slices.Clone(entries)); !tree.Equal(got, want) {
+		if got, want := whole.WithEntries(entries), tree.FromEntries(slices.Clone(entries)); !tree.Equal(got, want) {
 			t.Errorf("%s: it is %s, want %s", name, got.ID(), want.ID())
 		}
 	}
@@ -218,7 +218,7 @@ func TestUnread(t *testing.T) {
 		opened++
 		return tree.Lazy(e.ID, 2, func() tree.Tree { loads++; return sub })
 	}
-	whole := tree.FromEntries([]tree.Entry{tree.Unread("d", sub.ID(), open), tree.File("h", nil)})
+	whole := tree.FromEntries([]tree.Entry{tree.UnreadDir("d", sub.ID(), open), tree.File("h", nil)})
 	if want := fromFiles(t, map[string]string{"d/f": "text", "d/g": "more", "h": ""}); !tree.Equal(whole, want) {
 		t.Errorf("the id is %s, want %s", whole.ID(), want.ID())
 	}
@@ -229,7 +229,7 @@ func TestUnread(t *testing.T) {
 		t.Errorf("d/g is %q, want \"more\"", e.Data)
 	}
 	opened = 0
-	for range tree.Diff(whole, tree.FromEntries([]tree.Entry{tree.Unread("d", sub.ID(), open), tree.File("h", nil)})) {
+	for range tree.Diff(whole, tree.FromEntries([]tree.Entry{tree.UnreadDir("d", sub.ID(), open), tree.File("h", nil)})) {
 		t.Error("equal trees differ")
 	}
 	if opened != 0 {

@@ -143,12 +143,12 @@ func (q *explainer) needHint(n values.Need) string {
 	}
 	there := slices.Sorted(maps.Keys(seen))
 	if len(there) == 0 {
-		if near := problem.Nearest(n.Key, slices.Sorted(maps.Keys(keys))); near != "" {
+		if near := problem.FindNearest(n.Key, slices.Sorted(maps.Keys(keys))); near != "" {
 			return fmt.Sprintf("nothing has the label %s; did you mean %s?", n.Key, near)
 		}
 		return "nothing has the label " + n.Key
 	}
-	if near := problem.Nearest(n.Value, there); near != "" {
+	if near := problem.FindNearest(n.Value, there); near != "" {
 		return fmt.Sprintf("did you mean %s?", values.Need{Key: n.Key, Value: near})
 	}
 	return fmt.Sprintf("there is %s %s", n.Key, nameList(there, maxHints))

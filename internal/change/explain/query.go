@@ -167,7 +167,7 @@ func nearestAssignment(m *model.Model, clusterType, target string) string {
 		if slices.Contains(side.known, *side.name) {
 			continue
 		}
-		*side.name = problem.Nearest(*side.name, side.known)
+		*side.name = problem.FindNearest(*side.name, side.known)
 		if *side.name == "" {
 			return "ask for <cluster type>/<workload>-<target>, as " + exampleOf(m)
 		}

@@ -104,7 +104,7 @@ func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[stri
 // returns the names of the workloads that lose one.
 func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
-	for was, is := range tree.Pairs(old, new) {
+	for was, is := range tree.ZipChanged(old, new) {
 		if !isClusterType(was) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool 
 // targetsLost returns the targets that are in a cluster type's folder before and not after.
 func targetsLost(before, after tree.Tree) []string {
 	var lost []string
-	for was, is := range tree.Pairs(before, after) {
+	for was, is := range tree.ZipChanged(before, after) {
 		if was.IsDir() && !was.Tree().IsEmpty() && is.Tree().IsEmpty() {
 			lost = append(lost, was.Name)
 		}

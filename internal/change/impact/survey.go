@@ -26,7 +26,7 @@ type survey struct {
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
 
 func (s *survey) visitRoot(old, new tree.Tree) {
-	for was, is := range tree.Pairs(old, new) {
+	for was, is := range tree.ZipChanged(old, new) {
 		name := cmp.Or(was.Name, is.Name)
 		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") {
 			s.visitClusterType(name, was.Tree(), is.Tree())
@@ -46,7 +46,7 @@ func (s *survey) visitClusterType(name string, old, new tree.Tree) {
 	case new.IsEmpty():
 		s.wholeGroup(ClusterType, "", ClusterTypeRemoved).add(name, name)
 	}
-	for was, is := range tree.Pairs(old, new) {
+	for was, is := range tree.ZipChanged(old, new) {
 		entry, isWhole := cmp.Or(was.Name, is.Name), old.IsEmpty() || new.IsEmpty()
 		if was.IsDir() || is.IsDir() {
 			s.visitAssignment(location{name, entry}, was.Tree(), is.Tree(), isWhole)

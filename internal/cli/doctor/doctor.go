@@ -145,7 +145,7 @@ func (d *examination) sortedRepositories() []*repository {
 // remoteOptions returns how the daemon reaches a repository.
 func (d *examination) remoteOptions(place string) (git.RemoteOptions, error) {
 	guard, err := access.GuardLocation(d.config, place)
-	return git.RemoteOptions{Guard: guard, Named: d.config.NamesRepository, Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place)}, err
+	return git.RemoteOptions{Guard: guard, IsTrusted: d.config.NamesRepository, Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place)}, err
 }
 
 func (d *examination) addOK(what, format string, args ...any) {

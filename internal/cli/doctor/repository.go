@@ -17,7 +17,7 @@ func (d *examination) checkRepository(ctx context.Context, r *repository) {
 		d.addError(Fail, r.redactedURL()+": read", err)
 		return
 	}
-	branches, err := remote.Branches(ctx)
+	branches, err := remote.ListBranches(ctx)
 	if err != nil {
 		d.addFailure(r.redactedURL()+": read", findHint(err), "%s", gitReason(r, err))
 		return
@@ -54,7 +54,7 @@ func (d *examination) checkBranch(r *repository, to output, exists bool) {
 
 func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.Remote) {
 	what := r.redactedURL() + ": push"
-	err := remote.CanPush(ctx)
+	err := remote.CheckPush(ctx)
 	if err == nil {
 		d.addOK(what, "the server lets us begin a push")
 		return

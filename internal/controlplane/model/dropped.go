@@ -95,7 +95,7 @@ func (c *content) withDropped(l Layer) *content {
 // readGuarded returns the content that read returns. If the parser panics, the content has a
 // problem at pos instead.
 func readGuarded(pos problem.Pos, read func() *content) (c *content) {
-	err := panics.Library("the YAML reader", func() error {
+	err := panics.RunLibrary("the YAML reader", func() error {
 		c = read()
 		return nil
 	})

@@ -85,8 +85,8 @@ func NewParser() *Parser {
 func (p *Parser) NextGeneration() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.layers.Turn()
-	p.models.Turn()
+	p.layers.Rotate()
+	p.models.Rotate()
 }
 
 // Forget clears the cache.
@@ -207,7 +207,7 @@ func (p *Parser) readLayer(env string, l Layer) *content {
 	}
 	memory.fresh++
 	if memory.fresh > maxFresh {
-		memory.known.Turn()
+		memory.known.Rotate()
 		memory.fresh = 1
 	}
 	memory.known.Put(id, memory.last)
@@ -463,7 +463,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readConfigMap(n, d)
 	default:
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
-		if near := problem.Nearest(group, []string{Group}); near != "" && isKind(h.kind) {
+		if near := problem.FindNearest(group, []string{Group}); near != "" && isKind(h.kind) {
 			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
 		}
 	}

@@ -83,7 +83,7 @@ func (v labelValues) suggestLabel(r model.Requirement) string {
 	}
 	values, known := v[r.Key]
 	if !known {
-		if near := problem.Nearest(r.Key, slices.Sorted(maps.Keys(v))); near != "" {
+		if near := problem.FindNearest(r.Key, slices.Sorted(maps.Keys(v))); near != "" {
 			return fmt.Sprintf("no label is called %s: did you mean %q?", r.Key, near)
 		}
 		return ""
@@ -94,7 +94,7 @@ func (v labelValues) suggestLabel(r model.Requirement) string {
 		}
 	}
 	for _, value := range r.Values {
-		if near := problem.Nearest(value, slices.Sorted(maps.Keys(values))); near != "" {
+		if near := problem.FindNearest(value, slices.Sorted(maps.Keys(values))); near != "" {
 			return fmt.Sprintf("nothing has %s=%s: did you mean %q?", r.Key, value, near)
 		}
 	}

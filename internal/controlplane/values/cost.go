@@ -104,7 +104,7 @@ func (c *schemaCost) countText(schema map[string]any, data string) {
 func (c *schemaCost) countMatch(expression, text string) {
 	c.spendSteps(1)
 	if p := c.guard.patterns[expression]; p != nil {
-		c.spendSteps((p.Work(len(text), 0) + 64*p.Size) / textPerStep)
+		c.spendSteps((p.EstimateWork(len(text), 0) + 64*p.Size) / textPerStep)
 	}
 }
 

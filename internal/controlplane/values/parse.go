@@ -29,7 +29,7 @@ func parseValue(text string) parsedValue {
 		return parsedValue{value: text}
 	}
 	var structure any
-	err := panics.Library("the YAML reader", func() error { return yaml2.Unmarshal([]byte(text), &structure) })
+	err := panics.RunLibrary("the YAML reader", func() error { return yaml2.Unmarshal([]byte(text), &structure) })
 	if err != nil {
 		return parsedValue{value: text, bomb: strings.Contains(err.Error(), "excessive aliasing")}
 	}

@@ -110,7 +110,7 @@ func compileSchema(text string) *compiledSchema {
 	if s.problem != "" {
 		return s
 	}
-	err = panics.Library("the validator", func() (err error) {
+	err = panics.RunLibrary("the validator", func() (err error) {
 		s.schema, err = gojsonschema.NewSchema(loaderOf(document, text))
 		return err
 	})
@@ -171,7 +171,7 @@ func (s *compiledSchema) validateData(data map[string]any) verdict {
 		return verdict{[]string{why}, steps, true}
 	}
 	var messages []string
-	err := panics.Library("the validator", func() error {
+	err := panics.RunLibrary("the validator", func() error {
 		result, err := s.schema.Validate(gojsonschema.NewGoLoader(document))
 		if err != nil {
 			return err

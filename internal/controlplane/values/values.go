@@ -125,7 +125,7 @@ func (r *Resolver) readConfigs() problem.List {
 	defer c.mu.Unlock()
 	known := c.parsed
 	c.parsed = map[*model.Config]*parsedConfig{}
-	c.classes.Turn()
+	c.classes.Rotate()
 	var problems problem.List
 	var app []*Rule
 	for _, config := range r.model.Configs {

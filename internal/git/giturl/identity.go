@@ -71,8 +71,8 @@ func (i Identity) Same(other Identity) bool {
 	return i.Host == other.Host && i.Path == other.Path && (i.port == other.port || i.ssh || other.ssh)
 }
 
-// Leads reports whether i equals other or is a prefix of it, by whole path segments.
-func (i Identity) Leads(other Identity) bool {
+// IsPrefixOf reports whether i equals other or is a prefix of it, by whole path segments.
+func (i Identity) IsPrefixOf(other Identity) bool {
 	if i.Path != "" && i.Path != "/" && i.Path != other.Path && !strings.HasPrefix(other.Path, strings.TrimSuffix(i.Path, "/")+"/") {
 		return false
 	}

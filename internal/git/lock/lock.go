@@ -27,10 +27,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("process %d uses it", e.PID)
 }
 
-// Claim takes a lock that is held for long: it writes the id of the process to the lock's
+// AcquireWithPID takes a lock that is held for long: it writes the id of the process to the lock's
 // file. The error is a [HeldError] if ctx ends before the lock is free.
-func Claim(ctx context.Context, path string) (unlock func(), err error) {
-	unlock, err = Take(ctx, path)
+func AcquireWithPID(ctx context.Context, path string) (unlock func(), err error) {
+	unlock, err = Acquire(ctx, path)
 	if errors.Is(err, context.DeadlineExceeded) {
 		text, _ := os.ReadFile(path) // the id, if there is one
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))

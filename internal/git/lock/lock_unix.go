@@ -13,9 +13,9 @@ import (
 // lockPause is how long we wait before we try to take a lock again.
 const lockPause = 50 * time.Millisecond
 
-// Take waits until no other process, and no other caller in this one, holds the
+// Acquire waits until no other process, and no other caller in this one, holds the
 // lock on path, or ctx ends. The file stays: removing it would let two hold it.
-func Take(ctx context.Context, path string) (unlock func(), err error) {
+func Acquire(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

@@ -13,51 +13,51 @@ import (
 // are made anew each time.
 type Folder struct {
 	Text string
-	// Ordinary reports whether Git would write the same text for these entries.
-	Ordinary bool
+	// Canonical reports whether Git would write the same text for these entries.
+	Canonical bool
 	// Large reports whether there are many entries, few of which are files.
 	Large bool
 }
 
-// Refused is the error for a tree object that can be read but has names that files cannot
+// InvalidTreeError is the error for a tree object that can be read but has names that files cannot
 // have.
-type Refused struct{ reason string }
+type InvalidTreeError struct{ reason string }
 
 // Error returns the reason.
-func (e *Refused) Error() string { return e.reason }
+func (e *InvalidTreeError) Error() string { return e.reason }
 
-// maxFolders bounds the cached tree objects, in bytes: a fleet has two hundred folders of
+// maxFolderBytes bounds the cached tree objects, in bytes: a fleet has two hundred folders of
 // 18 kB, all of which a change reads, before it and after it.
-const maxFolders = 16 << 20
+const maxFolderBytes = 16 << 20
 
-// Folder returns a tree object, from the cache if it is there.
-func (s *Store) Folder(id tree.ID) (Folder, error) {
+// ReadFolder returns a tree object, from the cache if it is there.
+func (s *Store) ReadFolder(id tree.ID) (Folder, error) {
 	if known, ok := s.folders.Find(id); ok {
 		return known, nil
 	}
-	text, err := s.Read(pack.Tree, id)
+	text, err := s.ReadObject(pack.Tree, id)
 	if err != nil {
 		return Folder{}, err
 	}
 	f := Folder{Text: string(text)}
-	if err := f.check(); err != nil {
+	if err := f.validate(); err != nil {
 		return Folder{}, err
 	}
 	s.folderBytes += len(text)
-	if s.folderBytes > maxFolders {
+	if s.folderBytes > maxFolderBytes {
 		s.folders, s.folderBytes = recent.Map[tree.ID, Folder]{}, len(text)
 	}
 	s.folders.Put(id, f)
 	return f, nil
 }
 
-// check returns an error unless the text is that of a tree object whose names files can have;
+// validate returns an error unless the text is that of a tree object whose names files can have;
 // it sets Ordinary and Large.
-func (f *Folder) check() error {
+func (f *Folder) validate() error {
 	var last tree.Entry
 	var encoded []byte
 	ordered, n, files := true, 0, 0
-	f.Ordinary = true
+	f.Canonical = true
 	for rest := f.Text; rest != ""; n++ {
 		e, more, ok := tree.CutEntry(rest)
 		if !ok {
@@ -65,26 +65,26 @@ func (f *Folder) check() error {
 		}
 		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
 		if err := checkName(e.Name); err != nil && strings.Trim(e.Name, `\`) != "" {
-			return &Refused{err.Error()}
+			return &InvalidTreeError{err.Error()}
 		}
-		ordered = ordered && (n == 0 || tree.Order(last, e) < 0)
+		ordered = ordered && (n == 0 || tree.CompareEntries(last, e) < 0)
 		encoded = tree.AppendEntry(encoded[:0], e.Mode, e.Name, e.ID)
-		f.Ordinary = f.Ordinary && ordered && rest[:len(rest)-len(more)] == string(encoded)
+		f.Canonical = f.Canonical && ordered && rest[:len(rest)-len(more)] == string(encoded)
 		if !e.IsDir() {
 			files++
 		}
 		last, rest = e, more
 	}
-	f.Large = n > maxSmall && files <= n/maxSmall
+	f.Large = n > maxSmallFolder && files <= n/maxSmallFolder
 	if ordered && (files == 0 || files == n) {
 		return nil
 	}
-	return f.checkTwice(ordered)
+	return f.checkDuplicates(ordered)
 }
 
-// maxSmall is the most entries of a folder that is not large; at most one in maxSmall entries of
+// maxSmallFolder is the most entries of a folder that is not large; at most one in maxSmall entries of
 // a large one is a file.
-const maxSmall = 16
+const maxSmallFolder = 16
 
 // checkName returns why a name cannot be that of a file.
 func checkName(name string) error {
@@ -104,14 +104,14 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkTwice returns an error for a duplicate name. In an ordered text that can only be a file
+// checkDuplicates returns an error for a duplicate name. In an ordered text that can only be a file
 // and, after it, a folder.
-func (f *Folder) checkTwice(ordered bool) error {
+func (f *Folder) checkDuplicates(ordered bool) error {
 	seen := map[string]bool{}
 	for rest := f.Text; rest != ""; {
 		e, more, _ := tree.CutEntry(rest)
 		if seen[e.Name] {
-			return &Refused{fmt.Sprintf("a folder has two entries named %q", e.Name)}
+			return &InvalidTreeError{fmt.Sprintf("a folder has two entries named %q", e.Name)}
 		}
 		if !ordered || !e.IsDir() {
 			seen[e.Name] = true

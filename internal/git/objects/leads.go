@@ -56,9 +56,9 @@ func (s *Store) Haves() ([]plumbing.Hash, error) {
 	return haves, nil
 }
 
-// LeadsTo returns the objects that an object names: commits, trees and tags in leads, files in
+// ObjectLinks returns the objects that an object names: commits, trees and tags in leads, files in
 // blobs. Trees that a partial mirror lacks are left out.
-func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
+func (s *Store) ObjectLinks(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
 	o, err := object.GetObject(s, id)
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err err
 	switch o := o.(type) {
 	case *object.Commit:
 		leads = o.ParentHashes
-		if s.Bring == nil || s.holds(tree.ID(o.TreeHash)) {
+		if s.FetchMissing == nil || s.hasObject(tree.ID(o.TreeHash)) {
 			leads = append(leads, o.TreeHash)
 		}
 	case *object.Tag:
@@ -75,7 +75,7 @@ func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err err
 		for _, e := range o.Entries {
 			switch tree.Mode(e.Mode) {
 			case tree.ModeDir:
-				if s.Bring == nil || s.holds(tree.ID(e.Hash)) {
+				if s.FetchMissing == nil || s.hasObject(tree.ID(e.Hash)) {
 					leads = append(leads, e.Hash)
 				}
 			case tree.ModeSubmodule:
@@ -87,9 +87,9 @@ func (s *Store) LeadsTo(id plumbing.Hash) (leads, blobs []plumbing.Hash, err err
 	return leads, blobs, nil
 }
 
-// Reach marks objects and everything reachable from them; leads is [Store.LeadsTo]. It does
+// MarkReachable marks objects and everything reachable from them; leads is [Store.ObjectLinks]. It does
 // not descend into objects that were marked before.
-func Reach(ctx context.Context, next []plumbing.Hash, leads func(plumbing.Hash) (leads, blobs []plumbing.Hash, err error), mark func(tree.ID) (before bool)) error {
+func MarkReachable(ctx context.Context, next []plumbing.Hash, leads func(plumbing.Hash) (leads, blobs []plumbing.Hash, err error), mark func(tree.ID) (before bool)) error {
 	for len(next) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err

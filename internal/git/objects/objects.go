@@ -35,7 +35,7 @@ const (
 // Open opens the data folder of a repository by its full path. go-git's own Open refuses
 // extensions that do not matter to a reader, such as that of sparse checkouts.
 func Open(dir string) (*Store, error) {
-	if err := isRepository(dir); err != nil {
+	if err := checkRepository(dir); err != nil {
 		return nil, err
 	}
 	files := osfs.New(dir)
@@ -74,27 +74,27 @@ func checkFormat(store *filesystem.Storage) error {
 // which takes half a second for 500,000 objects.
 type Store struct {
 	*filesystem.Storage
-	packs *pack.Stored // nil if it is not a mirror
-	// Bring fetches objects of one kind that a partial mirror left at the server. nil means
+	packs *pack.Set // nil if it is not a mirror
+	// FetchMissing fetches objects of one kind that a partial mirror left at the server. nil means
 	// that the store has everything: what it lacks is damage.
-	Bring func(kind pack.Kind, ids []tree.ID) error
+	FetchMissing func(kind pack.Kind, ids []tree.ID) error
 	// folders and texts are caches; folderBytes and textBytes are their sizes.
 	folders     recent.Map[tree.ID, Folder]
 	folderBytes int
-	texts       recent.Map[tree.ID, []byte]
-	textBytes   int
+	files       recent.Map[tree.ID, []byte]
+	fileBytes   int
 	references  []*plumbing.Reference // of a mirror; nil if they must be read
 }
 
-// IsMirror makes the store read objects from the packs of the mirror in dir, and nowhere else.
-func (s *Store) IsMirror(dir string) (err error) {
+// OpenPacks makes the store read objects from the packs of the mirror in dir, and nowhere else.
+func (s *Store) OpenPacks(dir string) (err error) {
 	s.packs, err = pack.Open(filepath.Join(dir, "objects", "pack"))
 	return err
 }
 
-// Packs returns the packs of a mirror, to be read concurrently with s. The caller must close
+// ClonePacks returns the packs of a mirror, to be read concurrently with s. The caller must close
 // them.
-func (s *Store) Packs() *pack.Stored { return s.packs.Beside() }
+func (s *Store) ClonePacks() *pack.Set { return s.packs.Clone() }
 
 // Refresh reads the list of packs again.
 func (s *Store) Refresh() error {
@@ -115,9 +115,9 @@ func (s *Store) Close() error {
 	return s.Storage.ObjectStorage.Close()
 }
 
-// looksAgain reads the list of packs of a mirror again and reports whether another process
+// refreshPacks reads the list of packs of a mirror again and reports whether another process
 // changed it, so that an object that was not found may be there.
-func (s *Store) looksAgain() bool {
+func (s *Store) refreshPacks() bool {
 	if s.packs == nil {
 		return false
 	}
@@ -125,28 +125,28 @@ func (s *Store) looksAgain() bool {
 	return changed && err == nil
 }
 
-// Read returns the content of an object of a kind, which must not be changed. A partial mirror
+// ReadObject returns the content of an object of a kind, which must not be changed. A partial mirror
 // fetches the object from its server if it lacks it. The error is plumbing.ErrObjectNotFound if
 // there is no such object.
-func (s *Store) Read(kind pack.Kind, id tree.ID) ([]byte, error) {
-	return s.ReadSmall(kind, id, math.MaxInt64)
+func (s *Store) ReadObject(kind pack.Kind, id tree.ID) ([]byte, error) {
+	return s.ReadLimited(kind, id, math.MaxInt64)
 }
 
-// ReadSmall is Read for objects of at most limit bytes; the error is [pack.ErrLarge] for larger
+// ReadLimited is Read for objects of at most limit bytes; the error is [pack.ErrLarge] for larger
 // ones.
-func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
+func (s *Store) ReadLimited(kind pack.Kind, id tree.ID, limit int64) ([]byte, error) {
 	if s.packs == nil {
-		return s.readAny(kind, id, limit)
+		return s.readWithGoGit(kind, id, limit)
 	}
-	found, data, err := s.packs.Small(id, limit)
-	if err != nil && !errors.Is(err, pack.ErrLarge) && s.looksAgain() {
-		found, data, err = s.packs.Small(id, limit)
+	found, data, err := s.packs.ReadLimited(id, limit)
+	if err != nil && !errors.Is(err, pack.ErrLarge) && s.refreshPacks() {
+		found, data, err = s.packs.ReadLimited(id, limit)
 	}
-	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil {
-		if err := s.Bring(kind, []tree.ID{id}); err != nil {
+	if errors.Is(err, pack.ErrNotFound) && s.FetchMissing != nil {
+		if err := s.FetchMissing(kind, []tree.ID{id}); err != nil {
 			return nil, err
 		}
-		found, data, err = s.packs.Small(id, limit)
+		found, data, err = s.packs.ReadLimited(id, limit)
 	}
 	if errors.Is(err, pack.ErrNotFound) || err == nil && found != kind {
 		return nil, plumbing.ErrObjectNotFound
@@ -154,8 +154,8 @@ func (s *Store) ReadSmall(kind pack.Kind, id tree.ID, limit int64) ([]byte, erro
 	return data, err
 }
 
-// readAny reads an object with go-git.
-func (s *Store) readAny(kind pack.Kind, id tree.ID, limit int64) (data []byte, err error) {
+// readWithGoGit reads an object with go-git.
+func (s *Store) readWithGoGit(kind pack.Kind, id tree.ID, limit int64) (data []byte, err error) {
 	if size, err := s.EncodedObjectSize(plumbing.Hash(id)); err == nil && size > limit {
 		return nil, pack.ErrLarge
 	}
@@ -176,9 +176,9 @@ func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumb
 	if s.packs == nil {
 		return s.Storage.EncodedObject(kind, id)
 	}
-	found, data, err := s.packs.Object(tree.ID(id))
-	if err != nil && s.looksAgain() {
-		found, data, err = s.packs.Object(tree.ID(id))
+	found, data, err := s.packs.Read(tree.ID(id))
+	if err != nil && s.refreshPacks() {
+		found, data, err = s.packs.Read(tree.ID(id))
 	}
 	if errors.Is(err, pack.ErrNotFound) || err == nil && kind != plumbing.AnyObject && kind != plumbing.ObjectType(found) {
 		return nil, plumbing.ErrObjectNotFound
@@ -197,7 +197,7 @@ func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 	if s.packs == nil {
 		return s.Storage.HasEncodedObject(id)
 	}
-	if s.packs.Has(tree.ID(id)) || s.looksAgain() && s.packs.Has(tree.ID(id)) {
+	if s.packs.Has(tree.ID(id)) || s.refreshPacks() && s.packs.Has(tree.ID(id)) {
 		return nil
 	}
 	return plumbing.ErrObjectNotFound
@@ -209,11 +209,11 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 		return s.Storage.EncodedObjectSize(id)
 	}
 	size, err := s.packs.Size(tree.ID(id))
-	if err != nil && s.looksAgain() {
+	if err != nil && s.refreshPacks() {
 		size, err = s.packs.Size(tree.ID(id))
 	}
-	if errors.Is(err, pack.ErrNotFound) && s.Bring != nil { // only the sizes of files are read
-		if err := s.Bring(pack.Blob, []tree.ID{tree.ID(id)}); err != nil {
+	if errors.Is(err, pack.ErrNotFound) && s.FetchMissing != nil { // only the sizes of files are read
+		if err := s.FetchMissing(pack.Blob, []tree.ID{tree.ID(id)}); err != nil {
 			return 0, err
 		}
 		size, err = s.packs.Size(tree.ID(id))
@@ -224,12 +224,12 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	return size, err
 }
 
-// Lacks returns the objects that the store lacks, each once.
-func (s *Store) Lacks(ids []tree.ID) []tree.ID {
+// Missing returns the objects that the store lacks, each once.
+func (s *Store) Missing(ids []tree.ID) []tree.ID {
 	find := func(ids []tree.ID) (lacking []tree.ID) {
 		seen := map[tree.ID]bool{}
 		for _, id := range ids {
-			if !seen[id] && !s.holds(id) {
+			if !seen[id] && !s.hasObject(id) {
 				lacking = append(lacking, id)
 			}
 			seen[id] = true
@@ -237,14 +237,14 @@ func (s *Store) Lacks(ids []tree.ID) []tree.ID {
 		return lacking
 	}
 	lacking := find(ids)
-	if len(lacking) > 0 && s.looksAgain() {
+	if len(lacking) > 0 && s.refreshPacks() {
 		lacking = find(lacking)
 	}
 	return lacking
 }
 
-// holds reports whether one of the known packs has an object.
-func (s *Store) holds(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
+// hasObject reports whether one of the known packs has an object.
+func (s *Store) hasObject(id tree.ID) bool { return s.packs == nil || s.packs.Has(id) }
 
 // HashesWithPrefix returns the ids of objects that begin with prefix.
 func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
@@ -252,7 +252,7 @@ func (s *Store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 		return s.Storage.HashesWithPrefix(prefix)
 	}
 	var found []plumbing.Hash
-	for _, id := range s.packs.Prefixed(prefix) {
+	for _, id := range s.packs.FindPrefix(prefix) {
 		found = append(found, plumbing.Hash(id))
 	}
 	return found, nil

@@ -11,12 +11,12 @@ import (
 	"github.com/go-git/go-git/v5/config"
 )
 
-// ErrNone means that there is no repository, or none that may be read.
-var ErrNone = errors.New("no such repository")
+// ErrNoRepository means that there is no repository, or none that may be read.
+var ErrNoRepository = errors.New("no such repository")
 
-// Dir returns the folder with the data of the repository at path: path itself, .git in it, or
+// FindDir returns the folder with the data of the repository at path: path itself, .git in it, or
 // the folder that the file .git names.
-func Dir(path string) (string, error) {
+func FindDir(path string) (string, error) {
 	dot := filepath.Join(path, ".git")
 	info, err := os.Stat(dot)
 	switch {
@@ -29,7 +29,7 @@ func Dir(path string) (string, error) {
 		}
 		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
 		if !ok {
-			return "", ErrNone
+			return "", ErrNoRepository
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(path, target)
@@ -38,19 +38,19 @@ func Dir(path string) (string, error) {
 	}
 	for _, part := range []string{"HEAD", "."} { // a file is not a repository, and neither is a folder without HEAD
 		if _, err := os.Stat(filepath.Join(path, part)); err != nil {
-			return "", ErrNone
+			return "", ErrNoRepository
 		}
 	}
 	return path, nil
 }
 
-// isRepository returns ErrNone for a folder that has no objects and shares none.
-func isRepository(dir string) error {
+// checkRepository returns ErrNone for a folder that has no objects and shares none.
+func checkRepository(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "commondir")); err == nil {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
-		return ErrNone
+		return ErrNoRepository
 	}
 	return nil
 }

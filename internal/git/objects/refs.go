@@ -69,11 +69,11 @@ func (s *Store) RemoveReference(name plumbing.ReferenceName) error {
 
 func (s *Store) readReferences() ([]*plumbing.Reference, error) {
 	dir := s.Filesystem().Root()
-	found, err := packedReferences(filepath.Join(dir, "packed-refs"))
+	found, err := readPackedReferences(filepath.Join(dir, "packed-refs"))
 	if err != nil {
 		return nil, err
 	}
-	if err := looseReferences(dir, "refs", found); err != nil {
+	if err := addLooseReferences(dir, "refs", found); err != nil {
 		return nil, err
 	}
 	all := make([]*plumbing.Reference, 0, len(found))
@@ -83,8 +83,8 @@ func (s *Store) readReferences() ([]*plumbing.Reference, error) {
 	return all, nil
 }
 
-// packedReferences reads the references that Git keeps in one file: an id and a name a line.
-func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, error) {
+// readPackedReferences reads the references that Git keeps in one file: an id and a name a line.
+func readPackedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, error) {
 	found := map[plumbing.ReferenceName]plumbing.Hash{}
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -103,8 +103,8 @@ func packedReferences(file string) (map[plumbing.ReferenceName]plumbing.Hash, er
 	return found, nil
 }
 
-// looseReferences adds the references that are files of their own, in a folder and below.
-func looseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbing.Hash) error {
+// addLooseReferences adds the references that are files of their own, in a folder and below.
+func addLooseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbing.Hash) error {
 	entries, err := os.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -112,7 +112,7 @@ func looseReferences(dir, folder string, found map[plumbing.ReferenceName]plumbi
 	for _, e := range entries {
 		name := folder + "/" + e.Name()
 		if e.IsDir() {
-			if err := looseReferences(dir, name, found); err != nil {
+			if err := addLooseReferences(dir, name, found); err != nil {
 				return err
 			}
 			continue

@@ -43,14 +43,14 @@ func wordHash(b []byte) uint32 {
 	return uint32(binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> (64 - deltaBits))
 }
 
-// of returns the instructions that make text from the base, or false if they would be
+// encodeText returns the instructions that make text from the base, or false if they would be
 // longer than limit. They are valid until the next call.
-func (d *delta) of(text []byte, limit int) ([]byte, bool) {
-	d.out.begin(len(d.base), len(text))
+func (d *delta) encodeText(text []byte, limit int) ([]byte, bool) {
+	d.out.reset(len(d.base), len(text))
 	done := 0 // the text before it is encoded
 	expect := 0
 	for i := 0; i+deltaWord <= len(text); {
-		from, n, back := d.match(text, i, done, expect)
+		from, n, back := d.findMatch(text, i, done, expect)
 		if n == 0 {
 			i++
 			continue
@@ -67,11 +67,11 @@ func (d *delta) of(text []byte, limit int) ([]byte, bool) {
 	return d.out, len(d.out) <= limit
 }
 
-// match returns the longest piece of the base that is in text at i; back is how far it
+// findMatch returns the longest piece of the base that is in text at i; back is how far it
 // reaches back, but not beyond done. What follows the last copy is tried first.
-func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
+func (d *delta) findMatch(text []byte, i, done, expect int) (from, n, back int) {
 	try := func(at int) {
-		if length := common(d.base[at:], text[i:]); length >= deltaWord && length > n {
+		if length := commonPrefix(d.base[at:], text[i:]); length >= deltaWord && length > n {
 			from, n = at, length
 		}
 	}
@@ -93,8 +93,8 @@ func (d *delta) match(text []byte, i, done, expect int) (from, n, back int) {
 	return from, n, back
 }
 
-// common returns the length of the beginning that two texts share.
-func common(a, b []byte) int {
+// commonPrefix returns the length of the beginning that two texts share.
+func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
 	for ; i+8 <= n; i += 8 {
@@ -111,8 +111,8 @@ func common(a, b []byte) int {
 // script is the instructions of a delta.
 type script []byte
 
-// begin empties the script and writes the sizes of the base and of the text.
-func (s *script) begin(base, text int) {
+// reset empties the script and writes the sizes of the base and of the text.
+func (s *script) reset(base, text int) {
 	*s = binary.AppendUvarint((*s)[:0], uint64(base))
 	*s = binary.AppendUvarint(*s, uint64(text))
 }
@@ -125,12 +125,12 @@ func (s *script) insert(text []byte) {
 	}
 }
 
-// aligned encodes a text that has pieces of the base at the same offsets.
-func (s *script) aligned(base, text []byte) {
-	s.begin(len(base), len(text))
+// encodeAligned encodes a text that has pieces of the base at the same offsets.
+func (s *script) encodeAligned(base, text []byte) {
+	s.reset(len(base), len(text))
 	done := 0 // the text before it is encoded
 	for i := 0; i < min(len(base), len(text)); {
-		n := common(base[i:], text[i:])
+		n := commonPrefix(base[i:], text[i:])
 		if n < deltaWord {
 			i += n + 1
 			continue
@@ -228,9 +228,9 @@ func applyDelta(base, made []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendStored appends a zlib stream that holds data uncompressed: a delta is too short to
+// appendUncompressed appends a zlib stream that holds data uncompressed: a delta is too short to
 // gain from compression.
-func appendStored(dst, data []byte) []byte {
+func appendUncompressed(dst, data []byte) []byte {
 	const maxBlock = 0xffff
 	dst = append(dst, 0x78, 0x01)
 	rest := data

@@ -56,7 +56,7 @@ func apply(base, made []byte) ([]byte, error) {
 
 func checkDelta(t *testing.T, base, text []byte) int {
 	t.Helper()
-	made, ok := newDelta(base).of(text, 1<<30)
+	made, ok := newDelta(base).encodeText(text, 1<<30)
 	if !ok {
 		t.Fatal("there is no delta without a limit")
 	}
@@ -65,7 +65,7 @@ func checkDelta(t *testing.T, base, text []byte) int {
 		t.Fatalf("from %q\nto   %q\ncame %q (%v)", base, text, got, err)
 	}
 	var aligned script
-	aligned.aligned(base, text)
+	aligned.encodeAligned(base, text)
 	if got, err := apply(base, aligned); err != nil || !bytes.Equal(got, text) {
 		t.Fatalf("from %q\nto   %q, in the same places,\ncame %q (%v)", base, text, got, err)
 	}
@@ -87,7 +87,7 @@ func TestDelta(t *testing.T) {
 			t.Errorf("%.30q to %.30q takes %d bytes, want at most %d", c.base, c.text, n, c.most)
 		}
 	}
-	if _, ok := newDelta([]byte("nothing alike")).of([]byte("quite different text"), 5); ok {
+	if _, ok := newDelta([]byte("nothing alike")).encodeText([]byte("quite different text"), 5); ok {
 		t.Error("a delta over the limit is given")
 	}
 }
@@ -124,7 +124,7 @@ func FuzzDelta(f *testing.F) {
 func TestStored(t *testing.T) {
 	for _, n := range []int{0, 1, 0xffff, 0x10000, 200_000} {
 		data := bytes.Repeat([]byte("x"), n)
-		in, err := zlib.NewReader(bytes.NewReader(appendStored(nil, data)))
+		in, err := zlib.NewReader(bytes.NewReader(appendUncompressed(nil, data)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ type encoded struct {
 // sink takes objects.
 type sink interface {
 	has(tree.ID) bool
-	put(encoded) error
+	writeEncoded(encoded) error
 }
 
 // encoder encodes the objects of trees. Its output depends on the trees and on what it
@@ -35,12 +35,12 @@ type sink interface {
 type encoder struct {
 	to   sink
 	made int // objects so far
-	// spread encodes entries concurrently; nil disables that.
-	spread  func(context.Context, []freshEntry) error
-	models  map[likeKey][]*likeModel
-	deflate *zlib.Writer // nil until it is needed
+	// parallelEncode encodes entries concurrently; nil disables that.
+	parallelEncode func(context.Context, []changedEntry) error
+	models         map[likeKey][]*likeModel
+	deflate        *zlib.Writer // nil until it is needed
 
-	fresh         []freshEntry // of the folders that are being encoded
+	fresh         []changedEntry // of the folders that are being encoded
 	compressed    bytes.Buffer
 	scratch, body []byte
 	script        script
@@ -51,7 +51,7 @@ func newEncoder(to sink) *encoder { return &encoder{to: to, models: map[likeKey]
 // compressors are reused from one pack to the next: a new one takes a megabyte.
 var compressors sync.Pool
 
-func compressor() (*zlib.Writer, error) {
+func takeCompressor() (*zlib.Writer, error) {
 	if w, ok := compressors.Get().(*zlib.Writer); ok {
 		return w, nil
 	}
@@ -66,53 +66,53 @@ func (e *encoder) close() {
 	}
 }
 
-func (e *encoder) put(o encoded) error {
+func (e *encoder) emit(o encoded) error {
 	e.made++
-	return e.to.put(o)
+	return e.to.writeEncoded(o)
 }
 
-// tree encodes a tree and everything in it that the known trees lack.
-func (e *encoder) tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+// encodeTree encodes a tree and everything in it that the known trees lack.
+func (e *encoder) encodeTree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if e.to.has(t.ID()) || slices.ContainsFunc(known, func(k tree.Tree) bool { return tree.Equal(k, t) }) {
 		return nil
 	}
-	t = t.Opened()
+	t = t.Expand()
 	begin := len(e.fresh)
-	var all []freshEntry
-	all, known = freshEntries(e.fresh, t, known)
+	var all []changedEntry
+	all, known = appendChanged(e.fresh, t, known)
 	e.fresh = all
-	if err := e.entries(ctx, all[begin:]); err != nil {
+	if err := e.encodeEntries(ctx, all[begin:]); err != nil {
 		return err
 	}
 	e.fresh = e.fresh[:begin]
-	if ok, err := e.fromKnown(t, known); ok || err != nil {
+	if ok, err := e.encodeFromKnown(t, known); ok || err != nil {
 		return err
 	}
 	text := t.Text()
 	e.scratch = append(e.scratch[:0], text...)
-	return e.similar(Tree, likeness(text), t.ID(), e.scratch)
+	return e.encodeSimilar(Tree, likenessKey(text), t.ID(), e.scratch)
 }
 
-// freshEntry is an entry that is to be written.
-type freshEntry struct {
+// changedEntry is an entry that is to be written.
+type changedEntry struct {
 	entry tree.Entry
 	known []tree.Tree // folders at the same path
 }
 
-// freshEntries appends the entries of t that the known trees lack, and returns the known trees
+// appendChanged appends the entries of t that the known trees lack, and returns the known trees
 // that it read.
-func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []freshEntry, looked []tree.Tree) {
+func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []changedEntry, looked []tree.Tree) {
 	var first tree.Tree
 	if len(known) > 0 {
 		first = known[0]
 	}
 	begin := len(into)
 	all = into
-	for old, e := range tree.Fresh(first, t) {
-		one := freshEntry{entry: e}
+	for old, e := range tree.ChangedEntries(first, t) {
+		one := changedEntry{entry: e}
 		if old.IsDir() {
 			one.known = append(one.known, old.Tree())
 		}
@@ -124,7 +124,7 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 	for _, k := range known[1:] {
 		entries, kept := k.Entries(), all[:begin]
 		for _, one := range all[begin:] {
-			entries = from(entries, one.entry)
+			entries = skipBefore(entries, one.entry)
 			if len(entries) > 0 && entries[0].Name == one.entry.Name {
 				if entries[0].ID == one.entry.ID && entries[0].Mode == one.entry.Mode {
 					continue
@@ -143,41 +143,41 @@ func freshEntries(into []freshEntry, t tree.Tree, known []tree.Tree) (all []fres
 // minGroup is the number of objects from which on encoding them concurrently pays.
 const minGroup = 512
 
-// entries encodes the entries of a folder. If one of them has many objects, those after it
+// encodeEntries encodes the entries of a folder. If one of them has many objects, those after it
 // are encoded concurrently.
-func (e *encoder) entries(ctx context.Context, all []freshEntry) error {
+func (e *encoder) encodeEntries(ctx context.Context, all []changedEntry) error {
 	for i, one := range all {
 		before := e.made
-		if err := e.entry(ctx, one); err != nil {
+		if err := e.encodeEntry(ctx, one); err != nil {
 			return err
 		}
-		if e.spread != nil && e.made-before >= minGroup {
-			return e.spread(ctx, all[i+1:])
+		if e.parallelEncode != nil && e.made-before >= minGroup {
+			return e.parallelEncode(ctx, all[i+1:])
 		}
 	}
 	return nil
 }
 
-// entry encodes the object that an entry names, and everything in it.
-func (e *encoder) entry(ctx context.Context, one freshEntry) error {
+// encodeEntry encodes the object that an entry names, and everything in it.
+func (e *encoder) encodeEntry(ctx context.Context, one changedEntry) error {
 	switch f := one.entry; {
 	case f.Mode == tree.ModeDir:
-		return e.tree(ctx, f.Tree(), one.known)
+		return e.encodeTree(ctx, f.Tree(), one.known)
 	case f.Mode == tree.ModeSubmodule:
 		return nil
 	case f.Data == nil && f.ID != emptyBlob:
 		return fmt.Errorf("the content of %s (%s) is not at hand", f.Name, f.ID)
 	default:
-		return e.similar(Blob, f.Name, f.ID, f.Data)
+		return e.encodeSimilar(Blob, f.Name, f.ID, f.Data)
 	}
 }
 
 var emptyBlob = tree.HashBlob(nil)
 
-// whole encodes an object that is not a delta.
-func (e *encoder) whole(kind Kind, id tree.ID, data []byte) (err error) {
+// encodeWhole encodes an object that is not a delta.
+func (e *encoder) encodeWhole(kind Kind, id tree.ID, data []byte) (err error) {
 	if e.deflate == nil {
-		e.deflate, err = compressor()
+		e.deflate, err = takeCompressor()
 		if err != nil {
 			return err
 		}
@@ -190,12 +190,12 @@ func (e *encoder) whole(kind Kind, id tree.ID, data []byte) (err error) {
 	if err := e.deflate.Close(); err != nil {
 		return err
 	}
-	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.compressed.Bytes()})
+	return e.emit(encoded{id: id, kind: kind, size: len(data), body: e.compressed.Bytes()})
 }
 
-// spread encodes entries concurrently, each on its own, and writes them in their order: the
+// encodeParallel encodes entries concurrently, each on its own, and writes them in their order: the
 // pack does not depend on the number of processors.
-func (w *Writer) spread(ctx context.Context, all []freshEntry) error {
+func (w *Writer) encodeParallel(ctx context.Context, all []changedEntry) error {
 	var free sync.Pool
 	encode := func(i int) *batch {
 		b, ok := free.Get().(*batch)
@@ -204,10 +204,10 @@ func (w *Writer) spread(ctx context.Context, all []freshEntry) error {
 		}
 		e := newEncoder(b)
 		defer e.close()
-		b.err = e.entry(ctx, all[i])
+		b.err = e.encodeEntry(ctx, all[i])
 		return b
 	}
-	return parallel.InOrder(runtime.GOMAXPROCS(0), len(all), encode, func(b *batch) error {
+	return parallel.EachInOrder(runtime.GOMAXPROCS(0), len(all), encode, func(b *batch) error {
 		err := b.writeTo(w)
 		b.reset()
 		free.Put(b)
@@ -217,7 +217,7 @@ func (w *Writer) spread(ctx context.Context, all []freshEntry) error {
 
 // batch buffers encoded objects until they are written.
 type batch struct {
-	index   written // offsets are those in bodies
+	index   objectTable // offsets are those in bodies
 	objects []encoded
 	bodies  []byte
 	err     error
@@ -226,15 +226,15 @@ type batch struct {
 // reset empties the batch, so that it can be used again.
 func (b *batch) reset() {
 	clear(b.index.table)
-	b.index.entries.reset()
+	b.index.entries.clear()
 	clear(b.objects)
 	b.objects, b.bodies = b.objects[:0], b.bodies[:0]
 }
 
 func (b *batch) has(id tree.ID) bool { return b.index.has(id) }
 
-func (b *batch) put(o encoded) error {
-	b.index.add(entry{id: o.id, offset: int64(len(b.bodies))})
+func (b *batch) writeEncoded(o encoded) error {
+	b.index.addEntry(objectEntry{id: o.id, offset: int64(len(b.bodies))})
 	b.bodies = append(b.bodies, o.body...)
 	o.body = nil
 	b.objects = append(b.objects, o)
@@ -251,11 +251,11 @@ func (b *batch) writeTo(w *Writer) error {
 			continue
 		}
 		end := int64(len(b.bodies))
-		if i+1 < b.index.entries.len() {
-			end = b.index.entries.at(i + 1).offset
+		if i+1 < b.index.entries.count() {
+			end = b.index.entries.entryAt(i + 1).offset
 		}
-		o.body = b.bodies[b.index.entries.at(i).offset:end]
-		if err := w.put(o); err != nil {
+		o.body = b.bodies[b.index.entries.entryAt(i).offset:end]
+		if err := w.writeEncoded(o); err != nil {
 			return err
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // are fresh.
 func isNearly(entries, fresh int) bool { return entries > maxAlike && fresh <= entries/maxAlike }
 
-// from drops the entries that come before e.
-func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
-	for len(entries) > 0 && tree.Order(entries[0], e) < 0 {
+// skipBefore drops the entries that come before e.
+func skipBefore(entries []tree.Entry, e tree.Entry) []tree.Entry {
+	for len(entries) > 0 && tree.CompareEntries(entries[0], e) < 0 {
 		entries = entries[1:]
 	}
 	return entries
@@ -26,51 +26,51 @@ func from(entries []tree.Entry, e tree.Entry) []tree.Entry {
 // by its id, so that chains of deltas stay short.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
 
-// fromKnown encodes a folder as a delta from a known one; ok is false if no known one is
+// encodeFromKnown encodes a folder as a delta from a known one; ok is false if no known one is
 // similar enough.
-func (e *encoder) fromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
+func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err error) {
 	if len(known) == 0 || breaksChain(t.ID()) {
 		return false, nil
 	}
-	base := known[len(known)-1].Opened()
+	base := known[len(known)-1].Expand()
 	id := known[len(known)-1].ID()
 	if base.ID() != id || base.IsEmpty() {
 		return false, nil
 	}
 	before, text := base.Text(), t.Text()
-	if len(text) < minFolder || !e.differs(before, text) {
+	if len(text) < minFolder || !e.makeFolderDelta(before, text) {
 		return false, nil
 	}
-	e.body = appendStored(e.body[:0], e.script)
-	return true, e.put(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
+	e.body = appendUncompressed(e.body[:0], e.script)
+	return true, e.emit(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
 }
 
 // minFolder is the shortest text of a folder, in bytes, that is encoded as a delta.
 const minFolder = 1 << 9
 
-// differs writes the instructions that make one folder from another to the script, and reports
+// makeFolderDelta writes the instructions that make one folder from another to the script, and reports
 // whether they are much shorter than the text. If as many entries come as go, most of what did
 // not change is at the same offset.
-func (e *encoder) differs(base, text string) bool {
+func (e *encoder) makeFolderDelta(base, text string) bool {
 	if len(base) == len(text) {
-		e.script.aligned([]byte(base), []byte(text))
+		e.script.encodeAligned([]byte(base), []byte(text))
 		if len(e.script) < len(text)/16 {
 			return true
 		}
 	}
-	e.script.folder(base, text)
+	e.script.encodeFolder(base, text)
 	return len(e.script) <= len(text)/2
 }
 
-// folder encodes the text of one tree object as a delta from that of another. Runs of equal
+// encodeFolder encodes the text of one tree object as a delta from that of another. Runs of equal
 // entries are copied.
-func (s *script) folder(base, text string) {
-	s.begin(len(base), len(text))
+func (s *script) encodeFolder(base, text string) {
+	s.reset(len(base), len(text))
 	at, from, n, end := 0, 0, 0, 0 // text before end is encoded or in the pending copy
 	for pos, size := 0, 0; pos < len(text); pos += size {
 		size = tree.EntryLen(text[pos:])
 		entry := text[pos : pos+size]
-		for at < len(base) && !strings.HasPrefix(base[at:], entry) && before(base[at:], entry) {
+		for at < len(base) && !strings.HasPrefix(base[at:], entry) && isEntryBefore(base[at:], entry) {
 			at += tree.EntryLen(base[at:])
 		}
 		if !strings.HasPrefix(base[at:], entry) {
@@ -87,9 +87,9 @@ func (s *script) folder(base, text string) {
 	s.insert([]byte(text[end:]))
 }
 
-// before reports whether the first entry of a text comes before that of another.
-func before(a, b string) bool {
+// isEntryBefore reports whether the first entry of a text comes before that of another.
+func isEntryBefore(a, b string) bool {
 	x, _, _ := tree.CutEntry(a)
 	y, _, _ := tree.CutEntry(b)
-	return tree.Order(x, y) < 0
+	return tree.CompareEntries(x, y) < 0
 }

@@ -33,7 +33,7 @@ func checkFolder(t *testing.T, base, next []tree.Entry) {
 	t.Helper()
 	from, to := tree.AppendTree(nil, base), tree.AppendTree(nil, next)
 	var s script
-	s.folder(string(from), string(to))
+	s.encodeFolder(string(from), string(to))
 	got, err := applyDelta(from, s)
 	if err != nil || !bytes.Equal(got, to) {
 		t.Fatalf("from %v\nto   %v\ncame %q (%v)", base, next, got, err)

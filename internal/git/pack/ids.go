@@ -8,27 +8,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// entry is an object's offset in the pack, and its checksum.
-type entry struct {
+// objectEntry is an object's offset in the pack, and its checksum.
+type objectEntry struct {
 	id     tree.ID
 	crc    uint32
 	offset int64
 }
 
-// entries are those of a pack, in the order of their offsets. A large pack has millions: they
+// objectList are those of a pack, in the order of their offsets. A large pack has millions: they
 // are kept in pieces, so that growing never copies them.
-type entries struct {
-	pieces [][]entry // all but the last are full
+type objectList struct {
+	pieces [][]objectEntry // all but the last are full
 }
 
 const pieceSize = 1 << 12
 
-func (l *entries) add(e entry) {
+func (l *objectList) appendEntry(e objectEntry) {
 	last := len(l.pieces) - 1
 	if last < 0 || len(l.pieces[last]) == pieceSize {
-		var piece []entry // the first grows: most packs are small
+		var piece []objectEntry // the first grows: most packs are small
 		if last >= 0 {
-			piece = make([]entry, 0, pieceSize)
+			piece = make([]objectEntry, 0, pieceSize)
 		}
 		l.pieces = append(l.pieces, piece)
 		last++
@@ -36,7 +36,7 @@ func (l *entries) add(e entry) {
 	l.pieces[last] = append(l.pieces[last], e)
 }
 
-func (l *entries) len() int {
+func (l *objectList) count() int {
 	if len(l.pieces) == 0 {
 		return 0
 	}
@@ -44,10 +44,10 @@ func (l *entries) len() int {
 	return last*pieceSize + len(l.pieces[last])
 }
 
-func (l *entries) at(i int) *entry { return &l.pieces[i/pieceSize][i%pieceSize] }
+func (l *objectList) entryAt(i int) *objectEntry { return &l.pieces[i/pieceSize][i%pieceSize] }
 
-// reset empties the list, so that it can be used again.
-func (l *entries) reset() {
+// clear empties the list, so that it can be used again.
+func (l *objectList) clear() {
 	if len(l.pieces) > 0 {
 		l.pieces = l.pieces[:1]
 		l.pieces[0] = l.pieces[0][:0]
@@ -55,14 +55,14 @@ func (l *entries) reset() {
 }
 
 // byID returns the entries in the order of their ids.
-func (l *entries) byID() []*entry {
-	all := make([]*entry, 0, l.len())
+func (l *objectList) byID() []*objectEntry {
+	all := make([]*objectEntry, 0, l.count())
 	for _, piece := range l.pieces {
 		for i := range piece {
 			all = append(all, &piece[i])
 		}
 	}
-	slices.SortFunc(all, func(a, b *entry) int {
+	slices.SortFunc(all, func(a, b *objectEntry) int {
 		if c := cmp.Compare(binary.BigEndian.Uint64(a.id[:]), binary.BigEndian.Uint64(b.id[:])); c != 0 {
 			return c
 		}
@@ -71,18 +71,18 @@ func (l *entries) byID() []*entry {
 	return all
 }
 
-// written are the objects of a pack, and a hash table to find them by their ids. Ids are
+// objectTable are the objects of a pack, and a hash table to find them by their ids. Ids are
 // random, so that four of their bytes serve as the hash; the table has a fifth of the size of a
 // map.
-type written struct {
-	entries entries
+type objectTable struct {
+	entries objectList
 	table   []uint32 // 1 + the index of an entry; 0 for none
 }
 
 const firstTable = 1 << 10
 
-func (s *written) add(e entry) {
-	n := s.entries.len()
+func (s *objectTable) addEntry(e objectEntry) {
+	n := s.entries.count()
 	if 4*(n+1) > 3*len(s.table) {
 		size := max(firstTable, 2*len(s.table))
 		for 4*(n+1) > 3*size { // MakeWhole begins with entries and no table
@@ -90,22 +90,22 @@ func (s *written) add(e entry) {
 		}
 		s.table = make([]uint32, size)
 		for i := range n {
-			s.table[s.place(s.entries.at(i).id)] = uint32(i + 1)
+			s.table[s.slotOf(s.entries.entryAt(i).id)] = uint32(i + 1)
 		}
 	}
-	s.entries.add(e)
-	s.table[s.place(e.id)] = uint32(n + 1)
+	s.entries.appendEntry(e)
+	s.table[s.slotOf(e.id)] = uint32(n + 1)
 }
 
-func (s *written) has(id tree.ID) bool {
-	return len(s.table) > 0 && s.table[s.place(id)] != 0
+func (s *objectTable) has(id tree.ID) bool {
+	return len(s.table) > 0 && s.table[s.slotOf(id)] != 0
 }
 
-// place returns the index of an id in the table, or the free one where it belongs.
-func (s *written) place(id tree.ID) int {
+// slotOf returns the index of an id in the table, or the free one where it belongs.
+func (s *objectTable) slotOf(id tree.ID) int {
 	mask := len(s.table) - 1 // the size is a power of two
 	for i := int(binary.LittleEndian.Uint32(id[:])) & mask; ; i = (i + 1) & mask {
-		if at := s.table[i]; at == 0 || s.entries.at(int(at-1)).id == id {
+		if at := s.table[i]; at == 0 || s.entries.entryAt(int(at-1)).id == id {
 			return i
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// storedPack is a pack with its index, of version 2: ids in order, checksums, offsets of
+// indexedPack is a pack with its index, of version 2: ids in order, checksums, offsets of
 // 32 bits, and those of 64 bits that do not fit.
-type storedPack struct {
+type indexedPack struct {
 	name    string // without the ending
 	made    int64  // when it was written, in nanoseconds
 	index   []byte
@@ -30,16 +30,16 @@ const (
 	idSize      = len(tree.ID{})
 )
 
-func openPack(dir, name string) (*storedPack, error) {
+func openPack(dir, name string) (*indexedPack, error) {
 	file := filepath.Join(dir, name+indexEnding)
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
-	p := &storedPack{name: name, made: info.ModTime().UnixNano()}
+	p := &indexedPack{name: name, made: info.ModTime().UnixNano()}
 	p.index, err = os.ReadFile(file)
 	if err == nil {
-		err = p.check()
+		err = p.validate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the index of %s: %w", name, err)
@@ -47,47 +47,47 @@ func openPack(dir, name string) (*storedPack, error) {
 	return p, nil
 }
 
-// check returns an error unless the index has every table that lookups read.
-func (p *storedPack) check() error {
+// validate returns an error unless the index has every table that lookups read.
+func (p *indexedPack) validate() error {
 	magic := append([]byte(indexMagic), 0, 0, 0, packVersion)
 	if len(p.index) < indexIDs+2*checksumSize || !bytes.Equal(p.index[:indexHeader], magic) {
 		return errors.New("it cannot be read")
 	}
 	before := 0
 	for first := range 256 {
-		n := p.upTo(byte(first))
+		n := p.countUpTo(byte(first))
 		if n < before {
 			return errors.New("it is not in order")
 		}
 		before = n
 	}
 	p.objects = before
-	if len(p.index) < p.large()+2*checksumSize {
+	if len(p.index) < p.largeOffsetTable()+2*checksumSize {
 		return errors.New("it is cut off")
 	}
 	return nil
 }
 
-// upTo returns the number of objects whose ids begin with this byte or a lower one.
-func (p *storedPack) upTo(first byte) int {
+// countUpTo returns the number of objects whose ids begin with this byte or a lower one.
+func (p *indexedPack) countUpTo(first byte) int {
 	return int(binary.BigEndian.Uint32(p.index[indexHeader+4*int(first):]))
 }
 
-// offsets and large return where the two tables of offsets begin.
-func (p *storedPack) offsets() int { return indexIDs + p.objects*(idSize+4) }
-func (p *storedPack) large() int   { return p.offsets() + p.objects*4 }
+// offsetTable and large return where the two tables of offsets begin.
+func (p *indexedPack) offsetTable() int      { return indexIDs + p.objects*(idSize+4) }
+func (p *indexedPack) largeOffsetTable() int { return p.offsetTable() + p.objects*4 }
 
-func (p *storedPack) id(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
+func (p *indexedPack) idAt(i int) []byte { return p.index[indexIDs+i*idSize:][:idSize] }
 
-// search returns the position in the index of the first id that is not lower. Ids are spread
+// searchID returns the position in the index of the first id that is not lower. Ids are spread
 // evenly: it begins where the id should be, and then widens the range, which touches less of a
 // large index than halving all of it.
-func (p *storedPack) search(id tree.ID) int {
-	low, high := 0, p.upTo(id[0])
+func (p *indexedPack) searchID(id tree.ID) int {
+	low, high := 0, p.countUpTo(id[0])
 	if id[0] > 0 {
-		low = p.upTo(id[0] - 1)
+		low = p.countUpTo(id[0] - 1)
 	}
-	lower := func(i int) bool { return bytes.Compare(p.id(i), id[:]) < 0 }
+	lower := func(i int) bool { return bytes.Compare(p.idAt(i), id[:]) < 0 }
 	guess := low + int(uint64(high-low)*uint64(binary.BigEndian.Uint32(id[1:]))>>32)
 	for reach := 16; high-low > reach; reach *= 4 { // so that the next guess is in between
 		if lower(guess) {
@@ -107,29 +107,29 @@ func (p *storedPack) search(id tree.ID) int {
 	return low
 }
 
-// find returns the position of an object in the index.
-func (p *storedPack) find(id tree.ID) (int, bool) {
-	i := p.search(id)
-	return i, i < p.objects && tree.ID(p.id(i)) == id
+// findID returns the position of an object in the index.
+func (p *indexedPack) findID(id tree.ID) (int, bool) {
+	i := p.searchID(id)
+	return i, i < p.objects && tree.ID(p.idAt(i)) == id
 }
 
-// at returns the offset of an object.
-func (p *storedPack) at(id tree.ID) (int64, bool) {
-	i, ok := p.find(id)
+// findOffset returns the offset of an object.
+func (p *indexedPack) findOffset(id tree.ID) (int64, bool) {
+	i, ok := p.findID(id)
 	if !ok {
 		return 0, false
 	}
-	return p.offset(i), true
+	return p.offsetAt(i), true
 }
 
-// offset returns the offset of the object at a position in the index; 0, which is none, if
+// offsetAt returns the offset of the object at a position in the index; 0, which is none, if
 // the index is damaged.
-func (p *storedPack) offset(i int) int64 {
-	at := int64(binary.BigEndian.Uint32(p.index[p.offsets()+4*i:]))
+func (p *indexedPack) offsetAt(i int) int64 {
+	at := int64(binary.BigEndian.Uint32(p.index[p.offsetTable()+4*i:]))
 	if at < largeOffset {
 		return at
 	}
-	from := p.large() + 8*int(at-largeOffset)
+	from := p.largeOffsetTable() + 8*int(at-largeOffset)
 	if from+8 > len(p.index)-2*checksumSize {
 		return 0
 	}
@@ -142,20 +142,20 @@ type layout struct {
 	ids    []int32 // of each object, its position in the index
 }
 
-// layout returns the order of the objects in the pack, which has so many bytes.
-func (p *storedPack) layout(size int64) layout {
+// readLayout returns the order of the objects in the pack, which has so many bytes.
+func (p *indexedPack) readLayout(size int64) layout {
 	l := layout{make([]int64, 0, p.objects+1), make([]int32, p.objects)}
 	for i := range l.ids {
 		l.ids[i] = int32(i)
 	}
 	slices.SortFunc(l.ids, func(i, j int32) int {
-		if p.offset(int(i)) < p.offset(int(j)) {
+		if p.offsetAt(int(i)) < p.offsetAt(int(j)) {
 			return -1
 		}
 		return 1
 	})
 	for _, i := range l.ids {
-		l.starts = append(l.starts, p.offset(int(i)))
+		l.starts = append(l.starts, p.offsetAt(int(i)))
 	}
 	l.starts = append(l.starts, size-checksumSize)
 	return l

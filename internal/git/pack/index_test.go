@@ -41,7 +41,7 @@ func TestSearch(t *testing.T) {
 				for i := range objects {
 					one := next(i)
 					there[one] = true
-					if err := w.Object(pack.Blob, one, []byte("x")); err != nil {
+					if err := w.WriteObject(pack.Blob, one, []byte("x")); err != nil {
 						return err
 					}
 				}
@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 						want++
 					}
 				}
-				got := stored.Prefixed(prefix)
+				got := stored.FindPrefix(prefix)
 				if len(got) != want || slices.ContainsFunc(got, func(id tree.ID) bool { return !there[id] || !bytes.HasPrefix(id[:], prefix) }) {
 					t.Fatalf("%s, %d: %d objects begin with %x, want %d", name, objects, len(got), prefix, want)
 				}

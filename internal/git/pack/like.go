@@ -6,9 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// likeness returns a key that is equal for trees with the same names, such as the folders of
+// likenessKey returns a key that is equal for trees with the same names, such as the folders of
 // deployment targets; "" for large trees.
-func likeness(text string) string {
+func likenessKey(text string) string {
 	key, n := make([]byte, 0, 128), 0
 	for text != "" {
 		e, rest, _ := tree.CutEntry(text)
@@ -24,14 +24,14 @@ func likeness(text string) string {
 // maxAlike is the most entries of trees that are compared by name.
 const maxAlike = 16
 
-// similar encodes an object as a delta from the last one of its kind and key if they are
+// encodeSimilar encodes an object as a delta from the last one of its kind and key if they are
 // similar, and otherwise whole.
-func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error {
+func (e *encoder) encodeSimilar(kind Kind, key string, id tree.ID, data []byte) error {
 	if e.to.has(id) {
 		return nil
 	}
 	if key == "" || len(data) < minSimilar || len(data) > maxSimilar {
-		return e.whole(kind, id, data)
+		return e.encodeWhole(kind, id, data)
 	}
 	k := likeKey{kind, key}
 	models := e.models[k]
@@ -40,14 +40,14 @@ func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error 
 		limit = len(data) * 7 / 8
 	}
 	for i, model := range models {
-		if made, ok := model.of(data, limit); ok {
+		if made, ok := model.encodeDelta(data, limit); ok {
 			copy(models[1:], models[:i])
 			models[0] = model
-			e.body = appendStored(e.body[:0], made)
-			return e.put(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
+			e.body = appendUncompressed(e.body[:0], made)
+			return e.emit(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
 		}
 	}
-	if err := e.first(kind, id, data); err != nil {
+	if err := e.encodeUnlike(kind, id, data); err != nil {
 		return err
 	}
 	models = append(models, nil)
@@ -57,14 +57,14 @@ func (e *encoder) similar(kind Kind, key string, id tree.ID, data []byte) error 
 	return nil
 }
 
-// first encodes an object that is similar to none before. A small tree is not compressed: that
+// encodeUnlike encodes an object that is similar to none before. A small tree is not compressed: that
 // takes ten times as long as everything else, and saves an eighth.
-func (e *encoder) first(kind Kind, id tree.ID, data []byte) error {
+func (e *encoder) encodeUnlike(kind Kind, id tree.ID, data []byte) error {
 	if kind != Tree {
-		return e.whole(kind, id, data)
+		return e.encodeWhole(kind, id, data)
 	}
-	e.body = appendStored(e.body[:0], data)
-	return e.put(encoded{id: id, kind: kind, size: len(data), body: e.body})
+	e.body = appendUncompressed(e.body[:0], data)
+	return e.emit(encoded{id: id, kind: kind, size: len(data), body: e.body})
 }
 
 // maxModels is how many objects of a kind and key are kept as bases, the last used first.
@@ -97,12 +97,12 @@ func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
 	return m
 }
 
-// of returns the instructions that make data from the model, or false if they would be
+// encodeDelta returns the instructions that make data from the model, or false if they would be
 // longer than limit. Trees of the same names differ in ids, which are at the same offsets.
-func (m *likeModel) of(data []byte, limit int) ([]byte, bool) {
+func (m *likeModel) encodeDelta(data []byte, limit int) ([]byte, bool) {
 	if m.texts != nil {
-		return m.texts.of(data, limit)
+		return m.texts.encodeText(data, limit)
 	}
-	m.out.aligned(m.data, data)
+	m.out.encodeAligned(m.data, data)
 	return m.out, len(m.out) <= limit
 }

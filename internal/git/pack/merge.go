@@ -12,28 +12,28 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// Tidy merges small packs into one and removes them. It merges the packs up to the largest one
+// Repack merges small packs into one and removes them. It merges the packs up to the largest one
 // that has less than twice the objects of all smaller ones together: each remaining pack is more
 // than twice as large as the next one, so that there are few, and an object is copied a few
 // times, however large the repository is.
 //
 // If it merges all packs, it drops unreachable objects: reachable calls mark with the id of each
 // reachable object; mark reports whether the object was marked before.
-func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
-	from := s.surplus()
+func (s *Set) Repack(ctx context.Context, reachable func(mark func(tree.ID) bool) error) error {
+	from := s.packsToMerge()
 	if len(from) < 2 {
 		return nil
 	}
-	kept := &Stored{bySize: s.bySize[:len(s.bySize)-len(from)]}
-	wanted := func(p *storedPack, i int) bool { return !kept.Has(tree.ID(p.id(i))) }
+	kept := &Set{bySize: s.bySize[:len(s.bySize)-len(from)]}
+	wanted := func(p *indexedPack, i int) bool { return !kept.Has(tree.ID(p.idAt(i))) }
 	if len(kept.bySize) == 0 {
-		used := marks{}
-		if err := reachable(func(id tree.ID) bool { return used.mark(s, id) }); err != nil {
+		used := reachableSet{}
+		if err := reachable(func(id tree.ID) bool { return used.markObject(s, id) }); err != nil {
 			return err
 		}
-		wanted = used.has
+		wanted = used.isMarked
 	}
-	merged, err := s.merge(ctx, from, wanted)
+	merged, err := s.mergePacks(ctx, from, wanted)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (s *Stored) Tidy(ctx context.Context, reachable func(mark func(tree.ID) boo
 	return nil
 }
 
-// surplus returns the packs to merge, the newest first.
-func (s *Stored) surplus() []*storedPack {
+// packsToMerge returns the packs to merge, the newest first.
+func (s *Set) packsToMerge() []*indexedPack {
 	smaller, until := 0, 0
 	for i, p := range slices.Backward(s.bySize) {
 		if p.objects < 2*smaller {
@@ -60,15 +60,15 @@ func (s *Stored) surplus() []*storedPack {
 		smaller += p.objects
 	}
 	of := s.bySize[len(s.bySize)-until:]
-	return slices.DeleteFunc(slices.Clone(s.packs), func(p *storedPack) bool { return !slices.Contains(of, p) })
+	return slices.DeleteFunc(slices.Clone(s.packs), func(p *indexedPack) bool { return !slices.Contains(of, p) })
 }
 
-// merge writes the wanted objects of some packs to a new pack, the oldest copy of each, and
+// mergePacks writes the wanted objects of some packs to a new pack, the oldest copy of each, and
 // returns its name; "" if none is wanted. wanted gets a pack and a position in its index.
-func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *storedPack, i int) bool) (name string, err error) {
+func (s *Set) mergePacks(ctx context.Context, from []*indexedPack, wanted func(p *indexedPack, i int) bool) (name string, err error) {
 	merged, err := Write(s.dir, func(w *Writer) error {
 		for _, p := range slices.Backward(from) {
-			if err := s.mergeOne(ctx, w, p, wanted); err != nil {
+			if err := s.copyPack(ctx, w, p, wanted); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 		}
@@ -81,18 +81,18 @@ func (s *Stored) merge(ctx context.Context, from []*storedPack, wanted func(p *s
 	if merged.Objects == 0 {
 		return "", nil // other packs have all of it
 	}
-	return merged.Name(), merged.Keep(s.dir, s.Object)
+	return merged.Name(), merged.Keep(s.dir, s.Read)
 }
 
-// marks are objects that are marked: a bit for each position in the index of a pack. Of an
+// reachableSet are objects that are marked: a bit for each position in the index of a pack. Of an
 // object that is in several packs, the oldest copy is marked: newer ones are often there only
 // as bases of deltas.
-type marks map[*storedPack][]uint64
+type reachableSet map[*indexedPack][]uint64
 
-// mark marks an object, and reports whether it was marked before; false if no pack has it.
-func (m marks) mark(s *Stored, id tree.ID) bool {
+// markObject marks an object, and reports whether it was marked before; false if no pack has it.
+func (m reachableSet) markObject(s *Set, id tree.ID) bool {
 	for _, p := range slices.Backward(s.packs) {
-		i, ok := p.find(id)
+		i, ok := p.findID(id)
 		if !ok {
 			continue
 		}
@@ -101,21 +101,21 @@ func (m marks) mark(s *Stored, id tree.ID) bool {
 			bits = make([]uint64, p.objects/64+1)
 			m[p] = bits
 		}
-		before := m.has(p, i)
+		before := m.isMarked(p, i)
 		bits[i/64] |= 1 << (i % 64)
 		return before
 	}
 	return false
 }
 
-// has reports whether the object at a position in the index of a pack is marked.
-func (m marks) has(p *storedPack, i int) bool {
+// isMarked reports whether the object at a position in the index of a pack is marked.
+func (m reachableSet) isMarked(p *indexedPack, i int) bool {
 	bits := m[p]
 	return bits != nil && bits[i/64]>>(i%64)&1 == 1
 }
 
-func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted func(p *storedPack, i int) bool) error {
-	file, err := s.file(p)
+func (s *Set) copyPack(ctx context.Context, w *Writer, p *indexedPack, wanted func(p *indexedPack, i int) bool) error {
+	file, err := s.openFile(p)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted 
 	if err != nil {
 		return err
 	}
-	c := copier{to: w, from: p, file: file, order: p.layout(info.Size())}
+	c := copier{to: w, from: p, file: file, order: p.readLayout(info.Size())}
 	for i, at := range c.order.starts[:len(c.order.starts)-1] {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (s *Stored) mergeOne(ctx context.Context, w *Writer, p *storedPack, wanted 
 		if !wanted(p, int(c.order.ids[i])) {
 			continue
 		}
-		if err := c.copy(at); err != nil {
+		if err := c.copyObject(at); err != nil {
 			return err
 		}
 	}
@@ -147,16 +147,16 @@ const (
 // copier copies objects of one pack as they are stored.
 type copier struct {
 	to    *Writer
-	from  *storedPack
+	from  *indexedPack
 	file  *os.File
 	order layout
 	raw   []byte
 	last  int // 1 + the object that raw is of; 0 for none
 }
 
-// copy copies an object, after the base that it is a delta from, so that no cycle can come
+// copyObject copies an object, after the base that it is a delta from, so that no cycle can come
 // about.
-func (c *copier) copy(at int64) error {
+func (c *copier) copyObject(at int64) error {
 	// Chains of deltas are followed without recursion: they may be long.
 	var chain []int
 	for {
@@ -171,7 +171,7 @@ func (c *copier) copy(at int64) error {
 		if len(chain) > maxChain {
 			return fmt.Errorf("object %s is made from too many others", c.idOf(i))
 		}
-		h, _, err := c.read(i)
+		h, _, err := c.readRaw(i)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (c *copier) copy(at int64) error {
 		if h.kind != refDelta {
 			break
 		}
-		at, ok = c.from.at(h.base)
+		at, ok = c.from.findOffset(h.base)
 		if !ok {
 			if !c.to.has(h.base) {
 				return fmt.Errorf("object %s is made from %s, which is not there", c.idOf(i), h.base)
@@ -191,7 +191,7 @@ func (c *copier) copy(at int64) error {
 		}
 	}
 	for _, i := range slices.Backward(chain) {
-		h, body, err := c.read(i)
+		h, body, err := c.readRaw(i)
 		if err != nil {
 			return err
 		}
@@ -203,18 +203,18 @@ func (c *copier) copy(at int64) error {
 		if h.kind == refDelta {
 			begin = append(begin, h.base[:]...)
 		}
-		if err := c.to.raw(c.idOf(i), begin, body); err != nil {
+		if err := c.to.writeRaw(c.idOf(i), begin, body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.id(int(c.order.ids[i]))) }
+func (c *copier) idOf(i int) tree.ID { return tree.ID(c.from.idAt(int(c.order.ids[i]))) }
 
-// read returns the header of an object and its stored body, which is valid until the next
+// readRaw returns the header of an object and its stored body, which is valid until the next
 // call.
-func (c *copier) read(i int) (header, []byte, error) {
+func (c *copier) readRaw(i int) (header, []byte, error) {
 	if c.last != i+1 {
 		size := max(0, c.order.starts[i+1]-c.order.starts[i])
 		c.raw = slices.Grow(c.raw[:0], int(size))[:size]

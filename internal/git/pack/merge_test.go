@@ -19,7 +19,7 @@ func numbers(t *testing.T, packs string, from, to int) {
 	t.Helper()
 	p, err := pack.Write(packs, func(w *pack.Writer) error {
 		for i := from; i < to; i++ {
-			if err := w.Object(pack.Blob, numbered(i), []byte(fmt.Sprint(i))); err != nil {
+			if err := w.WriteObject(pack.Blob, numbered(i), []byte(fmt.Sprint(i))); err != nil {
 				return err
 			}
 		}
@@ -39,7 +39,7 @@ func TestTidy(t *testing.T) {
 		t.Helper()
 		_, err := stored.Refresh()
 		check(t, err)
-		check(t, stored.Tidy(t.Context(), reachable))
+		check(t, stored.Repack(t.Context(), reachable))
 		_, err = stored.Refresh()
 		check(t, err)
 	}
@@ -84,7 +84,7 @@ func TestTidy(t *testing.T) {
 		t.Errorf("the packs have %d objects, want %d that are in use; %d were marked", got, want, marked)
 	}
 	for i := range 1600 {
-		if _, data, err := stored.Object(numbered(i)); i%2 == 0 && (err != nil || string(data) != fmt.Sprint(i)) {
+		if _, data, err := stored.Read(numbered(i)); i%2 == 0 && (err != nil || string(data) != fmt.Sprint(i)) {
 			t.Fatalf("object %d is %q (%v)", i, data, err)
 		}
 	}

@@ -25,26 +25,26 @@ var (
 	ErrLarge = errors.New("the object is too large")
 )
 
-// Stored is the packs of a repository. It is not safe for concurrent use. The indexes are in
+// Set is the packs of a repository. It is not safe for concurrent use. The indexes are in
 // memory as they are on disk; Refresh reads only those that were added.
-type Stored struct {
+type Set struct {
 	dir    string
-	packs  []*storedPack // the newest first
-	bySize []*storedPack // the same, those with the most objects first
-	open   []*storedPack // those whose files are open, the last used at the end
+	packs  []*indexedPack // the newest first
+	bySize []*indexedPack // the same, those with the most objects first
+	open   []*indexedPack // those whose files are open, the last used at the end
 
 	in       *bufio.Reader
 	inflater io.ReadCloser
 	// bases caches objects that others are deltas from; basesSize is their size.
-	bases     map[place]object
+	bases     map[location]object
 	basesSize int
-	named     map[tree.ID]int64 // offsets in a pack that has no index yet
+	unindexed map[tree.ID]int64 // offsets in a pack that has no index yet
 }
 
-// place is the pack of an object, and its offset there.
-type place struct {
-	pack *storedPack
-	at   int64
+// location is the pack of an object, and its offset there.
+type location struct {
+	pack   *indexedPack
+	offset int64
 }
 
 type object struct {
@@ -64,31 +64,31 @@ const (
 )
 
 // Open returns the packs in dir that have an index. The caller must close them.
-func Open(dir string) (*Stored, error) {
-	s := newStored(dir)
+func Open(dir string) (*Set, error) {
+	s := newSet(dir)
 	_, err := s.Refresh()
 	return s, err
 }
 
-func newStored(dir string) *Stored {
-	return &Stored{dir: dir, bases: map[place]object{}, in: bufio.NewReaderSize(nil, 4096)}
+func newSet(dir string) *Set {
+	return &Set{dir: dir, bases: map[location]object{}, in: bufio.NewReaderSize(nil, 4096)}
 }
 
-// Beside returns the same packs with files of their own, to be read concurrently with s. The
+// Clone returns the same packs with files of their own, to be read concurrently with s. The
 // caller must close them.
-func (s *Stored) Beside() *Stored {
-	other := newStored(s.dir)
+func (s *Set) Clone() *Set {
+	other := newSet(s.dir)
 	for _, p := range s.packs {
 		same := *p
 		same.file = nil
 		other.packs = append(other.packs, &same)
 	}
-	other.sort()
+	other.sortBySize()
 	return other
 }
 
 // Refresh reads the list of packs again and reports whether it changed.
-func (s *Stored) Refresh() (changed bool, err error) {
+func (s *Set) Refresh() (changed bool, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return false, err
@@ -99,10 +99,10 @@ func (s *Stored) Refresh() (changed bool, err error) {
 			there[name] = true
 		}
 	}
-	kept := make([]*storedPack, 0, len(s.packs))
+	kept := make([]*indexedPack, 0, len(s.packs))
 	for _, p := range s.packs {
 		if !there[p.name] {
-			err = errors.Join(err, s.forget(p))
+			err = errors.Join(err, s.removePack(p))
 			changed = true
 			continue
 		}
@@ -117,35 +117,35 @@ func (s *Stored) Refresh() (changed bool, err error) {
 		}
 		kept, changed = append(kept, p), true
 	}
-	slices.SortStableFunc(kept, func(a, b *storedPack) int {
+	slices.SortStableFunc(kept, func(a, b *indexedPack) int {
 		if a.made != b.made {
 			return int(min(1, max(-1, b.made-a.made)))
 		}
 		return strings.Compare(a.name, b.name)
 	})
 	s.packs = kept
-	s.sort()
+	s.sortBySize()
 	return changed, err
 }
 
-func (s *Stored) sort() {
+func (s *Set) sortBySize() {
 	s.bySize = slices.Clone(s.packs)
-	slices.SortStableFunc(s.bySize, func(a, b *storedPack) int { return b.objects - a.objects })
+	slices.SortStableFunc(s.bySize, func(a, b *indexedPack) int { return b.objects - a.objects })
 }
 
-// forget closes a pack that was removed and drops its cached bases.
-func (s *Stored) forget(p *storedPack) error {
+// removePack closes a pack that was removed and drops its cached bases.
+func (s *Set) removePack(p *indexedPack) error {
 	for where, base := range s.bases {
 		if where.pack == p {
 			s.basesSize -= len(base.data)
 			delete(s.bases, where)
 		}
 	}
-	return s.close(p)
+	return s.closePack(p)
 }
 
-func (s *Stored) close(p *storedPack) error {
-	s.open = slices.DeleteFunc(s.open, func(o *storedPack) bool { return o == p })
+func (s *Set) closePack(p *indexedPack) error {
+	s.open = slices.DeleteFunc(s.open, func(o *indexedPack) bool { return o == p })
 	if p.file == nil {
 		return nil
 	}
@@ -155,21 +155,21 @@ func (s *Stored) close(p *storedPack) error {
 }
 
 // Close closes the files; they are opened again when they are read.
-func (s *Stored) Close() error {
+func (s *Set) Close() error {
 	var err error
 	for _, p := range s.packs {
-		err = errors.Join(err, s.close(p))
+		err = errors.Join(err, s.closePack(p))
 	}
 	return err
 }
 
-// file returns the file of a pack, opened if it is not.
-func (s *Stored) file(p *storedPack) (*os.File, error) {
+// openFile returns the file of a pack, opened if it is not.
+func (s *Set) openFile(p *indexedPack) (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
 	}
 	if len(s.open) >= maxOpen {
-		if err := s.close(s.open[0]); err != nil {
+		if err := s.closePack(s.open[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -182,45 +182,45 @@ func (s *Stored) file(p *storedPack) (*os.File, error) {
 }
 
 // Has reports whether a pack has an object.
-func (s *Stored) Has(id tree.ID) bool {
-	_, ok := s.find(id)
+func (s *Set) Has(id tree.ID) bool {
+	_, ok := s.findObject(id)
 	return ok
 }
 
-// find returns the location of an object. It searches the largest packs first: most of what a
+// findObject returns the location of an object. It searches the largest packs first: most of what a
 // change is compared with is in the one that the mirror began with.
-func (s *Stored) find(id tree.ID) (place, bool) {
+func (s *Set) findObject(id tree.ID) (location, bool) {
 	for _, p := range s.bySize {
-		if at, ok := p.at(id); ok {
-			return place{p, at}, true
+		if at, ok := p.findOffset(id); ok {
+			return location{p, at}, true
 		}
 	}
-	return place{}, false
+	return location{}, false
 }
 
-// Prefixed returns the ids of all objects that begin with prefix.
-func (s *Stored) Prefixed(prefix []byte) []tree.ID {
+// FindPrefix returns the ids of all objects that begin with prefix.
+func (s *Set) FindPrefix(prefix []byte) []tree.ID {
 	var ids []tree.ID
 	for _, p := range s.packs {
 		var first tree.ID
 		copy(first[:], prefix)
-		for i := p.search(first); i < p.objects && bytes.HasPrefix(p.id(i), prefix); i++ {
-			ids = append(ids, tree.ID(p.id(i)))
+		for i := p.searchID(first); i < p.objects && bytes.HasPrefix(p.idAt(i), prefix); i++ {
+			ids = append(ids, tree.ID(p.idAt(i)))
 		}
 	}
 	return ids
 }
 
-// Object returns the kind of an object and its content, which must not be changed.
-func (s *Stored) Object(id tree.ID) (Kind, []byte, error) { return s.Small(id, math.MaxInt64) }
+// Read returns the kind of an object and its content, which must not be changed.
+func (s *Set) Read(id tree.ID) (Kind, []byte, error) { return s.ReadLimited(id, math.MaxInt64) }
 
-// Small is Object for objects of at most limit bytes; the error is ErrLarge for larger ones.
-func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
-	where, ok := s.find(id)
+// ReadLimited is Object for objects of at most limit bytes; the error is ErrLarge for larger ones.
+func (s *Set) ReadLimited(id tree.ID, limit int64) (Kind, []byte, error) {
+	where, ok := s.findObject(id)
 	if !ok {
 		return 0, nil, ErrNotFound
 	}
-	o, err := s.read(where, limit)
+	o, err := s.readObject(where, limit)
 	if errors.Is(err, ErrLarge) {
 		return 0, nil, err
 	}
@@ -231,19 +231,19 @@ func (s *Stored) Small(id tree.ID, limit int64) (Kind, []byte, error) {
 }
 
 // Size returns the size of an object's content in bytes, at a third of the cost of reading it.
-func (s *Stored) Size(id tree.ID) (int64, error) {
-	where, ok := s.find(id)
+func (s *Set) Size(id tree.ID) (int64, error) {
+	where, ok := s.findObject(id)
 	if !ok {
 		return 0, ErrNotFound
 	}
-	h, err := s.header(where)
+	h, err := s.readHeader(where)
 	if err != nil {
 		return 0, fmt.Errorf("object %s in %s: %w", id, where.pack.name, err)
 	}
 	if !h.isDelta() {
 		return int64(h.size), nil
 	}
-	made, err := s.inflate(h)
+	made, err := s.inflateBody(h)
 	if err != nil {
 		return 0, err
 	}
@@ -251,8 +251,8 @@ func (s *Stored) Size(id tree.ID) (int64, error) {
 	return int64(size), err
 }
 
-// read returns an object: it reads the deltas down to a whole one and applies them.
-func (s *Stored) read(where place, limit int64) (object, error) {
+// readObject returns an object: it reads the deltas down to a whole one and applies them.
+func (s *Set) readObject(where location, limit int64) (object, error) {
 	var deltas [][]byte
 	var base object
 	for {
@@ -263,21 +263,21 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 			}
 			break
 		}
-		h, err := s.header(where)
+		h, err := s.readHeader(where)
 		if err != nil {
 			return object{}, err
 		}
 		if len(deltas) == 0 && !h.isDelta() && int64(h.size) > limit {
 			return object{}, ErrLarge
 		}
-		data, err := s.inflate(h)
+		data, err := s.inflateBody(h)
 		if err != nil {
 			return object{}, err
 		}
 		if !h.isDelta() {
 			base = object{h.kind, data}
 			if len(deltas) > 0 {
-				s.keep(where, base)
+				s.cacheBase(where, base)
 			}
 			break
 		}
@@ -292,7 +292,7 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 		if len(deltas) > maxChain {
 			return object{}, errors.New("it is made from too many others")
 		}
-		where, err = s.base(where, h)
+		where, err = s.findBase(where, h)
 		if err != nil {
 			return object{}, err
 		}
@@ -307,7 +307,7 @@ func (s *Stored) read(where place, limit int64) (object, error) {
 	return base, nil
 }
 
-func (s *Stored) keep(where place, base object) {
+func (s *Set) cacheBase(where location, base object) {
 	if len(base.data) > maxBases/4 {
 		return
 	}
@@ -322,23 +322,23 @@ func (s *Stored) keep(where place, base object) {
 // errNoBase means that an object is a delta from one whose offset is not known yet.
 var errNoBase = errors.New("it is made from an object that is not in the pack")
 
-// base returns the location of the object that another one is a delta from.
-func (s *Stored) base(where place, h header) (place, error) {
+// findBase returns the location of the object that another one is a delta from.
+func (s *Set) findBase(where location, h header) (location, error) {
 	if h.kind == offsetDelta {
-		return place{where.pack, where.at - h.distance}, nil
+		return location{where.pack, where.offset - h.distance}, nil
 	}
-	if s.named != nil {
-		if at, ok := s.named[h.base]; ok {
-			return place{where.pack, at}, nil
+	if s.unindexed != nil {
+		if at, ok := s.unindexed[h.base]; ok {
+			return location{where.pack, at}, nil
 		}
-		return place{}, errNoBase
+		return location{}, errNoBase
 	}
-	if at, ok := where.pack.at(h.base); ok {
-		return place{where.pack, at}, nil
+	if at, ok := where.pack.findOffset(h.base); ok {
+		return location{where.pack, at}, nil
 	}
-	found, ok := s.find(h.base)
+	found, ok := s.findObject(h.base)
 	if !ok {
-		return place{}, fmt.Errorf("it is made from %s, which is not there", h.base)
+		return location{}, fmt.Errorf("it is made from %s, which is not there", h.base)
 	}
 	return found, nil
 }
@@ -357,16 +357,16 @@ func (h header) isDelta() bool { return h.kind == offsetDelta || h.kind == refDe
 // maxHeader is the most bytes of a header.
 const maxHeader = 2*binary.MaxVarintLen64 + len(tree.ID{})
 
-// header reads the header of an object; inflate may be called after it.
-func (s *Stored) header(where place) (header, error) {
-	file, err := s.file(where.pack)
+// readHeader reads the header of an object; inflate may be called after it.
+func (s *Set) readHeader(where location) (header, error) {
+	file, err := s.openFile(where.pack)
 	if err != nil {
 		return header{}, err
 	}
-	if where.at < packHeader {
+	if where.offset < packHeader {
 		return header{}, errNoHeader
 	}
-	s.in.Reset(&firstLittle{in: io.NewSectionReader(file, where.at, 1<<62)})
+	s.in.Reset(&shortFirstReader{in: io.NewSectionReader(file, where.offset, 1<<62)})
 	room, err := s.in.Peek(maxHeader)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return header{}, err
@@ -378,14 +378,14 @@ func (s *Stored) header(where place) (header, error) {
 	return h, err
 }
 
-// firstLittle reads at most 512 bytes at first, and then as much as the caller asks for: most
+// shortFirstReader reads at most 512 bytes at first, and then as much as the caller asks for: most
 // objects that are read one by one are short, and what follows them is in no cache.
-type firstLittle struct {
+type shortFirstReader struct {
 	in    io.Reader
 	begun bool
 }
 
-func (r *firstLittle) Read(room []byte) (int, error) {
+func (r *shortFirstReader) Read(room []byte) (int, error) {
 	if !r.begun {
 		r.begun, room = true, room[:min(len(room), 512)]
 	}
@@ -436,9 +436,9 @@ func parseHeader(raw []byte) (header, error) {
 	return h, nil
 }
 
-// inflate returns the inflated body that follows the header just read.
-func (s *Stored) inflate(h header) (data []byte, err error) {
-	if data, ok, err := readStored(s.in, h.size); ok || err != nil {
+// inflateBody returns the inflated body that follows the header just read.
+func (s *Set) inflateBody(h header) (data []byte, err error) {
+	if data, ok, err := readUncompressed(s.in, h.size); ok || err != nil {
 		return data, err
 	}
 	if s.inflater == nil {
@@ -458,10 +458,10 @@ func (s *Stored) inflate(h header) (data []byte, err error) {
 	return room.Bytes(), err
 }
 
-// readStored reads what [appendStored] wrote in one block, which is most of what Fairlead
+// readUncompressed reads what [appendUncompressed] wrote in one block, which is most of what Fairlead
 // writes, at a tenth of the cost of inflating. ok is false, and nothing is consumed, if the
 // body is something else.
-func readStored(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
+func readUncompressed(in *bufio.Reader, size int) (data []byte, ok bool, err error) {
 	head, _ := in.Peek(7) // what is too short is for the inflater to say
 	if len(head) < 7 || head[0] != 0x78 || head[1] != 0x01 || head[2] != 1 || int(binary.LittleEndian.Uint16(head[3:])) != size ||
 		binary.LittleEndian.Uint16(head[3:]) != ^binary.LittleEndian.Uint16(head[5:]) {

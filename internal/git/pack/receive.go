@@ -37,11 +37,11 @@ func Receive(dir string, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &receiver{pack: p, file: file, own: &storedPack{file: file}, known: map[tree.ID]int64{}}
-	if err := r.index(); err != nil {
+	r := &receiver{pack: p, file: file, own: &indexedPack{file: file}, offsets: map[tree.ID]int64{}}
+	if err := r.indexObjects(); err != nil {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	if p.entries.len() == 0 {
+	if p.entries.count() == 0 {
 		return nil
 	}
 	if err := file.Sync(); err != nil {
@@ -54,18 +54,18 @@ func Receive(dir string, in io.Reader) (err error) {
 type receiver struct {
 	pack *Pack
 	file *os.File
-	own  *storedPack
-	// known are the offsets of the objects whose ids are known; waiting are the deltas that
+	own  *indexedPack
+	// offsets are the offsets of the objects whose ids are known; waiting are the deltas that
 	// are not resolved yet.
-	known   map[tree.ID]int64
-	waiting []entry
+	offsets map[tree.ID]int64
+	waiting []objectEntry
 	raw     []byte
 }
 
 var kindNames = map[Kind]string{Commit: "commit", Tree: "tree", Blob: "blob", 4: "tag"}
 
-// index finds all objects, and then the ids of the deltas.
-func (r *receiver) index() error {
+// indexObjects finds all objects, and then the ids of the deltas.
+func (r *receiver) indexObjects() error {
 	end := r.pack.Bytes - checksumSize
 	sum := sha1.New() // against damage on the way, for which plain SHA-1 does
 	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, max(0, end))); err != nil {
@@ -78,23 +78,23 @@ func (r *receiver) index() error {
 	if _, err := r.file.ReadAt(head[:], 0); err != nil || string(head[:4]) != "PACK" || binary.BigEndian.Uint32(head[4:]) != packVersion {
 		return errors.Join(errors.New("it has no header"), err)
 	}
-	if err := r.scan(int(binary.BigEndian.Uint32(head[8:])), end); err != nil {
+	if err := r.scanObjects(int(binary.BigEndian.Uint32(head[8:])), end); err != nil {
 		return err
 	}
-	if err := r.resolve(); err != nil {
+	if err := r.resolveDeltas(); err != nil {
 		return err
 	}
-	r.pack.Objects = r.pack.entries.len()
+	r.pack.Objects = r.pack.entries.count()
 	return nil
 }
 
-// scan reads the pack once: it adds the whole objects and collects the deltas.
-func (r *receiver) scan(objects int, end int64) error {
-	in := &counted{in: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
+// scanObjects reads the pack once: it adds the whole objects and collects the deltas.
+func (r *receiver) scanObjects(objects int, end int64) error {
+	in := &countingReader{in: bufio.NewReaderSize(io.NewSectionReader(r.file, packHeader, end-packHeader), packBuffer), at: packHeader}
 	var inflater io.ReadCloser
 	id := sha1cd.New()
 	for range objects {
-		e := entry{offset: in.at}
+		e := objectEntry{offset: in.at}
 		room, err := in.in.Peek(maxHeader)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
@@ -114,11 +114,11 @@ func (r *receiver) scan(objects int, end int64) error {
 		if err != nil {
 			return err
 		}
-		e.id, err = hashed(id, h, inflater)
+		e.id, err = hashObject(id, h, inflater)
 		if err != nil {
 			return fmt.Errorf("the object at %d: %w", e.offset, err)
 		}
-		e.crc, err = r.sum(e.offset, in.at)
+		e.crc, err = r.checksum(e.offset, in.at)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (r *receiver) scan(objects int, end int64) error {
 			r.waiting = append(r.waiting, e)
 			continue
 		}
-		r.add(e)
+		r.addObject(e)
 	}
 	if in.at != end {
 		return errors.New("there is more in it than it says")
@@ -134,20 +134,20 @@ func (r *receiver) scan(objects int, end int64) error {
 	return nil
 }
 
-func (r *receiver) add(e entry) {
-	if _, twice := r.known[e.id]; twice {
+func (r *receiver) addObject(e objectEntry) {
+	if _, twice := r.offsets[e.id]; twice {
 		return
 	}
-	r.known[e.id] = e.offset
-	r.pack.entries.add(e)
+	r.offsets[e.id] = e.offset
+	r.pack.entries.appendEntry(e)
 }
 
 // maxMade bounds an object that a delta makes, in bytes: Git makes no deltas of larger ones,
 // and a delta of a few bytes can describe gigabytes.
 const maxMade = 512 << 20
 
-// hashed reads an object to its end and returns its id; the zero id for a delta.
-func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
+// hashObject reads an object to its end and returns its id; the zero id for a delta.
+func hashObject(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	to := io.Discard
 	if !h.isDelta() {
 		if kindNames[h.kind] == "" {
@@ -167,16 +167,16 @@ func hashed(id hash.Hash, h header, data io.Reader) (tree.ID, error) {
 	return tree.ID(id.Sum(nil)), nil
 }
 
-// resolve applies the deltas to find the ids of their objects. A delta whose base is named by
+// resolveDeltas applies the deltas to find the ids of their objects. A delta whose base is named by
 // an id waits until that is known.
-func (r *receiver) resolve() error {
-	s := newStored("")
-	s.named = r.known
+func (r *receiver) resolveDeltas() error {
+	s := newSet("")
+	s.unindexed = r.offsets
 	id := sha1cd.New()
 	for len(r.waiting) > 0 {
-		var left []entry
+		var left []objectEntry
 		for _, d := range r.waiting {
-			made, err := s.read(place{r.own, d.offset}, maxMade)
+			made, err := s.readObject(location{r.own, d.offset}, maxMade)
 			if errors.Is(err, errNoBase) {
 				left = append(left, d)
 				continue
@@ -184,11 +184,11 @@ func (r *receiver) resolve() error {
 			if err != nil {
 				return fmt.Errorf("the object at %d: %w", d.offset, err)
 			}
-			d.id, err = hashed(id, header{kind: made.kind, size: len(made.data)}, bytes.NewReader(made.data))
+			d.id, err = hashObject(id, header{kind: made.kind, size: len(made.data)}, bytes.NewReader(made.data))
 			if err != nil {
 				return err
 			}
-			r.add(d)
+			r.addObject(d)
 		}
 		if len(left) == len(r.waiting) {
 			return fmt.Errorf("the object at %d: %w", left[0].offset, errNoBase)
@@ -198,8 +198,8 @@ func (r *receiver) resolve() error {
 	return nil
 }
 
-// sum returns the CRC-32 of a part of the pack.
-func (r *receiver) sum(from, to int64) (uint32, error) {
+// checksum returns the CRC-32 of a part of the pack.
+func (r *receiver) checksum(from, to int64) (uint32, error) {
 	r.raw = slices.Grow(r.raw[:0], int(min(to-from, packBuffer)))
 	sum := uint32(0)
 	for from < to {
@@ -212,22 +212,22 @@ func (r *receiver) sum(from, to int64) (uint32, error) {
 	return sum, nil
 }
 
-// counted counts the bytes that were read. It reads single bytes too, so that an inflater
+// countingReader counts the bytes that were read. It reads single bytes too, so that an inflater
 // reads no further than it must.
-type counted struct {
+type countingReader struct {
 	in *bufio.Reader
 	at int64
 }
 
 // Read reads and counts.
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.at += int64(n)
 	return n, err
 }
 
 // ReadByte reads one byte.
-func (c *counted) ReadByte() (byte, error) {
+func (c *countingReader) ReadByte() (byte, error) {
 	b, err := c.in.ReadByte()
 	if err == nil {
 		c.at++

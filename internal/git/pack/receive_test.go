@@ -78,7 +78,7 @@ func TestIndex(t *testing.T) {
 			p, err := pack.Write(dir, func(w *pack.Writer) error {
 				for i := range objects {
 					data := []byte(fmt.Sprint(i))
-					if err := w.Object(pack.Blob, tree.HashBlob(data), data); err != nil {
+					if err := w.WriteObject(pack.Blob, tree.HashBlob(data), data); err != nil {
 						return err
 					}
 				}

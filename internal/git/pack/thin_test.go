@@ -38,7 +38,7 @@ func check(t *testing.T, err error) {
 }
 
 // repository makes one, and opens its packs.
-func repository(t *testing.T) (dir, packs string, stored *pack.Stored) {
+func repository(t *testing.T) (dir, packs string, stored *pack.Set) {
 	t.Helper()
 	dir = t.TempDir()
 	git(t, dir, nil, "init", "-q", "--bare")
@@ -82,7 +82,7 @@ func put(t *testing.T, dir string, files tree.Tree, parent string, known ...tree
 	text := fmt.Sprintf("tree %s\n%sauthor a <a@example.com> 0 +0000\ncommitter a <a@example.com> 0 +0000\n\nedit\n", files.ID(), parent)
 	id := git(t, dir, []byte(text), "hash-object", "-t", "commit", "--stdin", "--literally")
 	p, err := pack.Write(filepath.Join(dir, "objects", "pack"), func(w *pack.Writer) error {
-		return errors.Join(w.Tree(context.Background(), files, known), w.Object(pack.Commit, idOf(t, id), []byte(text)))
+		return errors.Join(w.WriteTree(context.Background(), files, known), w.WriteObject(pack.Commit, idOf(t, id), []byte(text)))
 	})
 	check(t, err)
 	return p, id
@@ -114,7 +114,7 @@ func TestThin(t *testing.T) {
 		check(t, err)
 		git(t, server, sent, "index-pack", "--strict", "--fix-thin", "--stdin")
 		git(t, server, nil, "update-ref", "refs/heads/main", id)
-		check(t, p.Keep(packs, stored.Object))
+		check(t, p.Keep(packs, stored.Read))
 		changed, err := stored.Refresh()
 		check(t, err)
 		if !changed {
@@ -128,7 +128,7 @@ func TestThin(t *testing.T) {
 	}
 	compare(t, mirror, stored)
 	before := size(t, packs)
-	check(t, stored.Tidy(t.Context(), func(mark func(tree.ID) bool) error {
+	check(t, stored.Repack(t.Context(), func(mark func(tree.ID) bool) error {
 		for name := range strings.FieldsSeq(git(t, mirror, nil, "rev-list", "--objects", "--no-object-names", "main")) {
 			mark(idOf(t, name))
 		}
@@ -159,12 +159,12 @@ func TestThinLarge(t *testing.T) {
 			if read == 40 {
 				return 0, nil, errors.New("the server is away")
 			}
-			return stored.Object(id)
+			return stored.Read(id)
 		}
-		if err := p.Complete(failing); n > 0 && (err == nil || p.Objects != whole || whole < 1024) {
+		if err := p.MakeWhole(failing); n > 0 && (err == nil || p.Objects != whole || whole < 1024) {
 			t.Fatalf("a pack of %d objects has %d when it could not be completed (%v)", whole, p.Objects, err)
 		}
-		check(t, p.Keep(packs, stored.Object))
+		check(t, p.Keep(packs, stored.Read))
 		_, err := stored.Refresh()
 		check(t, err)
 		head, known = id, []tree.Tree{next}
@@ -178,7 +178,7 @@ func TestThinLarge(t *testing.T) {
 }
 
 // compare reads all objects of a repository with Git and with ours.
-func compare(t *testing.T, dir string, stored *pack.Stored) {
+func compare(t *testing.T, dir string, stored *pack.Set) {
 	t.Helper()
 	all := git(t, dir, nil, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
 	kinds := map[string]pack.Kind{"commit": pack.Commit, "tree": pack.Tree, "blob": pack.Blob}
@@ -188,13 +188,13 @@ func compare(t *testing.T, dir string, stored *pack.Stored) {
 		_, err := fmt.Sscan(line, &name, &kind, &size)
 		check(t, err)
 		id := idOf(t, name)
-		gotKind, data, err := stored.Object(id)
+		gotKind, data, err := stored.Read(id)
 		gotSize, sizeErr := stored.Size(id)
 		check(t, errors.Join(err, sizeErr))
 		if gotKind != kinds[kind] || gotSize != size || int64(len(data)) != size || !stored.Has(id) {
 			t.Fatalf("%s is kind %d with %d bytes, and said to have %d, Git says %s", name, gotKind, len(data), gotSize, line)
 		}
-		if _, _, err := stored.Small(id, size-1); !errors.Is(err, pack.ErrLarge) {
+		if _, _, err := stored.ReadLimited(id, size-1); !errors.Is(err, pack.ErrLarge) {
 			t.Fatalf("%s has %d bytes, and is given though one less was asked for (%v)", name, size, err)
 		}
 		if gotKind == pack.Blob && tree.HashBlob(data) != id {
@@ -204,7 +204,7 @@ func compare(t *testing.T, dir string, stored *pack.Stored) {
 			t.Fatalf("the entries of %s are others (%v)", name, err)
 		}
 	}
-	if _, _, err := stored.Object(tree.ID{1}); !errors.Is(err, pack.ErrNotFound) || stored.Has(tree.ID{1}) {
+	if _, _, err := stored.Read(tree.ID{1}); !errors.Is(err, pack.ErrNotFound) || stored.Has(tree.ID{1}) {
 		t.Errorf("an object that is not there: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ type Pack struct {
 	Path    string
 
 	checksum [checksumSize]byte
-	entries  entries
+	entries  objectList
 	bases    []tree.ID // of deltas, that are not in the pack
 }
 
@@ -56,7 +56,7 @@ type Writer struct {
 	out     *bufio.Writer
 	crc     hash.Hash32
 	offset  int64
-	index   written
+	index   objectTable
 	bases   map[tree.ID]struct{} // known folders that others are deltas from
 	encoder *encoder
 	header  []byte
@@ -90,7 +90,7 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 		}
 	}()
 	w := newWriter(file)
-	if _, err := w.append(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
+	if _, err := w.writeBytes(make([]byte, packHeader)); err != nil { // the number of objects is known at the end
 		return pack, err
 	}
 	if err := fill(w); err != nil {
@@ -102,13 +102,13 @@ func Write(dir string, fill func(*Writer) error) (pack *Pack, err error) {
 		}
 	}
 	slices.SortFunc(pack.bases, func(a, b tree.ID) int { return bytes.Compare(a[:], b[:]) })
-	return pack, w.finish(pack)
+	return pack, w.finishPack(pack)
 }
 
 func newWriter(file *os.File) *Writer {
 	w := &Writer{file: file, out: bufio.NewWriterSize(file, packBuffer), crc: crc32.NewIEEE(), bases: map[tree.ID]struct{}{}}
 	w.encoder = newEncoder(w)
-	w.encoder.spread = w.spread
+	w.encoder.parallelEncode = w.encodeParallel
 	return w
 }
 
@@ -130,60 +130,60 @@ func appendOffset(dst []byte, distance int64) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// Tree writes a tree and everything in it that the known trees, which the receiver of the pack
+// WriteTree writes a tree and everything in it that the known trees, which the receiver of the pack
 // has, lack at the same path. If the first of them has nearly all of a large folder, the others
 // are not read.
-func (w *Writer) Tree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
-	return w.encoder.tree(ctx, t, known)
+func (w *Writer) WriteTree(ctx context.Context, t tree.Tree, known []tree.Tree) error {
+	return w.encoder.encodeTree(ctx, t, known)
 }
 
-// Object writes an object if the pack lacks it.
-func (w *Writer) Object(kind Kind, id tree.ID, data []byte) error {
+// WriteObject writes an object if the pack lacks it.
+func (w *Writer) WriteObject(kind Kind, id tree.ID, data []byte) error {
 	if w.has(id) {
 		return nil
 	}
-	return w.encoder.whole(kind, id, data)
+	return w.encoder.encodeWhole(kind, id, data)
 }
 
 // has reports whether the pack has an object.
 func (w *Writer) has(id tree.ID) bool { return w.index.has(id) }
 
-// put appends an encoded object.
-func (w *Writer) put(o encoded) error {
+// writeEncoded appends an encoded object.
+func (w *Writer) writeEncoded(o encoded) error {
 	switch o.kind {
 	case offsetDelta:
-		at := w.index.table[w.index.place(o.base)]
+		at := w.index.table[w.index.slotOf(o.base)]
 		if at == 0 {
 			return fmt.Errorf("object %s is made from %s, which is not written", o.id, o.base)
 		}
-		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.index.entries.at(int(at-1)).offset)
+		w.header = appendOffset(appendObjectHeader(w.header[:0], o.kind, o.size), w.offset-w.index.entries.entryAt(int(at-1)).offset)
 	case refDelta:
 		if _, needed := w.bases[o.id]; needed || w.has(o.base) {
 			// A base is whole, so that no cycle can come about.
-			return w.encoder.whole(Tree, o.id, []byte(o.folder.Text()))
+			return w.encoder.encodeWhole(Tree, o.id, []byte(o.folder.Text()))
 		}
 		w.bases[o.base] = struct{}{}
 		w.header = append(appendObjectHeader(w.header[:0], o.kind, o.size), o.base[:]...)
 	default:
 		w.header = appendObjectHeader(w.header[:0], o.kind, o.size)
 	}
-	return w.raw(o.id, w.header, o.body)
+	return w.writeRaw(o.id, w.header, o.body)
 }
 
-// raw appends an object by its header and body.
-func (w *Writer) raw(id tree.ID, header, body []byte) error {
+// writeRaw appends an object by its header and body.
+func (w *Writer) writeRaw(id tree.ID, header, body []byte) error {
 	at := w.offset
 	w.crc.Reset()
 	for _, part := range [][]byte{header, body} {
-		if _, err := w.append(part); err != nil {
+		if _, err := w.writeBytes(part); err != nil {
 			return err
 		}
 	}
-	w.index.add(entry{id, w.crc.Sum32(), at})
+	w.index.addEntry(objectEntry{id, w.crc.Sum32(), at})
 	return nil
 }
 
-func (w *Writer) append(p []byte) (int, error) {
+func (w *Writer) writeBytes(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	w.crc.Write(p[:n])
 	w.offset += int64(n)
@@ -201,14 +201,14 @@ func appendObjectHeader(dst []byte, kind Kind, size int) []byte {
 	return append(dst, b)
 }
 
-// finish writes the header and the checksum and syncs the file.
-func (w *Writer) finish(p *Pack) error {
+// finishPack writes the header and the checksum and syncs the file.
+func (w *Writer) finishPack(p *Pack) error {
 	w.encoder.close()
 	if err := w.out.Flush(); err != nil {
 		return err
 	}
 	header := binary.BigEndian.AppendUint32([]byte("PACK"), packVersion)
-	header = binary.BigEndian.AppendUint32(header, uint32(w.index.entries.len()))
+	header = binary.BigEndian.AppendUint32(header, uint32(w.index.entries.count()))
 	if _, err := w.file.WriteAt(header, 0); err != nil {
 		return err
 	}
@@ -224,16 +224,16 @@ func (w *Writer) finish(p *Pack) error {
 	if err := w.file.Truncate(w.offset + checksumSize); err != nil { // more was written if it failed before
 		return err
 	}
-	p.entries, p.Objects, p.Bytes = w.index.entries, w.index.entries.len(), w.offset+checksumSize
+	p.entries, p.Objects, p.Bytes = w.index.entries, w.index.entries.count(), w.offset+checksumSize
 	return w.file.Sync()
 }
 
-// Content returns the kind and the content of an object that is stored.
-type Content func(tree.ID) (Kind, []byte, error)
+// ObjectReader returns the kind and the content of an object that is stored.
+type ObjectReader func(tree.ID) (Kind, []byte, error)
 
-// Complete makes a thin pack whole: it appends the bases that deltas need, uncompressed:
+// MakeWhole makes a thin pack whole: it appends the bases that deltas need, uncompressed:
 // Tidy drops them if older packs have them. If it fails, the pack is as thin as before.
-func (p *Pack) Complete(content Content) (err error) {
+func (p *Pack) MakeWhole(content ObjectReader) (err error) {
 	if len(p.bases) == 0 {
 		return nil
 	}
@@ -254,13 +254,13 @@ func (p *Pack) Complete(content Content) (err error) {
 		if err != nil {
 			return fmt.Errorf("object %s: %w", id, err)
 		}
-		body = appendStored(body[:0], data)
-		if err := w.put(encoded{id: id, kind: kind, size: len(data), body: body}); err != nil {
+		body = appendUncompressed(body[:0], data)
+		if err := w.writeEncoded(encoded{id: id, kind: kind, size: len(data), body: body}); err != nil {
 			return err
 		}
 	}
 	p.bases = nil
-	return w.finish(p)
+	return w.finishPack(p)
 }
 
 // Name returns the pack's name in Git, without an ending.
@@ -268,8 +268,8 @@ func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.checksum) }
 
 // Keep makes the pack whole and adds it to the repository whose packs are in dir. The pack is
 // written before its index: without one it does not exist for Git.
-func (p *Pack) Keep(dir string, content Content) error {
-	if err := p.Complete(content); err != nil {
+func (p *Pack) Keep(dir string, content ObjectReader) error {
+	if err := p.MakeWhole(content); err != nil {
 		return err
 	}
 	name := filepath.Join(dir, p.Name())
@@ -287,7 +287,7 @@ func (p *Pack) Keep(dir string, content Content) error {
 	if err := os.Rename(index.Name(), name+indexEnding); err != nil {
 		return err
 	}
-	p.entries = entries{} // the index has them now
+	p.entries = objectList{} // the index has them now
 	return nil
 }
 

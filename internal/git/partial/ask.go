@@ -13,17 +13,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
 
-// Asker fetches objects from a server and calls take with the pack that it sends.
-type Asker func(ctx context.Context, w protocol.Wanted, take func(io.Reader) error) error
+// Fetcher fetches objects from a server and calls take with the pack that it sends.
+type Fetcher func(ctx context.Context, w protocol.FetchRequest, take func(io.Reader) error) error
 
-// Commits fetches commits without what the filter leaves out; those for which all reports true
+// FetchCommits fetches commits without what the filter leaves out; those for which all reports true
 // are fetched whole.
-func (ask Asker) Commits(ctx context.Context, w protocol.Wanted, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
+func (ask Fetcher) FetchCommits(ctx context.Context, w protocol.FetchRequest, all func(plumbing.Hash) bool, take func(io.Reader) error) error {
 	some, whole := w, w
 	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
 	whole.Wants = slices.DeleteFunc(slices.Clone(w.Wants), func(id plumbing.Hash) bool { return !all(id) })
-	whole.Filter = Whole
-	for _, w := range []protocol.Wanted{some, whole} {
+	whole.Filter = NoFilter
+	for _, w := range []protocol.FetchRequest{some, whole} {
 		if len(w.Wants) == 0 {
 			continue
 		}
@@ -37,34 +37,34 @@ func (ask Asker) Commits(ctx context.Context, w protocol.Wanted, all func(plumbi
 // maxWants bounds the objects of one request, of 50 bytes each: servers bound its size.
 const maxWants = 4_000
 
-// Objects fetches the objects that lacks returns until there are none: of a request for folders
-// a server leaves out those that are in another one of them. The error is [protocol.ErrGone] if
+// FetchObjects fetches the objects that lacks returns until there are none: of a request for folders
+// a server leaves out those that are in another one of them. The error is [protocol.ErrMissingObject] if
 // a request brings none of them.
-func (ask Asker) Objects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
+func (ask Fetcher) FetchObjects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
 	if kind == pack.Blob {
-		filter = Whole // nothing is below it; a filter could only be refused
+		filter = NoFilter // nothing is below it; a filter could only be refused
 	}
 	for left := lacks(); len(left) > 0; {
 		for ids := range slices.Chunk(left, maxWants) {
-			if err := ask(ctx, protocol.Wanted{Wants: hashes(ids), Filter: filter}, take); err != nil {
+			if err := ask(ctx, protocol.FetchRequest{Wants: toHashes(ids), Filter: filter}, take); err != nil {
 				return err
 			}
 		}
 		before := len(left)
 		left = lacks()
 		if len(left) == before {
-			return fmt.Errorf("%s: %w", left[0], protocol.ErrGone)
+			return fmt.Errorf("%s: %w", left[0], protocol.ErrMissingObject)
 		}
 	}
 	return nil
 }
 
-// Whole fetches folders with everything in them.
-func (ask Asker) Whole(ctx context.Context, folders []tree.ID, take func(io.Reader) error) error {
-	return ask(ctx, protocol.Wanted{Wants: hashes(folders)}, take)
+// FetchFolders fetches folders with everything in them.
+func (ask Fetcher) FetchFolders(ctx context.Context, folders []tree.ID, take func(io.Reader) error) error {
+	return ask(ctx, protocol.FetchRequest{Wants: toHashes(folders)}, take)
 }
 
-func hashes(ids []tree.ID) []plumbing.Hash {
+func toHashes(ids []tree.ID) []plumbing.Hash {
 	all := make([]plumbing.Hash, len(ids))
 	for i, id := range ids {
 		all[i] = plumbing.Hash(id)
@@ -72,8 +72,8 @@ func hashes(ids []tree.ID) []plumbing.Hash {
 	return all
 }
 
-// Distinct returns ids without duplicates, in the same slice.
-func Distinct(ids []plumbing.Hash) []plumbing.Hash {
+// UniqueHashes returns ids without duplicates, in the same slice.
+func UniqueHashes(ids []plumbing.Hash) []plumbing.Hash {
 	seen := map[plumbing.Hash]bool{}
 	return slices.DeleteFunc(ids, func(id plumbing.Hash) bool {
 		twice := seen[id]

@@ -18,39 +18,39 @@ import (
 
 // The filters of a fetch, in Git's format: what is left at the server.
 const (
-	Commits = "tree:0"    // folders and files
-	Folders = "blob:none" // the content of files
-	Whole   = ""          // nothing
+	NoTrees  = "tree:0"    // folders and files
+	NoBlobs  = "blob:none" // the content of files
+	NoFilter = ""          // nothing
 )
 
-// settings are the lines of a mirror's settings that mark it as partial.
-var settings = []string{
+// partialSettings are the lines of a mirror's settings that mark it as partial.
+var partialSettings = []string{
 	"[extensions]", "\tpartialClone = origin", "[core]", "\trepositoryformatversion = 1",
 	`[remote "origin"]`, "\tpromisor = true",
 }
 
 const (
-	filterKey = "\tpartialclonefilter = "
-	begin     = "# Fairlead: what is not here is fetched when it is read."
+	filterKey       = "\tpartialclonefilter = "
+	settingsHeading = "# Fairlead: what is not here is fetched when it is read."
 )
 
-// Filter returns the filter that the mirror in a folder is fetched with; Whole if there is no
+// ReadFilter returns the filter that the mirror in a folder is fetched with; Whole if there is no
 // mirror.
-func Filter(dir string) string {
+func ReadFilter(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, "config"))
 	if err != nil {
-		return Whole
+		return NoFilter
 	}
 	for line := range strings.Lines(string(text)) {
 		if filter, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), filterKey); ok {
 			return filter
 		}
 	}
-	return Whole
+	return NoFilter
 }
 
-// Mark writes the filter that the mirror in a folder is fetched with to its settings.
-func Mark(dir, filter string) error {
+// WriteFilter writes the filter that the mirror in a folder is fetched with to its settings.
+func WriteFilter(dir, filter string) error {
 	file := filepath.Join(dir, "config")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -58,11 +58,11 @@ func Mark(dir, filter string) error {
 	}
 	var b bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() && lines.Text() != begin { // the marks of Fairlead are at the end
+	for lines.Scan() && lines.Text() != settingsHeading { // the marks of Fairlead are at the end
 		b.WriteString(lines.Text() + "\n")
 	}
-	if filter != Whole {
-		b.WriteString(begin + "\n" + strings.Join(settings, "\n") + "\n" + filterKey + filter + "\n")
+	if filter != NoFilter {
+		b.WriteString(settingsHeading + "\n" + strings.Join(partialSettings, "\n") + "\n" + filterKey + filter + "\n")
 	}
 	fresh := file + ".new"
 	if err := os.WriteFile(fresh, b.Bytes(), 0o600); err != nil {
@@ -71,9 +71,9 @@ func Mark(dir, filter string) error {
 	return os.Rename(fresh, file)
 }
 
-// Promise marks each pack in a folder as one whose missing objects are at the server, in the
+// MarkPromisor marks each pack in a folder as one whose missing objects are at the server, in the
 // way of Git: a file pack-*.promisor beside it.
-func Promise(packs string) error {
+func MarkPromisor(packs string) error {
 	found, err := filepath.Glob(filepath.Join(packs, "pack-*.pack"))
 	if err != nil {
 		return err

@@ -6,50 +6,50 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Walk fetches the objects that a caller is about to read, level by level: all missing folders
+// Prefetcher fetches the objects that a caller is about to read, level by level: all missing folders
 // of one level together, and then all missing files in them.
-type Walk struct {
-	// Lacks returns the objects that the mirror lacks, Folder reads one that it has, and
+type Prefetcher struct {
+	// Missing returns the objects that the mirror lacks, Folder reads one that it has, and
 	// Bring fetches some.
-	Lacks  func(ids []tree.ID) []tree.ID
-	Folder func(id tree.ID) (objects.Folder, error)
-	Bring  func(kind pack.Kind, ids []tree.ID) error
-	// All fetches folders with everything in them. It is called instead of Bring if there are
+	Missing      func(ids []tree.ID) []tree.ID
+	ReadFolder   func(id tree.ID) (objects.Folder, error)
+	FetchObjects func(kind pack.Kind, ids []tree.ID) error
+	// FetchFolders fetches folders with everything in them. It is called instead of Bring if there are
 	// too many single objects.
-	All func(folders []tree.ID) error
-	// Enter reports whether to descend into a folder; nil descends into all.
-	Enter func(depth int, name string) bool
+	FetchFolders func(folders []tree.ID) error
+	// Include reports whether to descend into a folder; nil descends into all.
+	Include func(depth int, name string) bool
 	// Depth is the number of levels to fetch; 0 for all.
 	Depth int
 
-	first []tree.ID // folders of the first level
-	asked int
-	done  bool // All was called
+	roots     []tree.ID // folders of the first level
+	requested int
+	done      bool // All was called
 }
 
-// Pair is a folder, and the one that it will be compared with: what both have will not be
+// FolderPair is a folder, and the one that it will be compared with: what both have will not be
 // read.
-type Pair struct {
+type FolderPair struct {
 	Folder tree.ID
-	With   tree.Tree
+	Base   tree.Tree
 }
 
-// maxAsked is the number of objects above which folders are fetched with everything in them.
-const maxAsked = 30_000
+// maxRequested is the number of objects above which folders are fetched with everything in them.
+const maxRequested = 30_000
 
-// Differing returns the folders directly in t that differ from those in other.
-func Differing(t, other tree.Tree) []Pair {
-	var all []Pair
-	for with, e := range tree.Fresh(other, t) {
+// ChangedFolders returns the folders directly in t that differ from those in other.
+func ChangedFolders(t, other tree.Tree) []FolderPair {
+	var all []FolderPair
+	for with, e := range tree.ChangedEntries(other, t) {
 		if e.IsDir() {
-			all = append(all, Pair{e.ID, with.Tree()})
+			all = append(all, FolderPair{e.ID, with.Tree()})
 		}
 	}
 	return all
 }
 
-// Do fetches the missing objects of folders that differ from what they will be compared with.
-func (w *Walk) Do(level []Pair) error {
+// PrefetchFolders fetches the missing objects of folders that differ from what they will be compared with.
+func (w *Prefetcher) PrefetchFolders(level []FolderPair) error {
 	seen := map[[2]tree.ID]bool{} // a folder may be in many places, and in itself again and again
 	for depth := 0; len(level) > 0 && (w.Depth == 0 || depth < w.Depth); depth++ {
 		var folders []tree.ID
@@ -57,26 +57,26 @@ func (w *Walk) Do(level []Pair) error {
 			folders = append(folders, p.Folder)
 		}
 		if depth == 0 {
-			w.first = folders
+			w.roots = folders
 		}
-		if err := w.bring(pack.Tree, folders); err != nil || w.done {
+		if err := w.fetchMissing(pack.Tree, folders); err != nil || w.done {
 			return err
 		}
 		var files []tree.ID
-		var next []Pair
+		var next []FolderPair
 		for _, p := range level {
-			key := [2]tree.ID{p.Folder, p.With.ID()}
+			key := [2]tree.ID{p.Folder, p.Base.ID()}
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
-			in, below, err := w.open(p, depth)
+			in, below, err := w.readFolder(p, depth)
 			if err != nil {
 				return err
 			}
 			files, next = append(files, in...), append(next, below...)
 		}
-		if err := w.bring(pack.Blob, files); err != nil || w.done {
+		if err := w.fetchMissing(pack.Blob, files); err != nil || w.done {
 			return err
 		}
 		level = next
@@ -84,14 +84,14 @@ func (w *Walk) Do(level []Pair) error {
 	return nil
 }
 
-// open returns the files in a folder that will be read, and the folders in it that differ; none
+// readFolder returns the files in a folder that will be read, and the folders in it that differ; none
 // of the last level. Of a large folder only files that differ will be read.
-func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error) {
-	read, err := w.Folder(p.Folder)
+func (w *Prefetcher) readFolder(p FolderPair, depth int) (files []tree.ID, below []FolderPair, err error) {
+	read, err := w.ReadFolder(p.Folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	folder, last := tree.Encoded(p.Folder, read.Text, nil), w.Depth > 0 && depth+1 == w.Depth
+	folder, last := tree.FromText(p.Folder, read.Text, nil), w.Depth > 0 && depth+1 == w.Depth
 	if last && read.Large {
 		return nil, nil, nil
 	}
@@ -107,30 +107,30 @@ func (w *Walk) open(p Pair, depth int) (files []tree.ID, below []Pair, err error
 			return files, nil, nil
 		}
 	}
-	for with, e := range tree.Fresh(p.With, folder) {
+	for with, e := range tree.ChangedEntries(p.Base, folder) {
 		switch {
 		case e.Mode == tree.ModeSubmodule:
 		case !e.IsDir():
 			if read.Large {
 				files = append(files, e.ID)
 			}
-		case !last && (w.Enter == nil || w.Enter(depth, e.Name)):
-			below = append(below, Pair{e.ID, with.Tree()})
+		case !last && (w.Include == nil || w.Include(depth, e.Name)):
+			below = append(below, FolderPair{e.ID, with.Tree()})
 		}
 	}
 	return files, below, nil
 }
 
-// bring fetches the objects that are missing.
-func (w *Walk) bring(kind pack.Kind, ids []tree.ID) error {
-	ids = w.Lacks(ids)
-	w.asked += len(ids)
-	if w.asked > maxAsked {
+// fetchMissing fetches the objects that are missing.
+func (w *Prefetcher) fetchMissing(kind pack.Kind, ids []tree.ID) error {
+	ids = w.Missing(ids)
+	w.requested += len(ids)
+	if w.requested > maxRequested {
 		w.done = true
-		return w.All(w.first)
+		return w.FetchFolders(w.roots)
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return w.Bring(kind, ids)
+	return w.FetchObjects(kind, ids)
 }

@@ -20,21 +20,21 @@ const (
 	leastMinor = 30
 )
 
-var programVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
+var versionPattern = regexp.MustCompile(`(\d+)\.(\d+)`)
 
-// programPatience bounds how long Git may take to print its version.
-const programPatience = 10 * time.Second
+// versionTimeout bounds how long Git may take to print its version.
+const versionTimeout = 10 * time.Second
 
 // Version returns the version of the git command, such as "2.45", or an error if there is no
 // git command or it is too old.
 func Version(ctx context.Context) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, programPatience)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
 		return "", err
 	}
-	found := programVersion.FindStringSubmatch(string(out))
+	found := versionPattern.FindStringSubmatch(string(out))
 	if found == nil {
 		return "", errors.New("git --version does not tell its version")
 	}

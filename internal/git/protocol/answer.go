@@ -7,15 +7,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bare returns the error inside go-git's wrappers that do not unwrap.
-func Bare(err error) error {
+// UnwrapGoGit returns the error inside go-git's wrappers that do not unwrap.
+func UnwrapGoGit(err error) error {
 	var unexpected *plumbing.UnexpectedError
 	var permanent *plumbing.PermanentError
 	switch {
 	case errors.As(err, &unexpected):
-		return Bare(unexpected.Err)
+		return UnwrapGoGit(unexpected.Err)
 	case errors.As(err, &permanent):
-		return Bare(permanent.Err)
+		return UnwrapGoGit(permanent.Err)
 	}
 	return err
 }
@@ -23,8 +23,8 @@ func Bare(err error) error {
 // maxReason bounds the part of a server's answer that is shown: some answer with a page.
 const maxReason = 300
 
-// Short returns a server's answer as one line of bounded length.
-func Short(text string) string {
+// ShortenReason returns a server's answer as one line of bounded length.
+func ShortenReason(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {
 		text = strings.ToValidUTF8(text[:maxReason], "") + "…"

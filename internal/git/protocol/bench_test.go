@@ -26,9 +26,9 @@ func BenchmarkReferences(b *testing.B) {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	client, before := Client(time.Minute, func(*url.URL) bool { return true }), cpu()
+	client, before := NewClient(time.Minute, func(*url.URL) bool { return true }), cpu()
 	for b.Loop() {
-		if _, err := (Server{Client: client, URL: s.URL + "/r.git"}).References(b.Context(), []string{"HEAD", "refs/heads/"}); err != nil {
+		if _, err := (Server{Client: client, URL: s.URL + "/r.git"}).ListReferences(b.Context(), []string{"HEAD", "refs/heads/"}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Client returns a client that reuses connections and aborts answers that pause for longer
+// NewClient returns a client that reuses connections and aborts answers that pause for longer
 // than stall. trusted reports whether a request goes to a server that the operator named; other
 // requests, also those of redirects, are refused addresses that only the operator may name.
-func Client(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
-	return &http.Client{Transport: &patience{trusted, stall}}
+func NewClient(stall time.Duration, trusted func(*url.URL) bool) *http.Client {
+	return &http.Client{Transport: &stallTransport{trusted, stall}}
 }
 
-// patience is a transport that aborts answers that stall.
-type patience struct {
+// stallTransport is a transport that aborts answers that stall.
+type stallTransport struct {
 	trusted func(*url.URL) bool
 	limit   time.Duration
 }
@@ -28,10 +28,10 @@ type patience struct {
 var errStalled = errors.New("the server stopped answering")
 
 // RoundTrip sends a request; reading the body of the answer fails once it stalls.
-func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p *stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := http.DefaultTransport
 	if !p.trusted(req.URL) {
-		next = guarded()
+		next = guardedTransport()
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	res, err := next.RoundTrip(req.WithContext(ctx))
@@ -39,7 +39,7 @@ func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(err)
 		return nil, err
 	}
-	w := &watched{ReadCloser: res.Body, cancel: cancel, limit: p.limit}
+	w := &stallBody{ReadCloser: res.Body, cancel: cancel, limit: p.limit}
 	w.timer = time.AfterFunc(p.limit, func() {
 		w.stalled.Store(true)
 		cancel(errStalled)
@@ -48,8 +48,8 @@ func (p *patience) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// watched is a body whose reads fail once it stalls.
-type watched struct {
+// stallBody is a body whose reads fail once it stalls.
+type stallBody struct {
 	io.ReadCloser
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
@@ -58,7 +58,7 @@ type watched struct {
 }
 
 // Read reads and restarts the timer.
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if err != nil && w.stalled.Load() {
 		return n, fmt.Errorf("%w for %s", errStalled, w.limit)
@@ -68,7 +68,7 @@ func (w *watched) Read(p []byte) (int, error) {
 }
 
 // Close ends the request.
-func (w *watched) Close() error {
+func (w *stallBody) Close() error {
 	w.timer.Stop()
 	defer w.cancel(nil)
 	return w.ReadCloser.Close()

@@ -14,11 +14,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// ErrGone means that a server lacks an object that it was asked for.
-var ErrGone = errors.New("the server does not have this object")
+// ErrMissingObject means that a server lacks an object that it was asked for.
+var ErrMissingObject = errors.New("the server does not have this object")
 
-// Wanted is a request to fetch objects.
-type Wanted struct {
+// FetchRequest is a request to fetch objects.
+type FetchRequest struct {
 	Wants []plumbing.Hash // any objects: version 2 serves all that a server has
 	Haves []plumbing.Hash // commits that the mirror has, with all their ancestors
 	// Filter is Git's filter for what the answer leaves out; "" for nothing.
@@ -27,26 +27,26 @@ type Wanted struct {
 
 // Fetch requests objects and calls take with the pack that the server sends, which needs no
 // other.
-func (s Server) Fetch(ctx context.Context, w Wanted, take func(pack io.Reader) error) error {
-	var b request
-	b.begin("fetch")
-	b.line("no-progress")
-	b.line("ofs-delta")
+func (s Server) Fetch(ctx context.Context, w FetchRequest, take func(pack io.Reader) error) error {
+	var b command
+	b.writeCommand("fetch")
+	b.writeLine("no-progress")
+	b.writeLine("ofs-delta")
 	if w.Filter != "" {
-		b.line("filter " + w.Filter)
+		b.writeLine("filter " + w.Filter)
 	}
 	for _, id := range w.Wants {
-		b.line("want " + id.String())
+		b.writeLine("want " + id.String())
 	}
 	for _, id := range w.Haves {
-		b.line("have " + id.String())
+		b.writeLine("have " + id.String())
 	}
-	b.line("done")
-	return s.post(ctx, b.end(), func(answer io.Reader) error { return takePack(answer, take) })
+	b.writeLine("done")
+	return s.postUploadPack(ctx, b.finishCommand(), func(answer io.Reader) error { return readPack(answer, take) })
 }
 
-// takePack calls take with the pack in an answer.
-func takePack(answer io.Reader, take func(io.Reader) error) error {
+// readPack calls take with the pack in an answer.
+func readPack(answer io.Reader, take func(io.Reader) error) error {
 	in := bufio.NewReader(answer)
 	head, err := in.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -57,7 +57,7 @@ func takePack(answer io.Reader, take func(io.Reader) error) error {
 	}
 	lines := pktline.NewScanner(in)
 	if !lines.Scan() {
-		return refusal(lines.Err())
+		return fetchError(lines.Err())
 	}
 	if text := strings.TrimSuffix(string(lines.Bytes()), "\n"); text != "packfile" {
 		return ErrUnsupported
@@ -69,20 +69,20 @@ func takePack(answer io.Reader, take func(io.Reader) error) error {
 	return err
 }
 
-// refusal returns the error of an answer without a pack.
-func refusal(err error) error {
+// fetchError returns the error of an answer without a pack.
+func fetchError(err error) error {
 	var line *pktline.ErrorLine
 	switch {
 	case errors.As(err, &line) && strings.Contains(line.Text, "not our ref"):
-		return fmt.Errorf("%w: %s", ErrGone, line.Text)
+		return fmt.Errorf("%w: %s", ErrMissingObject, line.Text)
 	case errors.As(err, &line), err == nil, errors.Is(err, pktline.ErrInvalidPktLen):
 		return ErrUnsupported
 	}
 	return err
 }
 
-// Demultiplexed returns the pack in a stream that may also carry messages.
-func Demultiplexed(c *capability.List, in io.Reader) io.Reader {
+// Demultiplex returns the pack in a stream that may also carry messages.
+func Demultiplex(c *capability.List, in io.Reader) io.Reader {
 	switch {
 	case c.Supports(capability.Sideband64k):
 		return sideband.NewDemuxer(sideband.Sideband64k, in)

@@ -19,7 +19,7 @@ func TestFetch(t *testing.T) {
 		cut          bool
 	}{
 		{name: "a pack", answer: packet("packfile\n") + packet("\x02working\n") + packet("\x01PA") + packet("\x01CK") + "0000", want: "PACK"},
-		{name: "none there", answer: packet("ERR upload-pack: not our ref " + id), err: ErrGone},
+		{name: "none there", answer: packet("ERR upload-pack: not our ref " + id), err: ErrMissingObject},
 		{name: "a filter that is not taken", answer: packet("ERR filter 'tree' not supported"), err: ErrUnsupported},
 		{name: "nothing", err: ErrUnsupported},
 		{name: "a page", answer: "<html>", err: ErrUnsupported},
@@ -35,7 +35,7 @@ func TestFetch(t *testing.T) {
 			}))
 			defer s.Close()
 			var got []byte
-			w := Wanted{Wants: []plumbing.Hash{plumbing.NewHash(id)}, Haves: []plumbing.Hash{plumbing.NewHash(strings.Repeat("2", 40))}, Filter: "tree:0"}
+			w := FetchRequest{Wants: []plumbing.Hash{plumbing.NewHash(id)}, Haves: []plumbing.Hash{plumbing.NewHash(strings.Repeat("2", 40))}, Filter: "tree:0"}
 			err := Server{Client: s.Client(), URL: s.URL + "/r.git"}.Fetch(t.Context(), w, func(pack io.Reader) (err error) {
 				got, err = io.ReadAll(pack)
 				return err

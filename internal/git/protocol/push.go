@@ -21,8 +21,8 @@ import (
 // NoThin is the capability of a server that refuses thin packs.
 const NoThin capability.Capability = "no-thin"
 
-// Request returns the request to a server to move references, which the pack follows.
-func Request(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
+// NewPushRequest returns the request to a server to move references, which the pack follows.
+func NewPushRequest(server *capability.List, commands []*packp.Command) (*packp.ReferenceUpdateRequest, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(server)
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
 		if server.Supports(c) {
@@ -40,9 +40,9 @@ func Request(server *capability.List, commands []*packp.Command) (*packp.Referen
 	return req, nil
 }
 
-// Pack opens the pack that follows a request and returns its size: the pack in a file, or an
+// OpenPack opens the pack that follows a request and returns its size: the pack in a file, or an
 // empty one if file is "". It returns nil if the request only removes references.
-func Pack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
+func OpenPack(req *packp.ReferenceUpdateRequest, file string) (io.ReadCloser, int64, error) {
 	if !slices.ContainsFunc(req.Commands, func(c *packp.Command) bool { return c.New != plumbing.ZeroHash }) {
 		return nil, 0, nil
 	}
@@ -70,18 +70,18 @@ func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, 
 	}
 	size := int64(head.Len())
 	open := func() (io.ReadCloser, error) {
-		pack, length, err := Pack(update, file)
+		pack, length, err := OpenPack(update, file)
 		if err != nil || pack == nil {
 			return io.NopCloser(bytes.NewReader(head.Bytes())), err
 		}
 		size = int64(head.Len()) + length
-		return &following{io.MultiReader(bytes.NewReader(head.Bytes()), pack), pack}, nil
+		return &pushBody{io.MultiReader(bytes.NewReader(head.Bytes()), pack), pack}, nil
 	}
 	body, err := open()
 	if err != nil {
 		return nil, err
 	}
-	req, err := s.request(ctx, "git-receive-pack", body)
+	req, err := s.newRequest(ctx, "git-receive-pack", body)
 	if err != nil {
 		return nil, errors.Join(err, body.Close())
 	}
@@ -104,14 +104,14 @@ func (s Server) Push(ctx context.Context, update *packp.ReferenceUpdateRequest, 
 		return nil, nil // the request asked for no report
 	}
 	report = packp.NewReportStatus()
-	if err := report.Decode(Demultiplexed(update.Capabilities, in)); err != nil {
+	if err := report.Decode(Demultiplex(update.Capabilities, in)); err != nil {
 		return nil, err
 	}
 	return report, report.Error()
 }
 
-// following is the body of a push: the request, and then the pack.
-type following struct {
+// pushBody is the body of a push: the request, and then the pack.
+type pushBody struct {
 	io.Reader
 	io.Closer
 }
@@ -121,8 +121,8 @@ type following struct {
 const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00" +
 	"\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
 
-// Refusals returns the server's message for each reference that it did not move.
-func Refusals(report *packp.ReportStatus) string {
+// DescribeRefusals returns the server's message for each reference that it did not move.
+func DescribeRefusals(report *packp.ReportStatus) string {
 	var all []string
 	for _, s := range report.CommandStatuses {
 		if s.Error() != nil {

@@ -28,8 +28,8 @@ var forbidden = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
 }
 
-// carriers are IPv6 networks whose addresses embed one of IPv4, and its offset.
-var carriers = []struct {
+// ipv4Carriers are IPv6 networks whose addresses embed one of IPv4, and its offset.
+var ipv4Carriers = []struct {
 	prefix netip.Prefix
 	offset int
 }{
@@ -44,7 +44,7 @@ func IsForbidden(addr netip.Addr) bool {
 			return true
 		}
 	}
-	for _, c := range carriers {
+	for _, c := range ipv4Carriers {
 		if c.prefix.Contains(addr) {
 			bytes := addr.As16()
 			if IsForbidden(netip.AddrFrom4([4]byte(bytes[c.offset : c.offset+4]))) {
@@ -78,9 +78,9 @@ func CheckHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// guarded returns the transport for URLs in the control plane. It checks addresses when it
+// guardedTransport returns the transport for URLs in the control plane. It checks addresses when it
 // connects, so that a name that changes its address does not evade the check.
-var guarded = sync.OnceValue(func() *http.Transport {
+var guardedTransport = sync.OnceValue(func() *http.Transport {
 	plain, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		plain = &http.Transport{Proxy: http.ProxyFromEnvironment}
@@ -126,16 +126,16 @@ func isNumber(host string) bool {
 	return strings.Contains(host, ":") || last != "" && (last[0] >= '0' && last[0] <= '9') || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// Stranger is an error of a server that the control plane names. Its text repeats neither the
+// UntrustedError is an error of a server that the control plane names. Its text repeats neither the
 // server's answer nor anything about the network on the way to it.
-type Stranger struct {
+type UntrustedError struct {
 	Kind error // one of ours
 	Code int   // of the HTTP answer; 0 if there was none
 	Err  error
 }
 
 // Error returns the kind of the error.
-func (s *Stranger) Error() string {
+func (s *UntrustedError) Error() string {
 	if errors.Is(s.Err, ErrForbidden) {
 		return fmt.Sprintf("%v: %v", s.Kind, ErrForbidden)
 	}
@@ -146,4 +146,4 @@ func (s *Stranger) Error() string {
 }
 
 // Unwrap returns the error itself.
-func (s *Stranger) Unwrap() error { return s.Err }
+func (s *UntrustedError) Unwrap() error { return s.Err }

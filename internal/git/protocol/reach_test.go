@@ -37,7 +37,7 @@ func TestGuardedClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Host }))
 	defer server.Close()
 	port := server.URL[strings.LastIndexByte(server.URL, ':'):]
-	guarded := protocol.Client(time.Minute, func(*url.URL) bool { return false })
+	guarded := protocol.NewClient(time.Minute, func(*url.URL) bool { return false })
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0", "0.0.0.0", "169.254.169.254", "[fd00:ec2::254]"} {
 		_, err := guarded.Get("http://" + host + port + "/")
 		if err == nil {
@@ -50,7 +50,7 @@ func TestGuardedClient(t *testing.T) {
 	if len(asked) != 0 {
 		t.Errorf("the server was asked as %s", <-asked)
 	}
-	if _, err := protocol.Client(time.Minute, func(*url.URL) bool { return true }).Get(server.URL); err != nil || len(asked) != 1 {
+	if _, err := protocol.NewClient(time.Minute, func(*url.URL) bool { return true }).Get(server.URL); err != nil || len(asked) != 1 {
 		t.Errorf("without the guard: %v, %d requests", err, len(asked))
 	}
 }

@@ -31,24 +31,24 @@ var ErrUnsupported = errors.New("the server does not speak version 2 of Git's pr
 // maxAnswer bounds an answer in bytes.
 const maxAnswer = 64 << 20
 
-// References returns the references whose names begin with one of the prefixes, and the target
+// ListReferences returns the references whose names begin with one of the prefixes, and the target
 // of HEAD.
-func (s Server) References(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
-	var b request
-	b.begin("ls-refs")
-	b.line("symrefs")
+func (s Server) ListReferences(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
+	var b command
+	b.writeCommand("ls-refs")
+	b.writeLine("symrefs")
 	for _, p := range prefixes {
-		b.line("ref-prefix " + p)
+		b.writeLine("ref-prefix " + p)
 	}
-	err = s.post(ctx, b.end(), func(answer io.Reader) error {
-		refs, err = parse(io.LimitReader(answer, maxAnswer))
+	err = s.postUploadPack(ctx, b.finishCommand(), func(answer io.Reader) error {
+		refs, err = parseReferences(io.LimitReader(answer, maxAnswer))
 		return err
 	})
 	return refs, err
 }
 
-// Digest returns a hash of the references whose names begin with one of the prefixes.
-func Digest(refs *packp.AdvRefs, prefixes []string) string {
+// DigestReferences returns a hash of the references whose names begin with one of the prefixes.
+func DigestReferences(refs *packp.AdvRefs, prefixes []string) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(refs.References)) {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
@@ -65,9 +65,9 @@ type Server struct {
 	Auth   githttp.AuthMethod // nil for anonymous access
 }
 
-// post sends a request of version 2 and calls read with the answer.
-func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
-	req, err := s.request(ctx, "git-upload-pack", bytes.NewReader(body))
+// postUploadPack sends a request of version 2 and calls read with the answer.
+func (s Server) postUploadPack(ctx context.Context, body []byte, read func(io.Reader) error) (err error) {
+	req, err := s.newRequest(ctx, "git-upload-pack", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) erro
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	switch {
-	case res.StatusCode/100 == 3, slices.Contains(unsupported, res.StatusCode):
+	case res.StatusCode/100 == 3, slices.Contains(unsupportedCodes, res.StatusCode):
 		return ErrUnsupported
 	case res.StatusCode != http.StatusOK:
 		return githttp.NewErr(res)
@@ -88,12 +88,12 @@ func (s Server) post(ctx context.Context, body []byte, read func(io.Reader) erro
 	return read(res.Body)
 }
 
-// unsupported are the status codes of servers that do not know the request. Others, such as
+// unsupportedCodes are the status codes of servers that do not know the request. Others, such as
 // 502, may be temporary.
-var unsupported = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
+var unsupportedCodes = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
 
-// request returns a request to a service of the repository.
-func (s Server) request(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
+// newRequest returns a request to a service of the repository.
+func (s Server) newRequest(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/"+service, body)
 	if err != nil {
 		return nil, err
@@ -122,26 +122,26 @@ func keepMethod(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is the body of a request: a command, a delimiter, arguments, and the end.
-type request struct{ buf bytes.Buffer }
+// command is the body of a request: a command, a delimiter, arguments, and the end.
+type command struct{ buf bytes.Buffer }
 
-func (r *request) line(text string) {
+func (r *command) writeLine(text string) {
 	fmt.Fprintf(&r.buf, "%04x%s\n", len(text)+len("0000\n"), text)
 }
 
-func (r *request) begin(command string) {
-	r.line("command=" + command)
-	r.line("agent=" + capability.DefaultAgent())
+func (r *command) writeCommand(command string) {
+	r.writeLine("command=" + command)
+	r.writeLine("agent=" + capability.DefaultAgent())
 	r.buf.WriteString("0001")
 }
 
-func (r *request) end() []byte {
+func (r *command) finishCommand() []byte {
 	r.buf.WriteString("0000")
 	return r.buf.Bytes()
 }
 
-// parse reads references: lines of an id, a name, and attributes.
-func parse(in io.Reader) (*packp.AdvRefs, error) {
+// parseReferences reads references: lines of an id, a name, and attributes.
+func parseReferences(in io.Reader) (*packp.AdvRefs, error) {
 	refs := packp.NewAdvRefs()
 	lines := pktline.NewScanner(in)
 	for lines.Scan() {

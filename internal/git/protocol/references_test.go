@@ -43,7 +43,7 @@ func TestReferences(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			}))
 			defer s.Close()
-			refs, err := Server{Client: s.Client(), URL: s.URL + "/r.git"}.References(t.Context(), []string{"HEAD", "refs/heads/"})
+			refs, err := Server{Client: s.Client(), URL: s.URL + "/r.git"}.ListReferences(t.Context(), []string{"HEAD", "refs/heads/"})
 			if c.err != "" {
 				if err == nil || err.Error() != c.err || c.err == ErrUnsupported.Error() && !errors.Is(err, ErrUnsupported) {
 					t.Fatalf("the error is %v, want %s", err, c.err)

@@ -42,11 +42,11 @@ func SSH(key []byte, passphrase string) (Signer, error) {
 		return nil, errors.New("the SSH key cannot sign")
 	}
 	return func(text []byte, _ time.Time) (string, error) {
-		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signedText(text), algorithm)
+		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signedData(text), algorithm)
 		if err != nil {
 			return "", err
 		}
-		return armored(signer.PublicKey(), signature), nil
+		return armorSignature(signer.PublicKey(), signature), nil
 	}, nil
 }
 
@@ -66,12 +66,12 @@ const (
 	armourWidth  = 70
 )
 
-func signedText(text []byte) []byte {
+func signedData(text []byte) []byte {
 	sum := sha512.Sum512(text)
 	return append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(sum[:])})...)
 }
 
-func armored(key ssh.PublicKey, signature *ssh.Signature) string {
+func armorSignature(key ssh.PublicKey, signature *ssh.Signature) string {
 	blob := append([]byte(sshMagic), ssh.Marshal(struct {
 		Version                                   uint32
 		Key, Namespace, Reserved, Hash, Signature string

@@ -67,7 +67,7 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 // had gives the commits that the environment had, newest first, as far as the base has
 // them.
 func (v view) had() ([]string, error) {
-	versions, err := v.branch.Repo.Versions(v.branch.Head, v.branch.Record, maxRecords, maxVersions)
+	versions, err := v.branch.Repo.FileVersions(v.branch.Head, v.branch.Record, maxRecords, maxVersions)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func begun(repo *git.Repository, head, branch, environment string) (bool, error)
 }
 
 // belongs reports whether a commit says that it is ours, and for an environment.
-func belongs(c git.Info, environment string) bool {
+func belongs(c git.CommitInfo, environment string) bool {
 	return slices.Equal(publish.Trailers(c.Message)["Fairlead-Environment"], []string{environment})
 }
 

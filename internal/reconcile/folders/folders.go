@@ -62,7 +62,7 @@ type Copy struct {
 	// source that are not brought.
 	Kept, Skipped int
 	// Brought is the commit that gave the source folder what it holds.
-	Brought git.Info
+	Brought git.CommitInfo
 
 	head string // of the target branch
 	when time.Time
@@ -148,11 +148,11 @@ func head(p Place) (string, error) {
 // maxHistory bounds how far back the commit is looked for that a folder is of.
 const maxHistory = 1000
 
-func brought(p Place, commit string) (git.Info, error) {
+func brought(p Place, commit string) (git.CommitInfo, error) {
 	if p.Folder == "" {
 		return p.Remote.Mirror().Commit(commit)
 	}
-	return p.Remote.Mirror().Brought(commit, p.Folder, maxHistory)
+	return p.Remote.Mirror().LastChangedBy(commit, p.Folder, maxHistory)
 }
 
 // compose finds out what the target is to hold: by ids first, and then with the content

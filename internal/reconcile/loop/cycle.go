@@ -133,7 +133,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	if l.unlock, err = lock.Claim(limited, filepath.Join(s.DataDir, "lock")); err != nil {
+	if l.unlock, err = lock.AcquireWithPID(limited, filepath.Join(s.DataDir, "lock")); err != nil {
 		var held *lock.HeldError
 		if errors.As(err, &held) {
 			err = fmt.Errorf("%w, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does. For another fleet set another dataDir", held)

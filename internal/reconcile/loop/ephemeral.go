@@ -219,7 +219,7 @@ func (l *Loop) warnOfEnd(e *environment) {
 // hasEnded asks the control plane once more: what was read may be old, and somebody may
 // have extended the environment since.
 func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cleared, error) {
-	now, err := l.remotes.ControlPlane().Branches(ctx)
+	now, err := l.remotes.ControlPlane().ListBranches(ctx)
 	if err != nil {
 		return ephemeral.Cleared{}, fmt.Errorf("ask whether %s was extended: %w", e.Name, err)
 	}

@@ -197,7 +197,7 @@ func (s *search) attempt(ctx context.Context, repo, branch string, part func() e
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	var refused *git.RefusedTree
+	var refused *git.InvalidTreeError
 	if !errors.As(err, &refused) {
 		s.incomplete, s.again = true, true
 	}

@@ -53,13 +53,13 @@ func (l *Loop) previewKey() string {
 		return ""
 	}
 	if len(l.previews.said) == 0 {
-		return cp.Others()
+		return cp.ProposalDigest()
 	}
 	heads, err := cp.Mirror().Refs("refs/heads/")
 	if err != nil {
 		return ""
 	}
-	return cp.Others() + fmt.Sprint(heads) // fmt prints maps sorted by key
+	return cp.ProposalDigest() + fmt.Sprint(heads) // fmt prints maps sorted by key
 }
 
 // preview looks at all open pull requests of the control plane. What fails is tried

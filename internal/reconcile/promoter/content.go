@@ -40,7 +40,7 @@ const maxAhead = 100
 
 // notAhead returns when a commit was made; if it says that this is still to come, its clock was
 // wrong, and the newest time before it that is not ahead of now is the least that is known.
-func notAhead(repo *git.Repository, c git.Info, now time.Time) (time.Time, error) {
+func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
 	for range maxAhead {
 		if !c.When.After(now) {
 			return c.When, nil

@@ -438,25 +438,25 @@ const maxAuthors = 100
 
 // coming gives the commits that come with a commit to the environment; nil, and so nobody
 // who has written them, if they are more than are looked at.
-func (s *standing) coming(commit string) ([]git.Info, error) {
+func (s *standing) coming(commit string) ([]git.CommitInfo, error) {
 	if s.with.commit == commit {
 		return s.with.coming, nil
 	}
-	coming, err := s.base.Repo.Between(s.stage.Commit, commit, maxAuthors+1)
+	coming, err := s.base.Repo.CommitsBetween(s.stage.Commit, commit, maxAuthors+1)
 	if err != nil {
 		return nil, err
 	}
 	if len(coming) > maxAuthors {
 		coming = nil
 	} else if coming == nil {
-		coming = []git.Info{}
+		coming = []git.CommitInfo{}
 	}
 	s.with.commit, s.with.coming = commit, coming
 	return coming, nil
 }
 
 // authors gives the names and addresses of who wrote commits.
-func authors(commits []git.Info) []string {
+func authors(commits []git.CommitInfo) []string {
 	var all []string
 	for _, c := range commits {
 		for _, name := range []string{c.Author.Email, c.Author.Name} {

@@ -130,7 +130,7 @@ func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 	only := differInOnly("", views[0].Tree, views[1].Tree, append([]string{source.OwnFolder}, own...))
 	for _, view := range views {
 		err := view.Err()
-		var refused *git.RefusedTree
+		var refused *git.InvalidTreeError
 		if errors.As(err, &refused) { // none that our commands or promotions have written
 			return false, nil
 		}
@@ -144,7 +144,7 @@ func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 // differInOnly reports whether all that differs between two folders is in some places.
 // Nothing but the way to these is looked into.
 func differInOnly(prefix string, a, b tree.Tree, places []string) bool {
-	for old, fresh := range tree.Pairs(a, b) {
+	for old, fresh := range tree.ZipChanged(a, b) {
 		at := path.Join(prefix, max(old.Name, fresh.Name))
 		switch {
 		case slices.Contains(places, at):

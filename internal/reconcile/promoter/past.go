@@ -100,7 +100,7 @@ const maxVersions = 50
 // stayed reports whether an environment that had a commit was never set back behind
 // it: that says that it was bad, whatever was proven.
 func stayed(s *standing, commit string, h promote.History) (bool, error) {
-	versions, err := s.branch.Repo.Versions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
+	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
 	if err != nil {
 		return false, err
 	}

@@ -177,7 +177,7 @@ func broughtBy(repo *git.Repository, head, file string) (string, error) {
 	if repo == nil || head == "" {
 		return "a file of " + file, nil
 	}
-	info, err := repo.Brought(head, file, maxRecords)
+	info, err := repo.LastChangedBy(head, file, maxRecords)
 	return cmp.Or(info.Author.Email, info.Author.Name, "nobody who is known"), err
 }
 

@@ -58,7 +58,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if base.Repo == nil || b.Repo == nil {
 		return nil, nil
 	}
-	by, err := b.Repo.Brought(b.Head, b.Record, maxRecords)
+	by, err := b.Repo.LastChangedBy(b.Head, b.Record, maxRecords)
 	if err != nil || isPromotion(by, environment) || isReleased(b, by.ID) {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 }
 
 // isHeldBy reports whether a commit brings a Hold with it, or has ours in its place.
-func isHeldBy(b source.Branch, c git.Info, environment string) (bool, error) {
+func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, error) {
 	view, err := b.Repo.View(c.ID)
 	if err != nil {
 		return false, err
@@ -116,7 +116,7 @@ func isHeldBy(b source.Branch, c git.Info, environment string) (bool, error) {
 
 // isPromotion reports whether a commit is a step that we have taken, or one of our
 // commands.
-func isPromotion(c git.Info, environment string) bool {
+func isPromotion(c git.CommitInfo, environment string) bool {
 	trailers := publish.Trailers(c.Message)
 	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
 }
@@ -146,7 +146,7 @@ func recorded(base source.Base, b source.Branch, head string) ([]string, error) 
 	if now == "" {
 		were = append(were, "")
 	}
-	versions, err := b.Repo.Versions(head, b.Record, maxRecords, maxVersions)
+	versions, err := b.Repo.FileVersions(head, b.Record, maxRecords, maxVersions)
 	if err != nil {
 		return nil, err
 	}

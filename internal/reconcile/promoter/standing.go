@@ -46,7 +46,7 @@ type standing struct {
 	// with is what comes with a commit, when it was last asked.
 	with struct {
 		commit string
-		coming []git.Info
+		coming []git.CommitInfo
 	}
 }
 
@@ -123,7 +123,7 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 		return err
 	}
 	s.stage.Commit = commit
-	brought, err := s.branch.Repo.Brought(s.branch.Head, s.branch.Record, maxRecords)
+	brought, err := s.branch.Repo.LastChangedBy(s.branch.Head, s.branch.Record, maxRecords)
 	if err == nil {
 		s.stage.PromotedAt, err = notAhead(s.branch.Repo, brought, m.round)
 	}
@@ -164,7 +164,7 @@ func Mend(b source.Branch, file string) string {
 	if file == HoldFile(b.Folder) {
 		return "fairlead release removes it"
 	}
-	brought, err := b.Repo.Brought(b.Head, file, maxRecords)
+	brought, err := b.Repo.LastChangedBy(b.Head, file, maxRecords)
 	if err != nil || len(brought.Parents) == 0 {
 		return fmt.Sprintf("mend %s on branch %s, and push that", file, b.Name)
 	}
@@ -301,7 +301,7 @@ func (m *Mover) findOutput(s *standing) error {
 	if !holds && !(compared && s.output.holds(report.Output.Head)) { // somebody may have reverted it
 		return nil
 	}
-	brought, err := repo.Brought(head, record, maxRecords)
+	brought, err := repo.LastChangedBy(head, record, maxRecords)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
 		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {
 			continue
 		}
-		brought, err := b.Repo.Brought(b.Head, a.Pos.File, maxRecords)
+		brought, err := b.Repo.LastChangedBy(b.Head, a.Pos.File, maxRecords)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func (w *attempt) expectedCommit(c git.Commit, head string) (string, error) {
 
 // isLike reports whether a commit is as another is to be, but for author, time and
 // signature. A forge may change how the message ends.
-func isLike(now git.Info, c git.Commit) bool {
+func isLike(now git.CommitInfo, c git.Commit) bool {
 	return now.Tree == c.Tree.ID().String() && slices.Equal(now.Parents, c.Parents) &&
 		strings.TrimSpace(now.Message) == strings.TrimSpace(c.Message)
 }

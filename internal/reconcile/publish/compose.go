@@ -46,7 +46,7 @@ type composed struct {
 // else stays byte for byte. wasOurs reports whether we have written there before, which is asked
 // where the record that should say so is not there; nil for no.
 func composeFolder(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
-	now = now.Opened() // read once
+	now = now.Expand() // read once
 	p, err := newComposition(records, now, written.Environment, wasOurs)
 	if err != nil {
 		return composed{}, err
@@ -55,7 +55,7 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	if err := checkNoConflict(now, rendered); err != nil {
 		return composed{}, err
 	}
-	for old, fresh := range tree.Beside(now, rendered) {
+	for old, fresh := range tree.Zip(now, rendered) {
 		if err := p.placeEntry(old, fresh); err != nil {
 			return composed{}, err
 		}
@@ -134,7 +134,7 @@ func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 // equalExcept reports whether two folders differ in nothing, or in some of these files. What is
 // in a folder is looked at only where one of them is.
 func equalExcept(prefix string, a, b tree.Tree, files ...string) bool {
-	for old, next := range tree.Pairs(a, b) {
+	for old, next := range tree.ZipChanged(a, b) {
 		path := prefix + max(old.Name, next.Name)
 		if slices.Contains(files, path) && !old.IsDir() && !next.IsDir() {
 			continue
@@ -172,7 +172,7 @@ func withTracking(now, rendered tree.Tree) (tree.Tree, bool) {
 func checkNoConflict(now, rendered tree.Tree) error {
 	var fresh []string // folders that are not there yet
 	taken := map[string]bool{}
-	for old, next := range tree.Pairs(now, rendered) {
+	for old, next := range tree.ZipChanged(now, rendered) {
 		if next.IsDir() && !old.IsDir() && !isDot(next.Name) {
 			fresh = append(fresh, next.Name)
 		}

@@ -272,10 +272,10 @@ func editOwner(o Options, head, base, trailer string) (owner, error) {
 
 // newEditOwnership is that of our branches with edits, whose commits end in a trailer.
 func newEditOwnership(o Options, target, trailer string) ownership {
-	isMarked := func(c git.Info) bool { return lastLine(c.Message) == trailer }
+	isMarked := func(c git.CommitInfo) bool { return lastLine(c.Message) == trailer }
 	return ownership{
 		repo: o.Remote.Mirror(), target: target, isMarked: isMarked,
-		isIntact: func(c git.Info) bool {
+		isIntact: func(c git.CommitInfo) bool {
 			digests := Trailers(c.Message)[trailerDigest]
 			if len(digests) == 0 { // of a version that wrote none
 				return isMarked(c) && c.Author == o.Author

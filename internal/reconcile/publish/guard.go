@@ -89,7 +89,7 @@ func (w *attempt) proposedChange() (promote.OutputChange, error) {
 	if w.target == "" {
 		return c, nil
 	}
-	brought, err := w.repo.Brought(w.target, strings.TrimPrefix(c.Folder+"/"+RecordFile, "/"), maxBrought)
+	brought, err := w.repo.LastChangedBy(w.target, strings.TrimPrefix(c.Folder+"/"+RecordFile, "/"), maxBrought)
 	c.PreviousCommit = brought.ID
 	return c, err
 }

@@ -24,7 +24,7 @@ type ownership struct {
 	target string // the head of the branch that it is proposed to; "" if there is none
 	// isMarked reports whether a commit says that it is ours, and isIntact whether it is,
 	// and holds what it says.
-	isMarked, isIntact func(git.Info) bool
+	isMarked, isIntact func(git.CommitInfo) bool
 }
 
 // outputOwnership returns that of our branch with the output.
@@ -36,8 +36,8 @@ func (w *attempt) outputOwnership() ownership {
 func newOutputOwnership(repo *git.Repository, target, environment string) ownership {
 	return ownership{
 		repo: repo, target: target,
-		isMarked: func(c git.Info) bool { return hasTrailers(c, environment) },
-		isIntact: func(c git.Info) bool {
+		isMarked: func(c git.CommitInfo) bool { return hasTrailers(c, environment) },
+		isIntact: func(c git.CommitInfo) bool {
 			return hasTrailers(c, environment) && Trailers(c.Message)[trailerDigest][0] == treeDigest(environment, c.Tree)
 		},
 	}
@@ -45,7 +45,7 @@ func newOutputOwnership(repo *git.Repository, target, environment string) owners
 
 // IsOurs reports whether a commit proposes the output of an environment, and holds what we
 // have made it hold.
-func IsOurs(c git.Info, environment string) bool {
+func IsOurs(c git.CommitInfo, environment string) bool {
 	return newOutputOwnership(nil, "", environment).isIntact(c)
 }
 
@@ -63,9 +63,9 @@ func (o ownership) ownerOf(head string) (owner, error) {
 	if err != nil {
 		return ownerUs, err
 	}
-	for _, isOurs := range []func(git.Info) (bool, error){
-		func(c git.Info) (bool, error) { return o.isIntact(c), nil },
-		func(c git.Info) (bool, error) { return o.isMerged(c.ID) },
+	for _, isOurs := range []func(git.CommitInfo) (bool, error){
+		func(c git.CommitInfo) (bool, error) { return o.isIntact(c), nil },
+		func(c git.CommitInfo) (bool, error) { return o.isMerged(c.ID) },
 		o.onlyUpdates,
 	} {
 		if ok, err := isOurs(info); err != nil || ok {
@@ -83,8 +83,8 @@ func (o ownership) ownerOf(head string) (owner, error) {
 }
 
 // oursBelow reports whether a commit of ours that is not merged is below another.
-func (o ownership) oursBelow(c git.Info) (bool, error) {
-	return searchCommits(o.repo, c.Parents, func(below git.Info, _ int) (found, last bool, err error) {
+func (o ownership) oursBelow(c git.CommitInfo) (bool, error) {
+	return searchCommits(o.repo, c.Parents, func(below git.CommitInfo, _ int) (found, last bool, err error) {
 		merged, err := o.isMerged(below.ID)
 		return !merged && o.isMarked(below), merged, err
 	})
@@ -99,7 +99,7 @@ func (w *attempt) wasOurs() (bool, error) {
 	if w.target == "" {
 		return false, nil
 	}
-	return searchCommits(w.repo, []string{w.target}, func(c git.Info, before int) (found, last bool, err error) {
+	return searchCommits(w.repo, []string{w.target}, func(c git.CommitInfo, before int) (found, last bool, err error) {
 		if slices.Contains(Trailers(c.Message)[trailerEnvironment], w.p.Environment) {
 			return true, true, nil
 		}
@@ -117,7 +117,7 @@ func (w *attempt) wasOurs() (bool, error) {
 
 // searchCommits looks for a commit among some and those before them, the nearest first. look is given
 // how many came before; nothing before one that it calls the last is looked at.
-func searchCommits(repo *git.Repository, next []string, look func(c git.Info, before int) (found, last bool, err error)) (bool, error) {
+func searchCommits(repo *git.Repository, next []string, look func(c git.CommitInfo, before int) (found, last bool, err error)) (bool, error) {
 	seen := map[string]bool{}
 	for len(next) > 0 && len(seen) < maxBranchCommits {
 		id := next[0]
@@ -149,7 +149,7 @@ func (o ownership) isMerged(commit string) (bool, error) {
 }
 
 // hasTrailers reports whether a commit says that it is ours, and for an environment.
-func hasTrailers(c git.Info, environment string) bool {
+func hasTrailers(c git.CommitInfo, environment string) bool {
 	t := Trailers(c.Message)
 	env := t[trailerEnvironment]
 	return len(env) == 1 && env[0] == environment && len(t[trailerDigest]) == 1

@@ -143,7 +143,7 @@ func isDeclined(pull forge.Pull, p Proposal) bool {
 // commit was made for: another process may have proposed and merged the same since we looked.
 func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
-		view, err := w.repo.Local(head)
+		view, err := w.repo.LocalView(head)
 		if err != nil {
 			return err
 		}

@@ -262,7 +262,7 @@ func (w *attempt) composeOutput() (err error) {
 // commonFolders gives what of a folder is looked into to see whether it is as it should be.
 func commonFolders(now, rendered tree.Tree) tree.Tree {
 	var entries []tree.Entry
-	for old, fresh := range tree.Pairs(now, rendered) {
+	for old, fresh := range tree.ZipChanged(now, rendered) {
 		if old.Name != "" && (fresh.Name != "" || old.Name == path.Dir(RecordFile)) {
 			entries = append(entries, old)
 		}
@@ -274,16 +274,16 @@ func commonFolders(now, rendered tree.Tree) tree.Tree {
 // were: what the change means and the pack both look at them.
 func expandChanged(rendered, now tree.Tree) tree.Tree {
 	entries, next := slices.Clone(rendered.Entries()), 0
-	for old, fresh := range tree.Pairs(now, rendered) {
+	for old, fresh := range tree.ZipChanged(now, rendered) {
 		if !old.IsDir() || !fresh.IsDir() {
 			continue
 		}
 		for entries[next].Name != fresh.Name || !entries[next].IsDir() {
 			next++
 		}
-		entries[next] = tree.Dir(fresh.Name, fresh.Tree().Opened())
+		entries[next] = tree.Dir(fresh.Name, fresh.Tree().Expand())
 	}
-	return rendered.With(entries)
+	return rendered.WithEntries(entries)
 }
 
 // withoutDotFolders gives the folders of cluster types.

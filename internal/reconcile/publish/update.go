@@ -9,7 +9,7 @@ import (
 // ours and does nothing else, as a forge's button "Update branch" does, be it again and
 // again. A merge that brings in another branch, or chooses what Git would not have
 // chosen, is a person's work.
-func (o ownership) onlyUpdates(c git.Info) (bool, error) {
+func (o ownership) onlyUpdates(c git.CommitInfo) (bool, error) {
 	for range maxBranchCommits {
 		if len(c.Parents) != 2 {
 			return false, nil
@@ -31,7 +31,7 @@ func (o ownership) onlyUpdates(c git.Info) (bool, error) {
 
 // isUpdate reports whether a merge of two parents holds what each of them has changed,
 // and nothing else.
-func (o ownership) isUpdate(c git.Info) (bool, error) {
+func (o ownership) isUpdate(c git.CommitInfo) (bool, error) {
 	base, err := o.repo.MergeBase(c.Parents[0], c.Parents[1])
 	if err != nil {
 		return false, err

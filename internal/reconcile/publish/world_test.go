@@ -107,7 +107,7 @@ func (c *counting) ClosePull(ctx context.Context, number int, reason string) err
 
 func (w *world) publisher() *publisher {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL("out"), Dir: filepath.Join(w.TempDir(), "mirror"), Brief: true})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.URL("out"), Dir: filepath.Join(w.TempDir(), "mirror"), NarrowPoll: true})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.KeepWhole() { // it was an output so far
+	if m.RequireWhole() { // it was an output so far
 		m.again()
 	}
 	return r.open(ctx, m)
@@ -176,7 +176,7 @@ func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
 
 // saysNothing reports whether an error says nothing about what is in the repository.
 func saysNothing(err error) bool {
-	var busy *git.Busy
+	var busy *git.BusyError
 	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused) || panics.Is(err)
 }
 
@@ -201,10 +201,10 @@ func (r *Set) At(place string) (*Remote, error) {
 		return nil, err
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
-		Guard: guard, Named: r.Settings.NamesRepository,
+		Guard: guard, IsTrusted: r.Settings.NamesRepository,
 		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
-		Credentials: r.keys.GitCredentials(place), Brief: true, Partial: true, Within: r.within,
-		Filtered: func(filter string) {
+		Credentials: r.keys.GitCredentials(place), NarrowPoll: true, Partial: true, NewContext: r.within,
+		OnFilter: func(filter string) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},
 		Observe: func(op string, took time.Duration, err error) {
@@ -296,7 +296,7 @@ func (m *Remote) outcome(r *Set, err error) {
 	}
 	m.failures++
 	pause := PauseAfter(m.failures, r.Random())
-	var busy *git.Busy
+	var busy *git.BusyError
 	if errors.As(err, &busy) {
 		pause = max(pause, busy.After)
 	}

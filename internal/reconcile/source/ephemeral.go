@@ -167,7 +167,7 @@ func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*mod
 		}
 		return nil
 	}
-	brought, err := s.controlPlane.Brought(e.Head, EphemeralFile, maxEphemeral)
+	brought, err := s.controlPlane.LastChangedBy(e.Head, EphemeralFile, maxEphemeral)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (s *Source) Former() ([]*model.Environment, error) {
 		}
 		folder := view.Tree.Sub(environmentsFolder)
 		err = view.Err()
-		var refused *git.RefusedTree
+		var refused *git.InvalidTreeError
 		if i > 0 && errors.As(err, &refused) { // it had no environments that anything was written for
 			continue
 		}

@@ -90,7 +90,7 @@ func (r *repositories) openControlPlane(ctx context.Context, location string) (*
 	if repo, err := r.place(ctx, location); err == nil {
 		return repo, nil
 	}
-	return git.Find(giturl.LocalPath(location))
+	return git.FindRepository(giturl.LocalPath(location))
 }
 
 // own says which URLs are the control plane's: its location and its remotes. A
@@ -189,7 +189,7 @@ func (r *repositories) openPlace(ctx context.Context, place string) (*git.Reposi
 		return git.Open(giturl.LocalPath(place))
 	}
 	remote, err := git.NewRemote(git.RemoteOptions{
-		Guard: !r.isNamed(place), Named: r.isNamed,
+		Guard: !r.isNamed(place), IsTrusted: r.isNamed,
 		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
 		Credentials: func(context.Context) (git.Credentials, error) {
 			if host := giturl.Host(place); host != "" && host == r.tokenHost {
@@ -223,10 +223,10 @@ func (r *repositories) isBeside(place string) bool {
 	for _, named := range r.folders {
 		own := giturl.Identify(fromFolder(".", named))
 		parent := giturl.Identity{Path: filepath.Dir(own.Path)}
-		if own.Leads(folder) && own != folder {
+		if own.IsPrefixOf(folder) && own != folder {
 			return false
 		}
-		beside = beside || filepath.Dir(parent.Path) != parent.Path && parent.Leads(folder)
+		beside = beside || filepath.Dir(parent.Path) != parent.Path && parent.IsPrefixOf(folder)
 	}
 	return beside
 }

@@ -154,7 +154,7 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
-	s.narrowed.Turn()
+	s.narrowed.Rotate()
 	s.mu.Unlock()
 	s.options.Parser.NextGeneration()
 	s.repositories.reset(s.options)

@@ -231,11 +231,11 @@ func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 		}
 		return tree.Lazy(c.id, files, func() tree.Tree { return p.assignmentFolder(i, k, c) })
 	}
-	return tree.Encoded(r.id, text, func(e tree.Entry) tree.Entry {
+	return tree.FromText(r.id, text, func(e tree.Entry) tree.Entry {
 		if !e.IsDir() {
 			return readme[0]
 		}
-		return tree.Unread(e.Name, e.ID, open)
+		return tree.UnreadDir(e.Name, e.ID, open)
 	})
 }
 
@@ -243,7 +243,7 @@ func (p *pass) openFolder(i int, r *row, text string) tree.Tree {
 // is rendered when it is read: a change mostly needs one of them.
 func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
 	var room [256]byte // more than three entries take
-	return tree.Encoded(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
+	return tree.FromText(c.id, string(p.appendFolder(room[:0], i, c)), func(e tree.Entry) tree.Entry {
 		names := p.fileNames(i)
 		e.Data = p.renderText(i, k, slices.Index(names[:], e.Name), c.changesData)
 		return e

@@ -15,12 +15,12 @@ func (m *Meter) compilePattern(expression, text string) (*pattern.Pattern, error
 	if err != nil {
 		return nil, err
 	}
-	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.Work(len(text), 0))/usualPrice)
+	return p, m.Spend(1 + p.Size/usualPrice + (len(expression)+p.EstimateWork(len(text), 0))/usualPrice)
 }
 
 // findMatches returns up to n matches, all if n is negative, and spends the steps for them.
 func (m *Meter) findMatches(p *pattern.Pattern, text string, n int) ([][]int, error) {
-	each := max(1, (p.Work(len(text), 1)-p.Work(len(text), 0))/usualPrice)
+	each := max(1, (p.EstimateWork(len(text), 1)-p.EstimateWork(len(text), 0))/usualPrice)
 	affordable := m.Left() / each
 	if n < 0 || n > affordable {
 		n = affordable + 1

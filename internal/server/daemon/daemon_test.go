@@ -189,7 +189,7 @@ func TestServeCannotBegin(t *testing.T) {
 	if err := daemon.Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("with a port that is taken it ended with %v", err)
 	}
-	unlock, err := lock.Claim(t.Context(), filepath.Join(dir, "data", "lock"))
+	unlock, err := lock.AcquireWithPID(t.Context(), filepath.Join(dir, "data", "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

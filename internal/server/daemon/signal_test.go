@@ -120,7 +120,7 @@ var moments = map[string]struct {
 		if err := os.MkdirAll(filepath.Dir(mirror), 0o700); err != nil {
 			s.Fatal(err)
 		}
-		unlock, err := lock.Take(s.Context(), mirror)
+		unlock, err := lock.Acquire(s.Context(), mirror)
 		if err != nil {
 			s.Fatal(err)
 		}
