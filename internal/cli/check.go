@@ -267,7 +267,7 @@ func (k *checkCommand) headModel(ctx context.Context, name string) (*model.Model
 		}
 		at.Base = base.Head
 	}
-	return k.headSource.Model(ctx, name, at)
+	return k.headSource.LoadModel(ctx, name, at)
 }
 
 // checkedChain is the report on the order of promotion.

@@ -190,7 +190,7 @@ func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]probl
 // if there is one.
 func (d *diffCommand) readTree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
 	if s.folder {
-		files, err := source.Folder(s.argument)
+		files, err := source.ReadFolder(s.argument)
 		return output.OwnedTree(files), nil, err
 	}
 	if !s.hasEnvironment(env) { // it has no output; or it could not be read, as the problems explain

@@ -41,7 +41,7 @@ to it.`,
 func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	var made ephemeral.Creation
 	types := ""
-	c := cc.newEphemeralChange("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+	c := cc.newEphemeralChange("create NAME", "Make an environment for a time from another one", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		var err error
 		made.ClusterTypes, err = parseSelector(types)
 		if err != nil {
@@ -64,7 +64,7 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 
 func newEphemeralExtend(cc *commandContext) *cobra.Command {
 	ttl := time.Duration(0)
-	c := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+	c := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Extend(ctx, name, ttl)
 	})
 	c.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
@@ -72,13 +72,13 @@ func newEphemeralExtend(cc *commandContext) *cobra.Command {
 }
 
 func newEphemeralRemove(cc *commandContext) *cobra.Command {
-	return cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Desk, name string) (ephemeral.Result, error) {
+	return cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Remove(ctx, name)
 	})
 }
 
 // newEphemeralChange returns a command that changes one ephemeral environment.
-func (cc *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Desk, string) (ephemeral.Result, error)) *cobra.Command {
+func (cc *commandContext) newEphemeralChange(use, short string, do func(context.Context, *ephemeral.Client, string) (ephemeral.Result, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -116,7 +116,7 @@ func resultText(r ephemeral.Result) string {
 }
 
 // openEphemerals opens the control plane for actions on ephemeral environments.
-func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Desk, error) {
+func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Client, error) {
 	d, err := cc.openSession(ctx, who)
 	if err != nil {
 		return nil, err

@@ -86,13 +86,13 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		return err
 	}
 	from.place.Folder, to.place.Folder = args[0], args[1]
-	c, err := folders.Plan(from.place, to.place)
+	c, err := folders.PlanCopy(from.place, to.place)
 	if err != nil {
 		return err
 	}
 	if p.dryRun {
 		state := folders.InSync
-		if !c.Empty() {
+		if !c.IsEmpty() {
 			state = "dry-run"
 		}
 		return p.context.app.printValue(newCopyReport(c, folders.Result{State: state}), func() string { return display.SanitizeLines(c.Text(true)) })
@@ -133,7 +133,7 @@ func (r copyReport) resultText() string {
 
 // copyLocation is a folder in a repository, and the repository's URL.
 type copyLocation struct {
-	place folders.Place
+	place folders.Location
 	url   string
 }
 
@@ -206,5 +206,5 @@ func (p *copyCommand) openRepository(ctx context.Context, mirrors *repos.Mirrors
 			return copyLocation{}, usageErrorf("--branch names that of SOURCE, --to-branch that of TARGET", "it is not known which branch of %s is meant", remote.URL())
 		}
 	}
-	return copyLocation{folders.Place{Remote: remote, Branch: branch}, location}, nil
+	return copyLocation{folders.Location{Remote: remote, Branch: branch}, location}, nil
 }

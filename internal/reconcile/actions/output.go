@@ -31,7 +31,7 @@ type Output struct {
 // base: on its branch, or in an open pull request. open gives the forge of a place; nil
 // to look at the branch only.
 func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
-	to, err := d.source.Output(ctx, environment)
+	to, err := d.source.OutputOf(ctx, environment)
 	if err != nil || to == nil {
 		return Output{}, err
 	}

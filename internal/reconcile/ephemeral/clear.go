@@ -30,11 +30,11 @@ type Cleared struct {
 	Kept string
 }
 
-// Clear removes the output of an ephemeral environment, as far as it is ours: a branch
+// ClearOutput removes the output of an ephemeral environment, as far as it is ours: a branch
 // that we began for it goes, unless a person's commit is on it; from that, and from one that others have a part in, the folders of our
 // record go by a pull request, which is merged as merge says. Killed at any point and
 // called again, it comes to the same end.
-func Clear(ctx context.Context, o publish.Options, environment, branch, folder string, merge publish.Merge) (Cleared, error) {
+func ClearOutput(ctx context.Context, o publish.Options, environment, branch, folder string, merge publish.Merge) (Cleared, error) {
 	repo := o.Remote.Mirror()
 	head, err := repo.Branch(branch)
 	if errors.Is(err, git.ErrNoRevision) {
@@ -43,7 +43,7 @@ func Clear(ctx context.Context, o publish.Options, environment, branch, folder s
 	if err != nil {
 		return Cleared{}, err
 	}
-	ours, err := begun(repo, head, branch, environment)
+	ours, err := isOwnBranch(repo, head, branch, environment)
 	if err != nil {
 		return Cleared{}, err
 	}
@@ -57,7 +57,7 @@ func Clear(ctx context.Context, o publish.Options, environment, branch, folder s
 		}
 	}
 	if ours && kept == "" {
-		step(o, "remove the output of an ephemeral environment")
+		beforeEffect(o, "remove the output of an ephemeral environment")
 		return Cleared{Done: true}, o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + branch, Old: head})
 	}
 	done, err := clearFolder(ctx, o, environment, branch, head, folder, kept, merge)
@@ -68,7 +68,7 @@ func Clear(ctx context.Context, o publish.Options, environment, branch, folder s
 	return done, err
 }
 
-func step(o publish.Options, what string) {
+func beforeEffect(o publish.Options, what string) {
 	if o.BeforeEffect != nil {
 		o.BeforeEffect(what)
 	}
@@ -77,9 +77,9 @@ func step(o publish.Options, what string) {
 // maxOutput bounds how far back an output's branch is looked at.
 const maxOutput = 10_000
 
-// begun reports whether a branch is one that we began for an environment: it has a name
+// isOwnBranch reports whether a branch is one that we began for an environment: it has a name
 // that nothing else would have, and our commit at its beginning.
-func begun(repo *git.Repository, head, branch, environment string) (bool, error) {
+func isOwnBranch(repo *git.Repository, head, branch, environment string) (bool, error) {
 	if branch != source.EphemeralBranches+environment && branch != sharedBranches+environment {
 		return false, nil
 	}
@@ -91,11 +91,11 @@ func begun(repo *git.Repository, head, branch, environment string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return len(first.Parents) == 0 && belongs(first, environment), nil
+	return len(first.Parents) == 0 && isMarkedFor(first, environment), nil
 }
 
-// belongs reports whether a commit says that it is ours, and for an environment.
-func belongs(c git.CommitInfo, environment string) bool {
+// isMarkedFor reports whether a commit says that it is ours, and for an environment.
+func isMarkedFor(c git.CommitInfo, environment string) bool {
 	return slices.Equal(publish.Trailers(c.Message)["Fairlead-Environment"], []string{environment})
 }
 
@@ -106,7 +106,7 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	if err != nil {
 		return Cleared{}, err
 	}
-	files, err := owned(view.Tree, publish.CleanFolder(folder), environment)
+	files, err := ownedFiles(view.Tree, publish.CleanFolder(folder), environment)
 	if failed := view.Err(); failed != nil {
 		return Cleared{}, failed
 	}
@@ -125,7 +125,7 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	if kept != "" {
 		body += "\n" + forge.EscapeMarkdown(strings.ToUpper(kept[:1])+kept[1:]) + ".\n"
 	}
-	pull, err := publish.Edit{Branch: branch, Head: head, Files: files, Message: message(title), When: info.When}.Propose(ctx, o, forge.Proposal{
+	pull, err := publish.Edit{Branch: branch, Head: head, Files: files, Message: commitMessage(title), When: info.When}.Propose(ctx, o, forge.Proposal{
 		Mark: "ephemeral " + environment, Head: ours, Base: branch, Title: title, Body: body,
 	})
 	if err != nil {
@@ -137,8 +137,8 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	return mergeRemoval(ctx, o, pull, merge)
 }
 
-// owned gives the files of an environment's record as those of an edit: to be removed.
-func owned(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
+// ownedFiles gives the files of an environment's record as those of an edit: to be removed.
+func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
 	now := whole.Sub(folder)
 	e, ok := now.Lookup(publish.RecordFile)
 	if !ok {
@@ -173,7 +173,7 @@ func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge
 	if !ok || merge == "" || merge == publish.Manual || pull.State != forge.Open {
 		return waits, nil
 	}
-	step(o, "merge the pull request that removes an output")
+	beforeEffect(o, "merge the pull request that removes an output")
 	var err error
 	if merge == publish.WhenGreen {
 		err = merger.EnableAutoMerge(ctx, pull.Number, pull.Commit)

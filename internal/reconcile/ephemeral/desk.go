@@ -33,16 +33,16 @@ type Options struct {
 	Now                      func() time.Time
 }
 
-// Desk is where ephemeral environments are made. One thing is done at a time.
-type Desk struct {
+// Client is where ephemeral environments are made. One thing is done at a time.
+type Client struct {
 	Options
 	source *source.Source
 	remote *git.Remote // the control plane
 }
 
 // Open reads the control plane.
-func Open(ctx context.Context, o Options) (*Desk, error) {
-	d := &Desk{Options: o}
+func Open(ctx context.Context, o Options) (*Client, error) {
+	d := &Client{Options: o}
 	opened := func(ctx context.Context, location string) (*git.Repository, error) {
 		remote, err := d.Mirrors.Fetch(ctx, location)
 		if err != nil {
@@ -82,8 +82,8 @@ type Creation struct {
 }
 
 // Create makes an ephemeral environment.
-func (d *Desk) Create(ctx context.Context, c Creation) (Result, error) {
-	from, err := d.check(ctx, c)
+func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
+	from, err := d.checkCreation(ctx, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -94,46 +94,46 @@ func (d *Desk) Create(ctx context.Context, c Creation) (Result, error) {
 	if branch.Repo == nil {
 		return Result{}, problem.Refusef("", "branch %s, which is that of environment %s, cannot be read", branch.Name, from.Name)
 	}
-	to, files, err := d.files(ctx, c, branch)
+	to, files, err := d.changedFiles(ctx, c, branch)
 	if err != nil {
 		return Result{}, err
 	}
-	files[source.EphemeralFile], err = text(c.Name, c.From, d.Now().Add(c.TTL), c.ClusterTypes)
+	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, d.Now().Add(c.TTL), c.ClusterTypes)
 	if err == nil {
-		err = readable(c.Name, files[source.EphemeralFile])
+		err = checkReadable(c.Name, files[source.EphemeralFile])
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	r := Result{
 		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: d.Now().Add(c.TTL).UTC().Truncate(time.Second), Output: to,
-		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, stamp(d.Now().Add(c.TTL)), to),
+		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, timestamp(d.Now().Add(c.TTL)), to),
 	}
-	r.Commit, err = d.begin(ctx, branch, r.Branch, files, message(fmt.Sprintf("Make the ephemeral environment %s from %s", c.Name, c.From)))
+	r.Commit, err = d.pushBranch(ctx, branch, r.Branch, files, commitMessage(fmt.Sprintf("Make the ephemeral environment %s from %s", c.Name, c.From)))
 	if errors.Is(err, git.ErrStale) {
-		return Result{}, taken(c.Name)
+		return Result{}, errTaken(c.Name)
 	}
 	return r, err
 }
 
-func taken(name string) error {
+func errTaken(name string) error {
 	return problem.Refusef("take another name, or fairlead ephemeral extend it", "there is an ephemeral environment %s already", name)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// message gives the text of a commit. Its trailer tells what has made it.
-func message(title string) string { return title + "\n\n" + removalTrailer + "\n" }
+// commitMessage gives the text of a commit. Its trailer tells what has made it.
+func commitMessage(title string) string { return title + "\n\n" + removalTrailer + "\n" }
 
 const removalTrailer = "Fairlead-Lever: ephemeral"
 
-// check refuses what cannot be made, and gives the environment that it is made from.
-func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error) {
+// checkCreation refuses what cannot be made, and gives the environment that it is made from.
+func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environment, error) {
 	if !kubename.IsDNSLabel(c.Name) {
-		return nil, misused("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
+		return nil, newMisuse("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
 	}
 	if err := gitname.CheckEnvironment(c.Name); err != nil {
-		return nil, misused("give it another name, as pr-7", "%v", err)
+		return nil, newMisuse("give it another name, as pr-7", "%v", err)
 	}
 	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 		if hint == "" && len(names) > 0 {
 			hint = "the environments are " + strings.Join(names, ", ")
 		}
-		return nil, misused(hint, "there is no environment %s", c.From)
+		return nil, newMisuse(hint, "there is no environment %s", c.From)
 	}
 	own, err := d.source.InControlPlane(ctx, lasting[i])
 	if err == nil && !own {
@@ -164,11 +164,11 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 	if err != nil {
 		return nil, err
 	}
-	switch e, err := d.find(ctx, c.Name); {
+	switch e, err := d.findEphemeral(ctx, c.Name); {
 	case err != nil:
 		return nil, err
 	case e != nil:
-		return nil, taken(c.Name)
+		return nil, errTaken(c.Name)
 	}
 	if _, err := d.remote.Mirror().Branch(strings.TrimSuffix(source.EphemeralBranches, "/")); err == nil {
 		return nil, problem.Refusef("rename or remove it", "the control plane has a branch ephemeral, and Git has no branch beside it that begins with ephemeral/")
@@ -176,8 +176,8 @@ func (d *Desk) check(ctx context.Context, c Creation) (*model.Environment, error
 	return lasting[i], nil
 }
 
-// find gives an ephemeral environment; nil if there is none.
-func (d *Desk) find(ctx context.Context, name string) (*source.Ephemeral, error) {
+// findEphemeral gives an ephemeral environment; nil if there is none.
+func (d *Client) findEphemeral(ctx context.Context, name string) (*source.Ephemeral, error) {
 	all, _, err := d.source.Ephemerals(ctx)
 	i := slices.IndexFunc(all, func(e *source.Ephemeral) bool { return e.Name == name })
 	if err != nil || i < 0 {
@@ -186,10 +186,10 @@ func (d *Desk) find(ctx context.Context, name string) (*source.Ephemeral, error)
 	return all[i], nil
 }
 
-// files gives those that are other than in the branch that it is made from, and where
+// changedFiles gives those that are other than in the branch that it is made from, and where
 // the output goes.
-func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (output string, files map[string][]byte, err error) {
-	to, err := d.source.Output(ctx, c.From)
+func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Branch) (output string, files map[string][]byte, err error) {
+	to, err := d.source.OutputOf(ctx, c.From)
 	if err != nil {
 		return "", nil, err
 	}
@@ -204,27 +204,27 @@ func (d *Desk) files(ctx context.Context, c Creation, branch source.Branch) (out
 	if err := view.Err(); err != nil {
 		return "", nil, err
 	}
-	place, folder := Where(c.Name, c.From, to.RepoRef, giturl.Normalize(d.at(to.Repo)) == giturl.Normalize(d.at(d.ControlPlane)))
+	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(d.locationOf(to.Repo)) == giturl.Normalize(d.locationOf(d.ControlPlane)))
 	files = map[string][]byte{}
-	if files[to.Pos.File], err = withPlace(e.Data, place, folder); err != nil {
+	if files[to.Pos.File], err = withOutput(e.Data, place, folder); err != nil {
 		return "", nil, problem.Refusef("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
 	}
 	if c.Base != "" {
-		files[branch.Record], err = d.record(ctx, c.Base, branch)
+		files[branch.Record], err = d.newRecord(ctx, c.Base, branch)
 	}
-	return shown(place, folder), files, err
+	return locationName(place, folder), files, err
 }
 
-// shown names a place of an output.
-func shown(branch, folder string) string {
+// locationName names a place of an output.
+func locationName(branch, folder string) string {
 	if folder = publish.CleanFolder(folder); folder != "" {
 		return branch + ", folder " + folder
 	}
 	return branch
 }
 
-// record gives the text of the record with another commit of the base.
-func (d *Desk) record(ctx context.Context, revision string, branch source.Branch) ([]byte, error) {
+// newRecord gives the text of the record with another commit of the base.
+func (d *Client) newRecord(ctx context.Context, revision string, branch source.Branch) ([]byte, error) {
 	base, err := d.source.Base(ctx)
 	if err != nil {
 		return nil, err
@@ -243,8 +243,8 @@ func (d *Desk) record(ctx context.Context, revision string, branch source.Branch
 	return branch.WithCommit(commit, branch.URL, base.Branch)
 }
 
-// at gives where a repository is read.
-func (d *Desk) at(url string) string {
+// locationOf gives where a repository is read.
+func (d *Client) locationOf(url string) string {
 	for from, to := range d.Map {
 		if giturl.Normalize(from) == giturl.Normalize(url) {
 			return to
@@ -253,19 +253,19 @@ func (d *Desk) at(url string) string {
 	return url
 }
 
-// readable refuses an Ephemeral that nobody could read.
-func readable(name string, data []byte) error {
+// checkReadable refuses an Ephemeral that nobody could read.
+func checkReadable(name string, data []byte) error {
 	only := tree.FromEntries([]tree.Entry{tree.File(path.Base(source.EphemeralFile), data)})
 	said := model.NewParser().Progress(name, model.Layer{Kind: model.Env, Name: name, Files: only, Prefix: source.OwnFolder})
 	if said.Problems.Stops() {
-		return misused(said.Problems[0].Hint, "%s", said.Problems[0].Summary)
+		return newMisuse(said.Problems[0].Hint, "%s", said.Problems[0].Summary)
 	}
 	return nil
 }
 
-// begin makes the branch, in one push. What somebody has said yes or no to in the other
+// pushBranch makes the branch, in one push. What somebody has said yes or no to in the other
 // one is not taken along.
-func (d *Desk) begin(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
+func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
 	view, err := from.Repo.View(from.Head)
 	if err != nil {
 		return "", err
@@ -300,22 +300,22 @@ func (d *Desk) begin(ctx context.Context, from source.Branch, branch string, fil
 const heads = "refs/heads/"
 
 // Extend lets an ephemeral environment live longer than it would have.
-func (d *Desk) Extend(ctx context.Context, name string, ttl time.Duration) (Result, error) {
-	return d.change(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
+func (d *Client) Extend(ctx context.Context, name string, ttl time.Duration) (Result, error) {
+	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
 		now := d.Now()
 		until := now
 		if e.Spec.Expires.After(now) {
 			until = e.Spec.Expires
 		}
 		until = until.Add(ttl).UTC().Truncate(time.Second)
-		return until, Result{Says: fmt.Sprintf("%s lives until %s", name, stamp(until)), Expires: until}, checkTime(ttl, until, now)
+		return until, Result{Says: fmt.Sprintf("%s lives until %s", name, timestamp(until)), Expires: until}, checkTime(ttl, until, now)
 	})
 }
 
 // Remove ends an ephemeral environment now: the daemon removes what it has written for
 // it, and then its branch. One that cannot be read is a branch only, and goes at once.
-func (d *Desk) Remove(ctx context.Context, name string) (Result, error) {
-	e, err := d.find(ctx, name)
+func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
+	e, err := d.findEphemeral(ctx, name)
 	if err == nil && e != nil && !e.Settled() {
 		r := Result{Name: name, Branch: e.Branch, Says: fmt.Sprintf("the branch %s is gone; it was no environment", e.Branch)}
 		return r, d.remote.Push(ctx, nil, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head})
@@ -323,7 +323,7 @@ func (d *Desk) Remove(ctx context.Context, name string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return d.change(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
+	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
 		now := d.Now().UTC().Truncate(time.Second)
 		r := Result{Says: name + " is over; the daemon removes its output, and then its branch", Expires: now}
 		if !e.Spec.Expires.After(now) {
@@ -336,22 +336,22 @@ func (d *Desk) Remove(ctx context.Context, name string) (Result, error) {
 // maxRounds bounds how often it is decided anew because somebody was faster.
 const maxRounds = 5
 
-// change writes another end of an ephemeral environment.
-func (d *Desk) change(ctx context.Context, name string, decide func(*source.Ephemeral) (time.Time, Result, error)) (Result, error) {
+// changeExpiry writes another end of an ephemeral environment.
+func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*source.Ephemeral) (time.Time, Result, error)) (Result, error) {
 	for range maxRounds {
-		e, err := d.find(ctx, name)
+		e, err := d.findEphemeral(ctx, name)
 		if err != nil {
 			return Result{}, err
 		}
 		if e == nil || e.Spec == nil {
-			return Result{}, misused("fairlead ephemeral list names them", "there is no ephemeral environment %s", name)
+			return Result{}, newMisuse("fairlead ephemeral list names them", "there is no ephemeral environment %s", name)
 		}
 		until, r, err := decide(e)
 		if err != nil {
 			return Result{}, err
 		}
 		r.Name, r.Branch = name, e.Branch
-		if r.Commit, err = d.write(ctx, e, until, r.Says); !errors.Is(err, git.ErrStale) {
+		if r.Commit, err = d.commitExpiry(ctx, e, until, r.Says); !errors.Is(err, git.ErrStale) {
 			return r, err
 		}
 		if err := d.source.Refresh(ctx); err != nil {
@@ -361,8 +361,8 @@ func (d *Desk) change(ctx context.Context, name string, decide func(*source.Ephe
 	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
 }
 
-// write commits another end to the branch, and gives the commit.
-func (d *Desk) write(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
+// commitExpiry commits another end to the branch, and gives the commit.
+func (d *Client) commitExpiry(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
 	view, err := d.remote.Mirror().View(e.Head)
 	if err != nil {
 		return "", err
@@ -378,7 +378,7 @@ func (d *Desk) write(ctx context.Context, e *source.Ephemeral, until time.Time, 
 		}
 	}
 	return publish.Apply(ctx, publish.Options{Remote: d.remote, Author: d.Author, Write: true}, publish.Edit{
-		Branch: e.Branch, Head: e.Head, Files: map[string][]byte{source.EphemeralFile: data}, Message: message(forge.OneLine(title, 200)), When: d.Now(),
+		Branch: e.Branch, Head: e.Head, Files: map[string][]byte{source.EphemeralFile: data}, Message: commitMessage(forge.OneLine(title, 200)), When: d.Now(),
 	})
 }
 
@@ -395,7 +395,7 @@ type Item struct {
 
 // List gives all of them, sorted by name, and what is wrong with branches that should be
 // one.
-func (d *Desk) List(ctx context.Context) ([]Item, problem.List, error) {
+func (d *Client) List(ctx context.Context) ([]Item, problem.List, error) {
 	all, problems, err := d.source.Ephemerals(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -409,12 +409,12 @@ func (d *Desk) List(ctx context.Context) ([]Item, problem.List, error) {
 		if !e.Settled() {
 			continue
 		}
-		to, err := d.source.Output(ctx, e.Name)
+		to, err := d.source.OutputOf(ctx, e.Name)
 		if err != nil {
 			return nil, nil, err
 		}
 		if to != nil {
-			items[i].Output = shown(to.Branch, to.Path)
+			items[i].Output = locationName(to.Branch, to.Path)
 		}
 	}
 	return items, problems, nil

@@ -33,8 +33,8 @@ import (
 // again has the same result, whatever becomes of the control plane.
 var ErrMisuse = errors.New("misuse")
 
-// misused refuses what was asked for wrongly.
-func misused(hint, format string, args ...any) error {
+// newMisuse refuses what was asked for wrongly.
+func newMisuse(hint, format string, args ...any) error {
 	r := problem.Refusef(hint, format, args...)
 	r.Kind = ErrMisuse
 	return r
@@ -44,15 +44,15 @@ func misused(hint, format string, args ...any) error {
 func checkTime(ttl time.Duration, expires, now time.Time) error {
 	switch {
 	case ttl <= 0:
-		return misused("as in --ttl 48h", "an environment cannot live for %s", ttl)
+		return newMisuse("as in --ttl 48h", "an environment cannot live for %s", ttl)
 	case expires.Sub(now) > source.LongestLife:
-		return misused("extend it when it is time; what is wanted for longer is an environment, with a place in the chain",
-			"it would live for %s from now, and %d days are the limit", days(expires.Sub(now)), int(source.LongestLife.Hours()/24))
+		return newMisuse("extend it when it is time; what is wanted for longer is an environment, with a place in the chain",
+			"it would live for %s from now, and %d days are the limit", daysText(expires.Sub(now)), int(source.LongestLife.Hours()/24))
 	}
 	return nil
 }
 
-func days(d time.Duration) string {
+func daysText(d time.Duration) string {
 	if d%(24*time.Hour) != 0 {
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
 	}
@@ -62,16 +62,16 @@ func days(d time.Duration) string {
 // lastPart is the part of a life in which its end is near: a tenth.
 const lastPart = 10
 
-// Near gives the time from which on the end of an environment is near.
-func Near(e *source.Ephemeral) time.Time {
+// NearEnd gives the time from which on the end of an environment is near.
+func NearEnd(e *source.Ephemeral) time.Time {
 	return e.Spec.Expires.Add(-e.Spec.Expires.Sub(e.Since) / lastPart)
 }
 
-// Where gives branch and path of the output of an environment that is made from another
+// OutputLocation gives branch and path of the output of an environment that is made from another
 // one, whose output goes to a place: a folder beside it, where the folder has its name
 // and the branch has not, and else a branch of its own. shared says that the output is in
 // the repository of the control plane, where the name of that branch is taken.
-func Where(name, from string, to model.RepoRef, shared bool) (branch, folder string) {
+func OutputLocation(name, from string, to model.RepoRef, shared bool) (branch, folder string) {
 	parts := strings.Split(path.Clean("/" + to.Path)[1:], "/")
 	i := slices.Index(parts, from)
 	if i >= 0 && !slices.Contains(strings.Split(to.Branch, "/"), from) {
@@ -116,8 +116,8 @@ type expression struct {
 	Values   []string `yaml:"values,omitempty"`
 }
 
-// text writes what a branch says of itself.
-func text(name, from string, expires time.Time, types model.Selector) ([]byte, error) {
+// encodeEphemeral writes what a branch says of itself.
+func encodeEphemeral(name, from string, expires time.Time, types model.Selector) ([]byte, error) {
 	o := object{model.OwnAPIVersion, "Ephemeral", metadata{name}, spec{From: from, Expires: expires.UTC().Truncate(time.Second)}}
 	for _, r := range types.Requirements {
 		if o.Spec.ClusterTypes == nil {
@@ -130,20 +130,20 @@ func text(name, from string, expires time.Time, types model.Selector) ([]byte, e
 
 // withExpires gives the text of an Ephemeral with another end. Comments stay.
 func withExpires(data []byte, expires time.Time) ([]byte, error) {
-	return edit(data, "Ephemeral", map[string]string{"expires": expires.UTC().Format(time.RFC3339)})
+	return setSpecFields(data, "Ephemeral", map[string]string{"expires": expires.UTC().Format(time.RFC3339)})
 }
 
-// withPlace gives a text whose GitOpsRepo points elsewhere. Comments stay.
-func withPlace(data []byte, branch, folder string) ([]byte, error) {
+// withOutput gives a text whose GitOpsRepo points elsewhere. Comments stay.
+func withOutput(data []byte, branch, folder string) ([]byte, error) {
 	fields := map[string]string{"branch": branch}
 	if folder != "" {
 		fields["path"] = folder
 	}
-	return edit(data, "GitOpsRepo", fields)
+	return setSpecFields(data, "GitOpsRepo", fields)
 }
 
-// edit sets fields of the spec of the one object of a kind in a text.
-func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
+// setSpecFields sets fields of the spec of the one object of a kind in a text.
+func setSpecFields(data []byte, kind string, fields map[string]string) ([]byte, error) {
 	var documents []any
 	edited := 0
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -160,7 +160,7 @@ func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
 		if len(doc.Content) == 0 {
 			continue
 		}
-		if _, is := manifest.Pair(doc.Content[0], "kind"); scalar(is) != kind {
+		if _, is := manifest.Pair(doc.Content[0], "kind"); scalarText(is) != kind {
 			continue
 		}
 		_, to := manifest.Pair(doc.Content[0], "spec")
@@ -169,7 +169,7 @@ func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
 		}
 		edited++
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			set(to, key, fields[key])
+			setField(to, key, fields[key])
 		}
 	}
 	if edited != 1 {
@@ -178,15 +178,15 @@ func edit(data []byte, kind string, fields map[string]string) ([]byte, error) {
 	return manifest.Encode(documents...)
 }
 
-func scalar(n *yaml.Node) string {
+func scalarText(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}
 	return n.Value
 }
 
-// set makes a key of a mapping have a text.
-func set(n *yaml.Node, key, value string) {
+// setField makes a key of a mapping have a text.
+func setField(n *yaml.Node, key, value string) {
 	fresh := &yaml.Node{}
 	fresh.SetString(value)
 	if key == "expires" {

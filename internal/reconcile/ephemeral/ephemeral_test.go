@@ -26,7 +26,7 @@ func TestWhere(t *testing.T) {
 		{"beside the control plane", model.RepoRef{Branch: "out-dev", Path: "."}, true, "ephemeral-output/pr-7", "."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			branch, folder := Where("pr-7", "dev", test.to, test.shared)
+			branch, folder := OutputLocation("pr-7", "dev", test.to, test.shared)
 			if branch != test.branch || folder != test.path {
 				t.Errorf("the output goes to %s, %s; want %s, %s", branch, folder, test.branch, test.path)
 			}
@@ -46,7 +46,7 @@ func TestWithPlace(t *testing.T) {
 		{"empty", "", "", "there are 0 objects of kind GitOpsRepo in the file, and not one"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := withPlace([]byte(test.text), "b", "f")
+			got, err := withOutput([]byte(test.text), "b", "f")
 			if test.fails != "" {
 				if err == nil || err.Error() != test.fails {
 					t.Errorf("the error is %v, want %s", err, test.fails)
@@ -67,11 +67,11 @@ func TestWithPlace(t *testing.T) {
 func TestText(t *testing.T) {
 	end := time.Date(2026, 3, 1, 12, 0, 0, 5, time.FixedZone("", 3600))
 	types := model.Selector{Requirements: []model.Requirement{{Key: "old", Operator: model.DoesNotExist}, {Key: "size", Operator: model.In, Values: []string{"small"}}}}
-	data, err := text("pr-7", "dev", end, types)
+	data, err := encodeEphemeral("pr-7", "dev", end, types)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := readable("pr-7", data); err != nil {
+	if err := checkReadable("pr-7", data); err != nil {
 		t.Fatal(err)
 	}
 	data, err = withExpires(data, end.Add(time.Hour))
@@ -98,10 +98,10 @@ spec:
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	types.Requirements[1].Values[0] = "a b"
-	if data, err = text("pr-7", "dev", end, types); err != nil {
+	if data, err = encodeEphemeral("pr-7", "dev", end, types); err != nil {
 		t.Fatal(err)
 	}
-	if err := readable("pr-7", data); err == nil {
+	if err := checkReadable("pr-7", data); err == nil {
 		t.Error("a label that cannot be is taken")
 	}
 }
@@ -109,7 +109,7 @@ spec:
 func TestNear(t *testing.T) {
 	begun := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	e := &source.Ephemeral{Since: begun, Spec: &model.Ephemeral{Expires: begun.Add(50 * time.Hour)}}
-	if got, want := Near(e), begun.Add(45*time.Hour); !got.Equal(want) {
+	if got, want := NearEnd(e), begun.Add(45*time.Hour); !got.Equal(want) {
 		t.Errorf("the end is near from %s on, want %s", got, want)
 	}
 }

@@ -33,19 +33,19 @@ import (
 // KeepFile names, in the target folder, what of it is left alone.
 const KeepFile = ".fairlead-keep"
 
-// always is left alone whatever the target says; its own file is the last word, so that
+// alwaysKept is left alone whatever the target says; its own file is the last word, so that
 // nothing can take it back.
-const always = "flux-system/\n/" + KeepFile + "\n"
+const alwaysKept = "flux-system/\n/" + KeepFile + "\n"
 
-// Place is a folder of a branch of a repository.
-type Place struct {
+// Location is a folder of a branch of a repository.
+type Location struct {
 	Remote *git.Remote // synced by the caller
 	Branch string
 	Folder string // "" for the root
 }
 
 // String gives "folder of branch", for people.
-func (p Place) String() string {
+func (p Location) String() string {
 	if p.Folder == "" {
 		return "branch " + p.Branch
 	}
@@ -54,29 +54,29 @@ func (p Place) String() string {
 
 // Copy is what making one folder hold what another one holds comes to.
 type Copy struct {
-	From, To Place
+	From, To Location
 	// Before is what the target folder holds, After what it is to hold. They have the
 	// content of files that differ, and of the others the ids.
 	Before, After tree.Tree
 	// Kept counts the files of the target that are left alone, Skipped those of the
 	// source that are not brought.
 	Kept, Skipped int
-	// Brought is the commit that gave the source folder what it holds.
-	Brought git.CommitInfo
+	// LastChange is the commit that gave the source folder what it holds.
+	LastChange git.CommitInfo
 
 	head string // of the target branch
 	when time.Time
 }
 
-// Empty reports whether there is nothing to do.
-func (c Copy) Empty() bool { return tree.Equal(c.Before, c.After) }
+// IsEmpty reports whether there is nothing to do.
+func (c Copy) IsEmpty() bool { return tree.Equal(c.Before, c.After) }
 
-// Plan reads both folders, and says what is to be done. It refuses folders of which one
+// PlanCopy reads both folders, and says what is to be done. It refuses folders of which one
 // is in the other, and a source without a file.
-func Plan(from, to Place) (Copy, error) {
+func PlanCopy(from, to Location) (Copy, error) {
 	c := Copy{From: from, To: to}
-	for _, p := range []*Place{&c.From, &c.To} {
-		clean, err := checked(p.Folder)
+	for _, p := range []*Location{&c.From, &c.To} {
+		clean, err := cleanFolder(p.Folder)
 		if err != nil {
 			return c, err
 		}
@@ -85,28 +85,28 @@ func Plan(from, to Place) (Copy, error) {
 	if err := c.checkApart(); err != nil {
 		return c, err
 	}
-	fromHead, err := head(c.From)
+	fromHead, err := headOf(c.From)
 	if err != nil {
 		return c, err
 	}
-	if c.head, err = head(c.To); err != nil {
+	if c.head, err = headOf(c.To); err != nil {
 		return c, err
 	}
-	if err := c.compose(fromHead); err != nil {
+	if err := c.composeTrees(fromHead); err != nil {
 		return c, err
 	}
-	if c.Brought, err = brought(c.From, fromHead); err != nil {
+	if c.LastChange, err = lastChangeOf(c.From, fromHead); err != nil {
 		return c, err
 	}
 	info, err := c.To.Remote.Mirror().Commit(c.head)
-	if c.when = c.Brought.When; info.When.After(c.when) {
+	if c.when = c.LastChange.When; info.When.After(c.when) {
 		c.when = info.When
 	}
 	return c, err
 }
 
-// checked gives a folder as trees have it.
-func checked(folder string) (string, error) {
+// cleanFolder gives a folder as trees have it.
+func cleanFolder(folder string) (string, error) {
 	clean := path.Clean(strings.TrimSuffix(folder, "/"))
 	if clean == "." {
 		return "", nil
@@ -132,7 +132,7 @@ func (c Copy) checkApart() error {
 	return nil
 }
 
-func head(p Place) (string, error) {
+func headOf(p Location) (string, error) {
 	mirror := p.Remote.Mirror()
 	if mirror == nil {
 		return "", fmt.Errorf("%s was not read", p.Remote.URL())
@@ -148,32 +148,32 @@ func head(p Place) (string, error) {
 // maxHistory bounds how far back the commit is looked for that a folder is of.
 const maxHistory = 1000
 
-func brought(p Place, commit string) (git.CommitInfo, error) {
+func lastChangeOf(p Location, commit string) (git.CommitInfo, error) {
 	if p.Folder == "" {
 		return p.Remote.Mirror().Commit(commit)
 	}
 	return p.Remote.Mirror().LastChangedBy(commit, p.Folder, maxHistory)
 }
 
-// compose finds out what the target is to hold: by ids first, and then with the content
+// composeTrees finds out what the target is to hold: by ids first, and then with the content
 // of what differs.
-func (c *Copy) compose(fromHead string) error {
-	source, err := folderOf(c.From, fromHead)
+func (c *Copy) composeTrees(fromHead string) error {
+	source, err := readFolder(c.From, fromHead)
 	if err != nil {
 		return err
 	}
-	target, err := folderOf(c.To, c.head)
+	target, err := readFolder(c.To, c.head)
 	if err != nil {
 		return err
 	}
-	kept, err := c.keep(target)
+	kept, err := c.keptFiles(target)
 	if err != nil {
 		return err
 	}
 	if source.IsEmpty() {
 		return problem.Refusef("check its name; what is to be removed is removed by hand", "there is no folder %s with a file", c.From)
 	}
-	after, err := c.merge(source, target, kept)
+	after, err := c.mergeTrees(source, target, kept)
 	if err != nil {
 		return err
 	}
@@ -188,27 +188,27 @@ func (c *Copy) compose(fromHead string) error {
 	if source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want); err != nil {
 		return err
 	}
-	c.After, err = c.merge(source, c.Before, kept)
+	c.After, err = c.mergeTrees(source, c.Before, kept)
 	return err
 }
 
-func folderOf(p Place, commit string) (tree.Tree, error) {
+func readFolder(p Location, commit string) (tree.Tree, error) {
 	t, err := p.Remote.Mirror().Tree(commit)
 	return t.Sub(p.Folder), err
 }
 
-// keep gives what reports whether a file is left alone.
-func (c *Copy) keep(target tree.Tree) (func(string) bool, error) {
+// keptFiles gives what reports whether a file is left alone.
+func (c *Copy) keptFiles(target tree.Tree) (func(string) bool, error) {
 	loaded, err := c.To.Remote.Mirror().Load(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
 	if err != nil {
 		return nil, err
 	}
 	e, _ := loaded.Lookup(KeepFile)
-	return source.Ignores(string(e.Data) + "\n" + always), nil
+	return source.NewIgnoreMatcher(string(e.Data) + "\n" + alwaysKept), nil
 }
 
-// merge gives the files of the source with those of the target that are left alone.
-func (c *Copy) merge(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
+// mergeTrees gives the files of the source with those of the target that are left alone.
+func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
 	var b tree.Builder
 	c.Kept, c.Skipped = 0, 0
 	brought := 0
@@ -247,22 +247,22 @@ const (
 	Declined State = "declined" // somebody closed the pull request
 )
 
-// branch is ours, and the same for the same two places. The readable part may be cut.
-func (c Copy) branch(prefix string) string {
+// branchName is ours, and the same for the same two places. The readable part may be cut.
+func (c Copy) branchName(prefix string) string {
 	const most = 60
 	words := strings.FieldsFunc(c.From.Branch+"/"+c.From.Folder+"/to/"+c.To.Branch+"/"+c.To.Folder, func(r rune) bool {
 		return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z'
 	})
 	readable := strings.Join(slices.Compact(words), "-")
-	return prefix + "copy/" + readable[:min(len(readable), most)] + "-" + c.digest()
+	return prefix + "copy/" + readable[:min(len(readable), most)] + "-" + c.locationsDigest()
 }
 
 // Propose makes a pull request of the copy, or has the one that there is say it. If there
 // is nothing to do, one that is open is withdrawn.
 func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
-	ours := c.branch(o.Prefix)
-	if c.Empty() {
-		return Result{State: InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailer(), "There is nothing left to copy: the folder holds it.")
+	ours := c.branchName(o.Prefix)
+	if c.IsEmpty() {
+		return Result{State: InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailerLine(), "There is nothing left to copy: the folder holds it.")
 	}
-	return c.propose(ctx, o, ours, reason)
+	return c.proposeCopy(ctx, o, ours, reason)
 }

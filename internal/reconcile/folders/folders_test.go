@@ -92,7 +92,7 @@ func (c *copier) plan(from, to string) (folders.Copy, error) {
 	if _, err := c.Remote.Sync(context.Background()); err != nil {
 		c.Fatal(err)
 	}
-	return folders.Plan(folders.Place{Remote: c.Remote, Branch: "main", Folder: from}, folders.Place{Remote: c.Remote, Branch: "main", Folder: to})
+	return folders.PlanCopy(folders.Location{Remote: c.Remote, Branch: "main", Folder: from}, folders.Location{Remote: c.Remote, Branch: "main", Folder: to})
 }
 
 // propose copies staging to production.
@@ -272,8 +272,8 @@ func TestRefused(t *testing.T) {
 	if _, err := c.plan("staging", "productions"); err != nil {
 		t.Errorf("a folder that is new, and whose name begins as another's: %v", err)
 	}
-	missing := folders.Place{Remote: c.Remote, Branch: "nosuch", Folder: "x"}
-	if _, err := folders.Plan(folders.Place{Remote: c.Remote, Branch: "main", Folder: "staging"}, missing); err == nil || !strings.Contains(err.Error(), "has no branch nosuch") {
+	missing := folders.Location{Remote: c.Remote, Branch: "nosuch", Folder: "x"}
+	if _, err := folders.PlanCopy(folders.Location{Remote: c.Remote, Branch: "main", Folder: "staging"}, missing); err == nil || !strings.Contains(err.Error(), "has no branch nosuch") {
 		t.Errorf("a branch that is missing: %v", err)
 	}
 }

@@ -21,26 +21,26 @@ type Result struct {
 	Pull  forge.Pull // the zero Pull if it is in sync
 }
 
-// digest names the two places.
-func (c Copy) digest() string {
+// locationsDigest names the two places.
+func (c Copy) locationsDigest() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		giturl.Normalize(c.From.Remote.URL()), c.From.Branch, c.From.Folder, c.To.Branch, c.To.Folder,
 	}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }
 
-// trailer is the last line of our commits, by which we know them.
-func (c Copy) trailer() string { return "Fairlead-Copy: " + c.digest() }
+// trailerLine is the last line of our commits, by which we know them.
+func (c Copy) trailerLine() string { return "Fairlead-Copy: " + c.locationsDigest() }
 
-// mark is that of our pull request.
-func (c Copy) mark() string { return "copy " + c.digest() }
+// pullMark is that of our pull request.
+func (c Copy) pullMark() string { return "copy " + c.locationsDigest() }
 
-// propose pushes the commit, and makes the pull request say what it means.
-func (c Copy) propose(ctx context.Context, o publish.Options, ours, reason string) (Result, error) {
+// proposeCopy pushes the commit, and makes the pull request say what it means.
+func (c Copy) proposeCopy(ctx context.Context, o publish.Options, ours, reason string) (Result, error) {
 	e := publish.Edit{
-		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when, Message: c.message(reason),
+		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when, Message: c.commitMessage(reason),
 	}
-	p := forge.Proposal{Mark: c.mark(), Head: ours, Base: c.To.Branch, Title: c.title(), Body: c.body(reason)}
+	p := forge.Proposal{Mark: c.pullMark(), Head: ours, Base: c.To.Branch, Title: c.pullTitle(), Body: c.pullBody(reason)}
 	pull, err := e.Propose(ctx, o, p)
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (c Copy) Changes() (added, changed, removed []string) {
 
 // Summary says in one line how many files differ.
 func (c Copy) Summary() string {
-	if c.Empty() {
+	if c.IsEmpty() {
 		return "no difference"
 	}
 	var parts []string
@@ -78,13 +78,13 @@ func (c Copy) Summary() string {
 		word  string
 	}{{added, "added"}, {changed, "changed"}, {removed, "removed"}} {
 		if len(n.files) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", counted(len(n.files)), n.word))
+			parts = append(parts, fmt.Sprintf("%s %s", countOfFiles(len(n.files)), n.word))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func counted(n int) string {
+func countOfFiles(n int) string {
 	if n == 1 {
 		return "1 file"
 	}
@@ -106,7 +106,7 @@ func (c Copy) Text(lines bool) string {
 		}
 	}
 	if c.Kept+c.Skipped > 0 {
-		fmt.Fprintf(&b, "  left alone: %s of the target, %d of the source\n", counted(c.Kept), c.Skipped)
+		fmt.Fprintf(&b, "  left alone: %s of the target, %d of the source\n", countOfFiles(c.Kept), c.Skipped)
 	}
 	if lines {
 		b.WriteString("\n")
@@ -117,27 +117,27 @@ func (c Copy) Text(lines bool) string {
 	return b.String()
 }
 
-func (c Copy) title() string {
-	return forge.FitTitle(fmt.Sprintf("Promote %s to %s: %s", name(c.From), name(c.To), c.Summary()))
+func (c Copy) pullTitle() string {
+	return forge.FitTitle(fmt.Sprintf("Promote %s to %s: %s", shortName(c.From), shortName(c.To), c.Summary()))
 }
 
-// name is what people call a place: its folder, or else its branch.
-func name(p Place) string {
+// shortName is what people call a place: its folder, or else its branch.
+func shortName(p Location) string {
 	if p.Folder == "" {
 		return p.Branch
 	}
 	return p.Folder
 }
 
-// message gives the text of the commit. What people write is put in one line, so that
+// commitMessage gives the text of the commit. What people write is put in one line, so that
 // none of it is a trailer.
-func (c Copy) message(reason string) string {
+func (c Copy) commitMessage(reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nFrom %s of %s, commit %s\n", c.title(), c.From, c.From.Remote.URL(), c.Brought.ID)
+	fmt.Fprintf(&b, "%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID)
 	if reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(reason), " "))
 	}
-	fmt.Fprintf(&b, "\n%s\n", c.trailer())
+	fmt.Fprintf(&b, "\n%s\n", c.trailerLine())
 	return b.String()
 }
 
@@ -148,12 +148,12 @@ const (
 	maxLines = 40_000
 )
 
-// body gives the text of the pull request: a function of what the folders hold, so that
+// pullBody gives the text of the pull request: a function of what the folders hold, so that
 // one that was closed is known by it.
-func (c Copy) body(reason string) string {
+func (c Copy) pullBody(reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", code(c.To), code(c.From), forge.CodeSpan(c.Brought.ID),
-		forge.EscapeMarkdown(firstLine(c.Brought.Message)))
+	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", locationMarkdown(c.To), locationMarkdown(c.From), forge.CodeSpan(c.LastChange.ID),
+		forge.EscapeMarkdown(firstLine(c.LastChange.Message)))
 	if reason != "" {
 		fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(reason))
 	}
@@ -165,7 +165,7 @@ func (c Copy) body(reason string) string {
 		if len(list.files) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n**%s %s**\n\n", counted(len(list.files)), list.word)
+		fmt.Fprintf(&b, "\n**%s %s**\n\n", countOfFiles(len(list.files)), list.word)
 		for _, file := range list.files[:min(len(list.files), maxListed)] {
 			fmt.Fprintf(&b, "- %s\n", forge.CodeSpan(file))
 		}
@@ -174,14 +174,14 @@ func (c Copy) body(reason string) string {
 		}
 	}
 	if c.Kept+c.Skipped > 0 {
-		fmt.Fprintf(&b, "\nLeft alone, since they belong to one cluster: %s of the target, %d of the source.\n", counted(c.Kept), c.Skipped)
+		fmt.Fprintf(&b, "\nLeft alone, since they belong to one cluster: %s of the target, %d of the source.\n", countOfFiles(c.Kept), c.Skipped)
 	}
-	c.lines(&b)
+	c.writeDiff(&b)
 	return b.String()
 }
 
-// lines shows what changes line by line, folded, as long as there is room.
-func (c Copy) lines(b *strings.Builder) {
+// writeDiff shows what changes line by line, folded, as long as there is room.
+func (c Copy) writeDiff(b *strings.Builder) {
 	var diff strings.Builder
 	for piece := range impact.UnifiedDiff(c.Before, c.After, 3) {
 		if diff.Len()+len(piece) > maxLines {
@@ -201,7 +201,7 @@ func (c Copy) lines(b *strings.Builder) {
 // mention is what some forges follow in code as well.
 var mention = regexp.MustCompile(`@(\w)`)
 
-func code(p Place) string {
+func locationMarkdown(p Location) string {
 	if p.Folder == "" {
 		return "branch " + forge.CodeSpan(p.Branch)
 	}

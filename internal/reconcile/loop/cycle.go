@@ -355,7 +355,7 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 		if slices.Contains(names, name) {
 			continue
 		}
-		left, err := l.hasLeft(name, !problems.Stops() && !l.source.Unread())
+		left, err := l.hasLeft(name, !problems.Stops() && !l.source.HasUnread())
 		if err != nil {
 			return nil, false, err
 		}
@@ -367,7 +367,7 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 		hint := "an object of kind Environment in .environments/ of the base makes one"
 		l.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
-	return names, !problems.Stops() && !l.source.Unread(), nil
+	return names, !problems.Stops() && !l.source.HasUnread(), nil
 }
 
 // forget drops what is known of environments that are gone. If that is not certain, one may
@@ -379,7 +379,7 @@ func (l *Loop) forget(names []string, certain bool) error {
 		}
 		gone := certain || e.ephemeral != nil
 		if gone && e.ephemeral == nil {
-			named, err := l.source.Named(name)
+			named, err := l.source.StillNamed(name)
 			if err != nil {
 				return err
 			}

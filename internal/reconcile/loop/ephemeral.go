@@ -90,7 +90,7 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 		return false, nil
 	}
 	now := l.began
-	for _, at := range []time.Time{ephemeral.Near(e), e.Spec.Expires} {
+	for _, at := range []time.Time{ephemeral.NearEnd(e), e.Spec.Expires} {
 		if at.After(now) {
 			t.wake(at)
 		}
@@ -99,7 +99,7 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 		return false, nil
 	}
 	gone := leaving{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
-	to, err := l.source.Output(ctx, e.Name)
+	to, err := l.source.OutputOf(ctx, e.Name)
 	if err != nil { // its branch is broken; that must not keep anything else from going on
 		l.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
 		return false, nil
@@ -153,14 +153,14 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	l.warnOfEnd(e)
 	r := &e.attempt.rendered
 	to := gitOpsRepo(r.Model)
-	from, err := l.source.Output(ctx, e.ephemeral.From.Name)
+	from, err := l.source.OutputOf(ctx, e.ephemeral.From.Name)
 	if err != nil || to == nil || from == nil {
 		return err
 	}
 	same := func(a, b string) bool { return giturl.Normalize(l.place(a)) == giturl.Normalize(l.place(b)) }
 	right := *to
 	right.Repo = from.Repo
-	right.Branch, right.Path = ephemeral.Where(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
+	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
 	if same(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
 		return l.checkFree(ctx, e, to)
 	}
@@ -209,7 +209,7 @@ func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRe
 
 // warnOfEnd says in the report of an environment that its end is near.
 func (l *Loop) warnOfEnd(e *environment) {
-	if l.began.Before(ephemeral.Near(e.ephemeral)) {
+	if l.began.Before(ephemeral.NearEnd(e.ephemeral)) {
 		return
 	}
 	e.attempt.rendered.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),

@@ -20,7 +20,7 @@ import (
 )
 
 // desk is where a person makes ephemeral environments.
-func (w *world) desk() *ephemeral.Desk {
+func (w *world) desk() *ephemeral.Client {
 	w.Helper()
 	d, err := ephemeral.Open(w.Context(), ephemeral.Options{
 		ControlPlane: w.place, Mirrors: &repos.Mirrors{Dir: w.TempDir()}, Author: git.Signature{Name: "person", Email: "person@localhost"},

@@ -16,7 +16,7 @@ import (
 // after: with environments in the settings, those that are listed. named are those that seem to
 // have left, while a file has their name still.
 func (l *Loop) findFormer() (former []*model.Environment, named []string, err error) {
-	all, err := l.source.Former()
+	all, err := l.source.FormerEnvironments()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,7 +26,7 @@ func (l *Loop) findFormer() (former []*model.Environment, named []string, err er
 			former, names = append(former, e), append(names, e.Name)
 		}
 	}
-	if named, err = l.source.Named(names...); err != nil {
+	if named, err = l.source.StillNamed(names...); err != nil {
 		return nil, nil, err
 	}
 	return slices.DeleteFunc(former, func(e *model.Environment) bool { return slices.Contains(named, e.Name) }), named, nil
@@ -44,13 +44,13 @@ func (l *Loop) hasLeft(name string, certain bool) (bool, error) {
 	if !certain {
 		return false, nil
 	}
-	if named, err := l.source.Named(name); err != nil || len(named) > 0 {
+	if named, err := l.source.StillNamed(name); err != nil || len(named) > 0 {
 		return false, err
 	}
 	if e := l.environments[name]; e != nil && e.output.Repo != "" {
 		return true, nil
 	}
-	former, err := l.source.Former()
+	former, err := l.source.FormerEnvironments()
 	return slices.ContainsFunc(former, func(e *model.Environment) bool { return e.Name == name }), err
 }
 
@@ -130,7 +130,7 @@ func (s *search) ephemeralPlace(ctx context.Context, name string, at status.Outp
 		}
 		shared := s.sameRepo(from.output.Repo, s.Settings.ControlPlane.Repo)
 		to := status.Output{Repo: from.output.Repo}
-		to.Branch, to.Folder = ephemeral.Where(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
+		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
 		to.Folder = publish.CleanFolder(to.Folder)
 		if !s.sameRepo(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
 			continue
@@ -150,7 +150,7 @@ func (s *search) isKnown(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	former, err := s.source.Former()
+	former, err := s.source.FormerEnvironments()
 	if err != nil {
 		return false, err
 	}
@@ -166,6 +166,6 @@ func (s *search) isKnown(ctx context.Context, name string) (bool, error) {
 			return true, nil
 		}
 	}
-	named, err := s.source.Named(name)
+	named, err := s.source.StillNamed(name)
 	return len(named) > 0, err
 }

@@ -172,7 +172,7 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemer
 	if !e.whole {
 		return l.removeOutput(ctx, e, out, f)
 	}
-	done, err := ephemeral.Clear(ctx, publish.Options{
+	done, err := ephemeral.ClearOutput(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.Step,
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
 	if err == nil && done.Done && done.Kept != "" {

@@ -110,7 +110,7 @@ func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t te
 	}
 	name := e.name
 	if e.ephemeral != nil {
-		from, err := l.source.Output(ctx, e.ephemeral.From.Name)
+		from, err := l.source.OutputOf(ctx, e.ephemeral.From.Name)
 		if err != nil || from == nil {
 			return nil, err
 		}

@@ -244,7 +244,7 @@ func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environmen
 	if reached == has {
 		return has, nil
 	}
-	to, err := src.Output(ctx, environment)
+	to, err := src.OutputOf(ctx, environment)
 	if err != nil || to == nil {
 		return "", err
 	}

@@ -55,13 +55,13 @@ func TestCredentialsOfClone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r repositories
-		r.reset(Options{
+		r.resetOptions(Options{
 			ControlPlane: dir, CacheDir: t.TempDir(), CredentialsHost: test.host, Credentials: git.Credentials{Username: "robot", Secret: "hunter2"},
 			Map: map[string]string{"https://a.example/x": origin + "/x", "https://b.example/x": other + "/x"}, // so that both are reached
 		})
-		r.own(dir, repo)
+		r.setOwnURLs(dir, repo)
 		for _, url := range []string{origin, other} {
-			if _, err := r.openPlace(t.Context(), url+"/workload"); err == nil {
+			if _, err := r.openOrFetch(t.Context(), url+"/workload"); err == nil {
 				t.Error("it was opened")
 			}
 		}

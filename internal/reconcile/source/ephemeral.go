@@ -45,8 +45,8 @@ type Ephemeral struct {
 // Settled reports whether all that must be known of it is known.
 func (e *Ephemeral) Settled() bool { return !e.Problems.Stops() }
 
-// environment gives it as one of the control plane's environments.
-func (e *Ephemeral) environment() *model.Environment {
+// asEnvironment gives it as one of the control plane's environments.
+func (e *Ephemeral) asEnvironment() *model.Environment {
 	c := *e.From
 	c.Object = model.Object{Kind: "Environment", Name: e.Name, Pos: e.Spec.Pos}
 	c.ControlPlane.Branch, c.ControlPlane.Commit = e.Branch, ""
@@ -210,15 +210,15 @@ func (s *Source) checkEphemeral(ctx context.Context, e *Ephemeral, lasting []*mo
 // InControlPlane reports whether the branch of an environment is in the repository that
 // has the base.
 func (s *Source) InControlPlane(ctx context.Context, e *model.Environment) (bool, error) {
-	repo, err := s.repositories.open(ctx, e.ControlPlane.Repo, true)
+	repo, err := s.repositories.openRepository(ctx, e.ControlPlane.Repo, true)
 	if err != nil && ctx.Err() != nil {
 		return false, err
 	}
 	return err == nil && repo == s.controlPlane, nil
 }
 
-// ephemeral gives an ephemeral environment by its name; nil if there is none.
-func (s *Source) ephemeral(ctx context.Context, name string) (*Ephemeral, error) {
+// findEphemeral gives an ephemeral environment by its name; nil if there is none.
+func (s *Source) findEphemeral(ctx context.Context, name string) (*Ephemeral, error) {
 	if s.options.EnvironmentDir != "" {
 		return nil, nil
 	}
@@ -230,14 +230,14 @@ func (s *Source) ephemeral(ctx context.Context, name string) (*Ephemeral, error)
 	return all[i], nil
 }
 
-// Output gives where the branch of an environment says that its output goes; nil if it
+// OutputOf gives where the branch of an environment says that its output goes; nil if it
 // does not say. Nothing else is read.
-func (s *Source) Output(ctx context.Context, environment string) (*model.GitOpsRepo, error) {
+func (s *Source) OutputOf(ctx context.Context, environment string) (*model.GitOpsRepo, error) {
 	r := &reading{Source: s, env: environment}
-	if err := r.environment(ctx); err != nil {
+	if err := r.readEnvironment(ctx); err != nil {
 		return nil, err
 	}
-	m, _ := s.options.Parser.Parse(r.input().parsedAs(), r.layers...)
+	m, _ := s.options.Parser.Parse(r.newInput().parsedName(), r.layers...)
 	switch {
 	case len(m.GitOpsRepos) > 0:
 		return m.GitOpsRepos[0], nil
@@ -247,30 +247,30 @@ func (s *Source) Output(ctx context.Context, environment string) (*model.GitOpsR
 	return nil, nil
 }
 
-// parsedAs gives the name of the environment that the layers are written for.
-func (i Input) parsedAs() string {
+// parsedName gives the name of the environment that the layers are written for.
+func (i Input) parsedName() string {
 	if i.Ephemeral != nil && i.Ephemeral.From != nil {
 		return i.Ephemeral.From.Name
 	}
 	return i.Environment
 }
 
-// narrowing is a model, and what chooses some of its cluster types.
-type narrowing struct {
-	of *model.Model
-	by *model.Ephemeral
+// selectionKey is a model, and what chooses some of its cluster types.
+type selectionKey struct {
+	model *model.Model
+	spec  *model.Ephemeral
 }
 
-// narrow returns a model with those cluster types only that were chosen: the same one, as
+// selectClusterTypes returns a model with those cluster types only that were chosen: the same one, as
 // long as it is made of the same.
-func (s *Source) narrow(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
-	key := narrowing{m, e.Spec}
+func (s *Source) selectClusterTypes(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
+	key := selectionKey{m, e.Spec}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	narrowed, ok := s.narrowed.Find(key)
+	narrowed, ok := s.selected.Find(key)
 	if !ok {
-		narrowed = e.narrow(m)
-		s.narrowed.Put(key, narrowed)
+		narrowed = e.selectClusterTypes(m)
+		s.selected.Put(key, narrowed)
 	}
 	var problems problem.List
 	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
@@ -279,15 +279,15 @@ func (s *Source) narrow(m *model.Model, e *Ephemeral) (*model.Model, problem.Lis
 	return narrowed, problems
 }
 
-func (e *Ephemeral) narrow(m *model.Model) *model.Model {
+func (e *Ephemeral) selectClusterTypes(m *model.Model) *model.Model {
 	c := *m
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
 	return &c
 }
 
-// astray reports an Ephemeral in the branch of an environment that is there to stay: it
+// reportStrayEphemerals reports an Ephemeral in the branch of an environment that is there to stay: it
 // came there by a merge, and the rest of its branch with it.
-func (r *reading) astray(layer model.Layer) {
+func (r *reading) reportStrayEphemerals(layer model.Layer) {
 	for _, o := range r.options.Parser.Progress(r.env, layer).Ephemerals {
 		r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
 			"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)

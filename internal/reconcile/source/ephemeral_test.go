@@ -102,7 +102,7 @@ func TestEphemerals(t *testing.T) {
 	if len(r.Model.ClusterTypes) != 1 || r.Model.ClusterTypes[0].Name != "small" || r.Model.Environment != "dev" || r.Environment != "pr-7" {
 		t.Errorf("it is rendered as %s, with %d cluster types", r.Model.Environment, len(r.Model.ClusterTypes))
 	}
-	to, err := s.Output(t.Context(), "pr-7")
+	to, err := s.OutputOf(t.Context(), "pr-7")
 	if err != nil || to == nil || to.Branch != "ephemeral/pr-7" {
 		t.Errorf("its output goes to %v, %v", to, err)
 	}

@@ -20,31 +20,31 @@ const (
 	maxOther = 1 << 20
 )
 
-// wanted reports whether the content of a file is needed.
-func wanted(file string, size int64) bool {
+// isContentWanted reports whether the content of a file is needed.
+func isContentWanted(file string, size int64) bool {
 	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
 		return size <= maxYAML
 	}
 	return size <= maxOther
 }
 
-// Folder reads a folder of this machine. Nothing outside of it is read: symbolic
+// ReadFolder reads a folder of this machine. Nothing outside of it is read: symbolic
 // links are taken for what they are. A Git folder in it is left out, and so is what
 // is not a file.
-func Folder(dir string) (tree.Tree, error) {
+func ReadFolder(dir string) (tree.Tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return tree.Tree{}, err
 	}
 	defer root.Close()
-	t, err := folder(root, ".")
+	t, err := readSubfolder(root, ".")
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read %s: %w", dir, err)
 	}
 	return t, nil
 }
 
-func folder(root *os.Root, dir string) (tree.Tree, error) {
+func readSubfolder(root *os.Root, dir string) (tree.Tree, error) {
 	list, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
 		return tree.Tree{}, err
@@ -57,7 +57,7 @@ func folder(root *os.Root, dir string) (tree.Tree, error) {
 		if err := tree.CheckPath(d.Name()); err != nil {
 			return tree.Tree{}, err
 		}
-		e, ok, err := entry(root, path.Join(dir, d.Name()), d)
+		e, ok, err := readEntry(root, path.Join(dir, d.Name()), d)
 		if err != nil {
 			return tree.Tree{}, err
 		}
@@ -68,10 +68,10 @@ func folder(root *os.Root, dir string) (tree.Tree, error) {
 	return tree.FromEntries(entries), nil
 }
 
-func entry(root *os.Root, file string, d fs.DirEntry) (e tree.Entry, ok bool, err error) {
+func readEntry(root *os.Root, file string, d fs.DirEntry) (e tree.Entry, ok bool, err error) {
 	switch {
 	case d.IsDir():
-		sub, err := folder(root, file)
+		sub, err := readSubfolder(root, file)
 		return tree.Dir(d.Name(), sub), true, err
 	case d.Type() == fs.ModeSymlink:
 		target, err := root.Readlink(file)
@@ -83,7 +83,7 @@ func entry(root *os.Root, file string, d fs.DirEntry) (e tree.Entry, ok bool, er
 	if err != nil {
 		return tree.Entry{}, false, err
 	}
-	if !wanted(file, info.Size()) {
+	if !isContentWanted(file, info.Size()) {
 		// The id is not Git's, but that of a file that was not read.
 		return tree.Entry{Name: d.Name(), Mode: tree.ModeFile, ID: tree.HashBlob([]byte("not read: " + file))}, true, nil
 	}

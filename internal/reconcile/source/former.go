@@ -15,9 +15,9 @@ import (
 // maxFormer bounds how many commits of the base are looked at for environments that it had.
 const maxFormer = 500
 
-// Former returns the environments that the base has had and has no more, as they were written
+// FormerEnvironments returns the environments that the base has had and has no more, as they were written
 // last, those that left last first. Only what was written in .environments is known.
-func (s *Source) Former() ([]*model.Environment, error) {
+func (s *Source) FormerEnvironments() ([]*model.Environment, error) {
 	if s.controlPlane == nil || s.options.BaseDir != "" {
 		return nil, nil
 	}
@@ -85,9 +85,9 @@ type formerEnvironments struct {
 	found []*model.Environment
 }
 
-// Named returns those of some environments whose name a file with the environments still has:
+// StillNamed returns those of some environments whose name a file with the environments still has:
 // they are not gone, but a file cannot be read for one, with a typo in kind: or apiVersion:.
-func (s *Source) Named(environments ...string) ([]string, error) {
+func (s *Source) StillNamed(environments ...string) ([]string, error) {
 	if len(environments) == 0 {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ var writtenName = regexp.MustCompile(`^([^#-]*[\s{,"'])?["']?name["']?:\s*["']?(
 // OutputsAt returns where a commit of an environment's branch says that output goes; none if the
 // commit, or its repository, is not there any more.
 func (s *Source) OutputsAt(ctx context.Context, environment, repo, commit string) ([]*model.GitOpsRepo, error) {
-	from, err := s.repositories.open(ctx, repo, true)
+	from, err := s.repositories.openRepository(ctx, repo, true)
 	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) || errors.Is(err, errLocal) {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func (s *Source) OutputsAt(ctx context.Context, environment, repo, commit string
 	if err != nil {
 		return nil, err
 	}
-	files, err := from.Load(all, tree.Tree{}, wanted)
+	files, err := from.Load(all, tree.Tree{}, isContentWanted)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ func hidesRecord(all, loaded tree.Tree) bool {
 	return there && !record.IsDir() && !read
 }
 
-// hiddenRecord says of an environment that its record is hidden.
-func hiddenRecord(env, folder string) problem.List {
+// hiddenRecordProblem says of an environment that its record is hidden.
+func hiddenRecordProblem(env, folder string) problem.List {
 	var l problem.List
 	file := path.Join(folder, promote.RecordFile)
 	l.Addf(problem.Pos{Layer: env, File: file, Line: 1}, "Environment/"+env, "add !/"+file+" to the end of "+ignoreFile+", or take out the pattern that it matches",

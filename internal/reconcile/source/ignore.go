@@ -49,7 +49,7 @@ func Filter(t tree.Tree) tree.Tree {
 // FilterStrictly is [Filter]; the error is a [*TooManyPatterns].
 func FilterStrictly(t tree.Tree) (tree.Tree, error) {
 	var f ignoreFilter
-	kept := f.filter("", t, f.appendPatterns(nil, strings.Join(defaultIgnores, "\n"), ""), -1)
+	kept := f.filterFolder("", t, f.appendPatterns(nil, strings.Join(defaultIgnores, "\n"), ""), -1)
 	if f.exceeded != "" {
 		return kept, &TooManyPatterns{f.exceeded}
 	}
@@ -62,10 +62,10 @@ type ignoreFilter struct {
 	exceeded    string // the .sourceignore file with one too many; "" if there is none
 }
 
-// filter leaves files out below a folder; a folder of which nothing is left out is given as
+// filterFolder leaves files out below a folder; a folder of which nothing is left out is given as
 // it is. above is the place of the last pattern that matches the folder, or one that it is
 // in; -1 for none.
-func (f *ignoreFilter) filter(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
+func (f *ignoreFilter) filterFolder(dir string, t tree.Tree, patterns []pattern, above int) tree.Tree {
 	entries := t.Entries()
 	for _, e := range entries {
 		if e.Name == ignoreFile && !e.IsDir() {
@@ -77,7 +77,7 @@ func (f *ignoreFilter) filter(dir string, t tree.Tree, patterns []pattern, above
 		last := max(above, lastMatch(dir, e.Name, e.IsDir(), patterns))
 		same, keep := !e.IsDir(), last < 0 || patterns[last].include
 		if e.IsDir() {
-			sub := f.filter(path.Join(dir, e.Name), e.Tree(), patterns, last)
+			sub := f.filterFolder(path.Join(dir, e.Name), e.Tree(), patterns, last)
 			same, keep, e = sub == e.Tree(), true, tree.Dir(e.Name, sub)
 		}
 		if kept == nil && (!same || !keep) {
@@ -121,7 +121,7 @@ func (f *ignoreFilter) appendPatterns(patterns []pattern, text, dir string) []pa
 func lastMatch(dir, name string, isFolder bool, patterns []pattern) int {
 	for i := len(patterns) - 1; i >= 0; i-- {
 		p := &patterns[i]
-		if (isFolder || !p.folders) && p.is(dir, name) {
+		if (isFolder || !p.folders) && p.matches(dir, name) {
 			return i
 		}
 	}
@@ -225,8 +225,8 @@ func characterClass(glob string) (expression string, length int) {
 	return "[" + strings.ReplaceAll(class, `\`, `\\`) + "]", end + 2
 }
 
-// is reports whether the pattern is for a name in a folder, which it counts for.
-func (p *pattern) is(dir, name string) bool {
+// matches reports whether the pattern is for a name in a folder, which it counts for.
+func (p *pattern) matches(dir, name string) bool {
 	if p.path != nil {
 		whole := path.Join(dir, name)
 		return len(whole) <= maxMatched && p.path.MatchString(whole[len(p.dir):])

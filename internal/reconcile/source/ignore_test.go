@@ -104,7 +104,7 @@ func mustTree(t *testing.T, path string) tree.Tree {
 func TestIgnores(t *testing.T) {
 	const patterns = "dir/\n!dir/keep\n*.tmp\n!a.tmp\n/top\nx/**/z\n[a-c]1\n"
 	paths := "dir/a dir/keep x/dir y/a.tmp b.tmp top x/top x/y/z/w x/z a1/b d1"
-	ignores := source.Ignores(patterns)
+	ignores := source.NewIgnoreMatcher(patterns)
 	var left []string
 	for path := range strings.FieldsSeq(paths) {
 		if !ignores(path) {

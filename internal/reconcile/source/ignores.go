@@ -2,10 +2,10 @@ package source
 
 import "path"
 
-// Ignores reads patterns in the syntax of .gitignore, and gives what reports whether the
+// NewIgnoreMatcher reads patterns in the syntax of .gitignore, and gives what reports whether the
 // last one that matches a file, or a folder that it is in, is for it. Files are named
 // from the folder that the patterns are of.
-func Ignores(patterns string) func(file string) bool {
+func NewIgnoreMatcher(patterns string) func(file string) bool {
 	read := new(ignoreFilter).appendPatterns(nil, patterns, "")
 	return func(file string) bool {
 		last := -1

@@ -8,9 +8,9 @@ import (
 	"github.com/fairlead-io/fairlead/templates"
 )
 
-// Model reads an environment at some revisions, and does not render it. The model is nil
+// LoadModel reads an environment at some revisions, and does not render it. The model is nil
 // if the problems stop it.
-func (s *Source) Model(ctx context.Context, env string, at Revisions) (*model.Model, problem.List, error) {
+func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*model.Model, problem.List, error) {
 	read, problems, err := s.ReadAt(ctx, env, at)
 	if err != nil {
 		return nil, nil, err
@@ -19,12 +19,12 @@ func (s *Source) Model(ctx context.Context, env string, at Revisions) (*model.Mo
 		return nil, problems, nil
 	}
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
-	m, more := s.options.Parser.Parse(read.parsedAs(), append(read.Layers, builtIn)...)
+	m, more := s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)
 	if problems = append(problems, more...); problems.Stops() {
 		return nil, problems.Sorted(), nil
 	}
 	if read.Ephemeral != nil {
-		m, more = s.narrow(m, read.Ephemeral)
+		m, more = s.selectClusterTypes(m, read.Ephemeral)
 		problems = append(problems, more...)
 	}
 	return m, problems.Sorted(), nil

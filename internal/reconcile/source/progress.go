@@ -62,7 +62,7 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	if err != nil {
 		return Base{}, err
 	}
-	files, err := aboutPromotion(all)
+	files, err := promotionFiles(all)
 	if err != nil {
 		return Base{}, fmt.Errorf("read the base: %w", err)
 	}
@@ -76,14 +76,14 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
 		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
-			b.Own, err = s.onBase(ctx, b)
+			b.Own, err = s.ownOnBase(ctx, b)
 		}
 	}
 	return b, err
 }
 
-// onBase returns the places of the base's branch that environments write in.
-func (s *Source) onBase(ctx context.Context, b Base) ([]string, error) {
+// ownOnBase returns the places of the base's branch that environments write in.
+func (s *Source) ownOnBase(ctx context.Context, b Base) ([]string, error) {
 	var own []string
 	for _, e := range b.Environments {
 		inside, err := s.InControlPlane(ctx, e)
@@ -98,7 +98,7 @@ func (s *Source) onBase(ctx context.Context, b Base) ([]string, error) {
 		}
 		var branch Branch
 		err = s.options.Barrier.Run("read the branch", e.Name, func() (err error) {
-			branch, err = s.branch(ctx, e)
+			branch, err = s.readBranch(ctx, e)
 			return err
 		})
 		if panics.Is(err) {
@@ -119,9 +119,9 @@ func withProblems(p *model.Progress, more problem.List) *model.Progress {
 	return &c
 }
 
-// aboutPromotion gives the files that have to do with promotion: of a large base that
+// promotionFiles gives the files that have to do with promotion: of a large base that
 // is a few.
-func aboutPromotion(all tree.Tree) (tree.Tree, error) {
+func promotionFiles(all tree.Tree) (tree.Tree, error) {
 	var b tree.Builder
 	for _, part := range []struct {
 		folder string
@@ -163,20 +163,20 @@ func (s *Source) Branch(ctx context.Context, env string) (Branch, error) {
 	}
 	for _, e := range all {
 		if e.Name == env && s.options.EnvironmentDir == "" {
-			return s.branch(ctx, e)
+			return s.readBranch(ctx, e)
 		}
 	}
-	e, err := s.ephemeral(ctx, env)
+	e, err := s.findEphemeral(ctx, env)
 	if err != nil || e == nil || !e.Settled() {
 		return Branch{Progress: &model.Progress{}}, err
 	}
-	return s.branch(ctx, e.environment())
+	return s.readBranch(ctx, e.asEnvironment())
 }
 
-func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, error) {
+func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, error) {
 	b := Branch{URL: e.ControlPlane.Repo, Name: e.ControlPlane.Branch, Folder: path.Clean("/" + e.ControlPlane.Path)[1:], Progress: &model.Progress{}}
 	b.Record = path.Join(b.Folder, promote.RecordFile)
-	repo, err := s.repositories.open(ctx, e.ControlPlane.Repo, true)
+	repo, err := s.repositories.openRepository(ctx, e.ControlPlane.Repo, true)
 	if err == nil {
 		b.Head, err = repo.Branch(e.ControlPlane.Branch)
 	}
@@ -192,13 +192,13 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 		return b, err
 	}
 	b.When = info.When
-	files, err := s.folderOf(e.Name, e.Name, repo, b.Head, b.Folder)
+	files, err := s.readFolder(e.Name, e.Name, repo, b.Head, b.Folder)
 	if err != nil {
 		return b, err
 	}
 	layer := model.Layer{Kind: model.Env, Name: e.Name, Files: files, Prefix: b.Folder}
 	found := s.options.Parser.Scan(e.Name, layer)
-	main := mainOf(found.BaseRepos)
+	main := mainBaseRepo(found.BaseRepos)
 	if main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
@@ -208,7 +208,7 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 	}
 	whole := view.Tree.Sub(b.Folder)
 	hides := main == nil && hidesRecord(whole, files)
-	own, err := s.remembered(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
+	own, err := s.readOnce(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
 	if err != nil {
 		return b, err
 	}
@@ -224,7 +224,7 @@ func (s *Source) branch(ctx context.Context, e *model.Environment) (Branch, erro
 		return b, err
 	}
 	if hides {
-		b.Progress = withProblems(b.Progress, hiddenRecord(e.Name, b.Folder))
+		b.Progress = withProblems(b.Progress, hiddenRecordProblem(e.Name, b.Folder))
 	}
 	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
 		if p.Pos.File == b.Record && !p.Warning {
@@ -249,7 +249,7 @@ func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 	if !written.IsEmpty() {
 		entries = append(entries, tree.Dir(OwnFolder, written))
 	}
-	return aboutPromotion(tree.FromEntries(entries))
+	return promotionFiles(tree.FromEntries(entries))
 }
 
 // CommitAt gives the commit that the record names at another head of the branch, as it is

@@ -27,43 +27,43 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 	if r.at.Environment == "" {
 		r.at.Environment = s.options.EnvironmentRevision
 	}
-	if err := r.environment(ctx); err != nil {
+	if err := r.readEnvironment(ctx); err != nil {
 		return Input{}, nil, err
 	}
 	if r.layers == nil { // there is nothing that could point to the rest
-		return r.input(), r.problems.Sorted().Capped(maxProblems), nil
+		return r.newInput(), r.problems.Sorted().Capped(maxProblems), nil
 	}
-	if err := r.base(ctx); err != nil {
+	if err := r.readBase(ctx); err != nil {
 		return Input{}, nil, err
 	}
-	if err := r.workloads(ctx); err != nil {
+	if err := r.readWorkloads(ctx); err != nil {
 		return Input{}, nil, err
 	}
-	return r.input(), r.problems.Sorted().Capped(maxProblems), nil
+	return r.newInput(), r.problems.Sorted().Capped(maxProblems), nil
 }
 
 // reading is one call of ReadAt.
 type reading struct {
 	*Source
-	env       string
-	at        Revisions
-	ephemeral *Ephemeral // nil if the environment is there to stay
-	layers    []model.Layer
-	commits   []Commit
-	problems  problem.List
-	hidden    string // the folder of the environment, if its record is there and not loaded
-	hides     bool   // it is
+	env          string
+	at           Revisions
+	ephemeral    *Ephemeral // nil if the environment is there to stay
+	layers       []model.Layer
+	commits      []Commit
+	problems     problem.List
+	recordFolder string // the folder of the environment, if its record is there and not loaded
+	recordHidden bool   // it is
 }
 
-func (r *reading) input() Input {
+func (r *reading) newInput() Input {
 	return Input{Environment: r.env, Layers: r.layers, Commits: r.commits, Ephemeral: r.ephemeral}
 }
 
-// environment reads the environment's own branch.
-func (r *reading) environment(ctx context.Context) error {
+// readEnvironment reads the environment's own branch.
+func (r *reading) readEnvironment(ctx context.Context) error {
 	layer := model.Layer{Kind: model.Env, Name: r.env}
 	if r.options.EnvironmentDir != "" {
-		return r.folder(layer, r.options.EnvironmentDir)
+		return r.addFolder(layer, r.options.EnvironmentDir)
 	}
 	all, problems, err := r.Environments(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *reading) environment(ctx context.Context) error {
 	}
 	r.problems = append(r.problems, attributeProblems(problems, all, r.env)...)
 	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
-		if r.ephemeral, err = r.Source.ephemeral(ctx, r.env); err != nil {
+		if r.ephemeral, err = r.Source.findEphemeral(ctx, r.env); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (r *reading) environment(ctx context.Context) error {
 		if !e.Settled() {
 			return nil
 		}
-		all = []*model.Environment{e.environment()}
+		all = []*model.Environment{e.asEnvironment()}
 	}
 	var names []string
 	for _, e := range all {
@@ -90,9 +90,9 @@ func (r *reading) environment(ctx context.Context) error {
 		}
 		ref := e.ControlPlane
 		ref.Commit = r.at.Environment
-		err := r.repository(ctx, layer, ref, &e.Object, r.at.Environment != "")
+		err := r.addRepository(ctx, layer, ref, &e.Object, r.at.Environment != "")
 		if r.ephemeral == nil && r.layers != nil {
-			r.astray(r.layers[0])
+			r.reportStrayEphemerals(r.layers[0])
 		}
 		return err
 	}
@@ -121,10 +121,10 @@ func attributeProblems(problems problem.List, all []*model.Environment, env stri
 	return mine
 }
 
-// base reads what the environment's BaseRepos point to.
-func (r *reading) base(ctx context.Context) error {
-	found := r.found()
-	main := mainOf(found.BaseRepos)
+// readBase reads what the environment's BaseRepos point to.
+func (r *reading) readBase(ctx context.Context) error {
+	found := r.scanLayers()
+	main := mainBaseRepo(found.BaseRepos)
 	if r.options.BaseDir != "" {
 		name := "main"
 		for _, b := range found.BaseRepos {
@@ -134,15 +134,15 @@ func (r *reading) base(ctx context.Context) error {
 			}
 			r.problems.Warnf(b.Pos, b.Subject(), "", "it is not read: --base-dir stands for %s", main.Subject())
 		}
-		return r.folder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
+		return r.addFolder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
 	}
-	if main == nil && r.hides {
-		r.problems = append(r.problems, hiddenRecord(r.env, r.hidden)...)
+	if main == nil && r.recordHidden {
+		r.problems = append(r.problems, hiddenRecordProblem(r.env, r.recordFolder)...)
 	}
 	if main == nil {
 		r.problems.Warnf(problem.Pos{Layer: r.env}, "Environment/"+r.env, "nothing has been promoted to it yet",
 			"the environment has no BaseRepo; the head of the base is used")
-		return r.unpromoted()
+		return r.addBaseHead()
 	}
 	for _, b := range found.BaseRepos {
 		ref := b.RepoRef
@@ -150,16 +150,16 @@ func (r *reading) base(ctx context.Context) error {
 		if asked {
 			ref.Commit = r.at.Base
 		}
-		if err := r.repository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object, asked); err != nil {
+		if err := r.addRepository(ctx, model.Layer{Kind: model.Base, Name: b.Name}, ref, &b.Object, asked); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mainOf gives the BaseRepo that is promoted: the one named main, or else the
+// mainBaseRepo gives the BaseRepo that is promoted: the one named main, or else the
 // first by name; nil if there are none.
-func mainOf(repos []*model.BaseRepo) *model.BaseRepo {
+func mainBaseRepo(repos []*model.BaseRepo) *model.BaseRepo {
 	var first *model.BaseRepo
 	for _, b := range repos {
 		if b.Name == "main" {
@@ -172,34 +172,34 @@ func mainOf(repos []*model.BaseRepo) *model.BaseRepo {
 	return first
 }
 
-func (r *reading) unpromoted() error {
+func (r *reading) addBaseHead() error {
 	commit, err := r.baseCommit(r.at.Base)
 	if err != nil {
 		return err
 	}
-	return r.commit(model.Layer{Kind: model.Base, Name: "main"}, r.controlPlane, r.options.ControlPlane, commit, "", nil)
+	return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.controlPlane, r.options.ControlPlane, commit, "", nil)
 }
 
-// found gives what the layers that were read point to.
-func (r *reading) found() model.References {
+// scanLayers gives what the layers that were read point to.
+func (r *reading) scanLayers() model.References {
 	var all model.References
 	for _, l := range r.layers {
-		f := r.options.Parser.Scan(r.input().parsedAs(), l)
+		f := r.options.Parser.Scan(r.newInput().parsedName(), l)
 		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)
 		all.Registrations = append(all.Registrations, f.Registrations...)
 	}
 	return all
 }
 
-// workloads reads the repositories of all registrations, several at a time.
-func (r *reading) workloads(ctx context.Context) error {
-	registrations := r.found().Registrations
-	r.unknownFolders(registrations)
+// readWorkloads reads the repositories of all registrations, several at a time.
+func (r *reading) readWorkloads(ctx context.Context) error {
+	registrations := r.scanLayers().Registrations
+	r.reportUnknownFolders(registrations)
 	parts := make([]reading, len(registrations))
 	errs := make([]error, len(registrations))
 	parallel.Each(maxParallel, registrations, func(i int, registration *model.Registration) {
 		parts[i] = reading{Source: r.Source, env: r.env, at: r.at}
-		errs[i] = parts[i].registration(ctx, registration)
+		errs[i] = parts[i].readRegistration(ctx, registration)
 	})
 	for i := range parts {
 		r.layers = append(r.layers, parts[i].layers...)
@@ -212,15 +212,15 @@ func (r *reading) workloads(ctx context.Context) error {
 // maxParallel bounds how many repositories are read at a time.
 const maxParallel = 8
 
-func (r *reading) registration(ctx context.Context, registration *model.Registration) error {
+func (r *reading) readRegistration(ctx context.Context, registration *model.Registration) error {
 	layer := model.Layer{Kind: model.Workloads, Name: registration.Name}
 	if dir, ok := r.options.Workloads[registration.Name]; ok {
-		return r.folder(layer, dir)
+		return r.addFolder(layer, dir)
 	}
 	if registration.Workload.Repo == "" { // the model says so
 		return nil
 	}
-	if r.controlPlane == nil && !r.repositories.mapped(registration.Workload.Repo) {
+	if r.controlPlane == nil && !r.repositories.isMapped(registration.Workload.Repo) {
 		r.problems.Warnf(registration.Pos, registration.Subject(),
 			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),
 			"its workloads are left out: there is no folder for them")
@@ -228,11 +228,11 @@ func (r *reading) registration(ctx context.Context, registration *model.Registra
 	}
 	ref := registration.Workload
 	ref.Commit = r.at.Workloads[registration.Name]
-	return r.repository(ctx, layer, ref, &registration.Object, ref.Commit != "")
+	return r.addRepository(ctx, layer, ref, &registration.Object, ref.Commit != "")
 }
 
-// unknownFolders reports --workload folders for registrations that do not exist.
-func (r *reading) unknownFolders(registrations []*model.Registration) {
+// reportUnknownFolders reports --workload folders for registrations that do not exist.
+func (r *reading) reportUnknownFolders(registrations []*model.Registration) {
 	var names []string
 	for _, registration := range registrations {
 		names = append(names, registration.Name)
@@ -245,9 +245,9 @@ func (r *reading) unknownFolders(registrations []*model.Registration) {
 	}
 }
 
-// folder adds a layer from a plain folder.
-func (r *reading) folder(layer model.Layer, dir string) error {
-	files, err := Folder(dir)
+// addFolder adds a layer from a plain folder.
+func (r *reading) addFolder(layer model.Layer, dir string) error {
+	files, err := ReadFolder(dir)
 	if err != nil {
 		return err
 	}
@@ -256,8 +256,8 @@ func (r *reading) folder(layer model.Layer, dir string) error {
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
-	r.hides = r.hides || layer.Kind == model.Env && hidesRecord(files, loaded)
-	r.add(layer, loaded, "")
+	r.recordHidden = r.recordHidden || layer.Kind == model.Env && hidesRecord(files, loaded)
+	r.addLayer(layer, loaded, "")
 	return nil
 }
 
@@ -278,17 +278,17 @@ var commitID = regexp.MustCompile(`^[0-9a-fA-F]{4,64}$`)
 // IsCommit reports whether a text can be the id of a commit, or the beginning of one.
 func IsCommit(text string) bool { return commitID.MatchString(text) }
 
-// repository adds a layer from what an object points to. asked says that the
+// addRepository adds a layer from what an object points to. asked says that the
 // revision is the caller's: one that is not there is an error then, and not a
 // mistake of the object.
-func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
-	repo, err := r.repositories.open(ctx, ref.Repo, layer.Kind != model.Workloads)
+func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
+	repo, err := r.repositories.openRepository(ctx, ref.Repo, layer.Kind != model.Workloads)
 	switch {
 	case errors.Is(err, git.ErrNotFound):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.shown(ref.Repo))
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.displayName(ref.Repo))
 		return nil
 	case errors.Is(err, git.ErrAccess):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.shown(ref.Repo))
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.displayName(ref.Repo))
 		return nil
 	case errors.Is(err, errFolder):
 		r.problems.Addf(by.Pos, by.Subject(), "a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
@@ -322,14 +322,14 @@ func (r *reading) repository(ctx context.Context, layer model.Layer, ref model.R
 	if err != nil {
 		return err
 	}
-	return r.commit(layer, repo, ref.Repo, commit, ref.Path, by)
+	return r.addCommit(layer, repo, ref.Repo, commit, ref.Path, by)
 }
 
-// commit adds a layer from a commit. by is the object that names the path; nil if
+// addCommit adds a layer from a commit. by is the object that names the path; nil if
 // it is the root.
-func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
+func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.folderOf(r.env, layerName(layer), repo, commit, clean)
+	files, err := r.readFolder(r.env, layerName(layer), repo, commit, clean)
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
@@ -350,23 +350,23 @@ func (r *reading) commit(layer model.Layer, repo *git.Repository, url, commit, s
 		if err != nil {
 			return err
 		}
-		r.hidden, r.hides = clean, hidesRecord(view.Tree.Sub(clean), files)
+		r.recordFolder, r.recordHidden = clean, hidesRecord(view.Tree.Sub(clean), files)
 		if err := view.Err(); err != nil {
 			return err
 		}
 	}
-	r.add(layer, files, clean)
+	r.addLayer(layer, files, clean)
 	return nil
 }
 
-// folderOf reads a folder of a commit as Flux would load it, for a layer of an environment: most
+// readFolder reads a folder of a commit as Flux would load it, for a layer of an environment: most
 // of it is as it was when the layer was read last.
-func (s *Source) folderOf(env, layer string, repo *git.Repository, commit, sub string) (tree.Tree, error) {
+func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub string) (tree.Tree, error) {
 	key := env + " " + layer
 	s.mu.Lock()
-	before := s.before.layers[key]
+	before := s.previous.layers[key]
 	s.mu.Unlock()
-	t, err := s.remembered(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
+	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
 		t, err := repo.Tree(commit)
 		if err != nil {
 			return tree.Tree{}, err
@@ -379,23 +379,23 @@ func (s *Source) folderOf(env, layer string, repo *git.Repository, commit, sub s
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		return repo.Load(kept.Sub(sub), before, wanted)
+		return repo.Load(kept.Sub(sub), before, isContentWanted)
 	})
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.read.layers[key] = t
+		s.current.layers[key] = t
 	}
 	return t, err
 }
 
-// remembered gives what is known of a folder of a commit, or reads it.
-func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
+// readOnce gives what is known of a folder of a commit, or reads it.
+func (s *Source) readOnce(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
 	s.mu.Lock()
-	known, ok := s.read.folders[f]
+	known, ok := s.current.folders[f]
 	if !ok {
-		if known, ok = s.before.folders[f]; ok {
-			s.read.folders[f] = known
+		if known, ok = s.previous.folders[f]; ok {
+			s.current.folders[f] = known
 		}
 	}
 	s.mu.Unlock()
@@ -408,20 +408,20 @@ func (s *Source) remembered(f commitFolder, read func() (tree.Tree, error)) (tre
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.read.folders[f] = t
+	s.current.folders[f] = t
 	return t, nil
 }
 
-// add adds a layer of the files below a prefix of their repository.
-func (r *reading) add(layer model.Layer, files tree.Tree, prefix string) {
+// addLayer adds a layer of the files below a prefix of their repository.
+func (r *reading) addLayer(layer model.Layer, files tree.Tree, prefix string) {
 	layer.Files, layer.Prefix = files, prefix
-	r.links(layer)
+	r.reportLinks(layer)
 	r.layers = append(r.layers, layer)
 }
 
-// links reports symbolic links: Flux leaves them out, and one that leads out of the
+// reportLinks reports symbolic links: Flux leaves them out, and one that leads out of the
 // repository is a mistake, or worse.
-func (r *reading) links(layer model.Layer) {
+func (r *reading) reportLinks(layer model.Layer) {
 	for file, e := range layer.Files.Walk() {
 		if e.Mode != tree.ModeSymlink {
 			continue

@@ -38,11 +38,11 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 		ctx = limited
 	}
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
-	m, more := s.options.Parser.Parse(read.parsedAs(), append(read.Layers, builtIn)...)
+	m, more := s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)
 	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
 	if !hasLayers(read.Layers) {
 		for _, l := range read.Layers {
-			problems = append(problems, s.options.Parser.Scan(read.parsedAs(), l).Problems...)
+			problems = append(problems, s.options.Parser.Scan(read.parsedName(), l).Problems...)
 		}
 		r.Problems = problems.Sorted().Capped(maxProblems)
 		return r, ctx.Err()
@@ -50,7 +50,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	stopped := problems.Stops() // something could not be read
 	problems = append(problems, more...)
 	if read.Ephemeral != nil {
-		m, more = s.narrow(m, read.Ephemeral)
+		m, more = s.selectClusterTypes(m, read.Ephemeral)
 		r.Model, problems = m, append(problems, more...)
 	}
 	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering})

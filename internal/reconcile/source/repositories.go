@@ -15,20 +15,20 @@ import (
 
 // repositories opens each repository once, however many layers are in it.
 type repositories struct {
-	cacheDir    string
-	credentials git.Credentials
-	maps        map[string]string // by normalized URL
-	place       func(context.Context, string) (*git.Repository, error)
-	barrier     panics.Barrier
-	remote      bool // the control plane is on a server
-	bounded     bool // folders that it names must be beside it; who gives Open decides that
+	cacheDir     string
+	credentials  git.Credentials
+	locations    map[string]string // by normalized URL
+	openLocation func(context.Context, string) (*git.Repository, error)
+	barrier      panics.Barrier
+	remote       bool // the control plane is on a server
+	bounded      bool // folders that it names must be beside it; who gives Open decides that
 
 	mu        sync.Mutex
 	opened    map[string]*opening
 	ownURLs   map[string]*git.Repository // URLs that are the control plane
 	anyIsOwn  *git.Repository            // a local control plane that has no URL
 	tokenHost string                     // the only one that is sent the token
-	said      bool                       // it is not that of the control plane
+	hostIsSet bool                       // it is not that of the control plane
 	named     []string                   // places that who runs this has named
 	folders   []string                   // the control plane's, and that it was cloned from
 }
@@ -47,30 +47,30 @@ var (
 	errFolder = fmt.Errorf("not beside the control plane: %w", errLocal)
 )
 
-// reset forgets what was opened.
-func (r *repositories) reset(o Options) {
+// resetOptions forgets what was opened.
+func (r *repositories) resetOptions(o Options) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.barrier, r.cacheDir, r.credentials, r.maps = o.Barrier, o.CacheDir, o.Credentials, normalized(o.Map)
+	r.barrier, r.cacheDir, r.credentials, r.locations = o.Barrier, o.CacheDir, o.Credentials, normalizeURLs(o.Map)
 	r.opened, r.ownURLs, r.anyIsOwn, r.folders = map[string]*opening{}, nil, nil, nil
-	r.tokenHost, r.said = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
-	if r.said {
+	r.tokenHost, r.hostIsSet = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
+	if r.hostIsSet {
 		r.tokenHost = o.CredentialsHost
 	}
 	r.named = []string{o.ControlPlane}
-	if r.said {
+	if r.hostIsSet {
 		r.named = nil
 	}
 	for _, place := range o.Map {
 		r.named = append(r.named, place)
 	}
 	r.remote, r.bounded = giturl.IsRemote(o.ControlPlane), o.Open == nil
-	if r.place = o.Open; r.place == nil {
-		r.place = r.openPlace
+	if r.openLocation = o.Open; r.openLocation == nil {
+		r.openLocation = r.openOrFetch
 	}
 }
 
-func normalized(maps map[string]string) map[string]string {
+func normalizeURLs(maps map[string]string) map[string]string {
 	out := make(map[string]string, len(maps))
 	for url, place := range maps {
 		out[giturl.Normalize(url)] = place
@@ -82,21 +82,21 @@ func normalized(maps map[string]string) map[string]string {
 // may be named.
 func (r *repositories) openControlPlane(ctx context.Context, location string) (*git.Repository, error) {
 	switch {
-	case r.mapped(location):
-		return r.open(ctx, location, false)
+	case r.isMapped(location):
+		return r.openRepository(ctx, location, false)
 	case giturl.IsRemote(location):
-		return r.place(ctx, location)
+		return r.openLocation(ctx, location)
 	}
-	if repo, err := r.place(ctx, location); err == nil {
+	if repo, err := r.openLocation(ctx, location); err == nil {
 		return repo, nil
 	}
 	return git.FindRepository(giturl.LocalPath(location))
 }
 
-// own says which URLs are the control plane's: its location and its remotes. A
+// setOwnURLs says which URLs are the control plane's: its location and its remotes. A
 // local repository without remotes (or with local ones) has no URL to compare, so that every environment
 // and BaseRepo that no map names is taken to be in it.
-func (r *repositories) own(location string, repo *git.Repository) {
+func (r *repositories) setOwnURLs(location string, repo *git.Repository) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ownURLs = map[string]*git.Repository{giturl.Normalize(location): repo}
@@ -114,9 +114,9 @@ func (r *repositories) own(location string, repo *git.Repository) {
 	}
 	r.folders = append(r.folders, repo.Location())
 	if origin != "" && !giturl.IsRemote(origin) {
-		r.folders = append(r.folders, fromFolder(repo.Location(), origin))
+		r.folders = append(r.folders, absolutePath(repo.Location(), origin))
 	}
-	if r.named = append(r.named, origin); !r.said {
+	if r.named = append(r.named, origin); !r.hostIsSet {
 		r.tokenHost = giturl.Host(origin)
 	}
 	if !remote {
@@ -124,24 +124,24 @@ func (r *repositories) own(location string, repo *git.Repository) {
 	}
 }
 
-// mapped reports whether a repository is to be read elsewhere.
-func (r *repositories) mapped(url string) bool {
-	_, ok := r.maps[giturl.Normalize(url)]
+// isMapped reports whether a repository is to be read elsewhere.
+func (r *repositories) isMapped(url string) bool {
+	_, ok := r.locations[giturl.Normalize(url)]
 	return ok
 }
 
-// shown names a repository in a problem, with the place that it is read at.
-func (r *repositories) shown(url string) string {
-	if place, ok := r.maps[giturl.Normalize(url)]; ok {
+// displayName names a repository in a problem, with the place that it is read at.
+func (r *repositories) displayName(url string) string {
+	if place, ok := r.locations[giturl.Normalize(url)]; ok {
 		return fmt.Sprintf("%s, which stands for %s", giturl.Redact(place), giturl.Redact(url))
 	}
 	return giturl.Redact(url)
 }
 
-// open gives the repository at a URL or path. partOfControlPlane says that it is
+// openRepository gives the repository at a URL or path. partOfControlPlane says that it is
 // one that an environment or a BaseRepo names.
-func (r *repositories) open(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
-	place, mapped := r.maps[giturl.Normalize(location)]
+func (r *repositories) openRepository(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
+	place, mapped := r.locations[giturl.Normalize(location)]
 	if !mapped {
 		if repo := r.controlPlane(location, partOfControlPlane); repo != nil {
 			return repo, nil
@@ -164,7 +164,7 @@ func (r *repositories) open(ctx context.Context, location string, partOfControlP
 	r.mu.Unlock()
 	o.once.Do(func() {
 		o.err = r.barrier.Run("open", giturl.Redact(place), func() (err error) {
-			o.repo, err = r.place(ctx, place)
+			o.repo, err = r.openLocation(ctx, place)
 			return err
 		})
 	})
@@ -184,7 +184,7 @@ func (r *repositories) controlPlane(location string, partOfControlPlane bool) *g
 	return nil
 }
 
-func (r *repositories) openPlace(ctx context.Context, place string) (*git.Repository, error) {
+func (r *repositories) openOrFetch(ctx context.Context, place string) (*git.Repository, error) {
 	if !giturl.IsRemote(place) {
 		return git.Open(giturl.LocalPath(place))
 	}
@@ -218,10 +218,10 @@ func (r *repositories) isNamed(place string) bool {
 func (r *repositories) isBeside(place string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	folder := giturl.Identify(fromFolder(".", place))
+	folder := giturl.Identify(absolutePath(".", place))
 	beside := false
 	for _, named := range r.folders {
-		own := giturl.Identify(fromFolder(".", named))
+		own := giturl.Identify(absolutePath(".", named))
 		parent := giturl.Identity{Path: filepath.Dir(own.Path)}
 		if own.IsPrefixOf(folder) && own != folder {
 			return false
@@ -231,9 +231,9 @@ func (r *repositories) isBeside(place string) bool {
 	return beside
 }
 
-// fromFolder returns a location on this machine as an absolute path; a relative one begins
+// absolutePath returns a location on this machine as an absolute path; a relative one begins
 // at a folder.
-func fromFolder(folder, location string) string {
+func absolutePath(folder, location string) string {
 	local := giturl.LocalPath(location)
 	if !filepath.IsAbs(local) {
 		local = filepath.Join(folder, local)

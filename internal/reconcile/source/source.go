@@ -104,23 +104,25 @@ type Source struct {
 	repositories repositories
 	controlPlane *git.Repository // nil if all layers are folders
 
-	mu           sync.Mutex
-	environments *environments
-	ephemerals   *ephemerals
-	former       formerEnvironments
-	base         *Base
-	read, before memory // since the last Refresh, and before it
-	narrowed     recent.Map[narrowing, *model.Model]
+	mu                sync.Mutex
+	environments      *environments
+	ephemerals        *ephemerals
+	former            formerEnvironments
+	base              *Base
+	current, previous folderCache // since the last Refresh, and before it
+	selected          recent.Map[selectionKey, *model.Model]
 }
 
-// memory is the folders of commits that were read: by what they are, and the last one of each
+// folderCache is the folders of commits that were read: by what they are, and the last one of each
 // layer of an environment.
-type memory struct {
+type folderCache struct {
 	folders map[commitFolder]tree.Tree
 	layers  map[string]tree.Tree
 }
 
-func newMemory() memory { return memory{map[commitFolder]tree.Tree{}, map[string]tree.Tree{}} }
+func newFolderCache() folderCache {
+	return folderCache{map[commitFolder]tree.Tree{}, map[string]tree.Tree{}}
+}
 
 // environments are those of the base, once they were read.
 type environments struct {
@@ -153,11 +155,11 @@ func Open(ctx context.Context, options Options) (*Source, error) {
 // if it was used since the last Refresh.
 func (s *Source) Refresh(ctx context.Context) error {
 	s.mu.Lock()
-	s.environments, s.ephemerals, s.base, s.before, s.read = nil, nil, nil, s.read, newMemory()
-	s.narrowed.Rotate()
+	s.environments, s.ephemerals, s.base, s.previous, s.current = nil, nil, nil, s.current, newFolderCache()
+	s.selected.Rotate()
 	s.mu.Unlock()
 	s.options.Parser.NextGeneration()
-	s.repositories.reset(s.options)
+	s.repositories.resetOptions(s.options)
 	if s.options.ControlPlane == "" {
 		return nil
 	}
@@ -166,7 +168,7 @@ func (s *Source) Refresh(ctx context.Context) error {
 		return err
 	}
 	s.controlPlane = repo
-	s.repositories.own(s.options.ControlPlane, repo)
+	s.repositories.setOwnURLs(s.options.ControlPlane, repo)
 	return nil
 }
 
@@ -174,7 +176,7 @@ func (s *Source) Refresh(ctx context.Context) error {
 func (s *Source) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.before, s.read = memory{}, newMemory()
+	s.previous, s.current = folderCache{}, newFolderCache()
 	s.options.Parser.Forget()
 }
 
@@ -214,9 +216,9 @@ func (s *Source) Environments(ctx context.Context) ([]*model.Environment, proble
 	return found.Environments, problems, nil
 }
 
-// Unread reports whether there may be more environments than [Source.Environments] returned: a
+// HasUnread reports whether there may be more environments than [Source.Environments] returned: a
 // file that they may be written in could not be read.
-func (s *Source) Unread() bool {
+func (s *Source) HasUnread() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.environments != nil && s.environments.unread
@@ -225,7 +227,7 @@ func (s *Source) Unread() bool {
 // baseFiles gives the files of the base that the environments are found in.
 func (s *Source) baseFiles() (tree.Tree, error) {
 	if s.options.BaseDir != "" || s.controlPlane == nil {
-		return Folder(s.options.BaseDir)
+		return ReadFolder(s.options.BaseDir)
 	}
 	commit, err := s.baseCommit(s.options.Base)
 	if err != nil {
@@ -235,7 +237,7 @@ func (s *Source) baseFiles() (tree.Tree, error) {
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	return s.controlPlane.Load(t, tree.Tree{}, wanted)
+	return s.controlPlane.Load(t, tree.Tree{}, isContentWanted)
 }
 
 // baseCommit resolves a revision of the base; "" is the branch main, or else the

@@ -23,7 +23,7 @@ func TestInTurns(t *testing.T) {
 			if err := s.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Output(t.Context(), "dev"); err != nil {
+			if _, err := s.OutputOf(t.Context(), "dev"); err != nil {
 				t.Fatal(err)
 			}
 			lasting, err := s.Render(t.Context(), "dev", source.Revisions{}, nil)

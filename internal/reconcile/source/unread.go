@@ -19,17 +19,17 @@ const freezesFolder = "freezes"
 // be read as neither. folder is that of the layer in its repository, whole all that is in
 // it, and read what was understood.
 func checkUnread(layer, folder string, whole tree.Tree, read *model.Progress) problem.List {
-	u := unread{layer: layer, folder: folder, read: read}
+	u := unreadCheck{layer: layer, folder: folder, read: read}
 	for _, e := range whole.Entries() {
 		switch {
 		case strings.EqualFold(e.Name, OwnFolder) && (e.Name != OwnFolder || !e.IsDir()):
-			u.addf(e.Name, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so what is in it is not read", e.Name, OwnFolder)
+			u.addProblem(e.Name, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so what is in it is not read", e.Name, OwnFolder)
 		case e.Name == OwnFolder:
-			u.own("", e.Tree())
+			u.checkOwnFolder("", e.Tree())
 		case e.IsDir() && isNearOwn(e.Name):
-			u.nearOwn(e.Name, e.Tree())
-		case !e.IsDir() && isNear(e.Name):
-			u.file(e.Name, e)
+			u.checkNearOwn(e.Name, e.Tree())
+		case !e.IsDir() && isNearHold(e.Name):
+			u.checkFile(e.Name, e)
 		}
 	}
 	return u.problems
@@ -95,14 +95,14 @@ func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch,
 			switch {
 			case isNearOwn(entry.Name):
 				own = append(own, entry)
-			case !entry.IsDir() && isNear(entry.Name):
+			case !entry.IsDir() && isNearHold(entry.Name):
 				near = append(near, entry)
 			}
 		}
 		if len(own)+len(near) == 0 {
 			continue
 		}
-		files, err := aboutPromotion(tree.FromEntries(append(near, own...)))
+		files, err := promotionFiles(tree.FromEntries(append(near, own...)))
 		if err != nil {
 			return nil, err
 		}
@@ -119,66 +119,66 @@ func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch,
 	return problems, nil
 }
 
-// unread collects files that are not read.
-type unread struct {
+// unreadCheck collects files that are not read.
+type unreadCheck struct {
 	layer, folder string
 	read          *model.Progress
 	problems      problem.List
 }
 
-func (u *unread) addf(file, hint, format string, args ...any) {
+func (u *unreadCheck) addProblem(file, hint, format string, args ...any) {
 	u.problems.Addf(problem.Pos{Layer: u.layer, File: path.Join(u.folder, file)}, "", hint, format, args...)
 }
 
-// own checks our folder, or one in it.
-func (u *unread) own(dir string, t tree.Tree) {
+// checkOwnFolder checks our folder, or one in it.
+func (u *unreadCheck) checkOwnFolder(dir string, t tree.Tree) {
 	for _, e := range t.Entries() {
 		name := path.Join(dir, e.Name)
 		switch {
 		case e.IsDir():
-			if isNear(e.Name) && looksRead(e.Name) {
-				u.addf(path.Join(OwnFolder, name), "make it a file that holds a Hold or a Freeze, or remove it", "it is a folder, though its name is that of a file with a Hold or a Freeze")
+			if isNearHold(e.Name) && looksLikeYAML(e.Name) {
+				u.addProblem(path.Join(OwnFolder, name), "make it a file that holds a Hold or a Freeze, or remove it", "it is a folder, though its name is that of a file with a Hold or a Freeze")
 			}
-			u.own(name, e.Tree())
+			u.checkOwnFolder(name, e.Tree())
 		case kustomize.IsKustomizationFile(e.Name):
-			u.addf(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
-		case isNear(e.Name) || isNear(path.Base(dir)) || looksRead(e.Name) || e.Mode == tree.ModeSymlink:
-			u.file(path.Join(OwnFolder, name), e)
+			u.addProblem(path.Join(OwnFolder, name), "remove it: every YAML file in "+OwnFolder+" is read", "a kustomization decides here which holds and freezes are read")
+		case isNearHold(e.Name) || isNearHold(path.Base(dir)) || looksLikeYAML(e.Name) || e.Mode == tree.ModeSymlink:
+			u.checkFile(path.Join(OwnFolder, name), e)
 		}
 	}
 }
 
-// nearOwn checks a folder that is named nearly as ours. Files of any other name in it are
+// checkNearOwn checks a folder that is named nearly as ours. Files of any other name in it are
 // somebody else's.
-func (u *unread) nearOwn(dir string, t tree.Tree) {
+func (u *unreadCheck) checkNearOwn(dir string, t tree.Tree) {
 	for _, e := range t.Entries() {
 		file := path.Join(dir, e.Name)
 		switch {
 		case e.IsDir():
-			u.nearOwn(file, e.Tree())
-		case (isNear(e.Name) || isNear(path.Base(dir))) && !u.understood(file):
+			u.checkNearOwn(file, e.Tree())
+		case (isNearHold(e.Name) || isNearHold(path.Base(dir))) && !u.isUnderstood(file):
 			folder, _, _ := strings.Cut(file, "/")
-			u.addf(file, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so this file is not read", folder, OwnFolder)
+			u.addProblem(file, "holds and freezes are read in the folder "+OwnFolder, "%s is not the folder %s, so this file is not read", folder, OwnFolder)
 		}
 	}
 }
 
-// file checks one that is named like a hold or a freeze, or would be read if it could be.
-func (u *unread) file(file string, e tree.Entry) {
+// checkFile checks one that is named like a hold or a freeze, or would be read if it could be.
+func (u *unreadCheck) checkFile(file string, e tree.Entry) {
 	const hint = "make it a file that ends in .yaml and holds a Hold or a Freeze, or remove it"
 	switch {
-	case strings.HasPrefix(e.Name, ".") && !isNear(e.Name) || strings.EqualFold(path.Ext(e.Name), ".md") && !isNear(e.Name):
+	case strings.HasPrefix(e.Name, ".") && !isNearHold(e.Name) || strings.EqualFold(path.Ext(e.Name), ".md") && !isNearHold(e.Name):
 	case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule:
-		u.addf(file, hint, "it is not a file, but a link, and links are not followed")
+		u.addProblem(file, hint, "it is not a file, but a link, and links are not followed")
 	case !isYAML(e.Name):
-		u.addf(file, hint, "it is not read: its name does not end in .yaml or .yml")
-	case (path.Dir(file) == OwnFolder && isNear(e.Name) || isNear(path.Base(path.Dir(file)))) && !u.understood(file):
-		u.addf(file, hint, "there is no Hold and no Freeze in it")
+		u.addProblem(file, hint, "it is not read: its name does not end in .yaml or .yml")
+	case (path.Dir(file) == OwnFolder && isNearHold(e.Name) || isNearHold(path.Base(path.Dir(file)))) && !u.isUnderstood(file):
+		u.addProblem(file, hint, "there is no Hold and no Freeze in it")
 	}
 }
 
-// understood reports whether a file says something about promotion, right or wrong.
-func (u *unread) understood(file string) bool {
+// isUnderstood reports whether a file says something about promotion, right or wrong.
+func (u *unreadCheck) isUnderstood(file string) bool {
 	file = path.Join(u.folder, file)
 	for _, h := range u.read.Holds {
 		if h.Pos.File == file {
@@ -198,9 +198,9 @@ func (u *unread) understood(file string) bool {
 	return false
 }
 
-// isNear reports whether a file is named like one that holds or freezes something:
+// isNearHold reports whether a file is named like one that holds or freezes something:
 // hold.YAML, hold.json, .hold, holds.yaml.bak.
-func isNear(name string) bool {
+func isNearHold(name string) bool {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(name), "."), ".")
 	switch strings.TrimSuffix(stem, "s") {
 	case "hold", "freeze":
@@ -214,8 +214,8 @@ func isNearOwn(name string) bool {
 	return strings.TrimSuffix(strings.Trim(strings.ToLower(name), "._-"), "s") == strings.TrimPrefix(OwnFolder, ".")
 }
 
-// looksRead reports whether people would take a file for one that is read.
-func looksRead(name string) bool {
+// looksLikeYAML reports whether people would take a file for one that is read.
+func looksLikeYAML(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == ".yaml" || ext == ".yml"
 }

@@ -17,9 +17,9 @@ const (
 	aFreeze = "apiVersion: fairlead.io/v1alpha1\nkind: Freeze\nmetadata: {name: q4}\nspec: {reason: x}\n"
 )
 
-// unread are files that people may have written as a hold or a freeze: on the branch of
+// unreadCheck are files that people may have written as a hold or a freeze: on the branch of
 // an environment, or in the base. "" is that they count, anything else is the problem.
-var unread = map[string]struct{ branch, file, text, want string }{
+var unreadCheck = map[string]struct{ branch, file, text, want string }{
 	"hold":             {"dev", ".fairlead/hold.yaml", aHold, ""},
 	"hold of any name": {"dev", ".fairlead/stay/put.yml", aHold, ""},
 	"hold elsewhere":   {"dev", "ops/stay.yaml", aHold, ""},
@@ -80,7 +80,7 @@ var unread = map[string]struct{ branch, file, text, want string }{
 
 // TestUnreadHolds: what people have written as a hold or a freeze counts, or is a problem.
 func TestUnreadHolds(t *testing.T) {
-	for name, test := range unread {
+	for name, test := range unreadCheck {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -46,7 +46,7 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 	if err != nil {
 		return nil, err
 	}
-	records, err := find(view.Tree, "", 0)
+	records, err := findRecords(view.Tree, "", 0)
 	if err = errors.Join(err, view.Err()); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 	}
 	var all []Result
 	for _, r := range records {
-		result, err := r.verify(ctx, view.Tree, open)
+		result, err := r.verifyOutput(ctx, view.Tree, open)
 		if err = errors.Join(err, view.Err()); err != nil {
 			return nil, fmt.Errorf("environment %s: %w", r.Environment, err)
 		}
@@ -64,17 +64,17 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 	return all, nil
 }
 
-// record is one that was found in a folder.
-type record struct {
+// foundRecord is one that was found in a folder.
+type foundRecord struct {
 	publish.Written
-	in string
+	folder string
 }
 
 // maxDepth is how deep in a repository the folder of an output is looked for.
 const maxDepth = 4
 
-func find(t tree.Tree, dir string, depth int) ([]record, error) {
-	var all []record
+func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
+	var all []foundRecord
 	if e, ok := t.Lookup(publish.RecordFile); ok && !e.IsDir() {
 		r, err := publish.ReadRecord(e.Data)
 		if err != nil {
@@ -82,7 +82,7 @@ func find(t tree.Tree, dir string, depth int) ([]record, error) {
 		}
 		for _, w := range r.Environments {
 			if len(w.From) > 0 { // or else nothing was written yet
-				all = append(all, record{w, path.Join(dir, w.Folder)})
+				all = append(all, foundRecord{w, path.Join(dir, w.Folder)})
 			}
 		}
 		return all, nil
@@ -94,7 +94,7 @@ func find(t tree.Tree, dir string, depth int) ([]record, error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name, ".") {
 			continue
 		}
-		below, err := find(e.Tree(), path.Join(dir, e.Name), depth+1)
+		below, err := findRecords(e.Tree(), path.Join(dir, e.Name), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -103,8 +103,8 @@ func find(t tree.Tree, dir string, depth int) ([]record, error) {
 	return all, nil
 }
 
-func (r record) verify(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
-	result := Result{Environment: r.Environment, Folder: r.in, From: r.From, Different: []string{}}
+func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
+	result := Result{Environment: r.Environment, Folder: r.folder, From: r.From, Different: []string{}}
 	at := source.Revisions{Workloads: map[string]string{}}
 	base := ""
 	for _, in := range r.From {
@@ -135,15 +135,15 @@ func (r record) verify(ctx context.Context, whole tree.Tree, open func(context.C
 		return result, fmt.Errorf("it does not render any more: %s", rendered.Problems[0])
 	}
 	result.Files = rendered.Tree.Count()
-	r.compare(&result, whole.Sub(r.in), rendered.Tree)
+	r.compareTrees(&result, whole.Sub(r.folder), rendered.Tree)
 	return result, nil
 }
 
-// compare compares what was rendered with what is there: of folders that are ours, all;
+// compareTrees compares what was rendered with what is there: of folders that are ours, all;
 // of others, what was rendered. The promoted commit is not written again if nothing else
 // changes, so that it may be an older one.
-func (r record) compare(result *Result, is, should tree.Tree) {
-	for change := range tree.Diff(r.ours(is, should), should) {
+func (r foundRecord) compareTrees(result *Result, is, should tree.Tree) {
+	for change := range tree.Diff(r.comparedPart(is, should), should) {
 		if change.Path == output.TrackingFile {
 			continue
 		}
@@ -154,8 +154,8 @@ func (r record) compare(result *Result, is, should tree.Tree) {
 	slices.Sort(result.Different)
 }
 
-// ours gives the part of a folder that is compared.
-func (r record) ours(is, should tree.Tree) tree.Tree {
+// comparedPart gives the part of a folder that is compared.
+func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
 		if r.Folders == nil || slices.Contains(r.Folders, e.Name) {
@@ -163,21 +163,21 @@ func (r record) ours(is, should tree.Tree) tree.Tree {
 			continue
 		}
 		if wanted, ok := should.Lookup(e.Name); ok && strings.HasPrefix(e.Name, ".") && wanted.IsDir() {
-			kept = append(kept, tree.Dir(e.Name, common(e.Tree(), wanted.Tree())))
+			kept = append(kept, tree.Dir(e.Name, commonPart(e.Tree(), wanted.Tree())))
 		}
 	}
 	return tree.FromEntries(kept)
 }
 
-// common gives the part of a tree whose paths are in another.
-func common(is, should tree.Tree) tree.Tree {
+// commonPart gives the part of a tree whose paths are in another.
+func commonPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
 		wanted, ok := should.Lookup(e.Name)
 		switch {
 		case !ok:
 		case e.IsDir() && wanted.IsDir():
-			kept = append(kept, tree.Dir(e.Name, common(e.Tree(), wanted.Tree())))
+			kept = append(kept, tree.Dir(e.Name, commonPart(e.Tree(), wanted.Tree())))
 		default:
 			kept = append(kept, e)
 		}
