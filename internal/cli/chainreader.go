@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -60,15 +61,15 @@ func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return withHint(err, daemonHint)
+		return problem.WithHint(err, daemonHint)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return withHint(fmt.Errorf("%s answers %s", d.statusURL(), answer.Status), daemonHint)
+		return problem.WithHint(fmt.Errorf("%s answers %s", d.statusURL(), answer.Status), daemonHint)
 	}
 	err = json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(snapshot)
 	if err != nil {
-		return withHint(fmt.Errorf("%s answers what cannot be read: %w", d.statusURL(), err), daemonHint)
+		return problem.WithHint(fmt.Errorf("%s answers what cannot be read: %w", d.statusURL(), err), daemonHint)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {
 	case err != nil:
 		return status.Chain{}, err
 	case snapshot.Chain == nil:
-		return status.Chain{}, withHint(fmt.Errorf("%s does not say how far commits have got", d.statusURL()), daemonHint)
+		return status.Chain{}, problem.WithHint(fmt.Errorf("%s does not say how far commits have got", d.statusURL()), daemonHint)
 	case snapshot.ControlPlaneError != "":
 		return status.Chain{}, fmt.Errorf("the daemon cannot read the control plane: %s", snapshot.ControlPlaneError)
 	}

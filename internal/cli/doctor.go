@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 )
@@ -63,9 +64,9 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return withHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
+		return problem.WithHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
 	}
-	return withHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
+	return problem.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }
 
 // findingsText returns a line for each finding, with its hint below.

@@ -92,7 +92,7 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 			}
 			r, err := do(c.Context(), d, args[0])
 			if refusal := (*problem.Refusal)(nil); errors.As(err, &refusal) && refusal.Kind == ephemeral.ErrMisuse {
-				return usageErrorf(refusal.Advice, "%w", err)
+				return usageErrorf(refusal.Advice, "%v", err)
 			}
 			if err != nil {
 				return err

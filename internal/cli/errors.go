@@ -25,27 +25,13 @@ var (
 	errDiffers = errors.New("there are differences")
 	// errInterrupted means that a signal stopped the program.
 	errInterrupted = errors.New("interrupted")
+	// errUsage is the kind of error of a command that was called wrongly.
+	errUsage = errors.New("called wrongly")
 )
-
-// hintedError is an error with a hint and an exit code.
-type hintedError struct {
-	error
-	hint string
-	code int
-}
-
-// Unwrap returns the error without the hint.
-func (e *hintedError) Unwrap() error { return e.error }
-
-// Hint returns the hint; errors of other packages have such a method too.
-func (e *hintedError) Hint() string { return e.hint }
-
-// withHint adds a hint to an error.
-func withHint(err error, hint string) error { return &hintedError{err, hint, exitCode(err)} }
 
 // usageErrorf returns the error of a command that was called wrongly.
 func usageErrorf(hint, format string, args ...any) error {
-	return &hintedError{fmt.Errorf(format, args...), hint, exitUsage}
+	return &problem.Refusal{Reason: fmt.Sprintf(format, args...), Advice: hint, Kind: errUsage}
 }
 
 // newUnknownError returns the usage error of a name that is none of known.
@@ -74,7 +60,6 @@ func newProblemsError(list problem.List) *problemsError {
 
 // exitCode returns the exit code for an error; nothing else decides it.
 func exitCode(err error) int {
-	var hinted *hintedError
 	var query *explain.QueryError
 	var problems *problemsError
 	switch {
@@ -84,10 +69,8 @@ func exitCode(err error) int {
 		return exitDifferences
 	case errors.As(err, &problems) && !problems.ofSettings:
 		return exitProblems
-	case problems != nil, errors.As(err, &query):
+	case problems != nil, errors.As(err, &query), errors.Is(err, errUsage):
 		return exitUsage
-	case errors.As(err, &hinted):
-		return hinted.code
 	}
 	return exitFailed
 }

@@ -101,7 +101,7 @@ func countOrNone(n int) string {
 
 // newFlagError returns the usage error of a flag that cannot be parsed.
 func newFlagError(c *cobra.Command, err error) error {
-	var usage *hintedError
+	var usage *problem.Refusal
 	var unknown *pflag.NotExistError
 	switch {
 	case errors.As(err, &usage): // of one of our own flags

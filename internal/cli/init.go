@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -134,7 +135,7 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 	}
 	if err := repositories.Create(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {
-			return withHint(err, "init fills empty repositories only; name others, or delete what is there")
+			return problem.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
 		}
 		return withLocationHint(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}

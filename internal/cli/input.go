@@ -80,7 +80,7 @@ func (in *input) openSource(ctx context.Context) error {
 	in.options.Credentials = envCredentials()
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
-		return withHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
+		return problem.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 	case len(names) == 0 && problems.Stops():
 		return nil, newProblemsError(problems)
 	case len(names) == 0:
-		return nil, withHint(fmt.Errorf("the control plane has no environments"),
+		return nil, problem.WithHint(fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
 		return nil, usageErrorf("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")

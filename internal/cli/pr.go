@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -209,7 +210,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 	}
 	err := p.forge.MergePull(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
-		err = withHint(err, "the next cycle of the daemon brings it up to date: look at it again")
+		err = problem.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
 	return newPullAnswer(number, forge.Merged), err
 }
@@ -217,7 +218,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, error) {
 	err := p.forge.ReopenPull(ctx, number)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
-		err = withHint(err, "a change of the content is proposed anew by the daemon")
+		err = problem.WithHint(err, "a change of the content is proposed anew by the daemon")
 	}
 	return newPullAnswer(number, forge.Open), err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
@@ -204,7 +205,7 @@ func checkEnvironments(names []string, asked ...string) error {
 // printResult prints the result of an action, or returns its error.
 func (cc *commandContext) printResult(r actions.Result, err error) error {
 	if errors.Is(err, git.ErrRefused) {
-		err = withHint(err, "if the branch is protected, --pull-request proposes it")
+		err = problem.WithHint(err, "if the branch is protected, --pull-request proposes it")
 	}
 	if err != nil {
 		return err

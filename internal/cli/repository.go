@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"path/filepath"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
@@ -15,7 +16,7 @@ import (
 // reached; it returns any other error unchanged.
 func withLocationHint(err error, hint string) error {
 	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
-		return withHint(err, hint)
+		return problem.WithHint(err, hint)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -106,7 +107,7 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 	for {
 		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
 		if err != nil {
-			return withHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
+			return problem.WithHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
 		}
 		r.result.Output = &found
 		if found.Pull != nil && !found.Merged && r.mergeOutput {
@@ -124,7 +125,7 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 		case <-deadline.Done():
 		}
 		if r.mergeOutput {
-			return withHint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missingReason(found, err)), r.waitHint())
+			return problem.WithHint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missingReason(found, err)), r.waitHint())
 		}
 		return ctx.Err()
 	}

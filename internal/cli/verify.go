@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -69,7 +70,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	}
 	repo, err := git.FindRepository(v.repo)
 	if err != nil {
-		return withHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+		return problem.WithHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
 	}
 	if revision == "" {
 		revision = "HEAD"
@@ -88,7 +89,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 		return source.Open(ctx, o)
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
-		return withHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+		return problem.WithHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
 	}
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 	if result.State == isTimedOut {
 		over = " in " + display.FormatAge(w.timeout)
 	}
-	return withHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
+	return problem.WithHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
@@ -206,7 +206,7 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 	}
 	f, err := w.context.openForge(remote, place, git.Signature{})
 	if errors.Is(err, access.ErrNoToken) {
-		err = withHint(err, "GITHUB_TOKEN or "+tokenVariable+" is shown to the server; or say --config FILE")
+		err = problem.WithHint(err, "GITHUB_TOKEN or "+tokenVariable+" is shown to the server; or say --config FILE")
 	}
 	if err != nil {
 		return nil, err
