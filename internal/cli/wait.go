@@ -268,7 +268,7 @@ func readStatuses(all []forge.CommitStatus, environment string) (state, reason s
 		state = hasDeployed
 	case is.Outcome == forge.Failure:
 		state = hasFailed
-	case proven && proof.Outcome == forge.Success && !proof.When.Before(is.When): // not from an earlier deployment
+	case proven && proof.Outcome == forge.Success && !proof.Time.Before(is.Time): // not from an earlier deployment
 		state, is = hasDeployed, proof
 	default:
 		state = isWaiting

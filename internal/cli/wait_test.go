@@ -92,7 +92,7 @@ func TestUntil(t *testing.T) {
 // TestRead: what statuses of the commit say, of its environment and of no other.
 func TestRead(t *testing.T) {
 	say := func(context string, outcome forge.Outcome, text string, after int) forge.CommitStatus {
-		return forge.CommitStatus{Status: forge.Status{Context: context, Outcome: outcome, Description: text}, When: now.Add(time.Duration(after) * time.Minute)}
+		return forge.CommitStatus{Context: context, Outcome: outcome, Description: text, Time: now.Add(time.Duration(after) * time.Minute)}
 	}
 	for _, test := range []struct {
 		name          string

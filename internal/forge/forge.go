@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
 var (
@@ -80,14 +82,14 @@ type Pull struct {
 	URL    string // "" if it has no page
 }
 
-// Outcome is the state of a commit status.
-type Outcome string
+// Outcome is the state of a commit status or of a run.
+type Outcome = gate.Outcome
 
 // The outcomes that all forges know.
 const (
-	Pending Outcome = "pending"
-	Success Outcome = "success"
-	Failure Outcome = "failure"
+	Pending = gate.Pending
+	Success = gate.Success
+	Failure = gate.Failure
 )
 
 // Status is the status of a commit in one context.

@@ -86,7 +86,9 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, erro
 		if t.When.IsZero() {
 			t.When = wrote.When
 		}
-		all = append(all, CommitStatus{Status: t.toStatus(), When: t.When, By: cmp.Or(t.By, wrote.Author.Name)})
+		all = append(all, CommitStatus{
+			Context: t.Context, Outcome: t.Outcome, Description: t.Description, URL: t.URL, Time: t.When, Author: cmp.Or(t.By, wrote.Author.Name),
+		})
 	}
 	slices.SortFunc(all, func(a, b CommitStatus) int { return cmp.Compare(a.Context, b.Context) })
 	return all, nil

@@ -44,7 +44,7 @@ func TestPlainStatusTimes(t *testing.T) {
 		check(t, err)
 		var got []string
 		for _, st := range all {
-			got = append(got, fmt.Sprintf("%s %s %s %s", st.Context, st.Outcome, st.When.Format("15:04"), st.By))
+			got = append(got, fmt.Sprintf("%s %s %s %s", st.Context, st.Outcome, st.Time.Format("15:04"), st.Author))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("statuses %s (-want +got):\n%s", what, diff)
@@ -124,7 +124,7 @@ func plainSubject(t *testing.T) forgetest.Subject {
 			check(t, err)
 			var all []forge.Status
 			for _, s := range told {
-				all = append(all, s.Status)
+				all = append(all, forge.Status{Context: s.Context, Outcome: s.Outcome, Description: s.Description, URL: s.URL})
 			}
 			return all
 		},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
 // StatusReader is a forge that reads the statuses of a commit, whoever has set them.
@@ -15,12 +16,8 @@ type StatusReader interface {
 	Statuses(ctx context.Context, commit string) ([]CommitStatus, error)
 }
 
-// CommitStatus is a status that was set on a commit.
-type CommitStatus struct {
-	Status
-	When time.Time
-	By   string // a login; "" if the forge does not say
-}
+// CommitStatus is a status that was set on a commit, as gates evaluate it.
+type CommitStatus = gate.CommitStatus
 
 // ApprovalReader is a forge on which people approve pull requests.
 type ApprovalReader interface {
@@ -38,12 +35,9 @@ type ApprovalReader interface {
 	MergeBlockers(ctx context.Context, number int) ([]string, error)
 }
 
-// Approval is a yes of a person.
-type Approval struct {
-	By      string // the login
-	When    time.Time
-	Refused string // why it does not count; "" if it does
-}
+// Approval is a person's approval, as gates evaluate it: of a forge, its approver is a
+// login, and Refused is why it does not count.
+type Approval = gate.Approval
 
 // Why an approval does not count.
 const (

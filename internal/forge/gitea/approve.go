@@ -53,7 +53,7 @@ func (g *Forge) listApprovals(ctx context.Context, p *sdk.PullRequest) ([]forge.
 		if r.State != sdk.ReviewStateApproved {
 			continue
 		}
-		a := forge.Approval{By: login, When: r.Submitted}
+		a := forge.Approval{Approver: login, Time: r.Submitted}
 		switch {
 		case r.Dismissed:
 			a.Refused = forge.RefusedDismissed

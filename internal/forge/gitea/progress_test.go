@@ -24,7 +24,7 @@ func approvals(t *testing.T, r subject) {
 	check(t, err)
 	var names []string
 	for _, a := range all {
-		names = append(names, strings.TrimSpace(a.By+" "+a.Refused))
+		names = append(names, strings.TrimSpace(a.Approver+" "+a.Refused))
 	}
 	equal(t, "by", names, []string{"bob", "stranger does not count: no write access", "zoe"})
 }
@@ -105,7 +105,7 @@ func TestOutcomes(t *testing.T) {
 	check(t, err)
 	var got []string
 	for _, s := range found {
-		got = append(got, string(s.Outcome)+" "+s.By)
+		got = append(got, string(s.Outcome)+" "+s.Author)
 	}
 	equal(t, "outcomes", got, []string{"pending bob", "success ", "success ", "failure ", "failure ", "pending ", "pending "})
 }

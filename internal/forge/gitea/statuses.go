@@ -27,11 +27,11 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 			continue
 		}
 		said := forge.CommitStatus{
-			Status: forge.Status{Context: s.Context, Outcome: outcomeOf(string(s.State)), Description: s.Description, URL: s.TargetURL},
-			When:   s.Created,
+			Context: s.Context, Outcome: outcomeOf(string(s.State)), Description: s.Description, URL: s.TargetURL,
+			Time: s.Created,
 		}
 		if s.Creator != nil {
-			said.By = s.Creator.UserName
+			said.Author = s.Creator.UserName
 		}
 		all = append(all, said)
 	}

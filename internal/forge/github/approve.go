@@ -34,7 +34,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 	var all []forge.Approval
 	for _, login := range slices.Sorted(maps.Keys(latest)) {
 		r := latest[login]
-		a := forge.Approval{By: login, When: r.GetSubmittedAt().Time}
+		a := forge.Approval{Approver: login, Time: r.GetSubmittedAt().Time}
 		switch older := r.GetCommitID() != p.GetHead().GetSHA(); {
 		case r.GetState() == "DISMISSED":
 			a.Refused = forge.RefusedDismissed

@@ -19,7 +19,7 @@ func outcomes(t *testing.T, g *github.Forge, commit string) (all []string) {
 	said, err := g.Statuses(t.Context(), commit)
 	check(t, err)
 	for _, s := range said {
-		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", s.Context, s.Outcome, s.By)))
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", s.Context, s.Outcome, s.Author)))
 	}
 	return all
 }
@@ -75,7 +75,7 @@ func TestGitHubReviews(t *testing.T) {
 		check(t, err)
 		for _, a := range all {
 			if a.Refused == "" {
-				logins = append(logins, a.By)
+				logins = append(logins, a.Approver)
 			}
 		}
 		return logins
@@ -414,7 +414,7 @@ func TestGitHubStrangers(t *testing.T) {
 	check(t, err)
 	var got []string
 	for _, a := range all {
-		got = append(got, strings.TrimSpace(a.By+" "+a.Refused))
+		got = append(got, strings.TrimSpace(a.Approver+" "+a.Refused))
 	}
 	equal(t, "approvals", got, []string{"alice", "bob", "mallory " + forge.RefusedNoAccess})
 	equal(t, "asked", asked, "/repos/acme/gitops/collaborators/alice/permission /repos/acme/gitops/collaborators/mallory/permission ")

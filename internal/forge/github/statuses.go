@@ -32,7 +32,7 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 		}
 	}
 	for _, run := range runs {
-		if s, old := readCheck(run), latest[run.GetName()]; old.Context == "" || s.When.After(old.When) {
+		if s, old := readCheck(run), latest[run.GetName()]; old.Context == "" || s.Time.After(old.Time) {
 			latest[s.Context] = s
 		}
 	}
@@ -56,18 +56,18 @@ func (g *Forge) listChecks(ctx context.Context, commit, name string) ([]*gh.Chec
 
 func readStatus(s *gh.RepoStatus) forge.CommitStatus {
 	return forge.CommitStatus{
-		Status: forge.Status{Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL()},
-		When:   s.GetCreatedAt().Time, By: s.GetCreator().GetLogin(),
+		Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
+		Time: s.GetCreatedAt().Time, Author: s.GetCreator().GetLogin(),
 	}
 }
 
 func readCheck(run *gh.CheckRun) forge.CommitStatus {
 	s := forge.CommitStatus{
-		Status: forge.Status{Context: run.GetName(), Outcome: forge.Pending, Description: run.GetOutput().GetTitle(), URL: run.GetHTMLURL()},
-		When:   run.GetStartedAt().Time, By: run.GetApp().GetSlug(),
+		Context: run.GetName(), Outcome: forge.Pending, Description: run.GetOutput().GetTitle(), URL: run.GetHTMLURL(),
+		Time: run.GetStartedAt().Time, Author: run.GetApp().GetSlug(),
 	}
 	if run.GetStatus() == "completed" {
-		s.Outcome, s.When = outcomeOf(run.GetConclusion()), run.GetCompletedAt().Time
+		s.Outcome, s.Time = outcomeOf(run.GetConclusion()), run.GetCompletedAt().Time
 	}
 	return s
 }

@@ -46,13 +46,13 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 		if a.User.Name == "" {
 			continue
 		}
-		given := forge.Approval{By: a.User.Name, When: a.When}
+		given := forge.Approval{Approver: a.User.Name, Time: a.When}
 		if !a.When.IsZero() && a.When.Before(pushed) {
 			given.Refused = forge.RefusedOlder
 		}
 		all = append(all, given)
 	}
-	slices.SortFunc(all, func(a, b forge.Approval) int { return strings.Compare(a.By, b.By) })
+	slices.SortFunc(all, func(a, b forge.Approval) int { return strings.Compare(a.Approver, b.Approver) })
 	return all, nil
 }
 

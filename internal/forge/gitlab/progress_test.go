@@ -66,7 +66,7 @@ func TestGitLabApprovals(t *testing.T) {
 			var names []string
 			for _, a := range all {
 				if a.Refused == "" {
-					names = append(names, a.By)
+					names = append(names, a.Approver)
 				}
 			}
 			equal(t, "by", strings.Join(names, " "), test.want)

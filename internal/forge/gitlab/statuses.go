@@ -54,8 +54,8 @@ func (s commitStatus) toCommitStatus() forge.CommitStatus {
 		}
 	}
 	said := forge.CommitStatus{
-		Status: forge.Status{Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL},
-		When:   when, By: s.Author.Name,
+		Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL,
+		Time: when, Author: s.Author.Name,
 	}
 	switch {
 	case !s.AllowFailure:

@@ -62,9 +62,9 @@ func (g dispatchGate) Evaluate(f Facts) Verdict {
 	}
 	end := a.Time.Add(g.timeout)
 	switch {
-	case a.Outcome == "success":
+	case a.Outcome == Success:
 		return g.pass("%s succeeded%s", g.workflow, at)
-	case a.Outcome == "failure":
+	case a.Outcome == Failure:
 		return g.fail("%s failed%s%s", g.workflow, reasonSuffix(a.Reason), at)
 	case a.Outcome == "" && a.Reason != "":
 		return g.wait("%s could not be started: %s", g.workflow, a.Reason)

@@ -119,14 +119,24 @@ type Approval struct {
 	Refused string
 }
 
-// CommitStatus is a commit status.
+// Outcome is the state of a commit status or of a run.
+type Outcome string
+
+// The outcomes that all forges know.
+const (
+	Pending Outcome = "pending"
+	Success Outcome = "success"
+	Failure Outcome = "failure"
+)
+
+// CommitStatus is a status that was set on a commit.
 type CommitStatus struct {
 	Context     string
-	Outcome     string // "pending", "success" or "failure"
+	Outcome     Outcome
 	Description string
 	URL         string
 	Time        time.Time
-	Author      string
+	Author      string // a login; "" if the forge does not tell
 }
 
 // Freeze keeps everything as it is for a time.
@@ -170,11 +180,10 @@ type Need struct {
 
 // Answer is the answer to a need.
 type Answer struct {
-	Time time.Time // of the answer, or of the dispatch
-	// Outcome of a run is "pending", "success" or "failure".
-	Outcome string
-	URL     string // of the run, or that was asked
-	Reason  string // why it failed, or could not be asked; "" if it could
+	Time    time.Time // of the answer, or of the dispatch
+	Outcome Outcome   // of a run
+	URL     string    // of the run, or that was asked
+	Reason  string    // why it failed, or could not be asked; "" if it could
 	// Code and Body are the response of an HTTP server.
 	Code int
 	Body []byte

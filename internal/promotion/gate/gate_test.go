@@ -190,7 +190,7 @@ func randomFacts(r *rand.Rand) Facts {
 	word := func() string { return oddWords[r.IntN(len(oddWords))] }
 	f := Facts{Now: at(), Environment: word(), Commit: word(), PromotedAt: at(), MergedAt: at(), OutputCommit: word(), DeployedAt: at(), Teams: map[string][]string{}}
 	for range r.IntN(4) {
-		s := CommitStatus{word(), word(), word(), word(), at(), word()}
+		s := CommitStatus{word(), Outcome(word()), word(), word(), at(), word()}
 		f.BaseStatuses, f.OutputStatuses = append(f.BaseStatuses, s), append(f.OutputStatuses, s)
 		f.Authors = append(f.Authors, word())
 		f.Approvals = append(f.Approvals, Approval{Approver: word(), Time: at(), Location: word(), Login: word(), Refused: word()})
@@ -204,7 +204,7 @@ func randomFacts(r *rand.Rand) Facts {
 	f.Answers = map[string]Answer{}
 	for _, key := range []string{"http stage probe", "dispatch stage smoke", "dispatch stage dispatch", "output stage", "base stage", "members org/sre"} {
 		if r.IntN(3) > 0 {
-			f.Answers[key] = Answer{Time: at(), Outcome: word(), URL: word(), Reason: word(), Code: r.IntN(600), Body: []byte(word())}
+			f.Answers[key] = Answer{Time: at(), Outcome: Outcome(word()), URL: word(), Reason: word(), Code: r.IntN(600), Body: []byte(word())}
 		}
 	}
 	return f

@@ -66,9 +66,9 @@ func (g statusGate) Evaluate(f Facts) Verdict {
 		switch {
 		case !ok:
 			waiting = append(waiting, name+" is not reported")
-		case s.Outcome == "failure":
+		case s.Outcome == Failure:
 			return g.fail("%s failed%s", name, statusDetails(s))
-		case s.Outcome != "success":
+		case s.Outcome != Success:
 			waiting = append(waiting, name+" is pending"+statusDetails(s))
 		}
 	}

@@ -35,7 +35,7 @@ func TestSoak(t *testing.T) {
 }
 
 func TestRollout(t *testing.T) {
-	status := func(context, outcome, text string) func(*Facts) {
+	status := func(context string, outcome Outcome, text string) func(*Facts) {
 		return func(f *Facts) {
 			f.OutputStatuses = append(f.OutputStatuses, CommitStatus{Context: context, Outcome: outcome, Description: text, Time: before(10 * time.Minute)})
 		}
@@ -206,7 +206,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	said := func(context, outcome string, ago time.Duration) func(*Facts) {
+	said := func(context string, outcome Outcome, ago time.Duration) func(*Facts) {
 		return func(f *Facts) {
 			f.BaseStatuses = append(f.BaseStatuses, CommitStatus{Context: context, Outcome: outcome, Description: "14 tests", URL: "https://ci.example.com/3", Time: before(ago)})
 		}

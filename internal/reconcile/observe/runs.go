@@ -82,7 +82,7 @@ type step struct {
 
 // ended gives the answer that is written down.
 func (s step) ended(said forge.CommitStatus) gate.Answer {
-	a := gate.Answer{Time: said.When, Outcome: string(said.Outcome), URL: said.URL}
+	a := gate.Answer{Time: said.Time, Outcome: said.Outcome, URL: said.URL}
 	if said.Outcome == forge.Failure {
 		reason, _ := strings.CutPrefix(said.Description, s.failed())
 		a.Reason = strings.TrimPrefix(reason, ": ")
@@ -120,7 +120,7 @@ func (s step) dispatch(ctx context.Context, n int, before forge.CommitStatus) ga
 		_ = s.write(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
 		return gate.Answer{Time: s.now, Reason: reason}
 	}
-	return gate.Answer{Time: s.now, Outcome: string(forge.Pending)}
+	return gate.Answer{Time: s.now, Outcome: forge.Pending}
 }
 
 // claim is a word that no other daemon writes at this time.
@@ -143,7 +143,7 @@ func (s step) other(ctx context.Context, known ...string) (bool, error) {
 // left is the answer when the run is left to another daemon, or it is not known whether
 // it should be.
 func (s step) left(err error) gate.Answer {
-	a := gate.Answer{Time: s.now, Outcome: string(forge.Pending)}
+	a := gate.Answer{Time: s.now, Outcome: forge.Pending}
 	if err != nil {
 		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
 	}
@@ -152,7 +152,7 @@ func (s step) left(err error) gate.Answer {
 
 // follow looks for the run that was dispatched, and how it went.
 func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
-	pending := gate.Answer{Time: said.When, Outcome: string(forge.Pending), URL: said.URL}
+	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: said.URL}
 	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.since(said))
 	if err != nil {
 		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
@@ -166,10 +166,10 @@ func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forg
 	case said.URL != "":
 		pending.Reason = "its run is no longer there"
 		return pending
-	case !said.When.IsZero() && !s.now.Before(said.When.Add(lost)):
+	case !said.Time.IsZero() && !s.now.Before(said.Time.Add(lost)):
 		return s.dispatch(ctx, n+1, said)
 	case failed != "":
-		return gate.Answer{Time: said.When, Reason: failed}
+		return gate.Answer{Time: said.Time, Reason: failed}
 	default:
 		pending.Reason = "its run has not appeared yet"
 		return pending
@@ -181,14 +181,14 @@ func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forg
 func (s step) since(said forge.CommitStatus) time.Time {
 	n, failed := attempt(said.Description)
 	switch {
-	case said.When.IsZero():
-		return said.When
+	case said.Time.IsZero():
+		return said.Time
 	case said.URL != "":
-		return said.When.Add(-24 * time.Hour)
+		return said.Time.Add(-24 * time.Hour)
 	case n > 1 || failed != "":
-		return said.When.Add(-lost)
+		return said.Time.Add(-lost)
 	default:
-		return said.When
+		return said.Time
 	}
 }
 
@@ -246,7 +246,7 @@ func (s step) likeness(run forge.Run) int {
 
 // report writes down how a run fares. That it has ended counts once it is written.
 func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
-	pending := gate.Answer{Time: said.When, Outcome: string(forge.Pending), URL: run.URL}
+	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: run.URL}
 	text := "Running " + s.workflow.Name
 	switch run.Outcome {
 	case forge.Success:
@@ -266,7 +266,7 @@ func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run
 	if run.Outcome == forge.Pending {
 		return pending
 	}
-	return s.ended(forge.CommitStatus{Status: forge.Status{Outcome: run.Outcome, Description: text, URL: run.URL}, When: said.When})
+	return s.ended(forge.CommitStatus{Outcome: run.Outcome, Description: text, URL: run.URL, Time: said.Time})
 }
 
 func (s step) write(ctx context.Context, o forge.Outcome, text, url string) error {

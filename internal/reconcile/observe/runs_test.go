@@ -37,7 +37,7 @@ func (a *actions) SetStatus(_ context.Context, on string, s forge.Status) error 
 	text, _, _ := strings.Cut(s.Description, ", claim ")
 	a.log = append(a.log, strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, text, s.URL)))
 	a.said = slices.DeleteFunc(a.said, func(o forge.CommitStatus) bool { return o.Context == s.Context })
-	a.said = append(a.said, forge.CommitStatus{Status: s, When: a.now})
+	a.said = append(a.said, forge.CommitStatus{Context: s.Context, Outcome: s.Outcome, Description: s.Description, URL: s.URL, Time: a.now})
 	return nil
 }
 
@@ -214,7 +214,7 @@ func TestWhichRun(t *testing.T) {
 			a.start(title)
 		}
 		for _, id := range c.others {
-			a.said = append(a.said, forge.CommitStatus{Status: forge.Status{Context: "x" + id, URL: "https://f/runs/" + id}})
+			a.said = append(a.said, forge.CommitStatus{Context: "x" + id, URL: "https://f/runs/" + id})
 		}
 		want := "pending @0 https://f/runs/" + c.want
 		if c.want == "" {
@@ -232,7 +232,7 @@ func TestNoWorkflows(t *testing.T) {
 	if got.Outcome != "" || got.Reason != "the forge of the control plane runs no workflows" {
 		t.Errorf("%+v", got)
 	}
-	ended := forge.CommitStatus{Status: forge.Status{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Success}, When: noon}
+	ended := forge.CommitStatus{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Success, Time: noon}
 	if got := r.Run(context.Background(), commit, need, []forge.CommitStatus{ended}, noon); got.Outcome != "success" {
 		t.Errorf("%+v", got)
 	}
@@ -280,7 +280,7 @@ func TestTwoDaemons(t *testing.T) {
 			test.between(a, asked)
 			return slices.Clone(a.said), a.broken["statuses"]
 		}}
-		if got := r.Run(t.Context(), commit, need, nil, a.now); got.Outcome != string(forge.Pending) || len(a.runs) != test.runs {
+		if got := r.Run(t.Context(), commit, need, nil, a.now); got.Outcome != forge.Pending || len(a.runs) != test.runs {
 			t.Errorf("%s: %+v, and %d runs, want %d; %q", test.name, got, len(a.runs), test.runs, a.log)
 		}
 	}

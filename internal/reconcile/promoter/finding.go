@@ -263,10 +263,10 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 			return f, err
 		}
 		pull := *f.Pull
-		pull.Approvals = nil
-		for _, a := range all {
-			pull.Approvals = append(pull.Approvals, gate.Approval{Approver: a.By, Time: a.When, Location: fmt.Sprintf("pull request %d", pull.Number), Login: a.By, Refused: a.Refused})
+		for i := range all {
+			all[i].Location, all[i].Login = fmt.Sprintf("pull request %d", pull.Number), all[i].Approver
 		}
+		pull.Approvals = all
 		f.Pull, given = &pull, given+len(all)
 	}
 	if given == 0 { // nobody's login is looked at
@@ -390,16 +390,10 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 	dispatcher, _ := found.(forge.Dispatcher)
 	m.Step("run " + need.Workflow)
 	runs := observe.Runs{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
-	said := make([]forge.CommitStatus, len(f.BaseStatuses))
-	for i, st := range f.BaseStatuses {
-		said[i] = forge.CommitStatus{
-			Status: forge.Status{Context: st.Context, Outcome: forge.Outcome(st.Outcome), Description: st.Description, URL: st.URL}, When: st.Time, By: st.Author,
-		}
-	}
 	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
-	return runs.Run(ctx, f.Commit, need, said, m.round), nil
+	return runs.Run(ctx, f.Commit, need, f.BaseStatuses, m.round), nil
 }
 
 // enter says whether a commit may enter an environment.

@@ -81,7 +81,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 		return false, err
 	}
 	proven := slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
-		return st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success)
+		return st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success
 	})
 	if proven {
 		if proven, err = stayed(s, commit, h); err != nil {

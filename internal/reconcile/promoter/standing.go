@@ -143,7 +143,7 @@ func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
 	s.stage.Merged = true // who has not merged it has not proven it
 	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", leftOut)
 	for _, st := range said {
-		if st.Context == ProofContext(s.spec.Name) && st.Outcome == string(forge.Success) && !st.Time.Before(s.stage.PromotedAt) {
+		if st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success && !st.Time.Before(s.stage.PromotedAt) {
 			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.ShortID(s.stage.Commit), st.Context)}
 		}
 	}
@@ -257,7 +257,7 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 // was given at a time: what was said before was of another time. Zero if it was not.
 func deployedSince(said []gate.CommitStatus, context string, given time.Time) time.Time {
 	for _, st := range said {
-		if st.Context == context && st.Outcome == string(forge.Success) && !st.Time.Before(given) {
+		if st.Context == context && st.Outcome == forge.Success && !st.Time.Before(given) {
 			return st.Time
 		}
 	}
@@ -360,13 +360,7 @@ func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitSta
 	if err != nil {
 		return nil, fmt.Errorf("read the statuses of %s: %w", commit, err)
 	}
-	all := make([]gate.CommitStatus, 0, len(said))
-	for _, st := range said {
-		all = append(all, gate.CommitStatus{
-			Context: st.Context, Outcome: string(st.Outcome), Description: st.Description, URL: st.URL, Time: st.When, Author: st.By,
-		})
-	}
-	return all, nil
+	return said, nil
 }
 
 // Approvals gives those of a commit that are files of the environment's branch. Whose

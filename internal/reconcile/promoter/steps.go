@@ -61,7 +61,7 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
 	remembered := slices.ContainsFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool {
-		return st.Context == said.Context && st.Outcome == string(forge.Success)
+		return st.Context == said.Context && st.Outcome == forge.Success
 	})
 	switch status := s.stage.Proof.Status; {
 	case status != gate.Pass && !remembered:
@@ -80,7 +80,7 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 	i := slices.IndexFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool { return st.Context == want.Context })
 	if i >= 0 {
 		is := s.facts.BaseStatuses[i]
-		same := is.Outcome == string(want.Outcome) && is.Description == want.Description
+		same := is.Outcome == want.Outcome && is.Description == want.Description
 		if same && !is.Time.Before(s.stage.PromotedAt) {
 			return nil
 		}

@@ -60,10 +60,10 @@ func (r *run) said(commit string) (all []forge.Status, by []string) {
 	told, err := r.witness().Statuses(r.context(), commit)
 	r.must(err)
 	for _, s := range told {
-		if s.When.IsZero() {
+		if s.Time.IsZero() {
 			r.Errorf("the status %s has no time", s.Context)
 		}
-		all, by = append(all, s.Status), append(by, s.By)
+		all, by = append(all, forge.Status{Context: s.Context, Outcome: s.Outcome, Description: s.Description, URL: s.URL}), append(by, s.Author)
 	}
 	return all, by
 }
@@ -143,11 +143,11 @@ func (r *run) approvedBy(number int) []string {
 	r.must(err)
 	logins := []string{}
 	for _, a := range all {
-		if a.When.IsZero() {
-			r.Errorf("the approval of %s has no time", a.By)
+		if a.Time.IsZero() {
+			r.Errorf("the approval of %s has no time", a.Approver)
 		}
 		if a.Refused == "" {
-			logins = append(logins, a.By)
+			logins = append(logins, a.Approver)
 		}
 	}
 	return logins
