@@ -44,9 +44,13 @@ var rules = []rule{
 	{"context", checkContext},
 	{"sizes", checkSizes},
 	{"names", checkNames},
+	{"searchable", checkSearchable},
+	{"statements", checkStatements},
+	{"embedding", checkEmbedding},
 	{"comments", checkComments},
 	{"forbidden", checkForbidden},
 	{"page", checkPage},
+	{"walk", checkWalk},
 	{"dependencies", checkDependencies},
 }
 

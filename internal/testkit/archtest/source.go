@@ -75,7 +75,7 @@ func (s *source) addFile(fsys fs.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	syntax, err := parser.ParseFile(s.fset, name, data, parser.ParseComments|parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(s.fset, name, data, parser.ParseComments)
 	if err != nil {
 		return err
 	}
