@@ -24,25 +24,30 @@ var (
 func checkWalk(src *source) problem.List {
 	var l problem.List
 	declared := src.declarations()
-	in, steps := false, 0
+	in, steps, unnamed := false, 0, 0 // the line of a step that has named no function yet
+	endStep := func() {
+		if unnamed > 0 {
+			l.Addf(problem.Pos{File: pagePath, Line: unnamed}, "", "name the function to open, as `pkg.Type.Name`", "the step names no function")
+		}
+		unnamed = 0
+	}
 	for i, text := range strings.Split(string(src.page), "\n") {
-		pos := problem.Pos{File: pagePath, Line: i + 1}
 		if strings.HasPrefix(text, "## ") {
+			endStep()
 			in = text == walkSection
 		}
-		found := declaredName.FindAllStringSubmatch(text, -1)
-		for _, m := range found {
-			if names, ours := declared[m[1]]; ours && !slices.Contains(names, m[2]) {
-				l.Addf(pos, "", "name the function as it is called today", "there is no %s.%s", m[1], m[2])
-			}
-		}
 		if in && walkStep.MatchString(text) {
-			steps++
-			if len(found) == 0 {
-				l.Addf(pos, "", "name the function to open, as `pkg.Type.Name`", "the step names no function")
+			endStep()
+			steps, unnamed = steps+1, i+1
+		}
+		for _, m := range declaredName.FindAllStringSubmatch(text, -1) {
+			unnamed = 0
+			if names, ours := declared[m[1]]; ours && !slices.Contains(names, m[2]) {
+				l.Addf(problem.Pos{File: pagePath, Line: i + 1}, "", "name the function as it is called today", "there is no %s.%s", m[1], m[2])
 			}
 		}
 	}
+	endStep()
 	if steps == 0 {
 		l.Addf(problem.Pos{File: pagePath}, "", "tell how one change goes through the program", "%q has no steps", walkSection)
 	}
@@ -72,18 +77,32 @@ func specNames(d *ast.GenDecl) []string {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
 			all = append(all, spec.Name.Name)
-			if s, ok := spec.Type.(*ast.StructType); ok {
-				for _, field := range s.Fields.List {
-					for _, id := range field.Names {
-						all = append(all, spec.Name.Name+"."+id.Name)
-					}
-				}
+			for _, id := range memberNames(spec.Type) {
+				all = append(all, spec.Name.Name+"."+id.Name)
 			}
 		case *ast.ValueSpec:
 			for _, id := range spec.Names {
 				all = append(all, id.Name)
 			}
 		}
+	}
+	return all
+}
+
+// memberNames returns the fields of a struct, and the methods of an interface.
+func memberNames(t ast.Expr) []*ast.Ident {
+	var list *ast.FieldList
+	switch t := t.(type) {
+	case *ast.StructType:
+		list = t.Fields
+	case *ast.InterfaceType:
+		list = t.Methods
+	default:
+		return nil
+	}
+	var all []*ast.Ident
+	for _, field := range list.List {
+		all = append(all, field.Names...)
 	}
 	return all
 }
