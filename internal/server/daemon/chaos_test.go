@@ -67,7 +67,8 @@ type chaos struct {
 	dir    string
 	binary string
 	data   int                      // the number of the data folder
-	clones map[string]*gittest.Work // by repository
+	clones map[string]*gittest.Work // by repository, for hostile commits: files of one branch may stay when another is checked out
+	people *gittest.Work            // of the control plane, for honest commits only
 	good   map[string]string        // by "repository branch", the commit that is in order
 	healed []func()                 // what removes the faults
 	fleetd *chaosDaemon
@@ -137,6 +138,7 @@ func (c *chaos) furnish() {
 	for _, repo := range []string{"cp", "shop"} {
 		c.clones[repo] = c.server.Work(c, repo)
 	}
+	c.people = c.server.Work(c, "cp")
 	shop := c.clones["shop"]
 	shop.Switch("main")
 	shop.Write("checkout.yaml", chaosWorkload)
@@ -292,7 +294,7 @@ func (c *chaos) checkCalm() {
 	}
 	c.honest++
 	value := fmt.Sprintf("honest-%d", c.honest)
-	w := c.clones["cp"]
+	w := c.people
 	w.Pull("calm")
 	w.Write("configs/honest.yaml", fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 90-honest, labels: {platform-config: \"true\"}}\ndata: {HONEST: %s}\n", value))
 	w.Commit("An honest change")
@@ -372,7 +374,7 @@ func (c *chaos) mendAll() {
 	}
 	c.checkCalm()
 	for _, environment := range []string{"dev", "stage"} {
-		w := c.clones["cp"]
+		w := c.people
 		w.Pull(environment)
 		value := "mended-in-" + environment
 		w.Write("configs/mended.yaml", fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 91-mended, labels: {platform-config: \"true\"}}\ndata: {MENDED: %s}\n", value))
