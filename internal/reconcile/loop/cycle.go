@@ -1,5 +1,5 @@
-// Package loop is the loop of the daemon: it compares what should be true with what
-// is, and does the difference.
+// Package loop reconciles all environments, round after round: it polls, reads, renders,
+// proposes, observes, promotes and reports.
 //
 // What the package keeps true:
 //   - A cycle asks each remote for its references once; one that a webhook has begun
@@ -55,8 +55,7 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox *observe.Inbox
-	// Step is told before each thing that changes the world. Tests end the process
-	// there.
+	// Step is called before each side effect. Tests end the process there.
 	Step func(what string)
 	// BeforeWork is called before each piece of work for one environment, pull request or
 	// repository, inside of the barrier that keeps a panic there. Tests panic in it.
@@ -115,8 +114,8 @@ type Loop struct {
 // lockWait is how long we wait for another process to leave our data folder.
 const lockWait = 2 * time.Second
 
-// New makes a loop, and takes its data folder: one process at a time has it. Close
-// gives it back. The loop reads nothing from servers once ctx has ended.
+// New returns a loop that holds the lock of its data folder until Close: one process at a
+// time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
@@ -125,7 +124,8 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
-	if l.sign, err = signer(s.Signing); err != nil {
+	l.sign, err = signer(s.Signing)
+	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
@@ -133,7 +133,8 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	if l.unlock, err = lock.AcquireWithPID(limited, filepath.Join(s.DataDir, "lock")); err != nil {
+	l.unlock, err = lock.AcquireWithPID(limited, filepath.Join(s.DataDir, "lock"))
+	if err != nil {
 		var held *lock.HeldError
 		if errors.As(err, &held) {
 			err = fmt.Errorf("%w, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does. For another fleet set another dataDir", held)
@@ -152,7 +153,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	return l, nil
 }
 
-// Close gives the data folder back.
+// Close releases the data folder.
 func (l *Loop) Close() { l.unlock() }
 
 func signer(s *config.Signing) (git.Signer, error) {
@@ -182,8 +183,9 @@ func optional(ref *config.SecretRef) (string, error) {
 	return secret.Reveal(), err
 }
 
-// Cycle does one round, and reports it to the store. The error says that the control
-// plane could not be read; what goes wrong in one environment is in its report.
+// Cycle runs one round that polls all repositories, and reports it to the store. It returns
+// an error if the control plane could not be read; what goes wrong in one environment is in
+// its report.
 func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
 
 // cycle does a round that asks some of the repositories. The others are taken as they
@@ -241,10 +243,12 @@ func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
-	if l.orders, err = l.chain.Orders(ctx, l.source); err != nil {
+	l.orders, err = l.chain.Orders(ctx, l.source)
+	if err != nil {
 		return l.reportControlPlane(err)
 	}
-	if names, err = l.addEphemerals(ctx, names); err != nil {
+	names, err = l.addEphemerals(ctx, names)
+	if err != nil {
 		return l.reportControlPlane(err)
 	}
 	if err := l.forget(names, certain); err != nil {
@@ -261,10 +265,10 @@ func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
 	return ctx.Err()
 }
 
-// rest gives back the memory that rendering and packing have left: once, in the first
+// rest returns the memory that rendering and packing have left: once, in the first
 // round in which nothing has moved. Go would keep it for some minutes, and collects it
 // only when as much again was asked for: of 100,000 assignments that is two to four times
-// what we keep. Here nobody waits for the collection.
+// what we keep. Here nothing waits for the collection.
 func (l *Loop) rest() {
 	if l.worked {
 		debug.FreeOSMemory()
@@ -272,7 +276,7 @@ func (l *Loop) rest() {
 	}
 }
 
-// reports gives what the last cycle has found of each environment.
+// reports returns the latest report of each environment.
 func (l *Loop) reports() map[string]status.Environment {
 	all := make(map[string]status.Environment, len(l.environments))
 	for name, e := range l.environments {
@@ -281,7 +285,7 @@ func (l *Loop) reports() map[string]status.Environment {
 	return all
 }
 
-// Simulate says when a commit of the base would reach each environment under today's
+// Simulate returns when a commit of the base would reach each environment under today's
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
 	l.chain.Begin(l.Now())
@@ -298,7 +302,7 @@ func (l *Loop) newParser() *model.Parser {
 	return p
 }
 
-// rendering says how the settings want templates to be expanded.
+// rendering returns how the settings want templates to be expanded.
 func (l *Loop) rendering() render.Options {
 	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
 }
@@ -320,8 +324,8 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 	return err
 }
 
-// reportControlPlane says whether the control plane can be read: also when it is an
-// old copy of it that is read.
+// reportControlPlane reports to the store whether the control plane can be read. It cannot
+// either when an old copy of it is used.
 func (l *Loop) reportControlPlane(err error) error {
 	shown := err
 	if shown == nil {
@@ -338,7 +342,7 @@ func (l *Loop) reportControlPlane(err error) error {
 	return err
 }
 
-// names gives the environments to work on, and whether it is certain that these are all.
+// names returns the environments to work on, and whether it is certain that these are all.
 // The problems of the files that they are written in are reported with each of them.
 func (l *Loop) names(ctx context.Context) (names []string, certain bool, err error) {
 	found, problems, err := l.source.Environments(ctx)
@@ -371,7 +375,7 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 }
 
 // forget drops what is known of environments that are gone. If that is not certain, one may
-// only seem to be, because its file cannot be read: what we said for it stays.
+// only seem to be, because its file cannot be read: what was written for it stays.
 func (l *Loop) forget(names []string, certain bool) error {
 	for name, e := range l.environments {
 		if slices.Contains(names, name) {
@@ -383,7 +387,8 @@ func (l *Loop) forget(names []string, certain bool) error {
 			if err != nil {
 				return err
 			}
-			if gone = len(named) == 0; !gone {
+			gone = len(named) == 0
+			if !gone {
 				l.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
 			}
 		}

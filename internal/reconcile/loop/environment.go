@@ -36,7 +36,7 @@ type environment struct {
 	failures int
 	next     time.Time // before which it is left alone
 	failed   string    // the heads that it was made from when it failed last; see [Loop.headsOf]
-	limited  bool      // a forge has said until when it is left alone
+	limited  bool      // next is the time that the forge asks to wait for
 	said     repos.Said
 	settled  bool            // it has no open issue
 	output   status.Output   // where its output goes, as far as that was ever known
@@ -64,7 +64,8 @@ type attempt struct {
 // render renders an environment.
 func (l *Loop) render(ctx context.Context, e *environment) {
 	started := l.Now()
-	if e.attempt = (attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e) && !l.hasMended(ctx, e)}); e.attempt.paused {
+	e.attempt = attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e) && !l.hasMended(ctx, e)}
+	if e.attempt.paused {
 		return
 	}
 	l.Metrics.Unfinished(e.name, l.Store.Begin(e.name, started))
@@ -78,7 +79,8 @@ func (l *Loop) render(ctx context.Context, e *environment) {
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.Logger.Debug("render", "environment", e.name)
-	if e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache); err != nil {
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	if err != nil {
 		return err
 	}
 	if err := l.verify(ctx, e); err != nil {
@@ -105,7 +107,7 @@ func overlap(a, b string) bool {
 }
 
 // findRivals finds environments whose output goes to one place. Those that the place has no
-// record of are stopped: which of them is right, nobody but people can know. An ephemeral one
+// record of are stopped: only people know which of them is right. An ephemeral one
 // does not stop one that is there to stay.
 func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 	for i, e := range all {
@@ -124,7 +126,7 @@ func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 }
 
 // isAtHome reports whether the place of an environment's output has its record. If that
-// cannot be read, publishing says so.
+// cannot be read, publishing reports it.
 func (l *Loop) isAtHome(ctx context.Context, e *environment) bool {
 	to := gitOpsRepo(e.attempt.rendered.Model)
 	if to == nil {
@@ -134,8 +136,8 @@ func (l *Loop) isAtHome(ctx context.Context, e *environment) bool {
 	return own && err == nil
 }
 
-// publish brings the output of an environment up to date, and reports it. retry says
-// that there is something to be done though no reference moves.
+// publish brings the output of an environment up to date, and reports it. retry reports
+// whether there is something left to do although no reference moves.
 func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 	a := e.attempt
 	e.attempt = attempt{} // what was rendered is large
@@ -151,7 +153,7 @@ func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
 }
 
 // settle reports how a round with an environment has ended, and decides when the next one
-// is. retry says that there is something to be done though no reference moves.
+// is. retry is as publish returns it.
 func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool, took time.Duration) (retry bool) {
 	if ctx.Err() != nil {
 		return true
@@ -169,11 +171,13 @@ func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.done = [sha256.Size]byte{}
-	} else if l.finish(e); e.again {
+	} else if e.again {
+		l.finish(e)
 		e.failed = l.headsOf(ctx, e)
 		e.failures = min(e.failures+1, maxWaits)
 		e.next = l.Now().Add(repos.PauseAfter(e.failures, l.Random()))
 	} else {
+		l.finish(e)
 		e.failures, e.next = 0, time.Time{}
 	}
 	e.report = report
@@ -181,7 +185,7 @@ func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool
 	return err != nil || e.again || e.unread.Swap(false)
 }
 
-// maxWaits bounds how long we wait to try again what only needs somebody's yes.
+// maxWaits bounds how long we wait to try again what waits for an approval only.
 const maxWaits = 5
 
 // say reports an environment to the store, the metrics and the log.
@@ -214,7 +218,7 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 	l.Logger.Log(ctx, level, "environment", args...)
 }
 
-// compare publishes what was rendered if something about it has changed, or says what
+// compare publishes what was rendered if something about it has changed, or reports what
 // stops it. The report is in e.
 func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
@@ -262,13 +266,14 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 		return err
 	}
 	e.report = report
-	if e.done, err = l.digest(r, problems, to, remote, report.Pull); err != nil {
+	e.done, err = l.digest(r, problems, to, remote, report.Pull)
+	if err != nil {
 		return err
 	}
 	return nil
 }
 
-// gitOpsRepo gives where the environment's output goes; nil if nothing says so.
+// gitOpsRepo returns where the environment's output goes; nil if the model names no place.
 func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 	if m == nil || len(m.GitOpsRepos) == 0 {
 		return nil
@@ -304,7 +309,7 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 			}
 			fmt.Fprintln(h, branch, head)
 		}
-		if pull != nil { // where pull requests are references, somebody may have closed it
+		if pull != nil { // where pull requests are references, a person may have closed it
 			ref, err := out.Mirror().Refs(fmt.Sprintf("refs/fairlead/pulls/%d", pull.Number))
 			if err != nil {
 				return [sha256.Size]byte{}, err

@@ -27,7 +27,7 @@ type temporary struct {
 	said  string                       // the problems that were logged last
 }
 
-// addEphemerals gives the names of all environments to work on: those that are there to
+// addEphemerals returns the names of all environments to work on: those that are there to
 // stay, and ephemeral ones whose time is not over.
 func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, error) {
 	t := temporary{all: map[string]*source.Ephemeral{}, said: l.ephemerals.said}
@@ -65,7 +65,7 @@ func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, err
 	return names, nil
 }
 
-// mergeOf says who merges the pull requests of an ephemeral environment: we, if the
+// mergeOf returns who merges the pull requests of an ephemeral environment: Fairlead, if the
 // settings do not say who.
 func (l *Loop) mergeOf(name string) publish.Merge {
 	if merge, ok := l.orders.Merge[name]; ok {
@@ -122,7 +122,7 @@ func (l *Loop) isEnded(name string) bool {
 	return slices.ContainsFunc(l.ephemerals.ended, func(e leaving) bool { return e.name == name })
 }
 
-// due gives when to begin a cycle that asks all repositories: as scheduled, when
+// due returns when to begin a cycle that asks all repositories: as scheduled, when
 // something becomes of an ephemeral environment, or when a freeze begins or ends.
 func (l *Loop) due() time.Time {
 	if at := earlier(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.next) {
@@ -144,8 +144,8 @@ func (l *Loop) timeIsUp() bool {
 }
 
 // checkEphemeral stops an ephemeral environment whose output does not go where it should:
-// who may make its branch need not be somebody who may say where else we write. What is
-// said of it is said where it should go. If its end is near, that is said as well.
+// who may make its branch need not be allowed to choose where else we write. Its problems are
+// reported where it should go. That its end is near is a warning.
 func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	if e.ephemeral == nil || !e.ephemeral.Settled() {
 		return nil
@@ -176,7 +176,7 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 // own: it would be replaced, and removed in the end.
 func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
 	out, err := l.remotes.Output(ctx, l.place(to.Repo))
-	if err != nil { // publishing says so
+	if err != nil { // publishing reports it
 		return nil
 	}
 	repo := out.Mirror()
@@ -207,7 +207,7 @@ func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRe
 	return nil
 }
 
-// warnOfEnd says in the report of an environment that its end is near.
+// warnOfEnd adds a warning to the report of an environment whose end is near.
 func (l *Loop) warnOfEnd(e *environment) {
 	if l.began.Before(ephemeral.NearEnd(e.ephemeral)) {
 		return
@@ -216,7 +216,7 @@ func (l *Loop) warnOfEnd(e *environment) {
 		"it ends at %s, and is removed then", e.ephemeral.Spec.Expires.UTC().Format(time.RFC3339))
 }
 
-// hasEnded asks the control plane once more: what was read may be old, and somebody may
+// hasEnded asks the control plane once more: what was read may be old, and a person may
 // have extended the environment since.
 func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cleared, error) {
 	now, err := l.remotes.ControlPlane().ListBranches(ctx)
@@ -230,7 +230,7 @@ func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cle
 }
 
 // removeBranch removes the branch of an environment whose time is over, last of all. If
-// somebody has extended it meanwhile, it stays, and gets its output again.
+// a person has extended it meanwhile, it stays, and gets its output again.
 func (l *Loop) removeBranch(ctx context.Context, e *source.Ephemeral) error {
 	l.Step("remove the branch of an ephemeral environment")
 	if err := l.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {

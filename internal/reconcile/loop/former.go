@@ -26,7 +26,8 @@ func (l *Loop) findFormer() (former []*model.Environment, named []string, err er
 			former, names = append(former, e), append(names, e.Name)
 		}
 	}
-	if named, err = l.source.StillNamed(names...); err != nil {
+	named, err = l.source.StillNamed(names...)
+	if err != nil {
 		return nil, nil, err
 	}
 	return slices.DeleteFunc(former, func(e *model.Environment) bool { return slices.Contains(named, e.Name) }), named, nil
@@ -118,7 +119,7 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 
 // ephemeralPlace returns where the output of an ephemeral environment goes whose branch is no
 // longer in the control plane, if what is in a folder is the output of one; nil if not. No
-// commit says so any more: the record is of this control plane, and the place is where such an
+// commit names it any more: the record is of this control plane, and the place is where such an
 // environment, made from one that is there, has its output and no other one has.
 func (s *search) ephemeralPlace(ctx context.Context, name string, at status.Output, proposed bool, written func() (*publish.Written, error)) (*status.Output, error) {
 	if there, err := s.isKnown(ctx, name); err != nil || there {

@@ -129,7 +129,7 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 
 // searchLeftovers looks for what was left, if that is not known, before anything is published:
 // what environments have left goes with what is proposed for them. Of one that could not be read
-// it is looked for once that can be. again says that it failed.
+// it is looked for once that can be. again reports whether it has to be searched once more.
 func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
 	if !l.certain || !l.Settings.Write {
 		return false
@@ -190,7 +190,7 @@ type search struct {
 }
 
 // attempt searches a part: a repository, or one branch of it. That a part cannot be searched is
-// logged, and concerns no other part. A tree with names that nobody should write is none that
+// logged, and concerns no other part. A tree with names that Git refuses is none that
 // Fairlead wrote, and is not searched again.
 func (s *search) attempt(ctx context.Context, repo, branch string, part func() error) {
 	err := s.barrier.Run("look for what is left", repo, part)
@@ -254,7 +254,7 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 }
 
 // searchFolder decides whether the output of an environment, by the record in a folder, is left
-// from before. ours says that the branch is one that Fairlead proposes from.
+// from before. ours reports whether the branch is one that Fairlead proposes from.
 func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Output, environment string, ours bool) error {
 	there := s.environments[environment]
 	if there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })) {
@@ -321,7 +321,8 @@ func records(view *git.View) map[string]string {
 	for depth := 0; depth <= maxDepth && len(next) > 0; depth++ {
 		var below []level
 		for _, l := range next {
-			if looked++; looked > maxFolders {
+			looked++
+			if looked > maxFolders {
 				return found
 			}
 			own := map[string]bool{}
@@ -403,7 +404,7 @@ func (l *Loop) isBack(e leaving) bool {
 	return there != nil || e.ended == nil && l.isEnded(e.name)
 }
 
-// why says in one sentence why an output is to go.
+// why returns the reason, in one sentence, why an output is to go.
 func (l *Loop) why(e leaving) string {
 	if there := l.environments[e.name]; e.moved && there != nil {
 		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, folderName(there.output.Folder))

@@ -20,11 +20,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// previews says in the pull requests of the control plane what they mean, before they
-// are merged. Nothing is written but what is said there.
+// previews is what is remembered of the open pull requests of the control plane, on which
+// Fairlead comments what they change.
 type previews struct {
 	// sources are made while there are pull requests: one for those of people who may push
-	// to the control plane (false), and one for those from somebody else's repository.
+	// to the control plane (false), and one for those from forks.
 	sources map[bool]*source.Source
 	done    string            // what the last pass looked at
 	said    map[string]string // by pull request: of what the last preview was
@@ -121,7 +121,7 @@ func (l *Loop) previewAll(ctx context.Context) error {
 				return l.previewOne(ctx, cp, f, reviewer, b, c)
 			})
 			if errors.Is(err, errUnread) {
-				continue // it was said, and is looked at again when something moves
+				continue // the comment says so, and it is previewed when something moves
 			}
 			if err != nil {
 				failed = append(failed, fmt.Errorf("preview pull request %d: %w", c.Number, err))
@@ -130,7 +130,8 @@ func (l *Loop) previewAll(ctx context.Context) error {
 			open[of] = now
 		}
 	}
-	if l.previews.said = open; len(numbers) == 0 {
+	l.previews.said = open
+	if len(numbers) == 0 {
 		l.previews.sources = nil // what they remember is not needed
 	}
 	maps.DeleteFunc(l.previews.noted, func(number int, _ noted) bool { return !numbers[number] })
@@ -168,10 +169,10 @@ func (l *Loop) openPreviews(ctx context.Context, fork bool) (*source.Source, err
 type previewBranch struct {
 	name, head   string
 	base         bool
-	environments []string // that it says something about
+	environments []string // that it is about
 }
 
-// previewBranches gives the branch of the base, and those of the environments.
+// previewBranches returns the branch of the base, and those of the environments.
 func (l *Loop) previewBranches(ctx context.Context, cp *repos.Remote) ([]previewBranch, error) {
 	found, _, err := l.source.Environments(ctx)
 	if err != nil {
@@ -188,7 +189,8 @@ func (l *Loop) previewBranches(ctx context.Context, cp *repos.Remote) ([]preview
 		}
 	}
 	for i := range all {
-		if all[i].head, err = cp.Mirror().Branch(all[i].name); err != nil && !errors.Is(err, git.ErrNoRevision) {
+		all[i].head, err = cp.Mirror().Branch(all[i].name)
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
 			return nil, err
 		}
 	}
@@ -202,12 +204,11 @@ type previewed struct {
 	problems    problem.List // that come with it
 	listed      problem.List // those of them that the comment lists
 	stops       bool
-	exceeding   []publish.Withholding // that nobody has acknowledged
+	exceeding   []publish.Withholding // not acknowledged yet
 	unknown     bool                  // whether it exceeds the limits
 }
 
-// previewOne renders a pull request and what it was made from, and says what is
-// different.
+// previewOne renders a pull request and what it was made from, and comments what differs.
 func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
 	if err := cp.Fetch(ctx, c.Commit); err != nil {
 		return l.unread(ctx, to, c, err)
@@ -241,10 +242,10 @@ func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, 
 	return errors.Join(f.SetStatus(ctx, c.Commit, s), later)
 }
 
-// errUnread says that the commit of a fork is not to be had.
+// errUnread is the error for a fork whose commit the server does not send.
 var errUnread = errors.New("its commit cannot be read")
 
-// unread says in a fork's pull request why there is no preview: forges that keep the
+// unread comments on a fork's pull request why there is no preview: forges that keep the
 // heads of forks to themselves, or take them away, do not give them later either.
 func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
 	// git upload-pack ends the connection over a commit that it does not give.
@@ -258,7 +259,7 @@ func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, er
 	return errUnread
 }
 
-// at gives the revisions at which a commit of the branch is read.
+// at returns the revisions at which a commit of the branch is read.
 func (b previewBranch) at(commit string) source.Revisions {
 	if b.base {
 		return source.Revisions{Base: commit}

@@ -13,7 +13,7 @@ import (
 )
 
 // previewExcess finds out what of a change exceeds the limits. That the output cannot be
-// read is said, and does not take the preview away.
+// read is noted in the preview.
 func (l *Loop) previewExcess(ctx context.Context, p *previewed, old, now source.Rendered) error {
 	var err error
 	p.exceeding, err = l.previewLimits(ctx, old, now)
@@ -25,8 +25,8 @@ func (l *Loop) previewExcess(ctx context.Context, p *previewed, old, now source.
 	return nil
 }
 
-// previewLimits returns what of a change exceeds the limits of its environment and nobody
-// has acknowledged. The name of the change is known before the merge: it is of what the
+// previewLimits returns what of a change exceeds the limits of its environment and is not
+// acknowledged. The name of the change is known before the merge: it is of what the
 // output's place holds now and of what would be rendered. A change that moves the output
 // waits for a person in any case, and is not looked at: its place may be a stranger's.
 func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]publish.Withholding, error) {
@@ -46,7 +46,7 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 	var missing *publish.MissingBranch
 	var blocked *publish.Blocked
 	if errors.As(err, &missing) || errors.As(err, &blocked) {
-		return nil, nil // the environment's own report says so
+		return nil, nil // the environment's own report has it
 	}
 	var exceeding []publish.Withholding
 	for _, w := range result.Withheld {

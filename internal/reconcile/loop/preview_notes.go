@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// noted is what was last said at the lines of a pull request.
+// noted is what was last written at the lines of a pull request.
 type noted struct {
 	of   string             // the commit and the notes; "" if there were none
 	left []forge.Annotation // that cannot be shown there
 }
 
-// annotate says at the lines of a pull request what is wrong there, and takes it off
-// what the comment lists. What cannot be said there stays in the comment. The error is
+// annotate writes problems at the lines of a pull request, and takes them off
+// what the comment lists. What cannot be written there stays in the comment. The error is
 // one to be tried again; the comment lists everything then.
 func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c forge.Change, all []previewed) error {
 	to, ok := f.(forge.Annotator)
@@ -51,7 +51,7 @@ func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c f
 	return nil
 }
 
-// cannotAnnotate reports whether an error says that trying again is of no use.
+// cannotAnnotate reports whether trying again is of no use after an error.
 func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
 	var refused *problem.Refusal
 	if errors.Is(err, git.ErrAccess) || errors.As(err, &refused) {
@@ -61,7 +61,7 @@ func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
 	return errors.Is(err, forge.ErrUnsupported)
 }
 
-// notes gives what is wrong in the files of a branch, once though several
+// notes returns what is wrong in the files of a branch, once though several
 // environments have it.
 func (b previewBranch) notes(all []previewed) []forge.Annotation {
 	var notes []forge.Annotation
@@ -75,7 +75,7 @@ func (b previewBranch) notes(all []previewed) []forge.Annotation {
 	return notes
 }
 
-// note says a problem at its line; false if it is in no file of the branch.
+// note returns a problem as an annotation at its line; false if it is in no file of the branch.
 func (b previewBranch) note(p problem.Problem) (forge.Annotation, bool) {
 	layer := "base"
 	if !b.base {

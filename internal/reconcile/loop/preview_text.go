@@ -11,7 +11,7 @@ import (
 const (
 	// maxPreview bounds a comment, in bytes; all forges take more.
 	maxPreview = 50_000
-	// maxPreviewProblems bounds what is said of one environment.
+	// maxPreviewProblems bounds the problems that are listed for one environment.
 	maxPreviewProblems = 20
 )
 

@@ -59,7 +59,7 @@ const plainGit = "git"
 var errNoAPI = errors.New("the forge has no API")
 
 // openPulls returns our open pull requests of a repository. That they cannot be read is
-// logged once, until it is for another reason: publishing says so where it matters.
+// logged once, until it is for another reason: publishing reports it where it matters.
 func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pull, error) {
 	f, err := remote.Forge()
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 type leaving struct {
 	name   string
 	output status.Output
-	// whole says that its output goes too: it was there for a time only.
+	// whole is set if its output goes too: the environment was ephemeral.
 	whole bool
 	merge publish.Merge
-	// moved says that the environment is there still, and has its output elsewhere now.
+	// moved is set if the environment is still there, and has its output elsewhere now.
 	moved bool
 	// ended is the one whose branch is still in the control plane, and goes last; nil
 	// if it has gone.
@@ -47,8 +47,8 @@ func (l *Loop) leave(e *environment) {
 	}
 }
 
-// retire withdraws what we said for environments that have left the control plane: nobody would
-// update it any more. That their output goes as well is proposed, and that of ephemeral ones
+// retire withdraws statuses, issues and proposals of environments that have left the control plane:
+// they would not be updated any more. That their output goes as well is proposed, and that of ephemeral ones
 // goes; of those whose time is over the branch goes too. One that fails is tried again.
 func (l *Loop) retire(ctx context.Context) {
 	l.leaveMoved()
@@ -89,7 +89,7 @@ func (l *Loop) retire(ctx context.Context) {
 		} else {
 			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.Now()})
 		}
-		e.ended = nil // if somebody removes its branch meanwhile, the rest goes all the same
+		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
 	}
 	l.gone = left
@@ -101,8 +101,8 @@ func (l *Loop) retire(ctx context.Context) {
 	}
 }
 
-// withdraw takes back what we said for an environment, and what we have written for it
-// if it was there for a time only.
+// withdraw withdraws the proposals of an environment, and removes its output if it was
+// ephemeral.
 func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
 	if !l.Settings.Write {
@@ -119,7 +119,8 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 			return ephemeral.Cleared{}, err
 		}
 		if out != nil {
-			if done, err = l.clear(ctx, e, out); err != nil || !done.Done {
+			done, err = l.clear(ctx, e, out)
+			if err != nil || !done.Done {
 				return done, err
 			}
 		}
@@ -130,7 +131,7 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 	return done, nil
 }
 
-// outputOf gives the repository of an environment's output; nil if it was never read.
+// outputOf returns the repository of an environment's output; nil if it was never read.
 func (l *Loop) outputOf(ctx context.Context, e leaving) (*repos.Remote, error) {
 	out, err := l.remotes.Output(ctx, l.place(e.output.Repo))
 	if err != nil {
@@ -190,7 +191,7 @@ func (l *Loop) proposesTo(environment string, left status.Output) bool {
 
 // closePulls closes the pull requests of an environment. Their text goes, with the mark that
 // has content declined: an environment that comes back, or another one of its name, is not
-// to find that somebody has said no to it.
+// to find its content declined.
 func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 	pulls, err := f.Pulls(ctx, l.ours(e.name), e.output.Branch)
 	if err != nil {
@@ -214,7 +215,7 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 	return nil
 }
 
-// ours gives the branch that the output of an environment is proposed from.
+// ours returns the branch that the output of an environment is proposed from.
 func (l *Loop) ours(environment string) string { return l.Settings.Output.BranchPrefix + environment }
 
 // removeOurs removes the branch that the output was proposed from, if it is as we left it.

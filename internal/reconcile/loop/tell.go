@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// tell says how an environment fares where people look: in a status of the commits
+// tell reports the state of an environment on the forge: in a status of the commits
 // of the control plane that it is made from, and, if problems stop it, in an issue
 // of the GitOps repository that closes itself.
 func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
@@ -33,7 +33,7 @@ func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out 
 	return l.issue(ctx, e, out, report)
 }
 
-// describe says a report in one line.
+// describe returns a report in one line.
 func describe(r *status.Environment) string {
 	switch {
 	case r.State == status.Problems && len(r.Problems) > 0:
@@ -58,14 +58,14 @@ func firstProblem(r *status.Environment) string {
 	return ""
 }
 
-// controlPlaneCommits gives the commits of the control plane's repository.
+// controlPlaneCommits returns the commits of the control plane's repository.
 func (l *Loop) controlPlaneCommits(e *environment, r source.Rendered) []source.Commit {
 	return slices.DeleteFunc(slices.Clone(r.Commits), func(c source.Commit) bool {
 		return c.Commit == "" || c.Layer != "base" && c.Layer != e.name
 	})
 }
 
-// place gives where a repository is read.
+// place returns where a repository is read.
 func (l *Loop) place(repo string) string { return l.remotes.Place(repo) }
 
 // issue keeps the issue of an environment's problems.

@@ -86,7 +86,8 @@ func (l *Loop) checkPlaces(ctx context.Context, all []*environment) {
 		if e.attempt.err != nil || to == nil {
 			continue
 		}
-		if e.attempt.err = err; err == nil {
+		e.attempt.err = err
+		if err == nil {
 			e.attempt.err = l.barrier.Run("place", e.name, func() (err error) {
 				e.attempt.refusal, err = l.judge(ctx, e, to.RepoRef, t)
 				return err
@@ -115,12 +116,13 @@ func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t te
 			return nil, err
 		}
 		name, to = e.ephemeral.From.Name, from.RepoRef
-		if e.attempt.chosen, err = l.owns(ctx, name, to); err != nil {
+		e.attempt.chosen, err = l.owns(ctx, name, to)
+		if err != nil {
 			return nil, err
 		}
 	}
 	no := l.disallowed(to, t)
-	if no == nil || strings.EqualFold(to.Branch, l.ours(name)) { // publishing says what is wrong with one's own
+	if no == nil || strings.EqualFold(to.Branch, l.ours(name)) { // publishing reports what is wrong with one's own
 		return nil, nil
 	}
 	if no.always {

@@ -34,7 +34,7 @@ func (w *wakes) add(normal ...string) {
 	}
 }
 
-// take gives what was asked for, for a cycle that begins now.
+// take returns what was asked for, for a cycle that begins now.
 func (w *wakes) take() repos.Scope {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,13 +67,13 @@ func (l *Loop) Wake(repo string) {
 	l.wakes.add(concerned...)
 }
 
-// Tell has [Loop.Run] begin a cycle now that asks no repository: somebody has told us
-// what none of them would. Any goroutine may call it; it does not wait.
+// Tell has [Loop.Run] begin a cycle now without polling, for example after a cluster's
+// report. Any goroutine may call it; it does not wait.
 func (l *Loop) Tell() { l.wakes.add("") }
 
 // Run runs cycles as the settings' schedule says, when the time of an ephemeral
-// environment is up or a gate may say something else, and when somebody wakes it, until
-// ctx ends. However often it is woken, all repositories are asked when the schedule says
+// environment is up or a gate may change its verdict, and when it is woken, until
+// ctx ends. However often it is woken, all repositories are polled when the schedule says
 // so. What goes wrong is in the reports; after is called when a cycle is over.
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
@@ -96,7 +96,7 @@ func (l *Loop) Run(ctx context.Context, after func()) {
 // shortestPause bounds how often we look because of the clock alone.
 const shortestPause = time.Second
 
-// pause is how long there is nothing to do if nobody wakes us.
+// pause returns how long to wait for the next cycle.
 func (l *Loop) pause() time.Duration {
 	pause := l.due().Sub(l.Now())
 	if look := l.chain.Next(); !look.IsZero() {

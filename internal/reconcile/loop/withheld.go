@@ -132,7 +132,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// outcomeOf returns what the status of a commit says of a report besides its text.
+// outcomeOf returns the outcome of the commit status for a report.
 func outcomeOf(r *status.Environment) forge.Outcome {
 	switch {
 	case r.State == status.Problems || r.Exceeds() != "":

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// host gives the label of a remote or a forge. Callers pass the name of a host;
+// host returns the label of a remote or a forge. Callers pass the name of a host;
 // what is passed by mistake (a URL with a token, a folder) must not become a
 // label, so only the host is kept, and "local" if there is none.
 func host(remote string) string {

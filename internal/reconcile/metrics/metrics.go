@@ -46,7 +46,7 @@ type Metrics struct {
 	webhooks      *prometheus.CounterVec
 }
 
-// New gives metrics with a registry of their own, in which are also those of the
+// New returns metrics with a registry of their own, in which are also those of the
 // Go runtime and of the process. The version is that of the program.
 func New(version string) *Metrics {
 	m := &Metrics{
@@ -123,7 +123,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.pages.ServeHTTP(w, r)
 }
 
-// Unfinished says since when the work on an environment has not ended well; zero if it has.
+// Unfinished sets since when the work on an environment has not ended well; zero if it has.
 func (m *Metrics) Unfinished(env string, since time.Time) {
 	if m == nil {
 		return
@@ -145,7 +145,7 @@ func (m *Metrics) CycleDone(at time.Time, took time.Duration, ok bool) {
 	m.cycleDuration.Observe(took.Seconds())
 }
 
-// Queue says how many environments wait for their turn.
+// Queue sets how many environments wait for their turn.
 func (m *Metrics) Queue(n int) {
 	if m == nil {
 		return
@@ -172,7 +172,7 @@ func (m *Metrics) EnvironmentDone(env, state string, took time.Duration) {
 	m.environmentDuration.WithLabelValues(env).Observe(took.Seconds())
 }
 
-// ProblemsOf says how many problems and warnings an environment has.
+// ProblemsOf sets how many problems and warnings an environment has.
 func (m *Metrics) ProblemsOf(env string, problems, warnings int) {
 	if m == nil {
 		return
@@ -182,7 +182,7 @@ func (m *Metrics) ProblemsOf(env string, problems, warnings int) {
 	m.problems.WithLabelValues(env, "warning").Set(float64(warnings))
 }
 
-// Assignments says how many assignments an environment has.
+// Assignments sets how many assignments an environment has.
 func (m *Metrics) Assignments(env string, n int) {
 	if m == nil {
 		return
@@ -255,7 +255,7 @@ func (m *Metrics) ForgeCall(forge, op string, took time.Duration, failed bool) {
 	m.forgeDuration.WithLabelValues(at, op).Observe(took.Seconds())
 }
 
-// RateLimitLeft says how many calls a forge still allows.
+// RateLimitLeft sets how many calls a forge still allows.
 func (m *Metrics) RateLimitLeft(forge string, n int) {
 	if m == nil {
 		return
@@ -263,7 +263,7 @@ func (m *Metrics) RateLimitLeft(forge string, n int) {
 	m.rateLimit.WithLabelValues(host(forge)).Set(float64(n))
 }
 
-// RemoteBackoff says whether a remote fails and is tried less often.
+// RemoteBackoff sets whether a remote fails and is tried less often.
 func (m *Metrics) RemoteBackoff(remote string, failing bool) {
 	if m == nil {
 		return

@@ -22,11 +22,11 @@ const (
 	askTimeout   = 10 * time.Second
 )
 
-// allow gives what the settings say about a URL; false if it may not be asked.
+// allow returns the probe that the settings have for a URL; false if it may not be asked.
 type allow = func(url string) (config.Probe, bool)
 
-// Ask does what a need of kind [gate.HTTP] says: a GET of its URL, with the token of
-// its probe, which [config.Settings.Probe] gives. Of the client only the transport is
+// Ask answers a need of kind [gate.HTTP]: it requests the URL with GET, and with the token of
+// its probe, which [config.Settings.Probe] returns. Of the client only the transport is
 // used. What went wrong is the Reason of the answer; neither it nor the body has the
 // token.
 func Ask(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
@@ -60,7 +60,7 @@ func Ask(ctx context.Context, client *http.Client, probe func(url string) (confi
 	return answer
 }
 
-// inside gives a client that leaves a probe with no redirect, as the token goes along.
+// inside returns a client that follows redirects within a probe only, as the token goes along.
 func inside(client *http.Client, probe allow, allowed string) *http.Client {
 	return &http.Client{Transport: client.Transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		switch to, ok := probe(req.URL.String()); {
@@ -98,8 +98,7 @@ func get(ctx context.Context, client *http.Client, address, token string) (code 
 	return answer.StatusCode, body, nil
 }
 
-// plain says what went wrong without the URL, whose query may hold what is nobody's
-// business.
+// plain returns the text of an error without the URL, whose query may hold a secret.
 func plain(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "it did not answer in time"

@@ -1,5 +1,5 @@
-// Package observe finds out what gates want to know of the world: what clusters report,
-// what an HTTP server answers, how a workflow ended.
+// Package observe answers what gates need to know from outside: what clusters report, what an
+// HTTP server answers, how a workflow ended.
 //
 // What the package keeps true: an event is a report only if it names the commit that it
 // is about, and what is not known to be ready is not; a server is asked only if the
@@ -21,25 +21,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// ErrNoReport says that an event is one of Flux, and says nothing about a rollout.
+// ErrNoReport is the error for an event of Flux that is not about a rollout.
 var ErrNoReport = errors.New("the event says nothing about a rollout")
 
-// ErrNoTime says that an event does not say when it was, in a way that can be read.
+// ErrNoTime is the error for an event without a time that can be read.
 var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
 
-// Unnamed is the cluster of events that do not name theirs. Clusters that nobody has
-// named count as one.
+// Unnamed is the cluster of events that do not name theirs. Clusters without
+// a name count as one.
 const Unnamed = "unnamed"
 
-// Event is what a cluster has said of one object. It is text from outside.
+// Event is what a cluster has reported of one object. It is text from outside.
 type Event struct {
 	Cluster string `json:"cluster"`
-	// Environment is what the Alert says; "" if it does not.
+	// Environment is what the Alert names; "" if it names none.
 	Environment string `json:"environment,omitempty"`
 	// Object is "Kustomization/flux-system/apps". Of an unnamed cluster it ends with "@"
 	// and its uid, so that it is not taken for that of another one.
 	Object string        `json:"object"`
-	Branch string        `json:"branch,omitempty"` // "" if it is not said
+	Branch string        `json:"branch,omitempty"` // "" if it is not known
 	Commit string        `json:"commit"`           // that the cluster has got, 40 digits
 	Phase  rollout.Phase `json:"phase"`
 	// Message is one line.
@@ -70,8 +70,8 @@ type fluxEvent struct {
 }
 
 // ParseFlux reads an event of Flux, as its notification-controller posts it. The error
-// is ErrNoReport if it says nothing about a rollout, ErrNoTime if nobody knows when it
-// was, or else says that it is no event.
+// is ErrNoReport if it is not about a rollout, ErrNoTime if it has no time that can be
+// read, and another one if it is no event.
 func ParseFlux(body []byte) (Event, error) {
 	var f fluxEvent
 	if err := json.Unmarshal(body, &f); err != nil {
@@ -111,7 +111,7 @@ func ParseFlux(body []byte) (Event, error) {
 // sources are the groups of what is fetched and not rolled out.
 var sources = []string{"source", "image", "notification"}
 
-// phase says what an event means; false if it says nothing about a rollout. A reason
+// phase returns what an event means; false if it is not about a rollout. A reason
 // that is not known means that something goes on.
 func (f fluxEvent) phase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
@@ -140,7 +140,7 @@ func (f fluxEvent) phase() (rollout.Phase, bool) {
 	}
 }
 
-// revision gives the branch and the commit that an event is about. What was packed as
+// revision returns the branch and the commit that an event is about. What was packed as
 // an artifact has the revision of its origin.
 func (f fluxEvent) revision() (branch, commit string) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")

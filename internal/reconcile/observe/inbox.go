@@ -73,8 +73,8 @@ func NewInbox(file string) (*Inbox, error) {
 	return i, nil
 }
 
-// Add takes an event in, unless a later one of its object is known. The error says that
-// it could not be written to the file; it is known all the same.
+// Add takes an event in, unless a later one of its object is known. If it cannot be written to
+// the file, Add returns an error, and the event is known all the same.
 func (i *Inbox) Add(e Event) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -100,8 +100,8 @@ func (i *Inbox) keep(e Event) bool {
 	return true
 }
 
-// follows reports whether e says more than what was said of its object. An object that
-// is ready stays so when its cluster only mends what somebody changed there, of which
+// follows reports whether e is news about its object after old. An object that
+// is ready stays so when its cluster only mends what a person changed there, of which
 // Flux does not say when it is done: it would say that it fails. Flux tells the time by
 // the second, and events of one second come in any order.
 func (e Event) follows(old Event) bool {
@@ -117,7 +117,7 @@ func (e Event) follows(old Event) bool {
 	}
 }
 
-// weight orders what is said of one commit in one second.
+// weight orders the events about one commit in one second.
 func weight(p rollout.Phase) int {
 	return slices.Index([]rollout.Phase{rollout.Progressing, rollout.Ready, rollout.Failed}, p)
 }
@@ -134,7 +134,7 @@ func compare(a, b Event) int {
 	return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
 }
 
-// Reports gives what clusters say, sorted by cluster and object. mine says whether an
+// Reports returns what clusters report, sorted by cluster and object. mine reports whether an
 // event is about what is asked for, and whether the commit that it names holds what is
 // wanted; it may ask Git.
 func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
@@ -152,7 +152,7 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return all
 }
 
-// events gives all of them, the oldest first.
+// events returns all of them, the oldest first.
 func (i *Inbox) events() []Event {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -175,7 +175,7 @@ func (i *Inbox) add(e Event) error {
 		return err
 	}
 	f, err := os.OpenFile(i.path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil { // somebody has removed it
+	if err != nil { // it was removed
 		i.torn = true
 		return i.rewrite()
 	}

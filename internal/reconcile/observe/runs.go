@@ -32,15 +32,15 @@ type Runs struct {
 	// Dispatcher is nil if the forge runs no workflows.
 	Dispatcher forge.Dispatcher
 	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
-	// Statuses gives what is said of a commit now; nil if the forge does not tell.
+	// Statuses returns the statuses of a commit as they are now; nil if the forge has none.
 	Statuses func(ctx context.Context, commit string) ([]forge.CommitStatus, error)
 	// Branch is that of workflows which do not say theirs.
 	Branch string
 }
 
-// Run does the next step of a need of kind [gate.Dispatch], and says how far it is. said
-// are the statuses of the base commit as they are now. An Answer without an Outcome says
-// that the workflow could not be started, and why.
+// Run does the next step of a need of kind [gate.Dispatch], and returns how far it is. said
+// are the statuses of the base commit as they are now. An Answer without an Outcome means
+// that the workflow could not be started; its Reason is why.
 func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
 	s := step{Runs: r, commit: commit, need: need, context: RunContext(need), now: now}
 	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
@@ -80,7 +80,7 @@ type step struct {
 	now      time.Time
 }
 
-// ended gives the answer that is written down.
+// ended returns the answer that is written down.
 func (s step) ended(said forge.CommitStatus) gate.Answer {
 	a := gate.Answer{Time: said.Time, Outcome: said.Outcome, URL: said.URL}
 	if said.Outcome == forge.Failure {
@@ -95,7 +95,7 @@ func (s step) failed() string { return s.workflow.Name + " failed" }
 const notStarted = "Not started: "
 
 // dispatch starts the workflow, for the nth time, and writes that down first. Another
-// daemon may be about to do the same: what is said of the commit must still be what it
+// daemon may be about to do the same: the status of the commit must still be what it
 // was when that was decided, and afterwards what we have written. A forge has no
 // compare-and-swap for statuses, so that two that write in the same moment may both find
 // themselves to be the last.
@@ -128,8 +128,8 @@ func (s step) claim() string {
 	return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())))
 }
 
-// other reports whether something else is said of the run by now than these: somebody
-// else has it started, or it has ended. What the forge does not tell yet is nothing else.
+// other reports whether the run has a status by now with another description than these:
+// another daemon has started it, or it has ended. What the forge does not show yet is none.
 func (s step) other(ctx context.Context, known ...string) (bool, error) {
 	if s.Statuses == nil {
 		return false, nil
@@ -207,8 +207,8 @@ func attempt(description string) (n int, failed string) {
 	return n, failed
 }
 
-// pick gives the run that was dispatched: the one that is written down, else the one
-// whose title says so, else the oldest. What another status of the commit has is not
+// pick returns the run that was dispatched: the one that is written down, else the one
+// whose title names it, else the oldest. What another status of the commit has is not
 // it.
 func (s step) pick(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
 	var best forge.Run
@@ -232,7 +232,7 @@ func (s step) better(a, b forge.Run) bool {
 	return cmp.Or(cmp.Compare(s.likeness(b), s.likeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-// likeness says how much the title of a run says that it is for the commit here.
+// likeness returns how well the title of a run fits the commit here.
 func (s step) likeness(run forge.Run) int {
 	like := 0
 	if strings.Contains(run.Title, s.commit[:min(7, len(s.commit))]) {

@@ -20,10 +20,10 @@ type Scope map[string]bool
 
 func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
 
-// Place gives where a repository is read that the control plane names by a URL.
+// Place returns where a repository is read that the control plane names by a URL.
 func (r *Set) Place(url string) string { return access.ReadLocation(r.Settings, url) }
 
-// Of gives the remote of a repository that the control plane names by a URL: also of
+// Of returns the remote of a repository that the control plane names by a URL: also of
 // the control plane under another of its URLs; nil if it is not known.
 func (r *Set) Of(url string) *Remote {
 	if m := r.Known(r.Place(url)); m != nil {
@@ -32,7 +32,7 @@ func (r *Set) Of(url string) *Remote {
 	return r.ControlPlane()
 }
 
-// ControlPlane gives the remote of the control plane; nil if it is not known yet.
+// ControlPlane returns the remote of the control plane; nil if it is not known yet.
 func (r *Set) ControlPlane() *Remote { return r.Known(r.Place(r.Settings.ControlPlane.Repo)) }
 
 // Knows reports whether a repository is read, by its normalized URL: also by the URL
@@ -53,8 +53,8 @@ func (r *Set) Knows(normal string) bool {
 	return strings.EqualFold(giturl.Normalize(r.Settings.ControlPlane.Repo), normal)
 }
 
-// Forge gives the forge of a remote. It is made once: some remember what they have
-// said.
+// Forge returns the forge of a remote. It is made once: some remember what they have
+// written.
 func (m *Remote) Forge() (forge.Forge, error) {
 	m.forgeMu.Lock()
 	defer m.forgeMu.Unlock()
@@ -85,11 +85,11 @@ func (m *Remote) Wrap(wrap func(forge.Forge) forge.Forge) error {
 	return nil
 }
 
-// Committer gives the forge of a remote as what makes commits, if the settings want it
+// Committer returns the forge of a remote as a maker of commits, if the settings want it
 // to and it can; nil otherwise.
 func (m *Remote) Committer(f forge.Forge) forge.Committer { return m.set.keys.Committer(m.place, f) }
 
-// Said is the statuses that somebody has set, by repository, commit and context.
+// Said is the statuses that were set, by repository, commit and context.
 type Said map[string]forge.Status
 
 // maxSaid bounds the statuses that are remembered. A forge may drop old ones, and that

@@ -1,5 +1,5 @@
-// Package repos has all repositories that the daemon knows, each with one mirror and
-// one forge, however many environments are in it.
+// Package repos polls and opens all repositories that the daemon knows, each with one mirror
+// and one forge, however many environments are in it.
 //
 // What the package keeps true: a remote is asked for its references once a round; one
 // that fails is left alone for a while, longer each time, and is as it was when it last
@@ -38,7 +38,7 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
-	// Step is told before a remote is asked.
+	// Step is called before a remote is asked.
 	Step func(what string)
 	// Barrier keeps a panic while a remote is read with that remote.
 	Barrier panics.Barrier
@@ -106,7 +106,7 @@ func (r *Set) Poll(ctx context.Context, asked Scope) bool {
 	return slices.Contains(moved, true)
 }
 
-// begin begins a round, and gives the remotes that are to be asked. One that never was
+// begin begins a round, and returns the remotes that are to be asked. One that never was
 // asked is not passed over: nothing is known of it.
 func (r *Set) begin(asked Scope) []*Remote {
 	r.mu.Lock()
@@ -132,7 +132,7 @@ func (r *Set) Reading() {
 	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.used < r.reads-forgetAfter })
 }
 
-// Open gives the repository at a place as this round has it. One that cannot be
+// Open returns the repository at a place as this round has it. One that cannot be
 // reached is as it was when it last could. Its mirror has all, from now on.
 func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	m, err := r.At(place)
@@ -145,8 +145,8 @@ func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	return r.open(ctx, m)
 }
 
-// Output gives the repository at a place, as Open does, for who writes into it: its
-// mirror need not have what nobody reads, unless somebody opens it otherwise.
+// Output returns the repository at a place for writing: unlike Open, it lets the mirror leave
+// at the server what is not read.
 func (r *Set) Output(ctx context.Context, place string) (*Remote, error) {
 	m, err := r.At(place)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
 	return nil, err
 }
 
-// saysNothing reports whether an error says nothing about what is in the repository.
+// saysNothing reports whether an error is of the way to the repository, and not of what it holds.
 func saysNothing(err error) bool {
 	var busy *git.BusyError
 	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused) || panics.Is(err)
@@ -187,7 +187,7 @@ func isFilled(mirror *git.Repository) bool {
 	return err == nil && len(refs) > 0
 }
 
-// At gives the remote at a place; it is made if it is new.
+// At returns the remote at a place; it is made if it is new.
 func (r *Set) At(place string) (*Remote, error) {
 	key := giturl.Normalize(place)
 	r.mu.Lock()
@@ -219,7 +219,7 @@ func (r *Set) At(place string) (*Remote, error) {
 	return m, nil
 }
 
-// errPaused says that a remote is left alone, and why.
+// errPaused is the error for a remote that is not asked before its next try.
 var errPaused = errors.New("it is not asked again yet")
 
 // sync asks a remote, once a round and not in one that passes it over, and fetches
@@ -309,7 +309,7 @@ func (m *Remote) outcome(r *Set, err error) {
 	r.Metrics.RemoteBackoff(m.URL(), true)
 }
 
-// PauseAfter gives how long to wait after so many failures in a row.
+// PauseAfter returns how long to wait after so many failures in a row.
 func PauseAfter(failures int, random float64) time.Duration {
 	pause := min(lastPause, firstPause<<min(failures-1, 10))
 	return pause + time.Duration(random*float64(pause)/10)
@@ -325,14 +325,14 @@ func (r *Set) IsAsked(m *Remote) bool {
 	return m.round == round && m.err == nil
 }
 
-// Known gives the remote at a place if there is one.
+// Known returns the remote at a place; nil if there is none.
 func (r *Set) Known(place string) *Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[giturl.Normalize(place)]
 }
 
-// Failing gives why a repository cannot be reached; nil if it can.
+// Failing returns why a repository cannot be reached; nil if it can.
 func (r *Set) Failing(place string) error {
 	if m := r.Known(place); m != nil {
 		return m.err
@@ -352,7 +352,7 @@ func (r *Set) Maintain(ctx context.Context) {
 	}
 }
 
-// Report gives how the remotes fare, sorted by URL.
+// Report returns the state of the remotes, sorted by URL.
 func (r *Set) Report() []status.Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
