@@ -46,7 +46,7 @@ func TestBehindAnotherDaemon(t *testing.T) {
 
 			changed := false
 			behind := w.begin(t.TempDir(), func(o *loop.Options) {
-				o.Step = func(what string) {
+				o.BeforeEffect = func(what string) {
 					if what == "ask "+w.server.URL("out") && !changed {
 						changed = true
 						change(w, team)

@@ -55,8 +55,8 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox *observe.Inbox
-	// Step is called before each side effect. Tests end the process there.
-	Step func(what string)
+	// BeforeEffect is called before each side effect. Tests end the process there.
+	BeforeEffect func(what string)
 	// BeforeWork is called before each piece of work for one environment, pull request or
 	// repository, inside of the barrier that keeps a panic there. Tests panic in it.
 	BeforeWork func(work, of string)
@@ -75,8 +75,8 @@ func (o Options) withDefaults() Options {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	if o.Step == nil {
-		o.Step = func(string) {}
+	if o.BeforeEffect == nil {
+		o.BeforeEffect = func(string) {}
 	}
 	return o
 }
@@ -84,31 +84,31 @@ func (o Options) withDefaults() Options {
 // Loop is the daemon's work. Its cycles must not overlap.
 type Loop struct {
 	Options
-	remotes *repos.Set
-	source  *source.Source
-	author  git.Signature
-	sign    git.Signer
-	barrier panics.Barrier
-	unlock  func()
-	ended   func() bool // the process does
+	remotes     *repos.Set
+	source      *source.Source
+	author      git.Signature
+	sign        git.Signer
+	barrier     panics.Barrier
+	unlock      func()
+	processEnds func() bool // the process does
 
 	number       int64
-	began        time.Time // the round: what is decided in it is decided of one time
-	next         time.Time // the next cycle that asks all repositories
+	roundTime    time.Time // the round: what is decided in it is decided of one time
+	nextPoll     time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	records      publish.Records
 	undone       bool // something must be tried again though no reference moves
-	worked       bool // since memory was last given back, something has moved
+	hasWorked    bool // since memory was last given back, something has moved
 	opened       bool
 	previews     previews
-	gone         []leaving // that have left the control plane, or a place
-	searched     bool      // there is no more than is known of that
-	certain      bool      // all environments that there are were read
-	ephemerals   temporary
-	wakes        *wakes
-	chain        *promoter.Mover
+	retired      []retiredOutput // that have left the control plane, or a place
+	searched     bool            // there is no more than is known of that
+	complete     bool            // all environments that there are were read
+	ephemerals   ephemerals
+	wakes        *wakeRequests
+	promoter     *promoter.Mover
 	orders       promoter.Orders
-	unlisted     map[string]string // by repository, why its pull requests could not be read last
+	pullErrors   map[string]string // by repository, why its pull requests could not be read last
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -118,13 +118,13 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), unlisted: map[string]string{}, previews: previews{noted: map[int]noted{}}}
+	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), pullErrors: map[string]string{}, previews: previews{noted: map[int]shownNotes{}}}
 	s := o.Settings
-	l.ended = func() bool { return ctx.Err() != nil }
+	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
-	l.sign, err = signer(s.Signing)
+	l.sign, err = newSigner(s.Signing)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
 	l.remotes = repos.New(ctx, repos.Options{
-		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, Step: o.Step,
+		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
 	})
-	l.chain = promoter.New(promoter.Options{
+	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
-		Author: l.author, Sign: l.sign, Step: o.Step, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
+		Author: l.author, Sign: l.sign, Step: o.BeforeEffect, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
 		Barrier: l.barrier,
 	})
 	return l, nil
@@ -156,7 +156,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 // Close releases the data folder.
 func (l *Loop) Close() { l.unlock() }
 
-func signer(s *config.Signing) (git.Signer, error) {
+func newSigner(s *config.Signing) (git.Signer, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -168,14 +168,14 @@ func signer(s *config.Signing) (git.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the signing key: %w", err)
 	}
-	passphrase, err := optional(key.Passphrase)
+	passphrase, err := readOptional(key.Passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
 	}
 	return parse([]byte(text.Reveal()+"\n"), passphrase)
 }
 
-func optional(ref *config.SecretRef) (string, error) {
+func readOptional(ref *config.SecretRef) (string, error) {
 	if ref == nil {
 		return "", nil
 	}
@@ -186,17 +186,17 @@ func optional(ref *config.SecretRef) (string, error) {
 // Cycle runs one round that polls all repositories, and reports it to the store. It returns
 // an error if the control plane could not be read; what goes wrong in one environment is in
 // its report.
-func (l *Loop) Cycle(ctx context.Context) error { return l.cycle(ctx, nil) }
+func (l *Loop) Cycle(ctx context.Context) error { return l.runCycle(ctx, nil) }
 
-// cycle does a round that asks some of the repositories. The others are taken as they
+// runCycle does a round that asks some of the repositories. The others are taken as they
 // were, and when all are asked next does not change.
-func (l *Loop) cycle(ctx context.Context, asked repos.Scope) error {
+func (l *Loop) runCycle(ctx context.Context, asked repos.Scope) error {
 	l.number++
 	started := l.Now()
-	l.began = started
-	l.chain.Begin(started)
+	l.roundTime = started
+	l.promoter.Begin(started)
 	l.Store.BeginCycle(started)
-	err := l.runRound(ctx, asked)
+	err := l.isolateRound(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -206,17 +206,17 @@ func (l *Loop) cycle(ctx context.Context, asked repos.Scope) error {
 		l.Logger.Error("the control plane could not be read", "error", err)
 	}
 	if asked == nil {
-		l.next = l.Settings.NextPoll(l.Now(), l.Random())
+		l.nextPoll = l.Settings.NextPoll(l.Now(), l.Random())
 	}
-	c.Next = l.next
+	c.Next = l.nextPoll
 	l.Store.SetCycle(c)
 	l.Store.SetRemotes(l.remotes.Report())
-	l.Metrics.CycleDone(started.Add(c.Took), c.Took, err == nil)
+	l.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
 	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 	return err
 }
 
-func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
+func (l *Loop) runRound(ctx context.Context, asked repos.Scope) error {
 	moved := l.remotes.Poll(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -225,25 +225,25 @@ func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if up := l.timeIsUp(); l.opened && !moved && !l.undone && !up {
-		if l.chain.Due(asked != nil) || l.chain.CheckPulls(ctx) {
-			l.undone = l.chain.Move(ctx, l.source, l.reports())
+	if up := l.isTimeUp(); l.opened && !moved && !l.undone && !up {
+		if l.promoter.Due(asked != nil) || l.promoter.CheckPulls(ctx) {
+			l.undone = l.promoter.Move(ctx, l.source, l.environmentReports())
 		}
-		l.preview(ctx)
-		l.rest()
+		l.previewChanges(ctx)
+		l.freeMemory()
 		return l.reportControlPlane(nil)
 	}
-	l.worked = true
+	l.hasWorked = true
 	l.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
-	err := l.refresh(ctx)
+	err := l.refreshSource(ctx)
 	if err := l.reportControlPlane(err); err != nil {
 		return err
 	}
-	names, certain, err := l.names(ctx)
+	names, certain, err := l.listEnvironments(ctx)
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
-	l.orders, err = l.chain.Orders(ctx, l.source)
+	l.orders, err = l.promoter.Orders(ctx, l.source)
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
@@ -251,33 +251,33 @@ func (l *Loop) round(ctx context.Context, asked repos.Scope) error {
 	if err != nil {
 		return l.reportControlPlane(err)
 	}
-	if err := l.forget(names, certain); err != nil {
+	if err := l.forgetRetired(names, certain); err != nil {
 		return l.reportControlPlane(err)
 	}
-	l.certain = certain
-	l.run(ctx, names)
-	if l.chain.Move(ctx, l.source, l.reports()) {
+	l.complete = certain
+	l.reconcileEnvironments(ctx, names)
+	if l.promoter.Move(ctx, l.source, l.environmentReports()) {
 		l.undone = true
 	}
-	l.retire(ctx)
-	l.preview(ctx)
+	l.retireEnvironments(ctx)
+	l.previewChanges(ctx)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()
 }
 
-// rest returns the memory that rendering and packing have left: once, in the first
+// freeMemory returns the memory that rendering and packing have left: once, in the first
 // round in which nothing has moved. Go would keep it for some minutes, and collects it
 // only when as much again was asked for: of 100,000 assignments that is two to four times
 // what we keep. Here nothing waits for the collection.
-func (l *Loop) rest() {
-	if l.worked {
+func (l *Loop) freeMemory() {
+	if l.hasWorked {
 		debug.FreeOSMemory()
-		l.worked = false
+		l.hasWorked = false
 	}
 }
 
-// reports returns the latest report of each environment.
-func (l *Loop) reports() map[string]status.Environment {
+// environmentReports returns the latest report of each environment.
+func (l *Loop) environmentReports() map[string]status.Environment {
 	all := make(map[string]status.Environment, len(l.environments))
 	for name, e := range l.environments {
 		all[name] = e.report
@@ -288,35 +288,35 @@ func (l *Loop) reports() map[string]status.Environment {
 // Simulate returns when a commit of the base would reach each environment under today's
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	l.chain.Begin(l.Now())
-	return l.chain.Simulate(ctx, l.source, l.reports(), revision)
+	l.promoter.Begin(l.Now())
+	return l.promoter.Simulate(ctx, l.source, l.environmentReports(), revision)
 }
 
-// Knows reports whether the loop reads a repository, by its normalized URL.
-func (l *Loop) Knows(normal string) bool { return l.remotes.Knows(normal) }
+// KnowsRepository reports whether the loop reads a repository, by its normalized URL.
+func (l *Loop) KnowsRepository(normal string) bool { return l.remotes.KnowsRepository(normal) }
 
 // newParser returns a parser that reads nothing more once the process ends.
 func (l *Loop) newParser() *model.Parser {
 	p := model.NewParser()
-	p.Canceled = l.ended
+	p.Canceled = l.processEnds
 	return p
 }
 
-// rendering returns how the settings want templates to be expanded.
-func (l *Loop) rendering() render.Options {
+// renderOptions returns how the settings want templates to be expanded.
+func (l *Loop) renderOptions() render.Options {
 	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
 }
 
-// refresh has the control plane read as it is now.
-func (l *Loop) refresh(ctx context.Context) (err error) {
-	l.remotes.Reading()
+// refreshSource has the control plane read as it is now.
+func (l *Loop) refreshSource(ctx context.Context) (err error) {
+	l.remotes.BeginReading()
 	if l.source != nil {
 		return l.source.Refresh(ctx)
 	}
 	s, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
 		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier,
-		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.renderOptions(),
 	})
 	if err == nil {
 		l.source, l.opened = s, true
@@ -329,7 +329,7 @@ func (l *Loop) refresh(ctx context.Context) (err error) {
 func (l *Loop) reportControlPlane(err error) error {
 	shown := err
 	if shown == nil {
-		shown = l.remotes.Failing(l.place(l.Settings.ControlPlane.Repo))
+		shown = l.remotes.RemoteError(l.readLocation(l.Settings.ControlPlane.Repo))
 	}
 	text := ""
 	if shown != nil {
@@ -342,9 +342,9 @@ func (l *Loop) reportControlPlane(err error) error {
 	return err
 }
 
-// names returns the environments to work on, and whether it is certain that these are all.
+// listEnvironments returns the environments to work on, and whether it is certain that these are all.
 // The problems of the files that they are written in are reported with each of them.
-func (l *Loop) names(ctx context.Context) (names []string, certain bool, err error) {
+func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bool, err error) {
 	found, problems, err := l.source.Environments(ctx)
 	if err != nil {
 		return nil, false, err
@@ -374,9 +374,9 @@ func (l *Loop) names(ctx context.Context) (names []string, certain bool, err err
 	return names, !problems.Stops() && !l.source.HasUnread(), nil
 }
 
-// forget drops what is known of environments that are gone. If that is not certain, one may
+// forgetRetired drops what is known of environments that are gone. If that is not certain, one may
 // only seem to be, because its file cannot be read: what was written for it stays.
-func (l *Loop) forget(names []string, certain bool) error {
+func (l *Loop) forgetRetired(names []string, certain bool) error {
 	for name, e := range l.environments {
 		if slices.Contains(names, name) {
 			continue
@@ -393,12 +393,12 @@ func (l *Loop) forget(names []string, certain bool) error {
 			}
 		}
 		if gone {
-			l.leave(e)
+			l.noteRetired(e)
 		} else {
 			l.searched = false // for when it is certain
 		}
 		delete(l.environments, name)
-		l.Metrics.Forget(name)
+		l.Metrics.ForgetEnvironment(name)
 	}
 	for _, name := range names {
 		if l.environments[name] == nil {
@@ -410,26 +410,26 @@ func (l *Loop) forget(names []string, certain bool) error {
 	return nil
 }
 
-// run works on all environments, some at a time. All are rendered before the first is
+// reconcileEnvironments works on all environments, some at a time. All are rendered before the first is
 // published: only then is it known whether two would write to one place.
-func (l *Loop) run(ctx context.Context, names []string) {
+func (l *Loop) reconcileEnvironments(ctx context.Context, names []string) {
 	var all []*environment
 	for _, name := range names {
 		all = append(all, l.environments[name])
 	}
-	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.render(ctx, e) })
-	l.checkPlaces(ctx, all)
+	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
+	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
 	retry := l.searchLeftovers(ctx, all)
-	l.Metrics.Queue(len(all))
+	l.Metrics.SetQueueLength(len(all))
 	left := len(all)
 	var mu sync.Mutex
 	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) {
-		again := l.publish(ctx, e)
+		again := l.publishEnvironment(ctx, e)
 		mu.Lock()
 		defer mu.Unlock()
 		left--
-		l.Metrics.Queue(left)
+		l.Metrics.SetQueueLength(left)
 		retry = retry || again
 	})
 	l.undone = retry

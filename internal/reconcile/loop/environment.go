@@ -27,25 +27,25 @@ import (
 
 // environment is what the loop remembers of one; all of it may be lost.
 type environment struct {
-	name     string
-	cache    output.Cache
-	verified tree.ID           // the last tree that was rendered from nothing too
-	place    string            // where its output goes; "" if that is not known
-	done     [sha256.Size]byte // digest of what the last report is of
-	report   status.Environment
-	failures int
-	next     time.Time // before which it is left alone
-	failed   string    // the heads that it was made from when it failed last; see [Loop.headsOf]
-	limited  bool      // next is the time that the forge asks to wait for
-	said     repos.Said
-	settled  bool            // it has no open issue
-	output   status.Output   // where its output goes, as far as that was ever known
-	left     []status.Output // where it went before, and may be still
-	searched bool            // the GitOps repositories were searched for more of those
-	again    bool            // something waits for the forge
-	unread   atomic.Bool     // the control plane has moved since this round has read it
-	withheld string          // by the orders, when it was published last
-	attempt  attempt
+	name          string
+	cache         output.Cache
+	verified      tree.ID           // the last tree that was rendered from nothing too
+	location      string            // where its output goes; "" if that is not known
+	reported      [sha256.Size]byte // digest of what the last report is of
+	report        status.Environment
+	failures      int
+	retryAt       time.Time // before which it is left alone
+	failedHeads   string    // the heads that it was made from when it failed last; see [Loop.readHeads]
+	rateLimited   bool      // next is the time that the forge asks to wait for
+	statuses      repos.StatusCache
+	hasNoIssue    bool            // it has no open issue
+	output        status.Output   // where its output goes, as far as that was ever known
+	leftBehind    []status.Output // where it went before, and may be still
+	searched      bool            // the GitOps repositories were searched for more of those
+	waitsForForge bool            // something waits for the forge
+	unread        atomic.Bool     // the control plane has moved since this round has read it
+	withheld      string          // by the orders, when it was published last
+	attempt       attempt
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 }
@@ -61,14 +61,14 @@ type attempt struct {
 	chosen   bool // Fairlead chose the place of its output
 }
 
-// render renders an environment.
-func (l *Loop) render(ctx context.Context, e *environment) {
+// renderEnvironment renders an environment.
+func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	started := l.Now()
-	e.attempt = attempt{paused: l.began.Before(e.next) && !l.isOtherwiseWithheld(e) && !l.hasMended(ctx, e)}
+	e.attempt = attempt{paused: l.roundTime.Before(e.retryAt) && !l.isOtherwiseWithheld(e) && !l.hasNewHeads(ctx, e)}
 	if e.attempt.paused {
 		return
 	}
-	l.Metrics.Unfinished(e.name, l.Store.Begin(e.name, started))
+	l.Metrics.SetUnfinishedSince(e.name, l.Store.Begin(e.name, started))
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
 	if panics.Is(e.attempt.err) {
 		e.cache = output.Cache{} // it may be half of what it should be
@@ -83,22 +83,22 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := l.verify(ctx, e); err != nil {
+	if err := l.verifyRendering(ctx, e); err != nil {
 		return err
 	}
 	if err := l.checkEphemeral(ctx, e); err != nil {
 		return err
 	}
-	e.place = ""
+	e.location = ""
 	if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
-		e.place = strings.ToLower(strings.Join([]string{giturl.Identify(l.place(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
+		e.location = strings.ToLower(strings.Join([]string{giturl.Identify(l.readLocation(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
 	}
 	return nil
 }
 
-// overlap reports whether two places are one, or one is in the other. In the root of a
+// locationsOverlap reports whether two places are one, or one is in the other. In the root of a
 // branch an environment owns only what its record names, so that others may be below.
-func overlap(a, b string) bool {
+func locationsOverlap(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}
@@ -112,89 +112,89 @@ func overlap(a, b string) bool {
 func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 	for i, e := range all {
 		for _, other := range all[:i] {
-			if !overlap(e.place, other.place) {
+			if !locationsOverlap(e.location, other.location) {
 				continue
 			}
-			if (e.ephemeral != nil || other.ephemeral == nil) && !l.isAtHome(ctx, e) {
+			if (e.ephemeral != nil || other.ephemeral == nil) && !l.ownsLocation(ctx, e) {
 				e.attempt.rival = other.name
 			}
-			if (other.ephemeral != nil || e.ephemeral == nil) && !l.isAtHome(ctx, other) {
+			if (other.ephemeral != nil || e.ephemeral == nil) && !l.ownsLocation(ctx, other) {
 				other.attempt.rival = e.name
 			}
 		}
 	}
 }
 
-// isAtHome reports whether the place of an environment's output has its record. If that
+// ownsLocation reports whether the place of an environment's output has its record. If that
 // cannot be read, publishing reports it.
-func (l *Loop) isAtHome(ctx context.Context, e *environment) bool {
+func (l *Loop) ownsLocation(ctx context.Context, e *environment) bool {
 	to := gitOpsRepo(e.attempt.rendered.Model)
 	if to == nil {
 		return false
 	}
-	own, err := l.owns(ctx, e.name, to.RepoRef)
+	own, err := l.recordNames(ctx, e.name, to.RepoRef)
 	return own && err == nil
 }
 
-// publish brings the output of an environment up to date, and reports it. retry reports
+// publishEnvironment brings the output of an environment up to date, and reports it. retry reports
 // whether there is something left to do although no reference moves.
-func (l *Loop) publish(ctx context.Context, e *environment) (retry bool) {
+func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bool) {
 	a := e.attempt
 	e.attempt = attempt{} // what was rendered is large
 	if a.paused {
 		return true
 	}
 	e.withheld = fmt.Sprint(l.orders.Withheld[e.name])
-	started, before, err := l.Now(), e.done, a.err
+	started, before, err := l.Now(), e.reported, a.err
 	if err == nil {
-		err = l.barrier.Run("publish", e.name, func() error { return l.compare(ctx, e, a) })
+		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
 	}
-	return l.settle(ctx, e, err, err == nil && e.done == before, a.took+l.Now().Sub(started))
+	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.Now().Sub(started))
 }
 
-// settle reports how a round with an environment has ended, and decides when the next one
+// settleAttempt reports how a round with an environment has ended, and decides when the next one
 // is. retry is as publish returns it.
-func (l *Loop) settle(ctx context.Context, e *environment, err error, quiet bool, took time.Duration) (retry bool) {
+func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, quiet bool, took time.Duration) (retry bool) {
 	if ctx.Err() != nil {
 		return true
 	}
 	report := e.report
 	report.Name, report.Checked, report.Took = e.name, l.Now(), took
-	e.limited = false
+	e.rateLimited = false
 	if err != nil {
-		e.failed = l.headsOf(ctx, e)
+		e.failedHeads = l.readHeads(ctx, e)
 		e.failures++
-		e.next = l.Now().Add(repos.PauseAfter(e.failures, l.Random()))
+		e.retryAt = l.Now().Add(repos.BackoffAfter(e.failures, l.Random()))
 		var limit *forge.RateLimit
-		if errors.As(err, &limit) && limit.Until.After(e.next) {
-			e.next, e.limited = limit.Until, true
+		if errors.As(err, &limit) && limit.Until.After(e.retryAt) {
+			e.retryAt, e.rateLimited = limit.Until, true
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
-		e.done = [sha256.Size]byte{}
-	} else if e.again {
-		l.finish(e)
-		e.failed = l.headsOf(ctx, e)
+		e.reported = [sha256.Size]byte{}
+	} else if e.waitsForForge {
+		l.finishEnvironment(e)
+		e.failedHeads = l.readHeads(ctx, e)
 		e.failures = min(e.failures+1, maxWaits)
-		e.next = l.Now().Add(repos.PauseAfter(e.failures, l.Random()))
+		e.retryAt = l.Now().Add(repos.BackoffAfter(e.failures, l.Random()))
 	} else {
-		l.finish(e)
-		e.failures, e.next = 0, time.Time{}
+		l.finishEnvironment(e)
+		e.failures, e.retryAt = 0, time.Time{}
 	}
 	e.report = report
-	l.say(ctx, report, quiet, err)
-	return err != nil || e.again || e.unread.Swap(false)
+	l.reportEnvironment(ctx, report, quiet, err)
+	return err != nil || e.waitsForForge || e.unread.Swap(false)
 }
 
 // maxWaits bounds how long we wait to try again what waits for an approval only.
 const maxWaits = 5
 
-// say reports an environment to the store, the metrics and the log.
-func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err error) {
+// reportEnvironment reports an environment to the store, the metrics and the log.
+func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quiet bool, err error) {
 	l.Store.Set(r)
-	l.Metrics.EnvironmentDone(r.Name, string(r.State), r.Took)
+	l.Metrics.RecordEnvironment(r.Name, string(r.State), r.Took)
 	problems, warnings := r.Problems.Count()
-	l.Metrics.ProblemsOf(r.Name, problems, warnings)
-	l.Metrics.Assignments(r.Name, r.Assignments)
+	l.Metrics.SetProblems(r.Name, problems, warnings)
+	l.Metrics.SetAssignments(r.Name, r.Assignments)
 	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
 	if r.Change != "" {
 		args = append(args, "change", r.Change)
@@ -218,9 +218,9 @@ func (l *Loop) say(ctx context.Context, r status.Environment, quiet bool, err er
 	l.Logger.Log(ctx, level, "environment", args...)
 }
 
-// compare publishes what was rendered if something about it has changed, or reports what
+// publishIfChanged publishes what was rendered if something about it has changed, or reports what
 // stops it. The report is in e.
-func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
+func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
 	to := gitOpsRepo(r.Model)
 	problems := r.Problems
@@ -233,20 +233,20 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	var remote *repos.Remote
 	var err error
 	if to != nil {
-		remote, err = l.remotes.Output(ctx, l.place(to.Repo))
+		remote, err = l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
 	}
 	if err != nil && !problems.Stops() {
 		return fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	key, err := l.digest(r, problems, to, remote, e.report.Pull)
+	key, err := l.digestReport(r, problems, to, remote, e.report.Pull)
 	if err != nil {
 		return err
 	}
-	if key == e.done && !e.again { // nothing has moved that it is made from, or that it made
+	if key == e.reported && !e.waitsForForge { // nothing has moved that it is made from, or that it made
 		return nil
 	}
 	report := status.Environment{
-		Problems: problems, Inputs: inputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
+		Problems: problems, Inputs: reportInputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 		Removals: e.report.Removals,
 	}
 	if to != nil {
@@ -256,17 +256,17 @@ func (l *Loop) compare(ctx context.Context, e *environment, a attempt) error {
 	}
 	if problems.Stops() {
 		n, _ := problems.Count()
-		report.State, report.Reason = status.Problems, stopped(n)
+		report.State, report.Reason = status.Problems, stoppedReason(n)
 	} else if why := l.orders.Waits[e.name]; why != "" {
 		report.State, report.Reason = status.Waiting, why
-	} else if err := l.propose(ctx, e, a, to, remote, &report); err != nil {
+	} else if err := l.proposeOutput(ctx, e, a, to, remote, &report); err != nil {
 		return err
 	}
-	if err := l.tell(ctx, e, r, remote, &report); err != nil {
+	if err := l.reportOnForge(ctx, e, r, remote, &report); err != nil {
 		return err
 	}
 	e.report = report
-	e.done, err = l.digest(r, problems, to, remote, report.Pull)
+	e.reported, err = l.digestReport(r, problems, to, remote, report.Pull)
 	if err != nil {
 		return err
 	}
@@ -281,8 +281,8 @@ func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
 	return m.GitOpsRepos[0]
 }
 
-// digest names everything that a report depends on.
-func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *status.Pull) ([sha256.Size]byte, error) {
+// digestReport names everything that a report depends on.
+func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *status.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, r.Tree.ID())
 	for _, c := range r.Commits {
@@ -293,7 +293,7 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
 	if e := l.environments[r.Environment]; e != nil {
-		fmt.Fprintf(h, "%q\n", l.leftFolders(e)) // the root is "", and not nothing
+		fmt.Fprintf(h, "%q\n", l.leftBehindFolders(e)) // the root is "", and not nothing
 	}
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
@@ -320,7 +320,7 @@ func (l *Loop) digest(r source.Rendered, problems problem.List, to *model.GitOps
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-func inputs(commits []source.Commit) []status.Input {
+func reportInputs(commits []source.Commit) []status.Input {
 	all := make([]status.Input, 0, len(commits))
 	for _, c := range commits {
 		all = append(all, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
@@ -328,30 +328,30 @@ func inputs(commits []source.Commit) []status.Input {
 	return all
 }
 
-// propose publishes, and fills in the report.
-func (l *Loop) propose(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, report *status.Environment) error {
+// proposeOutput publishes, and fills in the report.
+func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, report *status.Environment) error {
 	r := a.rendered
 	f, err := out.Forge()
 	if err != nil && l.Settings.Write {
-		return l.stop(to, report, fmt.Errorf("the GitOps repository: %w", err))
+		return l.stopWithProblem(to, report, fmt.Errorf("the GitOps repository: %w", err))
 	}
 	limits := l.orders.Limits(e.name)
 	result, err := publish.Publish(ctx, publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, BeforeEffect: l.Step, Committer: out.Committer(f), Records: &l.records,
+		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, BeforeEffect: l.BeforeEffect, Committer: out.Committer(f), Records: &l.records,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck:   func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
-		Limits:    &limits, Acknowledged: l.acknowledged(ctx, r),
+		Limits:    &limits, Acknowledged: l.acknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
-		MovedFrom:      l.leftFolders(e), IsOurs: l.isOurs(ctx),
+		MovedFrom:      l.leftBehindFolders(e), IsOurs: l.isOurs(ctx),
 	})
 	if err != nil {
-		return l.stop(to, report, fmt.Errorf("publish: %w", err))
+		return l.stopWithProblem(to, report, fmt.Errorf("publish: %w", err))
 	}
-	e.again = result.Again
+	e.waitsForForge = result.Again
 	report.State, report.Reason = status.State(result.State), result.Reason
 	report.Withheld = withheldOf(result.Withheld)
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
@@ -368,9 +368,9 @@ func pullOf(p *forge.Pull) *status.Pull {
 	return &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
 }
 
-// stop makes a problem of an error that people must mend in the control plane or in
+// stopWithProblem makes a problem of an error that people must mend in the control plane or in
 // the settings; any other is tried again.
-func (l *Loop) stop(to *model.GitOpsRepo, report *status.Environment, err error) error {
+func (l *Loop) stopWithProblem(to *model.GitOpsRepo, report *status.Environment, err error) error {
 	var missing *publish.MissingBranch
 	var blocked *publish.Blocked
 	var unknown *access.UnknownForge
@@ -386,19 +386,19 @@ func (l *Loop) stop(to *model.GitOpsRepo, report *status.Environment, err error)
 		return err
 	}
 	report.Problems.Addf(to.Pos, to.Subject(), hint, "%s", strings.TrimPrefix(err.Error(), "publish: "))
-	report.State, report.Reason = status.Problems, stopped(1)
+	report.State, report.Reason = status.Problems, stoppedReason(1)
 	return nil
 }
 
-func stopped(problems int) string {
+func stoppedReason(problems int) string {
 	verb := "stop"
 	if problems == 1 {
 		verb = "stops"
 	}
-	return fmt.Sprintf("%s %s it; its output stays as it is", counted(problems, "problem"), verb)
+	return fmt.Sprintf("%s %s it; its output stays as it is", countNoun(problems, "problem"), verb)
 }
 
-func counted(n int, word string) string {
+func countNoun(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}

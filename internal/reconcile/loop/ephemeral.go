@@ -18,25 +18,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// temporary are the environments that are there for a time. All of it is read anew in
+// ephemerals are the environments that are there for a time. All of it is read anew in
 // each round that reads the control plane.
-type temporary struct {
-	all   map[string]*source.Ephemeral // that live, by name
-	ended []leaving                    // whose time is over
-	next  time.Time                    // when something becomes of one though no reference moves; zero for never
-	said  string                       // the problems that were logged last
+type ephemerals struct {
+	all    map[string]*source.Ephemeral // that live, by name
+	ended  []retiredOutput              // whose time is over
+	next   time.Time                    // when something becomes of one though no reference moves; zero for never
+	logged string                       // the problems that were logged last
 }
 
 // addEphemerals returns the names of all environments to work on: those that are there to
 // stay, and ephemeral ones whose time is not over.
 func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, error) {
-	t := temporary{all: map[string]*source.Ephemeral{}, said: l.ephemerals.said}
+	t := ephemerals{all: map[string]*source.Ephemeral{}, logged: l.ephemerals.logged}
 	found, problems, err := l.source.Ephemerals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if said := fmt.Sprint(problems); said != t.said {
-		t.said = said
+	if said := fmt.Sprint(problems); said != t.logged {
+		t.logged = said
 		for _, p := range problems {
 			l.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
 		}
@@ -59,7 +59,7 @@ func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, err
 		}
 		t.all[e.Name], names = e, append(names, e.Name)
 		l.orders.Merge[e.Name] = string(l.mergeOf(e.Name))
-		l.chain.Withhold(ctx, l.source, e.Name, &l.orders)
+		l.promoter.Withhold(ctx, l.source, e.Name, &l.orders)
 	}
 	l.ephemerals = t
 	return names, nil
@@ -85,20 +85,20 @@ func (l *Loop) isWanted(e *source.Ephemeral) bool {
 // isOver reports whether the time of an environment is over, and remembers it; or else
 // when to look again. A broken one stays until people have mended it: it is not known
 // what would have to be removed.
-func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (bool, error) {
+func (l *Loop) isOver(ctx context.Context, t *ephemerals, e *source.Ephemeral) (bool, error) {
 	if !e.Settled() {
 		return false, nil
 	}
-	now := l.began
+	now := l.roundTime
 	for _, at := range []time.Time{ephemeral.NearEnd(e), e.Spec.Expires} {
 		if at.After(now) {
-			t.wake(at)
+			t.wakeAt(at)
 		}
 	}
 	if e.Spec.Expires.After(now) {
 		return false, nil
 	}
-	gone := leaving{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
+	gone := retiredOutput{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
 	to, err := l.source.OutputOf(ctx, e.Name)
 	if err != nil { // its branch is broken; that must not keep anything else from going on
 		l.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
@@ -111,7 +111,7 @@ func (l *Loop) isOver(ctx context.Context, t *temporary, e *source.Ephemeral) (b
 	return true, nil
 }
 
-func (t *temporary) wake(at time.Time) {
+func (t *ephemerals) wakeAt(at time.Time) {
 	if t.next.IsZero() || at.Before(t.next) {
 		t.next = at
 	}
@@ -119,24 +119,24 @@ func (t *temporary) wake(at time.Time) {
 
 // isEnded reports whether the time of an environment is over.
 func (l *Loop) isEnded(name string) bool {
-	return slices.ContainsFunc(l.ephemerals.ended, func(e leaving) bool { return e.name == name })
+	return slices.ContainsFunc(l.ephemerals.ended, func(e retiredOutput) bool { return e.name == name })
 }
 
-// due returns when to begin a cycle that asks all repositories: as scheduled, when
+// nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
 // something becomes of an ephemeral environment, or when a freeze begins or ends.
-func (l *Loop) due() time.Time {
-	if at := earlier(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.next) {
+func (l *Loop) nextPollTime() time.Time {
+	if at := earlierTime(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.nextPoll) {
 		return at
 	}
-	return l.next
+	return l.nextPoll
 }
 
-// timeIsUp reports, once, whether something becomes of an ephemeral environment now, or a
+// isTimeUp reports, once, whether something becomes of an ephemeral environment now, or a
 // freeze begins or ends.
-func (l *Loop) timeIsUp() bool {
+func (l *Loop) isTimeUp() bool {
 	up := false
 	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
-		if !next.IsZero() && !l.began.Before(*next) {
+		if !next.IsZero() && !l.roundTime.Before(*next) {
 			up, *next = true, time.Time{}
 		}
 	}
@@ -157,7 +157,9 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	if err != nil || to == nil || from == nil {
 		return err
 	}
-	same := func(a, b string) bool { return giturl.Normalize(l.place(a)) == giturl.Normalize(l.place(b)) }
+	same := func(a, b string) bool {
+		return giturl.Normalize(l.readLocation(a)) == giturl.Normalize(l.readLocation(b))
+	}
 	right := *to
 	right.Repo = from.Repo
 	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
@@ -175,7 +177,7 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 // checkFree stops an ephemeral environment where something is already that is not its
 // own: it would be replaced, and removed in the end.
 func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
-	out, err := l.remotes.Output(ctx, l.place(to.Repo))
+	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
 	if err != nil { // publishing reports it
 		return nil
 	}
@@ -209,7 +211,7 @@ func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRe
 
 // warnOfEnd adds a warning to the report of an environment whose end is near.
 func (l *Loop) warnOfEnd(e *environment) {
-	if l.began.Before(ephemeral.NearEnd(e.ephemeral)) {
+	if l.roundTime.Before(ephemeral.NearEnd(e.ephemeral)) {
 		return
 	}
 	e.attempt.rendered.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
@@ -232,7 +234,7 @@ func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cle
 // removeBranch removes the branch of an environment whose time is over, last of all. If
 // a person has extended it meanwhile, it stays, and gets its output again.
 func (l *Loop) removeBranch(ctx context.Context, e *source.Ephemeral) error {
-	l.Step("remove the branch of an ephemeral environment")
+	l.BeforeEffect("remove the branch of an ephemeral environment")
 	if err := l.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {
 		return fmt.Errorf("remove the branch %s of the control plane: %w", e.Branch, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Wrap has the loop use another forge for a repository that it knows.
 func (l *Loop) Wrap(place string, wrap func(forge.Forge) forge.Forge) error {
-	return l.remotes.Known(place).Wrap(wrap)
+	return l.remotes.KnownRemote(place).WrapForge(wrap)
 }
 
 // CycleOf runs a cycle that asks some repositories only, as one that somebody has
@@ -21,7 +21,7 @@ func (l *Loop) CycleOf(ctx context.Context, repositories []string) error {
 	for _, repo := range repositories {
 		asked[repo] = true
 	}
-	return l.cycle(ctx, asked)
+	return l.runCycle(ctx, asked)
 }
 
 // VerifyLie compares an environment whose memory gave another tree than it should.
@@ -33,5 +33,5 @@ func (l *Loop) VerifyLie(environment string) error {
 	}
 	rendered.Tree = tree.FromEntries([]tree.Entry{tree.File("lie.yaml", nil)})
 	e.attempt.rendered = rendered
-	return l.verify(context.Background(), e)
+	return l.verifyRendering(context.Background(), e)
 }

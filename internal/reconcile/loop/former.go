@@ -58,10 +58,10 @@ func (l *Loop) hasLeft(name string, certain bool) (bool, error) {
 // withdrawRecords closes the pull requests, and removes the branches, that propose a commit of
 // the base for environments that have left, whether or not a daemon ran when they did.
 func (l *Loop) withdrawRecords(ctx context.Context) error {
-	if !l.certain || !l.Settings.Write {
+	if !l.complete || !l.Settings.Write {
 		return nil
 	}
-	proposed, err := l.chain.ProposedRecords()
+	proposed, err := l.promoter.ProposedRecords()
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 		if !slices.Contains(proposed, e.Name) {
 			continue
 		}
-		if err := l.chain.WithdrawRecord(ctx, e); err != nil {
+		if err := l.promoter.WithdrawRecord(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -94,12 +94,12 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 // be in the GitOps repositories. An environment of the same name that another control plane has
 // output of there may have an issue of its own, which stays.
 func (s *search) closeFormerIssues(ctx context.Context) {
-	for _, place := range s.outputPlaces() {
-		out := s.remotes.Known(place)
+	for _, place := range s.outputRepositories() {
+		out := s.remotes.KnownRemote(place)
 		if out == nil || out.Mirror() == nil {
 			continue
 		}
-		s.attempt(ctx, giturl.Redact(place), "", func() error {
+		s.isolatePart(ctx, giturl.Redact(place), "", func() error {
 			f, err := out.Forge()
 			if err != nil { // publishing reports it
 				return nil
@@ -117,11 +117,11 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 	}
 }
 
-// ephemeralPlace returns where the output of an ephemeral environment goes whose branch is no
+// ephemeralOutput returns where the output of an ephemeral environment goes whose branch is no
 // longer in the control plane, if what is in a folder is the output of one; nil if not. No
 // commit names it any more: the record is of this control plane, and the place is where such an
 // environment, made from one that is there, has its output and no other one has.
-func (s *search) ephemeralPlace(ctx context.Context, name string, at status.Output, proposed bool, written func() (*publish.Written, error)) (*status.Output, error) {
+func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Output, proposed bool, written func() (*publish.Written, error)) (*status.Output, error) {
 	if there, err := s.isKnown(ctx, name); err != nil || there {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (s *search) ephemeralPlace(ctx context.Context, name string, at status.Outp
 		if from.ephemeral != nil || !s.isListed(from.name) && !s.isListed(name) || from.output.Repo == "" {
 			continue
 		}
-		shared := s.sameRepo(from.output.Repo, s.Settings.ControlPlane.Repo)
+		shared := s.isSameRepo(from.output.Repo, s.Settings.ControlPlane.Repo)
 		to := status.Output{Repo: from.output.Repo}
 		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
 		to.Folder = publish.CleanFolder(to.Folder)
-		if !s.sameRepo(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
+		if !s.isSameRepo(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
 			continue
 		}
 		if found, err := written(); err != nil || found == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// acknowledged returns what finds the changes of an environment's output that people have
+// acknowledgedChanges returns what finds the changes of an environment's output that people have
 // acknowledged: by an Approval on the environment's branch, or by an annotation of its
 // GitOpsRepo.
-func (l *Loop) acknowledged(ctx context.Context, r source.Rendered) func() ([]string, error) {
+func (l *Loop) acknowledgedChanges(ctx context.Context, r source.Rendered) func() ([]string, error) {
 	return func() ([]string, error) {
 		var changes []string
 		if to := gitOpsRepo(r.Model); to != nil {

@@ -70,7 +70,7 @@ func TestHoldSinceThePoll(t *testing.T) {
 			w.changeNow(1)
 			var late func()
 			d := w.begin(w.data, func(o *loop.Options) {
-				o.Step = func(what string) {
+				o.BeforeEffect = func(what string) {
 					if what == "push our branch" && late != nil {
 						push := late
 						late = nil
@@ -108,7 +108,7 @@ func TestHoldBeforeRecord(t *testing.T) {
 	h.wantLine(names, "dev=1 stage=-")
 	var late func()
 	d := h.begin(h.data+"-again", func(o *loop.Options) {
-		o.Step = func(what string) {
+		o.BeforeEffect = func(what string) {
 			if what == "merge the pull request" && late != nil {
 				push := late
 				late = nil

@@ -16,10 +16,10 @@ func (l *Loop) reportPanic(work, of string, e *panics.Error) {
 	l.Logger.Error("panic", "id", e.ID, "work", work, "of", of, "kind", e.Kind, "stack", e.Stack)
 }
 
-// runRound does one round. A panic in what all environments share fails the round; the
+// isolateRound does one round. A panic in what all environments share fails the round; the
 // control plane is read anew in the next one, for what is known of it may be half written.
-func (l *Loop) runRound(ctx context.Context, asked repos.Scope) error {
-	err := l.barrier.Run("cycle", "", func() error { return l.round(ctx, asked) })
+func (l *Loop) isolateRound(ctx context.Context, asked repos.Scope) error {
+	err := l.barrier.Run("cycle", "", func() error { return l.runRound(ctx, asked) })
 	if panics.Is(err) {
 		l.source, l.undone = nil, true
 		return l.reportControlPlane(err)
@@ -29,7 +29,7 @@ func (l *Loop) runRound(ctx context.Context, asked repos.Scope) error {
 
 // previewIsolated previews one environment. A panic is a problem that the change has, so
 // that its author learns of it, and the preview of other environments is there.
-func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (p previewed, err error) {
+func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (p environmentPreview, err error) {
 	err = l.barrier.Run("preview", name, func() (err error) {
 		p, err = l.previewEnvironment(ctx, src, name, before, after)
 		return err
@@ -40,11 +40,11 @@ func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name str
 	}
 	var list problem.List
 	list.Addf(problem.Pos{}, "Environment/"+name, "report it with the stack in the log of the daemon", "it cannot be rendered: %v", e)
-	return previewed{environment: name, problems: list, listed: list, stops: true}, nil
+	return environmentPreview{environment: name, problems: list, listed: list, stops: true}, nil
 }
 
-// finish notes that the work on an environment has ended well.
-func (l *Loop) finish(e *environment) {
+// finishEnvironment notes that the work on an environment has ended well.
+func (l *Loop) finishEnvironment(e *environment) {
 	l.Store.Finish(e.name)
-	l.Metrics.Unfinished(e.name, time.Time{})
+	l.Metrics.SetUnfinishedSince(e.name, time.Time{})
 }

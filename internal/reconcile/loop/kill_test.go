@@ -55,7 +55,7 @@ func daemonProcess() int {
 	loop, err := loop.New(context.Background(), loop.Options{
 		Settings: s, Now: func() time.Time { return now }, Random: func() float64 { return 0 },
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Step: func(what string) {
+		BeforeEffect: func(what string) {
 			if step.Add(1) == int64(last) {
 				fmt.Println(what)
 				os.Exit(killed)

@@ -20,16 +20,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// samePlace reports whether two outputs are one folder of one branch.
-func (l *Loop) samePlace(a, b status.Output) bool { return l.sameBranch(a, b) && a.Folder == b.Folder }
-
-func (l *Loop) sameBranch(a, b status.Output) bool {
-	return a.Branch == b.Branch && l.sameRepo(a.Repo, b.Repo)
+// isSameOutput reports whether two outputs are one folder of one branch.
+func (l *Loop) isSameOutput(a, b status.Output) bool {
+	return l.isSameBranch(a, b) && a.Folder == b.Folder
 }
 
-// sameRepo reports whether two URLs are of one repository.
-func (l *Loop) sameRepo(a, b string) bool {
-	return giturl.Normalize(l.place(a)) == giturl.Normalize(l.place(b))
+func (l *Loop) isSameBranch(a, b status.Output) bool {
+	return a.Branch == b.Branch && l.isSameRepo(a.Repo, b.Repo)
+}
+
+// isSameRepo reports whether two URLs are of one repository.
+func (l *Loop) isSameRepo(a, b string) bool {
+	return giturl.Normalize(l.readLocation(a)) == giturl.Normalize(l.readLocation(b))
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
@@ -40,20 +42,20 @@ func (l *Loop) noteOutput(e *environment, now status.Output) {
 	}
 	before := e.output
 	e.output = now
-	if before.Repo != "" && !l.samePlace(before, now) {
-		e.left = append(e.left, before)
+	if before.Repo != "" && !l.isSameOutput(before, now) {
+		e.leftBehind = append(e.leftBehind, before)
 	}
-	e.left = slices.DeleteFunc(e.left, func(o status.Output) bool { return l.samePlace(o, now) })
+	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool { return l.isSameOutput(o, now) })
 }
 
-// leftFolders returns the folders of the branch of an environment's output that it has left.
-func (l *Loop) leftFolders(e *environment) []string {
+// leftBehindFolders returns the folders of the branch of an environment's output that it has left.
+func (l *Loop) leftBehindFolders(e *environment) []string {
 	if l.Settings.Output.Retired == keepRetired {
 		return nil
 	}
 	var folders []string
-	for _, o := range e.left {
-		if l.sameBranch(o, e.output) {
+	for _, o := range e.leftBehind {
+		if l.isSameBranch(o, e.output) {
 			folders = append(folders, o.Folder)
 		}
 	}
@@ -70,7 +72,7 @@ const keepRetired = "keep"
 func (l *Loop) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
 		from := baseOf(w)
-		if from == nil || from.Commit == "" || !l.sameRepo(from.Repo, l.Settings.ControlPlane.Repo) {
+		if from == nil || from.Commit == "" || !l.isSameRepo(from.Repo, l.Settings.ControlPlane.Repo) {
 			return false, nil
 		}
 		base, err := l.source.Base(ctx)
@@ -103,10 +105,10 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 	for _, e := range former {
 		s.former = append(s.former, e.Name)
 	}
-	for _, place := range l.outputPlaces() {
+	for _, place := range l.outputRepositories() {
 		repo := giturl.Redact(place)
-		s.attempt(ctx, repo, "", func() error {
-			out, err := l.remotes.Output(ctx, place)
+		s.isolatePart(ctx, repo, "", func() error {
+			out, err := l.remotes.OpenOutput(ctx, place)
 			if err != nil { // that is reported with the repository; when it answers again there is another round
 				s.incomplete = true
 				return nil
@@ -115,8 +117,8 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 		})
 	}
 	for _, e := range s.found {
-		if !slices.ContainsFunc(l.gone, func(g leaving) bool { return g.name == e.name && l.samePlace(g.output, e.output) }) {
-			l.gone = append(l.gone, e)
+		if !slices.ContainsFunc(l.retired, func(g retiredOutput) bool { return g.name == e.name && l.isSameOutput(g.output, e.output) }) {
+			l.retired = append(l.retired, e)
 		}
 	}
 	s.closeFormerIssues(ctx)
@@ -131,7 +133,7 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 // what environments have left goes with what is proposed for them. Of one that could not be read
 // it is looked for once that can be. again reports whether it has to be searched once more.
 func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if !l.certain || !l.Settings.Write {
+	if !l.complete || !l.Settings.Write {
 		return false
 	}
 	for _, e := range all {
@@ -162,18 +164,18 @@ func outputTo(to *model.GitOpsRepo) status.Output {
 	return status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
 }
 
-// outputPlaces returns the GitOps repositories that are known, sorted.
-func (l *Loop) outputPlaces() []string {
+// outputRepositories returns the GitOps repositories that are known, sorted.
+func (l *Loop) outputRepositories() []string {
 	var places []string
 	for _, e := range l.environments {
-		for _, o := range append(slices.Clone(e.left), e.output) {
+		for _, o := range append(slices.Clone(e.leftBehind), e.output) {
 			if o.Repo != "" {
-				places = append(places, l.place(o.Repo))
+				places = append(places, l.readLocation(o.Repo))
 			}
 		}
 	}
-	for _, e := range l.gone {
-		places = append(places, l.place(e.output.Repo))
+	for _, e := range l.retired {
+		places = append(places, l.readLocation(e.output.Repo))
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
@@ -184,15 +186,15 @@ type search struct {
 	*Loop
 	former     []string        // environments that the base has had
 	foreign    map[string]bool // names of environments that others have written output for
-	found      []leaving
+	found      []retiredOutput
 	incomplete bool // something could not be searched, and may be later
 	again      bool // nothing else will tell when
 }
 
-// attempt searches a part: a repository, or one branch of it. That a part cannot be searched is
+// isolatePart searches a part: a repository, or one branch of it. That a part cannot be searched is
 // logged, and concerns no other part. A tree with names that Git refuses is none that
 // Fairlead wrote, and is not searched again.
-func (s *search) attempt(ctx context.Context, repo, branch string, part func() error) {
+func (s *search) isolatePart(ctx context.Context, repo, branch string, part func() error) {
 	err := s.barrier.Run("look for what is left", repo, part)
 	if err == nil || ctx.Err() != nil {
 		return
@@ -222,7 +224,7 @@ func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo s
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		branch := strings.TrimPrefix(ref, "refs/heads/")
-		s.attempt(ctx, repo, branch, func() error { return s.searchBranch(ctx, out, repo, branch, refs[ref]) })
+		s.isolatePart(ctx, repo, branch, func() error { return s.searchBranch(ctx, out, repo, branch, refs[ref]) })
 	}
 	return nil
 }
@@ -242,10 +244,10 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 	if err != nil {
 		return err
 	}
-	all := records(view)
+	all := findRecords(view)
 	for _, folder := range slices.Sorted(maps.Keys(all)) {
 		if !ours || all[folder] == proposed {
-			s.attempt(ctx, repo, branch, func() error {
+			s.isolatePart(ctx, repo, branch, func() error {
 				return s.searchFolder(ctx, view, status.Output{Repo: repo, Branch: branch, Folder: folder}, all[folder], ours)
 			})
 		}
@@ -257,34 +259,34 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 // from before. ours reports whether the branch is one that Fairlead proposes from.
 func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Output, environment string, ours bool) error {
 	there := s.environments[environment]
-	if there != nil && (there.output.Repo == "" || s.samePlace(there.output, at) || slices.ContainsFunc(there.left, func(o status.Output) bool { return s.samePlace(o, at) })) {
+	if there != nil && (there.output.Repo == "" || s.isSameOutput(there.output, at) || slices.ContainsFunc(there.leftBehind, func(o status.Output) bool { return s.isSameOutput(o, at) })) {
 		return nil
 	}
 	var to *status.Output
 	var err error
 	if there == nil && !slices.Contains(s.former, environment) {
-		to, err = s.ephemeralPlace(ctx, environment, at, ours, func() (*publish.Written, error) {
+		to, err = s.ephemeralOutput(ctx, environment, at, ours, func() (*publish.Written, error) {
 			return publish.FindWritten(view, at.Folder, environment, s.isOurs(ctx))
 		})
 	} else {
-		to, err = s.configured(ctx, view, at.Repo, at.Folder, environment)
+		to, err = s.configuredOutput(ctx, view, at.Repo, at.Folder, environment)
 	}
 	switch {
 	case err != nil:
 		return err
 	case to == nil, !ours && to.Branch != at.Branch: // a copy that people have made
 	case there == nil:
-		s.found = append(s.found, leaving{name: environment, output: *to})
+		s.found = append(s.found, retiredOutput{name: environment, output: *to})
 	default:
-		there.left = append(there.left, at)
+		there.leftBehind = append(there.leftBehind, at)
 	}
 	return nil
 }
 
-// configured returns where the output in a folder was to go, if the record there is ours and
+// configuredOutput returns where the output in a folder was to go, if the record there is ours and
 // the environment's branch did say so at the commit that the record names; nil if not. What
 // people have copied to a branch or a folder of theirs is not where we have written it.
-func (s *search) configured(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
+func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
 	written, err := publish.FindWritten(view, folder, environment, func(w publish.Written) (bool, error) {
 		ours, err := s.isOurs(ctx)(w)
 		if base := baseOf(w); !ours && base != nil && base.Repo != "" {
@@ -302,16 +304,16 @@ func (s *search) configured(ctx context.Context, view *git.View, repo, folder, e
 	said, err := s.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
 	for _, to := range said {
 		at := status.Output{Repo: repo, Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
-		if at.Folder == folder && s.sameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
+		if at.Folder == folder && s.isSameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
 			return &at, err
 		}
 	}
 	return nil, err
 }
 
-// records returns the environments that records of a branch are of, by the folder that each is
+// findRecords returns the environments that records of a branch are of, by the folder that each is
 // in. Folders of our own are not looked into.
-func records(view *git.View) map[string]string {
+func findRecords(view *git.View) map[string]string {
 	found := map[string]string{}
 	type level struct {
 		folder string
@@ -345,18 +347,18 @@ func records(view *git.View) map[string]string {
 	return found
 }
 
-// leaveMoved has what environments have left in other branches and repositories be removed,
+// retireMoved has what environments have left in other branches and repositories be removed,
 // once their output is proposed where it goes now.
-func (l *Loop) leaveMoved() {
+func (l *Loop) retireMoved() {
 	for _, e := range l.environments {
 		if e.report.State != status.InSync && e.report.State != status.Proposed {
 			continue
 		}
-		e.left = slices.DeleteFunc(e.left, func(o status.Output) bool {
-			if l.sameBranch(o, e.output) {
+		e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool {
+			if l.isSameBranch(o, e.output) {
 				return e.report.State == status.InSync // it went with the change
 			}
-			l.gone = append(l.gone, leaving{name: e.name, output: o, moved: true})
+			l.retired = append(l.retired, retiredOutput{name: e.name, output: o, moved: true})
 			return true
 		})
 	}
@@ -378,7 +380,7 @@ func (l *Loop) withdrawRemovals(ctx context.Context) {
 }
 
 func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
-	out := l.remotes.Known(l.place(e.output.Repo))
+	out := l.remotes.KnownRemote(l.readLocation(e.output.Repo))
 	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
 	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.Settings.Output.BranchPrefix) {
 		return nil
@@ -387,25 +389,25 @@ func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	return publish.WithdrawRemoval(ctx, l.removing(out, f), removal)
+	return publish.WithdrawRemoval(ctx, l.removalOptions(out, f), removal)
 }
 
-// removing returns the options for the removal of an output.
-func (l *Loop) removing(out *repos.Remote, f forge.Forge) publish.Options {
-	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.Step}
+// removalOptions returns the options for the removal of an output.
+func (l *Loop) removalOptions(out *repos.Remote, f forge.Forge) publish.Options {
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.BeforeEffect}
 }
 
-// isBack reports whether what was to go is wanted again.
-func (l *Loop) isBack(e leaving) bool {
+// isWantedAgain reports whether what was to go is wanted again.
+func (l *Loop) isWantedAgain(e retiredOutput) bool {
 	there := l.environments[e.name]
 	if e.moved {
-		return there != nil && l.samePlace(there.output, e.output)
+		return there != nil && l.isSameOutput(there.output, e.output)
 	}
 	return there != nil || e.ended == nil && l.isEnded(e.name)
 }
 
-// why returns the reason, in one sentence, why an output is to go.
-func (l *Loop) why(e leaving) string {
+// removalReason returns the reason, in one sentence, why an output is to go.
+func (l *Loop) removalReason(e retiredOutput) string {
 	if there := l.environments[e.name]; e.moved && there != nil {
 		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, folderName(there.output.Folder))
 	}
@@ -421,13 +423,13 @@ func folderName(folder string) string {
 
 // removeOutput proposes to remove the output of an environment that is there no more, or no
 // longer there, unless the settings keep it.
-func (l *Loop) removeOutput(ctx context.Context, e leaving, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
+func (l *Loop) removeOutput(ctx context.Context, e retiredOutput, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
 	if l.Settings.Output.Retired == keepRetired {
 		l.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, l.removing(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.why(e), IsOurs: l.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, l.removalOptions(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.removalReason(e), IsOurs: l.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil

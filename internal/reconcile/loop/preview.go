@@ -26,10 +26,10 @@ type previews struct {
 	// sources are made while there are pull requests: one for those of people who may push
 	// to the control plane (false), and one for those from forks.
 	sources map[bool]*source.Source
-	done    string            // what the last pass looked at
-	said    map[string]string // by pull request: of what the last preview was
-	noted   map[int]noted     // by the number of the pull request
-	next    time.Time         // before which we do not try again
+	done    string             // what the last pass looked at
+	said    map[string]string  // by pull request: of what the last preview was
+	noted   map[int]shownNotes // by the number of the pull request
+	next    time.Time          // before which we do not try again
 	failed  int
 }
 
@@ -38,9 +38,9 @@ const (
 	previewMark    = "preview"
 )
 
-// previewDue reports whether something may be there to be previewed: a branch or the
+// isPreviewDue reports whether something may be there to be previewed: a branch or the
 // head of a pull request has moved since the last pass.
-func (l *Loop) previewDue() bool {
+func (l *Loop) isPreviewDue() bool {
 	return l.Settings.Write && l.previewKey() != l.previews.done && !l.Now().Before(l.previews.next)
 }
 
@@ -48,7 +48,7 @@ func (l *Loop) previewDue() bool {
 // forges keep in references, and, while some are open, those of branches. It is "" if
 // the control plane is not read yet.
 func (l *Loop) previewKey() string {
-	cp := l.remotes.Known(l.place(l.Settings.ControlPlane.Repo))
+	cp := l.remotes.KnownRemote(l.readLocation(l.Settings.ControlPlane.Repo))
 	if cp == nil || cp.Mirror() == nil {
 		return ""
 	}
@@ -62,26 +62,26 @@ func (l *Loop) previewKey() string {
 	return cp.ProposalDigest() + fmt.Sprint(heads) // fmt prints maps sorted by key
 }
 
-// preview looks at all open pull requests of the control plane. What fails is tried
+// previewChanges looks at all open pull requests of the control plane. What fails is tried
 // again later, and stops nothing else.
-func (l *Loop) preview(ctx context.Context) {
-	if !l.previewDue() {
+func (l *Loop) previewChanges(ctx context.Context) {
+	if !l.isPreviewDue() {
 		return
 	}
-	err := l.barrier.Run("preview", "", func() error { return l.previewAll(ctx) })
+	err := l.barrier.Run("preview", "", func() error { return l.previewOpen(ctx) })
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
 		l.previews.failed++
-		l.previews.next = l.Now().Add(repos.PauseAfter(l.previews.failed, l.Random()))
+		l.previews.next = l.Now().Add(repos.BackoffAfter(l.previews.failed, l.Random()))
 		l.Logger.Warn("a preview failed", "error", err, "next", l.previews.next)
 	default:
 		l.previews.failed, l.previews.next, l.previews.done = 0, time.Time{}, l.previewKey()
 	}
 }
 
-func (l *Loop) previewAll(ctx context.Context) error {
-	cp := l.remotes.Known(l.place(l.Settings.ControlPlane.Repo))
+func (l *Loop) previewOpen(ctx context.Context) error {
+	cp := l.remotes.KnownRemote(l.readLocation(l.Settings.ControlPlane.Repo))
 	f, err := cp.Forge()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (l *Loop) previewAll(ctx context.Context) error {
 				continue
 			}
 			err := l.barrier.Run("preview", fmt.Sprintf("pull request %d", c.Number), func() error {
-				return l.previewOne(ctx, cp, f, reviewer, b, c)
+				return l.previewChange(ctx, cp, f, reviewer, b, c)
 			})
 			if errors.Is(err, errUnread) {
 				continue // the comment says so, and it is previewed when something moves
@@ -134,7 +134,7 @@ func (l *Loop) previewAll(ctx context.Context) error {
 	if len(numbers) == 0 {
 		l.previews.sources = nil // what they remember is not needed
 	}
-	maps.DeleteFunc(l.previews.noted, func(number int, _ noted) bool { return !numbers[number] })
+	maps.DeleteFunc(l.previews.noted, func(number int, _ shownNotes) bool { return !numbers[number] })
 	return errors.Join(failed...)
 }
 
@@ -145,11 +145,11 @@ func (l *Loop) openPreviews(ctx context.Context, fork bool) (*source.Source, err
 		return s, nil
 	}
 	s, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.renderOptions(),
 		Open: func(ctx context.Context, place string) (*git.Repository, error) {
 			// A fork is not to have us fetch with our credentials what it names, and
 			// show it.
-			if fork && l.remotes.Known(place) == nil {
+			if fork && l.remotes.KnownRemote(place) == nil {
 				return nil, git.ErrAccess
 			}
 			return l.remotes.Open(ctx, place)
@@ -197,8 +197,8 @@ func (l *Loop) previewBranches(ctx context.Context, cp *repos.Remote) ([]preview
 	return slices.DeleteFunc(all, func(b previewBranch) bool { return b.head == "" }), nil
 }
 
-// previewed is what a pull request means for one environment.
-type previewed struct {
+// environmentPreview is what a pull request means for one environment.
+type environmentPreview struct {
 	environment string
 	report      impact.Report
 	problems    problem.List // that come with it
@@ -208,10 +208,10 @@ type previewed struct {
 	unknown     bool                  // whether it exceeds the limits
 }
 
-// previewOne renders a pull request and what it was made from, and comments what differs.
-func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
+// previewChange renders a pull request and what it was made from, and comments what differs.
+func (l *Loop) previewChange(ctx context.Context, cp *repos.Remote, f forge.Forge, to forge.Reviewer, b previewBranch, c forge.Change) error {
 	if err := cp.Fetch(ctx, c.Commit); err != nil {
-		return l.unread(ctx, to, c, err)
+		return l.reportUnread(ctx, to, c, err)
 	}
 	before, err := cp.Mirror().MergeBase(c.Commit, b.head)
 	if err != nil {
@@ -224,16 +224,16 @@ func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, 
 	if err != nil {
 		return err
 	}
-	var all []previewed
+	var all []environmentPreview
 	for _, name := range b.environments {
-		p, err := l.previewIsolated(ctx, src, name, b.at(before), b.at(c.Commit))
+		p, err := l.previewIsolated(ctx, src, name, b.revisionsAt(before), b.revisionsAt(c.Commit))
 		if err != nil {
 			return err
 		}
 		all = append(all, p)
 	}
-	later := l.annotate(ctx, f, b, c, all)
-	l.Step("say what a change means")
+	later := l.annotateChange(ctx, f, b, c, all)
+	l.BeforeEffect("say what a change means")
 	if err := to.PutComment(ctx, c.Number, previewMark, previewText(all, before, c.Commit)); err != nil {
 		return err
 	}
@@ -245,9 +245,9 @@ func (l *Loop) previewOne(ctx context.Context, cp *repos.Remote, f forge.Forge, 
 // errUnread is the error for a fork whose commit the server does not send.
 var errUnread = errors.New("its commit cannot be read")
 
-// unread comments on a fork's pull request why there is no preview: forges that keep the
+// reportUnread comments on a fork's pull request why there is no preview: forges that keep the
 // heads of forks to themselves, or take them away, do not give them later either.
-func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
+func (l *Loop) reportUnread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
 	// git upload-pack ends the connection over a commit that it does not give.
 	if !c.Fork || !errors.Is(err, git.ErrNoRevision) && !strings.Contains(err.Error(), "not our ref") {
 		return err
@@ -259,16 +259,16 @@ func (l *Loop) unread(ctx context.Context, to forge.Reviewer, c forge.Change, er
 	return errUnread
 }
 
-// at returns the revisions at which a commit of the branch is read.
-func (b previewBranch) at(commit string) source.Revisions {
+// revisionsAt returns the revisions at which a commit of the branch is read.
+func (b previewBranch) revisionsAt(commit string) source.Revisions {
 	if b.base {
 		return source.Revisions{Base: commit}
 	}
 	return source.Revisions{Environment: commit}
 }
 
-func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (previewed, error) {
-	p := previewed{environment: name}
+func (l *Loop) previewEnvironment(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (environmentPreview, error) {
+	p := environmentPreview{environment: name}
 	var cache output.Cache // what both have is rendered once
 	old, err := src.Render(ctx, name, before, &cache)
 	if err != nil {

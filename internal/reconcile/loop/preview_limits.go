@@ -14,7 +14,7 @@ import (
 
 // previewExcess finds out what of a change exceeds the limits. That the output cannot be
 // read is noted in the preview.
-func (l *Loop) previewExcess(ctx context.Context, p *previewed, old, now source.Rendered) error {
+func (l *Loop) previewExcess(ctx context.Context, p *environmentPreview, old, now source.Rendered) error {
 	var err error
 	p.exceeding, err = l.previewLimits(ctx, old, now)
 	if err == nil || ctx.Err() != nil {
@@ -34,14 +34,14 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 	if was == nil || to == nil || was.RepoRef != to.RepoRef {
 		return nil, nil
 	}
-	out, err := l.remotes.Output(ctx, l.place(to.Repo))
+	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
 	if err != nil {
 		return nil, err
 	}
 	limits := l.orders.Limits(now.Environment)
 	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: l.Settings.Output.BranchPrefix, Author: l.author}, publish.Proposal{
 		Environment: now.Environment, Branch: to.Branch, Folder: to.Path, Rendered: now.Tree, Inputs: now.Commits,
-		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: l.acknowledged(ctx, now),
+		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: l.acknowledgedChanges(ctx, now),
 	})
 	var missing *publish.MissingBranch
 	var blocked *publish.Blocked
@@ -59,7 +59,7 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 
 // previewExceeding writes what a person has to acknowledge, and how that is done before
 // the merge.
-func previewExceeding(b *strings.Builder, p previewed) {
+func previewExceeding(b *strings.Builder, p environmentPreview) {
 	if p.unknown {
 		b.WriteString("\nWhether its output would wait for a person is not known: the GitOps repository cannot be read now.\n")
 	}

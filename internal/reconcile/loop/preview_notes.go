@@ -11,27 +11,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// noted is what was last written at the lines of a pull request.
-type noted struct {
+// shownNotes is what was last written at the lines of a pull request.
+type shownNotes struct {
 	of   string             // the commit and the notes; "" if there were none
 	left []forge.Annotation // that cannot be shown there
 }
 
-// annotate writes problems at the lines of a pull request, and takes them off
+// annotateChange writes problems at the lines of a pull request, and takes them off
 // what the comment lists. What cannot be written there stays in the comment. The error is
 // one to be tried again; the comment lists everything then.
-func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c forge.Change, all []previewed) error {
+func (l *Loop) annotateChange(ctx context.Context, f forge.Forge, b previewBranch, c forge.Change, all []environmentPreview) error {
 	to, ok := f.(forge.Annotator)
 	if !ok {
 		return nil
 	}
-	notes, of := b.notes(all), ""
+	notes, of := b.listAnnotations(all), ""
 	if len(notes) > 0 {
 		of = fmt.Sprint(c.Commit, notes)
 	}
 	was, known := l.previews.noted[c.Number]
 	if !known || was.of != of {
-		l.Step("say it at the lines of a change")
+		l.BeforeEffect("say it at the lines of a change")
 		left, err := to.AnnotateChange(ctx, c, previewContext, notes)
 		switch {
 		case l.cannotAnnotate(c, err):
@@ -39,12 +39,12 @@ func (l *Loop) annotate(ctx context.Context, f forge.Forge, b previewBranch, c f
 		case err != nil:
 			return fmt.Errorf("say it at the lines: %w", err)
 		}
-		was = noted{of, left}
+		was = shownNotes{of, left}
 		l.previews.noted[c.Number] = was
 	}
 	for i := range all {
 		all[i].listed = slices.DeleteFunc(slices.Clone(all[i].problems), func(p problem.Problem) bool {
-			n, ok := b.note(p)
+			n, ok := b.annotationOf(p)
 			return ok && !slices.Contains(was.left, n)
 		})
 	}
@@ -61,13 +61,13 @@ func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
 	return errors.Is(err, forge.ErrUnsupported)
 }
 
-// notes returns what is wrong in the files of a branch, once though several
+// listAnnotations returns what is wrong in the files of a branch, once though several
 // environments have it.
-func (b previewBranch) notes(all []previewed) []forge.Annotation {
+func (b previewBranch) listAnnotations(all []environmentPreview) []forge.Annotation {
 	var notes []forge.Annotation
 	for _, p := range all {
 		for _, is := range p.problems {
-			if n, ok := b.note(is); ok && !slices.Contains(notes, n) {
+			if n, ok := b.annotationOf(is); ok && !slices.Contains(notes, n) {
 				notes = append(notes, n)
 			}
 		}
@@ -75,8 +75,8 @@ func (b previewBranch) notes(all []previewed) []forge.Annotation {
 	return notes
 }
 
-// note returns a problem as an annotation at its line; false if it is in no file of the branch.
-func (b previewBranch) note(p problem.Problem) (forge.Annotation, bool) {
+// annotationOf returns a problem as an annotation at its line; false if it is in no file of the branch.
+func (b previewBranch) annotationOf(p problem.Problem) (forge.Annotation, bool) {
 	layer := "base"
 	if !b.base {
 		layer = b.environments[0]

@@ -16,7 +16,7 @@ const (
 )
 
 // previewText is the comment on a pull request of the control plane.
-func previewText(all []previewed, before, after string) string {
+func previewText(all []environmentPreview, before, after string) string {
 	var b strings.Builder
 	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
 	for _, p := range all {
@@ -32,7 +32,7 @@ func previewText(all []previewed, before, after string) string {
 		previewExceeding(&b, p)
 		previewProblems(&b, p.listed)
 		if n := len(p.problems) - len(p.listed); n > 0 {
-			fmt.Fprintf(&b, "\n%s at the lines of this change\n", counted(n, "remark"))
+			fmt.Fprintf(&b, "\n%s at the lines of this change\n", countNoun(n, "remark"))
 		}
 	}
 	fmt.Fprintf(&b, "\n`fairlead diff %s %s` says the same in a clone of the control plane.\n", before[:min(12, len(before))], after[:min(12, len(after))])
@@ -68,7 +68,7 @@ func previewProblems(b *strings.Builder, problems problem.List) {
 
 // previewStatus is the status of a pull request's commit: it fails if the change
 // brings a problem, and not for those that are there anyway.
-func previewStatus(all []previewed) forge.Status {
+func previewStatus(all []environmentPreview) forge.Status {
 	s := forge.Status{Context: previewContext, Outcome: forge.Success}
 	changed, stopped := 0, 0
 	for _, p := range all {
@@ -81,11 +81,11 @@ func previewStatus(all []previewed) forge.Status {
 	switch {
 	case stopped > 0:
 		s.Outcome = forge.Failure
-		s.Description = counted(stopped, "problem") + " would come with it"
+		s.Description = countNoun(stopped, "problem") + " would come with it"
 	case changed == 0:
 		s.Description = "Nothing that is rendered changes"
 	default:
-		s.Description = fmt.Sprintf("Changes the output of %s", counted(changed, "environment"))
+		s.Description = fmt.Sprintf("Changes the output of %s", countNoun(changed, "environment"))
 	}
 	return s
 }

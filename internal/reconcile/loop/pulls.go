@@ -17,23 +17,23 @@ import (
 // references and a branch of ours is among them. An environment whose pull requests are
 // others is published again.
 func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
-	for remote, environments := range l.proposing() {
+	for remote, environments := range l.proposingRemotes() {
 		pulls, err := l.openPulls(ctx, remote)
 		if err != nil {
 			continue
 		}
 		for _, e := range environments {
-			if !isAsReported(e.report, l.ours(e.name), pulls) {
-				e.done, changed = [sha256.Size]byte{}, true
+			if !isAsReported(e.report, l.proposalBranch(e.name), pulls) {
+				e.reported, changed = [sha256.Size]byte{}, true
 			}
 		}
 	}
 	return changed
 }
 
-// proposing returns the environments whose branch is in a repository that was asked in
+// proposingRemotes returns the environments whose branch is in a repository that was asked in
 // this round and has an API, by repository.
-func (l *Loop) proposing() map[*repos.Remote][]*environment {
+func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 	all := map[*repos.Remote][]*environment{}
 	if !l.Settings.Write {
 		return all
@@ -42,11 +42,11 @@ func (l *Loop) proposing() map[*repos.Remote][]*environment {
 		if e.report.Output.Repo == "" {
 			continue
 		}
-		remote := l.remotes.Known(l.place(e.report.Output.Repo))
-		if remote == nil || remote.Mirror() == nil || !l.remotes.IsAsked(remote) {
+		remote := l.remotes.KnownRemote(l.readLocation(e.report.Output.Repo))
+		if remote == nil || remote.Mirror() == nil || !l.remotes.HasAnswered(remote) {
 			continue
 		}
-		if _, err := remote.Mirror().Branch(l.ours(e.name)); err == nil {
+		if _, err := remote.Mirror().Branch(l.proposalBranch(e.name)); err == nil {
 			all[remote] = append(all[remote], e)
 		}
 	}
@@ -73,10 +73,10 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 	if err != nil && ctx.Err() == nil {
 		text = err.Error()
 	}
-	if text != "" && text != l.unlisted[remote.URL()] {
+	if text != "" && text != l.pullErrors[remote.URL()] {
 		l.Logger.Warn("our pull requests could not be read", "repo", remote.URL(), "error", err)
 	}
-	l.unlisted[remote.URL()] = text
+	l.pullErrors[remote.URL()] = text
 	return pulls, err
 }
 

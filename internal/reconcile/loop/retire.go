@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// leaving is an environment that has left the control plane, or whose time is over.
-type leaving struct {
+// retiredOutput is an environment that has left the control plane, or whose time is over.
+type retiredOutput struct {
 	name   string
 	output status.Output
 	// whole is set if its output goes too: the environment was ephemeral.
@@ -32,41 +32,41 @@ type leaving struct {
 	ended *source.Ephemeral
 }
 
-// leave remembers an environment that is gone. If it is not known where its output went, that
+// noteRetired remembers an environment that is gone. If it is not known where its output went, that
 // is looked for.
-func (l *Loop) leave(e *environment) {
+func (l *Loop) noteRetired(e *environment) {
 	if e.output.Repo == "" {
 		l.searched = false
 		return
 	}
 	output := e.output
 	output.Commit = e.report.Output.Commit
-	l.gone = append(l.gone, leaving{name: e.name, output: output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
-	for _, o := range e.left {
-		l.gone = append(l.gone, leaving{name: e.name, output: o})
+	l.retired = append(l.retired, retiredOutput{name: e.name, output: output, whole: e.ephemeral != nil, merge: l.mergeOf(e.name)})
+	for _, o := range e.leftBehind {
+		l.retired = append(l.retired, retiredOutput{name: e.name, output: o})
 	}
 }
 
-// retire withdraws statuses, issues and proposals of environments that have left the control plane:
+// retireEnvironments withdraws statuses, issues and proposals of environments that have left the control plane:
 // they would not be updated any more. That their output goes as well is proposed, and that of ephemeral ones
 // goes; of those whose time is over the branch goes too. One that fails is tried again.
-func (l *Loop) retire(ctx context.Context) {
-	l.leaveMoved()
+func (l *Loop) retireEnvironments(ctx context.Context) {
+	l.retireMoved()
 	l.withdrawRemovals(ctx)
 	err := l.barrier.Run("withdraw records", "", func() error { return l.withdrawRecords(ctx) })
 	if err != nil && ctx.Err() == nil {
 		l.Logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
 		l.undone = true
 	}
-	var left []leaving
+	var left []retiredOutput
 	removals := map[string][]status.Removal{}
-	for _, e := range slices.Concat(l.gone, l.ephemerals.ended) {
-		if l.isBack(e) {
+	for _, e := range slices.Concat(l.retired, l.ephemerals.ended) {
+		if l.isWantedAgain(e) {
 			continue
 		}
 		var done ephemeral.Cleared
 		err := l.barrier.Run("withdraw", e.name, func() (err error) {
-			done, err = l.withdraw(ctx, e)
+			done, err = l.withdrawEnvironment(ctx, e)
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
@@ -92,7 +92,7 @@ func (l *Loop) retire(ctx context.Context) {
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
 	}
-	l.gone = left
+	l.retired = left
 	for name, e := range l.environments {
 		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
 			e.report.Removals = removals[name]
@@ -101,9 +101,9 @@ func (l *Loop) retire(ctx context.Context) {
 	}
 }
 
-// withdraw withdraws the proposals of an environment, and removes its output if it was
+// withdrawEnvironment withdraws the proposals of an environment, and removes its output if it was
 // ephemeral.
-func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, error) {
+func (l *Loop) withdrawEnvironment(ctx context.Context, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
 	if !l.Settings.Write {
 		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
@@ -114,12 +114,12 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 		}
 	}
 	if e.output.Repo != "" {
-		out, err := l.outputOf(ctx, e)
+		out, err := l.openRetired(ctx, e)
 		if err != nil {
 			return ephemeral.Cleared{}, err
 		}
 		if out != nil {
-			done, err = l.clear(ctx, e, out)
+			done, err = l.clearOutput(ctx, e, out)
 			if err != nil || !done.Done {
 				return done, err
 			}
@@ -131,9 +131,9 @@ func (l *Loop) withdraw(ctx context.Context, e leaving) (ephemeral.Cleared, erro
 	return done, nil
 }
 
-// outputOf returns the repository of an environment's output; nil if it was never read.
-func (l *Loop) outputOf(ctx context.Context, e leaving) (*repos.Remote, error) {
-	out, err := l.remotes.Output(ctx, l.place(e.output.Repo))
+// openRetired returns the repository of an environment's output; nil if it was never read.
+func (l *Loop) openRetired(ctx context.Context, e retiredOutput) (*repos.Remote, error) {
+	out, err := l.remotes.OpenOutput(ctx, l.readLocation(e.output.Repo))
 	if err != nil {
 		return nil, fmt.Errorf("read the GitOps repository: %w", err)
 	}
@@ -143,9 +143,9 @@ func (l *Loop) outputOf(ctx context.Context, e leaving) (*repos.Remote, error) {
 	return out, nil
 }
 
-// clear closes what is open, and removes our branch, and the output of what was there for
+// clearOutput closes what is open, and removes our branch, and the output of what was there for
 // a time. The output of what was there to stay is proposed to be removed.
-func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemeral.Cleared, error) {
+func (l *Loop) clearOutput(ctx context.Context, e retiredOutput, out *repos.Remote) (ephemeral.Cleared, error) {
 	f, err := out.Forge()
 	if err != nil {
 		return ephemeral.Cleared{}, err
@@ -157,7 +157,7 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemer
 	}
 	if e.moved { // its branch and its issue are those of what is there now
 		if there := l.environments[e.name]; there != nil {
-			holds, err := l.owns(ctx, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
+			holds, err := l.recordNames(ctx, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
 			if err != nil || !holds { // it has no other place yet
 				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
 			}
@@ -167,14 +167,14 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemer
 	if err := l.closeIssues(ctx, f, e.name); err != nil {
 		return ephemeral.Cleared{}, err
 	}
-	if err := l.removeOurs(ctx, e, out); err != nil {
+	if err := l.removeProposalBranch(ctx, e, out); err != nil {
 		return ephemeral.Cleared{}, err
 	}
 	if !e.whole {
 		return l.removeOutput(ctx, e, out, f)
 	}
 	done, err := ephemeral.ClearOutput(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.Step,
+		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.BeforeEffect,
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
 	if err == nil && done.Done && done.Kept != "" {
 		l.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
@@ -186,28 +186,28 @@ func (l *Loop) clear(ctx context.Context, e leaving, out *repos.Remote) (ephemer
 // branch: what is open there is of that.
 func (l *Loop) proposesTo(environment string, left status.Output) bool {
 	e := l.environments[environment]
-	return e != nil && e.output.Branch == left.Branch && giturl.Normalize(l.place(e.output.Repo)) == giturl.Normalize(l.place(left.Repo))
+	return e != nil && e.output.Branch == left.Branch && giturl.Normalize(l.readLocation(e.output.Repo)) == giturl.Normalize(l.readLocation(left.Repo))
 }
 
 // closePulls closes the pull requests of an environment. Their text goes, with the mark that
 // has content declined: an environment that comes back, or another one of its name, is not
 // to find its content declined.
-func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
-	pulls, err := f.Pulls(ctx, l.ours(e.name), e.output.Branch)
+func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e retiredOutput) error {
+	pulls, err := f.Pulls(ctx, l.proposalBranch(e.name), e.output.Branch)
 	if err != nil {
 		return err
 	}
-	reason := l.why(e) + "."
+	reason := l.removalReason(e) + "."
 	for _, p := range pulls {
 		if p.State != forge.Open {
 			continue
 		}
-		l.Step("edit the pull request of an environment that is gone")
+		l.BeforeEffect("edit the pull request of an environment that is gone")
 		p.Body = reason + "\n"
 		if _, err := f.EditPull(ctx, p.Number, p.Proposal); err != nil {
 			return err
 		}
-		l.Step("close the pull request of an environment that is gone")
+		l.BeforeEffect("close the pull request of an environment that is gone")
 		if err := f.ClosePull(ctx, p.Number, reason); err != nil {
 			return err
 		}
@@ -215,12 +215,14 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e leaving) error {
 	return nil
 }
 
-// ours returns the branch that the output of an environment is proposed from.
-func (l *Loop) ours(environment string) string { return l.Settings.Output.BranchPrefix + environment }
+// proposalBranch returns the branch that the output of an environment is proposed from.
+func (l *Loop) proposalBranch(environment string) string {
+	return l.Settings.Output.BranchPrefix + environment
+}
 
-// removeOurs removes the branch that the output was proposed from, if it is as we left it.
-func (l *Loop) removeOurs(ctx context.Context, e leaving, out *repos.Remote) error {
-	head, err := out.Mirror().Branch(l.ours(e.name))
+// removeProposalBranch removes the branch that the output was proposed from, if it is as we left it.
+func (l *Loop) removeProposalBranch(ctx context.Context, e retiredOutput, out *repos.Remote) error {
+	head, err := out.Mirror().Branch(l.proposalBranch(e.name))
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil
 	}
@@ -240,12 +242,12 @@ func (l *Loop) removeOurs(ctx context.Context, e leaving, out *repos.Remote) err
 			return err
 		}
 		if !known {
-			l.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.ours(e.name), "commit", head)
+			l.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.proposalBranch(e.name), "commit", head)
 			return nil
 		}
 	}
-	l.Step("remove the branch of an environment that is gone")
-	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + l.ours(e.name), Old: head})
+	l.BeforeEffect("remove the branch of an environment that is gone")
+	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + l.proposalBranch(e.name), Old: head})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
@@ -255,7 +257,7 @@ func (l *Loop) removeOurs(ctx context.Context, e leaving, out *repos.Remote) err
 
 // isProposal reports whether a commit has output that this control plane has written for an
 // environment.
-func (l *Loop) isProposal(ctx context.Context, repo *git.Repository, commit string, e leaving) (bool, error) {
+func (l *Loop) isProposal(ctx context.Context, repo *git.Repository, commit string, e retiredOutput) (bool, error) {
 	view, err := repo.View(commit)
 	if err != nil {
 		return false, err

@@ -14,31 +14,31 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// tell reports the state of an environment on the forge: in a status of the commits
+// reportOnForge reports the state of an environment on the forge: in a status of the commits
 // of the control plane that it is made from, and, if problems stop it, in an issue
 // of the GitOps repository that closes itself.
-func (l *Loop) tell(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
+func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
 	if !l.Settings.Write {
 		return nil
 	}
-	s := forge.Status{Context: "fairlead/" + e.name, Outcome: outcomeOf(report), Description: describe(report)}
+	s := forge.Status{Context: "fairlead/" + e.name, Outcome: outcomeOf(report), Description: describeReport(report)}
 	for _, commit := range l.controlPlaneCommits(e, r) {
-		if err := l.remotes.SetStatus(ctx, &e.said, commit.Repo, commit.Commit, s); err != nil {
+		if err := l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s); err != nil {
 			return err
 		}
 	}
 	if out == nil || out.Mirror() == nil {
 		return nil
 	}
-	return l.issue(ctx, e, out, report)
+	return l.updateIssue(ctx, e, out, report)
 }
 
-// describe returns a report in one line.
-func describe(r *status.Environment) string {
+// describeReport returns a report in one line.
+func describeReport(r *status.Environment) string {
 	switch {
 	case r.State == status.Problems && len(r.Problems) > 0:
 		n, _ := r.Problems.Count()
-		return fmt.Sprintf("%s: %s", counted(n, "problem"), firstProblem(r))
+		return fmt.Sprintf("%s: %s", countNoun(n, "problem"), firstProblem(r))
 	case r.State == status.InSync: // maybe by a pull request that we have merged just now
 		return "The output is up to date"
 	case len(r.Withheld) > 0:
@@ -65,13 +65,13 @@ func (l *Loop) controlPlaneCommits(e *environment, r source.Rendered) []source.C
 	})
 }
 
-// place returns where a repository is read.
-func (l *Loop) place(repo string) string { return l.remotes.Place(repo) }
+// readLocation returns where a repository is read.
+func (l *Loop) readLocation(repo string) string { return l.remotes.ReadLocation(repo) }
 
-// issue keeps the issue of an environment's problems.
-func (l *Loop) issue(ctx context.Context, e *environment, out *repos.Remote, report *status.Environment) error {
+// updateIssue keeps the issue of an environment's problems.
+func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remote, report *status.Environment) error {
 	stops := report.State == status.Problems
-	if !stops && e.settled { // there was none when it was last looked for
+	if !stops && e.hasNoIssue { // there was none when it was last looked for
 		return nil
 	}
 	f, err := out.Forge()
@@ -87,7 +87,7 @@ func (l *Loop) issue(ctx context.Context, e *environment, out *repos.Remote, rep
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)
 	}
-	e.settled = !stops
+	e.hasNoIssue = !stops
 	open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open })
 	var want forge.Issue
 	switch {
@@ -102,13 +102,13 @@ func (l *Loop) issue(ctx context.Context, e *environment, out *repos.Remote, rep
 		}
 		n, _ := report.Problems.Count()
 		want.Mark, want.Open = mark, true
-		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, counted(n, "problem"))
+		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, countNoun(n, "problem"))
 		want.Body = issueBody(report)
 	}
 	if open >= 0 && want == known[open] {
 		return nil
 	}
-	l.Step("put the issue")
+	l.BeforeEffect("put the issue")
 	if _, err := f.PutIssue(ctx, want); err != nil {
 		return fmt.Errorf("put the issue: %w", err)
 	}

@@ -16,14 +16,14 @@ import (
 // refusal says why the output of an environment may not go where it says.
 type refusal struct{ sentence, hint string }
 
-// territory is what no environment may write to: the repositories that the control plane is
+// reserved is what no environment may write to: the repositories that the control plane is
 // read from, and in them the branches.
-type territory struct {
+type reserved struct {
 	repos    map[string][]giturl.Identity // by host and path
 	branches map[string]bool              // in lower case
 }
 
-func (t territory) add(repo string) {
+func (t reserved) addRepo(repo string) {
 	if repo == "" {
 		return
 	}
@@ -31,7 +31,7 @@ func (t territory) add(repo string) {
 	t.repos[id.Host+"/"+id.Path] = append(t.repos[id.Host+"/"+id.Path], id)
 }
 
-func (t territory) has(repo string) bool {
+func (t reserved) hasRepo(repo string) bool {
 	id := giturl.Identify(repo)
 	for _, known := range t.repos[id.Host+"/"+id.Path] {
 		if known.Same(id) {
@@ -41,9 +41,9 @@ func (t territory) has(repo string) bool {
 	return false
 }
 
-// territoryOf returns what the control plane is read from, as far as this cycle knows.
-func (l *Loop) territoryOf(ctx context.Context, all []*environment) (territory, error) {
-	t := territory{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.Settings.ControlPlane.Branch): true}}
+// findReserved returns what the control plane is read from, as far as this cycle knows.
+func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, error) {
+	t := reserved{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.Settings.ControlPlane.Branch): true}}
 	found, _, err := l.source.Environments(ctx)
 	if err != nil {
 		return t, err
@@ -52,8 +52,8 @@ func (l *Loop) territoryOf(ctx context.Context, all []*environment) (territory, 
 	add := func(repo string) {
 		if !seen[repo] {
 			seen[repo] = true
-			t.add(repo)
-			t.add(l.place(repo))
+			t.addRepo(repo)
+			t.addRepo(l.readLocation(repo))
 		}
 	}
 	add(l.Settings.ControlPlane.Repo)
@@ -77,10 +77,10 @@ func (l *Loop) territoryOf(ctx context.Context, all []*environment) (territory, 
 	return t, nil
 }
 
-// checkPlaces finds environments whose output may not go where they say. A place with a
+// checkLocations finds environments whose output may not go where they say. A place with a
 // record of the environment goes on as it is, unless the settings do not allow it.
-func (l *Loop) checkPlaces(ctx context.Context, all []*environment) {
-	t, err := l.territoryOf(ctx, all)
+func (l *Loop) checkLocations(ctx context.Context, all []*environment) {
+	t, err := l.findReserved(ctx, all)
 	for _, e := range all {
 		to := gitOpsRepo(e.attempt.rendered.Model)
 		if e.attempt.err != nil || to == nil {
@@ -89,24 +89,24 @@ func (l *Loop) checkPlaces(ctx context.Context, all []*environment) {
 		e.attempt.err = err
 		if err == nil {
 			e.attempt.err = l.barrier.Run("place", e.name, func() (err error) {
-				e.attempt.refusal, err = l.judge(ctx, e, to.RepoRef, t)
+				e.attempt.refusal, err = l.checkLocation(ctx, e, to.RepoRef, t)
 				return err
 			})
 		}
 	}
 }
 
-// judge decides about the place of an environment's output. That of an ephemeral one is
+// checkLocation decides about the place of an environment's output. That of an ephemeral one is
 // beside the place of the environment that it was made from, and is judged as that.
-func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t territory) (*refusal, error) {
-	if e.name == "promotion" && (t.has(to.Repo) || t.has(l.place(to.Repo))) {
-		ours := l.ours(e.name)
+func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoRef, t reserved) (*refusal, error) {
+	if e.name == "promotion" && (t.hasRepo(to.Repo) || t.hasRepo(l.readLocation(to.Repo))) {
+		ours := l.proposalBranch(e.name)
 		return &refusal{
 			fmt.Sprintf("Git has no branch %s beside %s/…, which Fairlead proposes the records of environments from", ours, ours),
 			"give the environment another name, or have its output go to a repository of its own",
 		}, nil
 	}
-	if no := l.disallowed(to, t); no != nil && no.always {
+	if no := l.checkAllowed(to, t); no != nil && no.always {
 		return &no.refusal, nil
 	}
 	name := e.name
@@ -116,19 +116,19 @@ func (l *Loop) judge(ctx context.Context, e *environment, to model.RepoRef, t te
 			return nil, err
 		}
 		name, to = e.ephemeral.From.Name, from.RepoRef
-		e.attempt.chosen, err = l.owns(ctx, name, to)
+		e.attempt.chosen, err = l.recordNames(ctx, name, to)
 		if err != nil {
 			return nil, err
 		}
 	}
-	no := l.disallowed(to, t)
-	if no == nil || strings.EqualFold(to.Branch, l.ours(name)) { // publishing reports what is wrong with one's own
+	no := l.checkAllowed(to, t)
+	if no == nil || strings.EqualFold(to.Branch, l.proposalBranch(name)) { // publishing reports what is wrong with one's own
 		return nil, nil
 	}
 	if no.always {
 		return &no.refusal, nil
 	}
-	if own, err := l.owns(ctx, name, to); err != nil || own {
+	if own, err := l.recordNames(ctx, name, to); err != nil || own {
 		return nil, err
 	}
 	return &no.refusal, nil
@@ -140,10 +140,10 @@ type verdict struct {
 	always bool
 }
 
-// disallowed returns why nothing of Fairlead's output belongs in a place; nil if it may.
-func (l *Loop) disallowed(to model.RepoRef, t territory) *verdict {
+// checkAllowed returns why nothing of Fairlead's output belongs in a place; nil if it may.
+func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *verdict {
 	lower, shown := strings.ToLower(to.Branch), giturl.Redact(to.Repo)
-	place := l.place(to.Repo)
+	place := l.readLocation(to.Repo)
 	allowed, named, literally := l.Settings.AllowsOutput(to.Repo, to.Branch)
 	if !allowed || !named {
 		a, n, b := l.Settings.AllowsOutput(place, to.Branch)
@@ -160,7 +160,7 @@ func (l *Loop) disallowed(to model.RepoRef, t territory) *verdict {
 	case strings.HasPrefix(lower, source.EphemeralBranches) || strings.HasPrefix(lower, "ephemeral-output/"):
 		return &verdict{refusal: refusal{
 			fmt.Sprintf("%s is where an ephemeral environment is, and the output of another one cannot go there", to.Branch), "have the output go to another branch"}}
-	case !t.has(to.Repo) && !t.has(place) || named && (literally || !t.branches[lower]):
+	case !t.hasRepo(to.Repo) && !t.hasRepo(place) || named && (literally || !t.branches[lower]):
 		return nil
 	}
 	return &verdict{refusal: refusal{
@@ -168,9 +168,9 @@ func (l *Loop) disallowed(to model.RepoRef, t territory) *verdict {
 		"have the output go to a repository of its own; or " + entry}}
 }
 
-// owns reports whether the record in a place names an environment.
-func (l *Loop) owns(ctx context.Context, environment string, to model.RepoRef) (bool, error) {
-	out, err := l.remotes.Output(ctx, l.place(to.Repo))
+// recordNames reports whether the record in a place names an environment.
+func (l *Loop) recordNames(ctx context.Context, environment string, to model.RepoRef) (bool, error) {
+	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
 	if err != nil {
 		return false, fmt.Errorf("read the GitOps repository: %w", err)
 	}

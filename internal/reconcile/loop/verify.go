@@ -8,17 +8,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// verify renders an environment from nothing, once in a while, and compares: what is
+// verifyRendering renders an environment from nothing, once in a while, and compares: what is
 // remembered must not change what comes out. If it does, the environment stops, and is
 // rendered from nothing next time.
-func (l *Loop) verify(ctx context.Context, e *environment) error {
+func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	r := e.attempt.rendered
 	if r.Tree.ID() == e.verified || !l.Settings.ShouldVerify(l.Random()) {
 		return nil
 	}
 	fresh, err := source.Open(ctx, source.Options{
 		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.rendering(),
+		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.renderOptions(),
 	})
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (l *Loop) verify(ctx context.Context, e *environment) error {
 		return err
 	}
 	same := again.Tree.ID() == r.Tree.ID()
-	l.Metrics.Verified(same)
+	l.Metrics.RecordVerification(same)
 	if same {
 		e.verified = r.Tree.ID()
 		return nil

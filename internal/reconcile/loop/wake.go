@@ -10,18 +10,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
-// wakes is what was asked for since the last cycle began.
-type wakes struct {
+// wakeRequests is what was asked for since the last cycle began.
+type wakeRequests struct {
 	mu   sync.Mutex
 	all  bool
 	some repos.Scope
 	news chan struct{} // has an element if something was asked for
 }
 
-func newWakes() *wakes { return &wakes{some: repos.Scope{}, news: make(chan struct{}, 1)} }
+func newWakes() *wakeRequests {
+	return &wakeRequests{some: repos.Scope{}, news: make(chan struct{}, 1)}
+}
 
 // add asks for some repositories, or for all of them if none is named.
-func (w *wakes) add(normal ...string) {
+func (w *wakeRequests) add(normal ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = w.all || len(normal) == 0
@@ -35,7 +37,7 @@ func (w *wakes) add(normal ...string) {
 }
 
 // take returns what was asked for, for a cycle that begins now.
-func (w *wakes) take() repos.Scope {
+func (w *wakeRequests) take() repos.Scope {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
@@ -67,9 +69,9 @@ func (l *Loop) Wake(repo string) {
 	l.wakes.add(concerned...)
 }
 
-// Tell has [Loop.Run] begin a cycle now without polling, for example after a cluster's
+// WakeWithoutPoll has [Loop.Run] begin a cycle now without polling, for example after a cluster's
 // report. Any goroutine may call it; it does not wait.
-func (l *Loop) Tell() { l.wakes.add("") }
+func (l *Loop) WakeWithoutPoll() { l.wakes.add("") }
 
 // Run runs cycles as the settings' schedule says, when the time of an ephemeral
 // environment is up or a gate may change its verdict, and when it is woken, until
@@ -78,12 +80,12 @@ func (l *Loop) Tell() { l.wakes.add("") }
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
 		asked := l.wakes.take()
-		if !l.Now().Before(l.due()) {
+		if !l.Now().Before(l.nextPollTime()) {
 			asked = nil
 		}
-		_ = l.cycle(ctx, asked) // it is in the report, and logged
+		_ = l.runCycle(ctx, asked) // it is in the report, and logged
 		after()
-		timer := time.NewTimer(l.pause())
+		timer := time.NewTimer(l.pauseLength())
 		select {
 		case <-ctx.Done():
 		case <-l.wakes.news:
@@ -96,10 +98,10 @@ func (l *Loop) Run(ctx context.Context, after func()) {
 // shortestPause bounds how often we look because of the clock alone.
 const shortestPause = time.Second
 
-// pause returns how long to wait for the next cycle.
-func (l *Loop) pause() time.Duration {
-	pause := l.due().Sub(l.Now())
-	if look := l.chain.Next(); !look.IsZero() {
+// pauseLength returns how long to wait for the next cycle.
+func (l *Loop) pauseLength() time.Duration {
+	pause := l.nextPollTime().Sub(l.Now())
+	if look := l.promoter.Next(); !look.IsZero() {
 		pause = min(pause, max(look.Sub(l.Now()), shortestPause))
 	}
 	return pause

@@ -152,7 +152,7 @@ func TestWakeDuringCycle(t *testing.T) {
 	var w *woken
 	wake := map[string]string{}
 	w, _ = newWoken(t, func(o *loop.Options) {
-		o.Step = func(what string) {
+		o.BeforeEffect = func(what string) {
 			if repo := wake[what]; repo != "" {
 				w.Wake(repo)
 			}

@@ -20,16 +20,16 @@ func (l *Loop) isOtherwiseWithheld(e *environment) bool {
 	return e.withheld != fmt.Sprint(l.orders.Withheld[e.name])
 }
 
-// hasMended reports whether an environment that has failed has other commits now than those
+// hasNewHeads reports whether an environment that has failed has other commits now than those
 // that it failed with: people may have mended it, so it is not left alone.
-func (l *Loop) hasMended(ctx context.Context, e *environment) bool {
-	heads := l.headsOf(ctx, e)
-	return heads != "" && heads != e.failed && !e.limited
+func (l *Loop) hasNewHeads(ctx context.Context, e *environment) bool {
+	heads := l.readHeads(ctx, e)
+	return heads != "" && heads != e.failedHeads && !e.rateLimited
 }
 
-// headsOf returns the heads of the base and of an environment's branch as this round has
+// readHeads returns the heads of the base and of an environment's branch as this round has
 // read them; "" if they cannot be read.
-func (l *Loop) headsOf(ctx context.Context, e *environment) string {
+func (l *Loop) readHeads(ctx context.Context, e *environment) string {
 	base, err := l.source.Base(ctx)
 	if err != nil {
 		return ""
@@ -59,7 +59,7 @@ func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.W
 	if err != nil {
 		return nil, err
 	}
-	return l.chain.Withheld(ctx, fresh, e.name)
+	return l.promoter.Withheld(ctx, fresh, e.name)
 }
 
 // hasMoved asks the repositories of the base and of an environment's branch whether one
@@ -77,7 +77,7 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
 	for _, at := range []struct{ repo, branch, head string }{
 		{l.Settings.ControlPlane.Repo, l.Settings.ControlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head},
 	} {
-		remote := l.remotes.Of(at.repo)
+		remote := l.remotes.RemoteOf(at.repo)
 		if at.repo == "" || remote == nil || remote.Mirror() == nil {
 			continue
 		}
@@ -107,7 +107,7 @@ func (l *Loop) isCurrent(ctx context.Context, e *environment, inputs []source.Co
 	}
 	asked := map[*repos.Remote]bool{l.remotes.ControlPlane(): true}
 	for _, in := range inputs {
-		remote := l.remotes.Of(in.Repo)
+		remote := l.remotes.RemoteOf(in.Repo)
 		if in.Repo == "" || asked[remote] {
 			continue
 		}
@@ -124,8 +124,8 @@ func (l *Loop) isCurrent(ctx context.Context, e *environment, inputs []source.Co
 	return !moved, nil
 }
 
-// earlier returns the earlier of two times of which the zero one is never.
-func earlier(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times of which the zero one is never.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// host returns the label of a remote or a forge. Callers pass the name of a host;
+// hostLabel returns the label of a remote or a forge. Callers pass the name of a host;
 // what is passed by mistake (a URL with a token, a folder) must not become a
 // label, so only the host is kept, and "local" if there is none.
-func host(remote string) string {
+func hostLabel(remote string) string {
 	if strings.Contains(remote, "://") {
 		u, err := url.Parse(remote)
 		if err != nil || u.Hostname() == "" {
 			return "local"
 		}
-		return label(strings.ToLower(u.Hostname()))
+		return safeLabel(strings.ToLower(u.Hostname()))
 	}
 	if strings.HasPrefix(remote, "/") || strings.HasPrefix(remote, ".") {
 		return "local"
@@ -25,9 +25,9 @@ func host(remote string) string {
 	if name == "" {
 		return "local"
 	}
-	return label(strings.ToLower(name))
+	return safeLabel(strings.ToLower(name))
 }
 
-// label makes a name safe: the library panics on a label that is not UTF-8, which
+// safeLabel makes a name safe: the library panics on a label that is not UTF-8, which
 // a host of a URL in the control plane need not be.
-func label(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+func safeLabel(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

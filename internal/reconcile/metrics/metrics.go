@@ -52,33 +52,33 @@ func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 
-		cycles:        counters("cycles_total", "Cycles that ended.", "outcome"),
-		cycleDuration: prometheus.NewHistogram(histogram("cycle_duration_seconds", "How long a cycle takes.")),
+		cycles:        newCounterVec("cycles_total", "Cycles that ended.", "outcome"),
+		cycleDuration: prometheus.NewHistogram(histogramOptions("cycle_duration_seconds", "How long a cycle takes.")),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_environments_waiting", Help: "Environments that wait for their turn in this cycle."}),
 
 		cycleEnded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "fairlead_cycle_ended_timestamp_seconds", Help: "When the last cycle ended, in Unix time."}),
-		unfinished: gauges("environment_unfinished_since_timestamp_seconds",
+		unfinished: newGaugeVec("environment_unfinished_since_timestamp_seconds",
 			"When the work on an environment began that has not ended well since, in Unix time; 0 if it has.", "environment"),
 
-		environmentState:    gauges("environment_state", "1 for the state that an environment is in, 0 for all others.", "environment", "state"),
-		environmentDuration: histograms("environment_duration_seconds", "How long one pass over an environment takes.", "environment"),
-		problems:            gauges("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
-		assignments:         gauges("assignments", "Assignments of an environment.", "environment"),
+		environmentState:    newGaugeVec("environment_state", "1 for the state that an environment is in, 0 for all others.", "environment", "state"),
+		environmentDuration: newHistogramVec("environment_duration_seconds", "How long one pass over an environment takes.", "environment"),
+		problems:            newGaugeVec("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
+		assignments:         newGaugeVec("assignments", "Assignments of an environment.", "environment"),
 
-		verifications: counters("verifications_total", "Renderings that were made again from nothing: same or different.", "outcome"),
-		promotions:    counters("promotions_total", "Commits of the base that an environment was given.", "environment"),
+		verifications: newCounterVec("verifications_total", "Renderings that were made again from nothing: same or different.", "outcome"),
+		promotions:    newCounterVec("promotions_total", "Commits of the base that an environment was given.", "environment"),
 
-		gitCalls:      counters("git_calls_total", "Git operations on remotes.", "operation", "host", "outcome"),
-		gitDuration:   histograms("git_call_duration_seconds", "How long a Git operation on a remote takes.", "operation", "host"),
-		forgeCalls:    counters("forge_calls_total", "Calls to forges.", "forge", "operation", "outcome"),
-		forgeDuration: histograms("forge_call_duration_seconds", "How long a call to a forge takes.", "forge", "operation"),
-		rateLimit:     gauges("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
-		failing:       gauges("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
-		webhooks:      counters("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
+		gitCalls:      newCounterVec("git_calls_total", "Git operations on remotes.", "operation", "host", "outcome"),
+		gitDuration:   newHistogramVec("git_call_duration_seconds", "How long a Git operation on a remote takes.", "operation", "host"),
+		forgeCalls:    newCounterVec("forge_calls_total", "Calls to forges.", "forge", "operation", "outcome"),
+		forgeDuration: newHistogramVec("forge_call_duration_seconds", "How long a call to a forge takes.", "forge", "operation"),
+		rateLimit:     newGaugeVec("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
+		failing:       newGaugeVec("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
+		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
 	}
-	info := gauges("build_info", "1; the label says which version runs.", "version")
+	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
@@ -87,27 +87,27 @@ func New(version string) *Metrics {
 		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
 	)
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
-		m.cycles.WithLabelValues(outcome(ok))
-		m.verifications.WithLabelValues(sameness(ok))
+		m.cycles.WithLabelValues(outcomeLabel(ok))
+		m.verifications.WithLabelValues(verificationLabel(ok))
 	}
 	m.pages = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
 }
 
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
+func newCounterVec(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fairlead_" + name, Help: help}, labels)
 }
 
-func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+func newGaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "fairlead_" + name, Help: help}, labels)
 }
 
-func histograms(name, help string, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(histogram(name, help), labels)
+func newHistogramVec(name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(histogramOptions(name, help), labels)
 }
 
-// histogram has buckets from a quiet poll to a clone that nearly times out.
-func histogram(name, help string) prometheus.HistogramOpts {
+// histogramOptions has buckets from a quiet poll to a clone that nearly times out.
+func histogramOptions(name, help string) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: "fairlead_" + name, Help: help,
 		Buckets: []float64{.005, .02, .1, .5, 1, 2.5, 5, 10, 30, 60, 300},
@@ -123,8 +123,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.pages.ServeHTTP(w, r)
 }
 
-// Unfinished sets since when the work on an environment has not ended well; zero if it has.
-func (m *Metrics) Unfinished(env string, since time.Time) {
+// SetUnfinishedSince sets since when the work on an environment has not ended well; zero if it has.
+func (m *Metrics) SetUnfinishedSince(env string, since time.Time) {
 	if m == nil {
 		return
 	}
@@ -132,94 +132,94 @@ func (m *Metrics) Unfinished(env string, since time.Time) {
 	if !since.IsZero() {
 		seconds = float64(since.UnixMilli()) / 1000
 	}
-	m.unfinished.WithLabelValues(label(env)).Set(seconds)
+	m.unfinished.WithLabelValues(safeLabel(env)).Set(seconds)
 }
 
-// CycleDone counts a cycle that ended at a time.
-func (m *Metrics) CycleDone(at time.Time, took time.Duration, ok bool) {
+// RecordCycle counts a cycle that ended at a time.
+func (m *Metrics) RecordCycle(at time.Time, took time.Duration, ok bool) {
 	if m == nil {
 		return
 	}
 	m.cycleEnded.Set(float64(at.UnixMilli()) / 1000)
-	m.cycles.WithLabelValues(outcome(ok)).Inc()
+	m.cycles.WithLabelValues(outcomeLabel(ok)).Inc()
 	m.cycleDuration.Observe(took.Seconds())
 }
 
-// Queue sets how many environments wait for their turn.
-func (m *Metrics) Queue(n int) {
+// SetQueueLength sets how many environments wait for their turn.
+func (m *Metrics) SetQueueLength(n int) {
 	if m == nil {
 		return
 	}
 	m.waiting.Set(float64(n))
 }
 
-// states is every state that an environment can be in, so that each of them is a
+// environmentStates is every state that an environment can be in, so that each of them is a
 // series from the start. A test of package web compares them with those of status.
-func states() []string {
+func environmentStates() []string {
 	return []string{"in-sync", "proposed", "declined", "edited", "foreign", "problems", "failed", "dry-run", "waiting"}
 }
 
-// EnvironmentDone counts a pass over an environment, and the state that it left
+// RecordEnvironment counts a pass over an environment, and the state that it left
 // the environment in. A state that is not known makes all of them 0.
-func (m *Metrics) EnvironmentDone(env, state string, took time.Duration) {
+func (m *Metrics) RecordEnvironment(env, state string, took time.Duration) {
 	if m == nil {
 		return
 	}
-	env = label(env)
-	for _, s := range states() {
-		m.environmentState.WithLabelValues(env, s).Set(number(s == state))
+	env = safeLabel(env)
+	for _, s := range environmentStates() {
+		m.environmentState.WithLabelValues(env, s).Set(boolValue(s == state))
 	}
 	m.environmentDuration.WithLabelValues(env).Observe(took.Seconds())
 }
 
-// ProblemsOf sets how many problems and warnings an environment has.
-func (m *Metrics) ProblemsOf(env string, problems, warnings int) {
+// SetProblems sets how many problems and warnings an environment has.
+func (m *Metrics) SetProblems(env string, problems, warnings int) {
 	if m == nil {
 		return
 	}
-	env = label(env)
+	env = safeLabel(env)
 	m.problems.WithLabelValues(env, "problem").Set(float64(problems))
 	m.problems.WithLabelValues(env, "warning").Set(float64(warnings))
 }
 
-// Assignments sets how many assignments an environment has.
-func (m *Metrics) Assignments(env string, n int) {
+// SetAssignments sets how many assignments an environment has.
+func (m *Metrics) SetAssignments(env string, n int) {
 	if m == nil {
 		return
 	}
-	m.assignments.WithLabelValues(label(env)).Set(float64(n))
+	m.assignments.WithLabelValues(safeLabel(env)).Set(float64(n))
 }
 
-// Verified counts a rendering that was made again from nothing, and whether that gave
+// RecordVerification counts a rendering that was made again from nothing, and whether that gave
 // the same.
-func (m *Metrics) Verified(same bool) {
+func (m *Metrics) RecordVerification(same bool) {
 	if m == nil {
 		return
 	}
-	m.verifications.WithLabelValues(sameness(same)).Inc()
+	m.verifications.WithLabelValues(verificationLabel(same)).Inc()
 }
 
-func sameness(same bool) string {
+func verificationLabel(same bool) string {
 	if same {
 		return "same"
 	}
 	return "different"
 }
 
-// Promoted counts a commit of the base that an environment was given.
-func (m *Metrics) Promoted(env string) {
+// RecordPromotion counts a commit of the base that an environment was given.
+func (m *Metrics) RecordPromotion(env string) {
 	if m == nil {
 		return
 	}
 	m.promotions.WithLabelValues(env).Inc()
 }
 
-// Forget removes what is counted of an environment that is no more.
-func (m *Metrics) Forget(env string) {
+// ForgetEnvironment removes what is counted of an environment that is no more.
+func (m *Metrics) ForgetEnvironment(env string) {
 	if m == nil {
 		return
 	}
-	gone := prometheus.Labels{"environment": label(env)}
+	gone := prometheus.Labels{"environment": safeLabel(env)}
 	for _, vec := range []*prometheus.GaugeVec{m.environmentState, m.unfinished, m.problems, m.assignments} {
 		vec.DeletePartialMatch(gone)
 	}
@@ -230,45 +230,45 @@ func (m *Metrics) Forget(env string) {
 // gitOperations is what can be done to a remote.
 func gitOperations() []string { return []string{"poll", "fetch", "push", "read"} }
 
-// GitCall counts a Git operation on a remote: poll, fetch, push or read; any
+// RecordGitCall counts a Git operation on a remote: poll, fetch, push or read; any
 // other is counted as "other".
-func (m *Metrics) GitCall(op, remote string, took time.Duration, failed bool) {
+func (m *Metrics) RecordGitCall(op, remote string, took time.Duration, failed bool) {
 	if m == nil {
 		return
 	}
 	if !slices.Contains(gitOperations(), op) {
 		op = "other"
 	}
-	at := host(remote)
-	m.gitCalls.WithLabelValues(op, at, outcome(!failed)).Inc()
+	at := hostLabel(remote)
+	m.gitCalls.WithLabelValues(op, at, outcomeLabel(!failed)).Inc()
 	m.gitDuration.WithLabelValues(op, at).Observe(took.Seconds())
 }
 
-// ForgeCall counts a call to a forge. The operation is a word in the source, like
+// RecordForgeCall counts a call to a forge. The operation is a word in the source, like
 // "list-pulls", and not the path of a request.
-func (m *Metrics) ForgeCall(forge, op string, took time.Duration, failed bool) {
+func (m *Metrics) RecordForgeCall(forge, op string, took time.Duration, failed bool) {
 	if m == nil {
 		return
 	}
-	at := host(forge)
-	m.forgeCalls.WithLabelValues(at, op, outcome(!failed)).Inc()
+	at := hostLabel(forge)
+	m.forgeCalls.WithLabelValues(at, op, outcomeLabel(!failed)).Inc()
 	m.forgeDuration.WithLabelValues(at, op).Observe(took.Seconds())
 }
 
-// RateLimitLeft sets how many calls a forge still allows.
-func (m *Metrics) RateLimitLeft(forge string, n int) {
+// SetRateLimitRemaining sets how many calls a forge still allows.
+func (m *Metrics) SetRateLimitRemaining(forge string, n int) {
 	if m == nil {
 		return
 	}
-	m.rateLimit.WithLabelValues(host(forge)).Set(float64(n))
+	m.rateLimit.WithLabelValues(hostLabel(forge)).Set(float64(n))
 }
 
-// RemoteBackoff sets whether a remote fails and is tried less often.
-func (m *Metrics) RemoteBackoff(remote string, failing bool) {
+// SetRemoteFailing sets whether a remote fails and is tried less often.
+func (m *Metrics) SetRemoteFailing(remote string, failing bool) {
 	if m == nil {
 		return
 	}
-	m.failing.WithLabelValues(host(remote)).Set(number(failing))
+	m.failing.WithLabelValues(hostLabel(remote)).Set(boolValue(failing))
 }
 
 // webhookForges and webhookOutcomes are the labels of a delivery. A test of package
@@ -279,9 +279,9 @@ func webhookOutcomes() []string {
 	return []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}
 }
 
-// Webhook counts a delivery of a kind of forge. A kind or an outcome that is not known
+// RecordWebhook counts a delivery of a kind of forge. A kind or an outcome that is not known
 // is counted as "other".
-func (m *Metrics) Webhook(forge, outcome string) {
+func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return
 	}
@@ -294,14 +294,14 @@ func (m *Metrics) Webhook(forge, outcome string) {
 	m.webhooks.WithLabelValues(forge, outcome).Inc()
 }
 
-func outcome(ok bool) string {
+func outcomeLabel(ok bool) string {
 	if ok {
 		return "ok"
 	}
 	return "failed"
 }
 
-func number(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

@@ -20,26 +20,26 @@ func busy() *Metrics {
 }
 
 func use(m *Metrics) {
-	m.CycleDone(time.Unix(60, 0), time.Second, true)
-	m.CycleDone(time.Unix(1500, 0), time.Second, false)
-	m.Unfinished("dev", time.Unix(1200, 5e8))
-	m.Unfinished("prod", time.Unix(1200, 0))
-	m.Unfinished("prod", time.Time{})
-	m.Queue(2)
-	m.EnvironmentDone("dev", "failed", time.Second)
-	m.EnvironmentDone("dev", "in-sync", time.Second)
-	m.ProblemsOf("dev", 2, 1)
-	m.Assignments("dev", 12)
-	m.Promoted("dev")
-	m.Verified(false)
-	m.GitCall("fetch", "git.example.com", time.Second, false)
-	m.GitCall("fetch", "https://user:secret@git.example.com:8443/org/repo.git", time.Second, true)
-	m.GitCall("gossip", "/srv/git/repo.git", time.Second, false)
-	m.ForgeCall("api.github.com", "list-pulls", time.Second, false)
-	m.RateLimitLeft("api.github.com", 4999)
-	m.RemoteBackoff("git.example.com", true)
-	m.Webhook("github", "woken")
-	m.Webhook("https://user:secret@git.example.com", "org/repo")
+	m.RecordCycle(time.Unix(60, 0), time.Second, true)
+	m.RecordCycle(time.Unix(1500, 0), time.Second, false)
+	m.SetUnfinishedSince("dev", time.Unix(1200, 5e8))
+	m.SetUnfinishedSince("prod", time.Unix(1200, 0))
+	m.SetUnfinishedSince("prod", time.Time{})
+	m.SetQueueLength(2)
+	m.RecordEnvironment("dev", "failed", time.Second)
+	m.RecordEnvironment("dev", "in-sync", time.Second)
+	m.SetProblems("dev", 2, 1)
+	m.SetAssignments("dev", 12)
+	m.RecordPromotion("dev")
+	m.RecordVerification(false)
+	m.RecordGitCall("fetch", "git.example.com", time.Second, false)
+	m.RecordGitCall("fetch", "https://user:secret@git.example.com:8443/org/repo.git", time.Second, true)
+	m.RecordGitCall("gossip", "/srv/git/repo.git", time.Second, false)
+	m.RecordForgeCall("api.github.com", "list-pulls", time.Second, false)
+	m.SetRateLimitRemaining("api.github.com", 4999)
+	m.SetRemoteFailing("git.example.com", true)
+	m.RecordWebhook("github", "woken")
+	m.RecordWebhook("https://user:secret@git.example.com", "org/repo")
 }
 
 func TestLint(t *testing.T) {
@@ -113,8 +113,8 @@ fairlead_webhooks_total{forge="other",outcome="other"} 1`
 func TestForget(t *testing.T) {
 	m := busy()
 	use(m)
-	m.Assignments("prod", 3)
-	m.Forget("dev")
+	m.SetAssignments("prod", 3)
+	m.ForgetEnvironment("dev")
 	body := scrape(m).Body.String()
 	if strings.Contains(body, `environment="dev"`) {
 		t.Errorf("dev is still there:\n%s", body)
@@ -143,7 +143,7 @@ func TestScrape(t *testing.T) {
 
 func TestNil(t *testing.T) {
 	use(nil)
-	(*Metrics)(nil).Forget("dev")
+	(*Metrics)(nil).ForgetEnvironment("dev")
 	if got := scrape(nil).Code; got != http.StatusNotFound {
 		t.Errorf("status %d, want 404", got)
 	}
@@ -152,13 +152,13 @@ func TestNil(t *testing.T) {
 // TestNotUTF8 names an environment so that the library would panic.
 func TestNotUTF8(t *testing.T) {
 	m := New("")
-	m.EnvironmentDone("de\xff", "in-sync", 0)
-	m.ProblemsOf("de\xff", 1, 0)
-	m.Assignments("de\xff", 1)
+	m.RecordEnvironment("de\xff", "in-sync", 0)
+	m.SetProblems("de\xff", 1, 0)
+	m.SetAssignments("de\xff", 1)
 	if body := scrape(m).Body.String(); !strings.Contains(body, `fairlead_assignments{environment="de`+"\uFFFD"+`"} 1`) {
 		t.Error("the environment is missing")
 	}
-	m.Forget("de\xff")
+	m.ForgetEnvironment("de\xff")
 	if body := scrape(m).Body.String(); strings.Contains(body, "de\uFFFD") {
 		t.Error("the environment is still there")
 	}
@@ -179,7 +179,7 @@ func TestHost(t *testing.T) {
 		{"../git", "local"},
 		{"", "local"},
 	} {
-		if got := host(c.remote); got != c.want {
+		if got := hostLabel(c.remote); got != c.want {
 			t.Errorf("host(%q) is %q, want %q", c.remote, got, c.want)
 		}
 	}

@@ -22,14 +22,14 @@ const (
 	askTimeout   = 10 * time.Second
 )
 
-// allow returns the probe that the settings have for a URL; false if it may not be asked.
-type allow = func(url string) (config.Probe, bool)
+// probeLookup returns the probe that the settings have for a URL; false if it may not be asked.
+type probeLookup = func(url string) (config.Probe, bool)
 
-// Ask answers a need of kind [gate.HTTP]: it requests the URL with GET, and with the token of
+// ProbeURL answers a need of kind [gate.HTTP]: it requests the URL with GET, and with the token of
 // its probe, which [config.Settings.Probe] returns. Of the client only the transport is
 // used. What went wrong is the Reason of the answer; neither it nor the body has the
 // token.
-func Ask(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
+func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
 	answer := gate.Answer{Time: now}
 	allowed, ok := probe(need.URL)
 	switch {
@@ -51,17 +51,17 @@ func Ask(ctx context.Context, client *http.Client, probe func(url string) (confi
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(need.Timeout, askTimeout))
 	defer cancel()
-	code, body, err := get(ctx, inside(client, probe, allowed.URL), need.URL, token)
+	code, body, err := fetchBody(ctx, clientWithin(client, probe, allowed.URL), need.URL, token)
 	if err != nil {
-		answer.Reason = string(redact([]byte(plain(ctx, err)), token))
+		answer.Reason = string(redactToken([]byte(describeError(ctx, err)), token))
 		return answer
 	}
-	answer.Code, answer.Body = code, redact(body, token)
+	answer.Code, answer.Body = code, redactToken(body, token)
 	return answer
 }
 
-// inside returns a client that follows redirects within a probe only, as the token goes along.
-func inside(client *http.Client, probe allow, allowed string) *http.Client {
+// clientWithin returns a client that follows redirects within a probe only, as the token goes along.
+func clientWithin(client *http.Client, probe probeLookup, allowed string) *http.Client {
 	return &http.Client{Transport: client.Transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		switch to, ok := probe(req.URL.String()); {
 		case !ok || to.URL != allowed:
@@ -73,7 +73,7 @@ func inside(client *http.Client, probe allow, allowed string) *http.Client {
 	}}
 }
 
-func get(ctx context.Context, client *http.Client, address, token string) (code int, body []byte, err error) {
+func fetchBody(ctx context.Context, client *http.Client, address, token string) (code int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return 0, nil, err
@@ -98,8 +98,8 @@ func get(ctx context.Context, client *http.Client, address, token string) (code 
 	return answer.StatusCode, body, nil
 }
 
-// plain returns the text of an error without the URL, whose query may hold a secret.
-func plain(ctx context.Context, err error) string {
+// describeError returns the text of an error without the URL, whose query may hold a secret.
+func describeError(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "it did not answer in time"
 	}
@@ -109,7 +109,7 @@ func plain(ctx context.Context, err error) string {
 	return strings.TrimSuffix(oneLine(err.Error()), ".")
 }
 
-func redact(text []byte, token string) []byte {
+func redactToken(text []byte, token string) []byte {
 	if token == "" {
 		return text
 	}

@@ -116,7 +116,7 @@ func TestAsk(t *testing.T) {
 			if strings.HasSuffix(c.url, "/slow") {
 				need.Timeout = 50 * time.Millisecond
 			}
-			a := observe.Ask(context.Background(), m.Client(), settings.Probe, need, noon)
+			a := observe.ProbeURL(context.Background(), m.Client(), settings.Probe, need, noon)
 			if a.Code != c.code || string(a.Body) != c.body || !strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.reason == "") || !a.Time.Equal(noon) {
 				t.Errorf("%d %.100q (%s) at %v", a.Code, a.Body, a.Reason, a.Time)
 			}

@@ -27,9 +27,9 @@ var ErrNoReport = errors.New("the event says nothing about a rollout")
 // ErrNoTime is the error for an event without a time that can be read.
 var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
 
-// Unnamed is the cluster of events that do not name theirs. Clusters without
+// UnnamedCluster is the cluster of events that do not name theirs. Clusters without
 // a name count as one.
-const Unnamed = "unnamed"
+const UnnamedCluster = "unnamed"
 
 // Event is what a cluster has reported of one object. It is text from outside.
 type Event struct {
@@ -90,8 +90,8 @@ func ParseFlux(body []byte) (Event, error) {
 			return Event{}, errors.New("read an event of Flux: a name is too long, or has a line break")
 		}
 	}
-	phase, ok := f.phase()
-	branch, commit := f.revision()
+	phase, ok := f.rolloutPhase()
+	branch, commit := f.sourceRevision()
 	if !ok || commit == "" {
 		return Event{}, ErrNoReport
 	}
@@ -100,7 +100,7 @@ func ParseFlux(body []byte) (Event, error) {
 		Branch: branch, Commit: commit, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
 	}
 	if cluster == "" {
-		e.Cluster = Unnamed
+		e.Cluster = UnnamedCluster
 		if f.Object.UID != "" {
 			e.Object += "@" + f.Object.UID
 		}
@@ -108,14 +108,14 @@ func ParseFlux(body []byte) (Event, error) {
 	return e, nil
 }
 
-// sources are the groups of what is fetched and not rolled out.
-var sources = []string{"source", "image", "notification"}
+// sourceGroups are the groups of what is fetched and not rolled out.
+var sourceGroups = []string{"source", "image", "notification"}
 
-// phase returns what an event means; false if it is not about a rollout. A reason
+// rolloutPhase returns what an event means; false if it is not about a rollout. A reason
 // that is not known means that something goes on.
-func (f fluxEvent) phase() (rollout.Phase, bool) {
+func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
-	for _, s := range sources {
+	for _, s := range sourceGroups {
 		if group == s+".toolkit.fluxcd.io" {
 			return "", false
 		}
@@ -140,9 +140,9 @@ func (f fluxEvent) phase() (rollout.Phase, bool) {
 	}
 }
 
-// revision returns the branch and the commit that an event is about. What was packed as
+// sourceRevision returns the branch and the commit that an event is about. What was packed as
 // an artifact has the revision of its origin.
-func (f fluxEvent) revision() (branch, commit string) {
+func (f fluxEvent) sourceRevision() (branch, commit string) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
 		if branch, commit, ok := readRevision(f.Metadata[key]); ok {
@@ -152,11 +152,11 @@ func (f fluxEvent) revision() (branch, commit string) {
 	return "", ""
 }
 
-// revisions are main@sha1:…, sha1:… and, of Flux before 2.0, main/….
-var revisions = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
+// revisionPattern are main@sha1:…, sha1:… and, of Flux before 2.0, main/….
+var revisionPattern = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
 
 func readRevision(text string) (branch, commit string, ok bool) {
-	m := revisions.FindStringSubmatch(text)
+	m := revisionPattern.FindStringSubmatch(text)
 	if m == nil || len(text) > longestName {
 		return "", "", false
 	}

@@ -20,8 +20,8 @@ const (
 	// maxEvents bounds how many objects are remembered, and so the memory and the file:
 	// an event is a few hundred bytes.
 	maxEvents = 20_000
-	// slack is how many lines the file has at most besides those that count.
-	slack = 1000
+	// spareLines is how many lines the file has at most besides those that count.
+	spareLines = 1000
 )
 
 // Inbox has the latest event of each object of each cluster. Any number of goroutines
@@ -32,21 +32,21 @@ const (
 type Inbox struct {
 	path string
 
-	mu    sync.Mutex
-	of    map[object]Event
-	lines int  // of the file
-	torn  bool // the file may end in the middle of a line
+	mu     sync.Mutex
+	latest map[objectKey]Event
+	lines  int  // of the file
+	torn   bool // the file may end in the middle of a line
 }
 
-// object is what an event is about.
-type object struct{ cluster, name string }
+// objectKey is what an event is about.
+type objectKey struct{ cluster, name string }
 
-func (e Event) about() object { return object{e.Cluster, e.Object} }
+func (e Event) objectKey() objectKey { return objectKey{e.Cluster, e.Object} }
 
 // NewInbox reads the file of an Inbox, which need not be there. The error is a warning:
 // the Inbox can be used, and has what could be read.
 func NewInbox(file string) (*Inbox, error) {
-	i := &Inbox{path: file, of: map[object]Event{}}
+	i := &Inbox{path: file, latest: map[objectKey]Event{}}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		i.torn = true // what is there, if anything, is not added to
@@ -63,7 +63,7 @@ func NewInbox(file string) (*Inbox, error) {
 			damaged++
 			continue
 		}
-		i.keep(e)
+		i.keepLatest(e)
 	}
 	if damaged > 0 {
 		i.torn = true
@@ -78,59 +78,59 @@ func NewInbox(file string) (*Inbox, error) {
 func (i *Inbox) Add(e Event) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.keep(e) {
+	if !i.keepLatest(e) {
 		return nil
 	}
-	if i.torn || i.lines >= 2*len(i.of)+slack {
-		return i.rewrite()
+	if i.torn || i.lines >= 2*len(i.latest)+spareLines {
+		return i.rewriteFile()
 	}
-	return i.add(e)
+	return i.appendLine(e)
 }
 
-// keep reports whether an event is news.
-func (i *Inbox) keep(e Event) bool {
-	old, known := i.of[e.about()]
-	if known && !e.follows(old) {
+// keepLatest reports whether an event is news.
+func (i *Inbox) keepLatest(e Event) bool {
+	old, known := i.latest[e.objectKey()]
+	if known && !e.isNewerThan(old) {
 		return false
 	}
-	i.of[e.about()] = e
-	if len(i.of) > maxEvents {
-		i.forget()
+	i.latest[e.objectKey()] = e
+	if len(i.latest) > maxEvents {
+		i.forgetOldest()
 	}
 	return true
 }
 
-// follows reports whether e is news about its object after old. An object that
+// isNewerThan reports whether e is news about its object after old. An object that
 // is ready stays so when its cluster only mends what a person changed there, of which
 // Flux does not say when it is done: it would say that it fails. Flux tells the time by
 // the second, and events of one second come in any order.
-func (e Event) follows(old Event) bool {
+func (e Event) isNewerThan(old Event) bool {
 	switch {
 	case e.When.Before(old.When):
 		return false
 	case e.Commit != old.Commit:
 		return true
 	case e.When.Equal(old.When):
-		return weight(e.Phase) > weight(old.Phase)
+		return phaseRank(e.Phase) > phaseRank(old.Phase)
 	default:
 		return old.Phase != rollout.Ready || e.Phase != rollout.Progressing
 	}
 }
 
-// weight orders the events about one commit in one second.
-func weight(p rollout.Phase) int {
+// phaseRank orders the events about one commit in one second.
+func phaseRank(p rollout.Phase) int {
 	return slices.Index([]rollout.Phase{rollout.Progressing, rollout.Ready, rollout.Failed}, p)
 }
 
-// forget removes the oldest events, some more than it must, so that it need not do so
+// forgetOldest removes the oldest events, some more than it must, so that it need not do so
 // each time.
-func (i *Inbox) forget() {
-	for _, e := range i.sorted()[:slack] {
-		delete(i.of, e.about())
+func (i *Inbox) forgetOldest() {
+	for _, e := range i.sortedEvents()[:spareLines] {
+		delete(i.latest, e.objectKey())
 	}
 }
 
-func compare(a, b Event) int {
+func compareEvents(a, b Event) int {
 	return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
 }
 
@@ -139,7 +139,7 @@ func compare(a, b Event) int {
 // wanted; it may ask Git.
 func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	var all []rollout.Report
-	for _, e := range i.events() {
+	for _, e := range i.lockedEvents() {
 		if current, ok := mine(e); ok {
 			all = append(all, rollout.Report{
 				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
@@ -152,24 +152,24 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return all
 }
 
-// events returns all of them, the oldest first.
-func (i *Inbox) events() []Event {
+// lockedEvents returns all of them, the oldest first.
+func (i *Inbox) lockedEvents() []Event {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.sorted()
+	return i.sortedEvents()
 }
 
-func (i *Inbox) sorted() []Event {
-	all := make([]Event, 0, len(i.of))
-	for _, e := range i.of {
+func (i *Inbox) sortedEvents() []Event {
+	all := make([]Event, 0, len(i.latest))
+	for _, e := range i.latest {
 		all = append(all, e)
 	}
-	slices.SortFunc(all, compare)
+	slices.SortFunc(all, compareEvents)
 	return all
 }
 
-// add appends a line.
-func (i *Inbox) add(e Event) error {
+// appendLine appends a line.
+func (i *Inbox) appendLine(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (i *Inbox) add(e Event) error {
 	f, err := os.OpenFile(i.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil { // it was removed
 		i.torn = true
-		return i.rewrite()
+		return i.rewriteFile()
 	}
 	_, err = f.Write(append(line, '\n'))
 	i.torn = err != nil
@@ -185,8 +185,8 @@ func (i *Inbox) add(e Event) error {
 	return errors.Join(err, f.Close())
 }
 
-// rewrite puts a file with the events that count in the place of the old one.
-func (i *Inbox) rewrite() error {
+// rewriteFile puts a file with the events that count in the place of the old one.
+func (i *Inbox) rewriteFile() error {
 	f, err := os.CreateTemp(filepath.Dir(i.path), "."+filepath.Base(i.path)+".")
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (i *Inbox) rewrite() error {
 	defer func() { _ = os.Remove(f.Name()) }() // it is not there if all went well
 	out := bufio.NewWriter(f)
 	encoder := json.NewEncoder(out)
-	for _, e := range i.sorted() {
+	for _, e := range i.sortedEvents() {
 		if err := encoder.Encode(e); err != nil {
 			return errors.Join(err, f.Close())
 		}
@@ -205,6 +205,6 @@ func (i *Inbox) rewrite() error {
 	if err := os.Rename(f.Name(), i.path); err != nil {
 		return err
 	}
-	i.lines, i.torn = len(i.of), false
+	i.lines, i.torn = len(i.latest), false
 	return nil
 }

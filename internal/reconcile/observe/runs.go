@@ -15,20 +15,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// lost is how long a workflow may take to appear after it was dispatched. One that does
+// dispatchTimeout is how long a workflow may take to appear after it was dispatched. One that does
 // not is dispatched again.
-const lost = 2 * time.Minute
+const dispatchTimeout = 2 * time.Minute
 
-// maxContext is the length of a status' context that all forges take, in bytes.
-const maxContext = 100
+// maxContextLength is the length of a status' context that all forges take, in bytes.
+const maxContextLength = 100
 
 // maxText is the length of a status' description that all forges take, in characters.
 const maxText = 140
 
-// Runs runs workflows in a control plane. What it has done is written in a commit status
+// WorkflowRunner runs workflows in a control plane. What it has done is written in a commit status
 // of the base commit, before it is done: whoever comes next, in this process or in
 // another, goes on from there.
-type Runs struct {
+type WorkflowRunner struct {
 	// Dispatcher is nil if the forge runs no workflows.
 	Dispatcher forge.Dispatcher
 	SetStatus  func(ctx context.Context, commit string, s forge.Status) error
@@ -38,41 +38,41 @@ type Runs struct {
 	Branch string
 }
 
-// Run does the next step of a need of kind [gate.Dispatch], and returns how far it is. said
+// Advance does the next step of a need of kind [gate.Dispatch], and returns how far it is. said
 // are the statuses of the base commit as they are now. An Answer without an Outcome means
 // that the workflow could not be started; its Reason is why.
-func (r Runs) Run(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
-	s := step{Runs: r, commit: commit, need: need, context: RunContext(need), now: now}
+func (r WorkflowRunner) Advance(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
+	s := workflowStep{WorkflowRunner: r, commit: commit, need: need, context: RunContext(need), now: now}
 	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
 	i := slices.IndexFunc(said, func(st forge.CommitStatus) bool { return st.Context == s.context })
 	switch {
 	case i >= 0 && said[i].Outcome != forge.Pending:
-		return s.ended(said[i])
+		return s.answerOf(said[i])
 	case r.Dispatcher == nil:
 		return gate.Answer{Time: now, Reason: "the forge of the control plane runs no workflows"}
 	case i < 0:
-		return s.dispatch(ctx, 1, forge.CommitStatus{})
+		return s.startWorkflow(ctx, 1, forge.CommitStatus{})
 	}
-	return s.follow(ctx, said[i], slices.Delete(slices.Clone(said), i, i+1))
+	return s.followRun(ctx, said[i], slices.Delete(slices.Clone(said), i, i+1))
 }
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9._/-]+`)
+var unfitCharacters = regexp.MustCompile(`[^A-Za-z0-9._/-]+`)
 
 // RunContext is the context of the status that remembers a run: the need's key, with a
 // digest of it where something had to be left out.
 func RunContext(need gate.Need) string {
 	key := "fairlead/" + strings.ReplaceAll(need.Key, " ", "/")
-	name := unfit.ReplaceAllString(key, "-")
-	if name == key && len(name) <= maxContext {
+	name := unfitCharacters.ReplaceAllString(key, "-")
+	if name == key && len(name) <= maxContextLength {
 		return name
 	}
 	digest := fmt.Sprintf("-%x", sha256.Sum256([]byte(need.Key)))[:9]
-	return name[:min(len(name), maxContext-len(digest))] + digest
+	return name[:min(len(name), maxContextLength-len(digest))] + digest
 }
 
-// step is one look at one run.
-type step struct {
-	Runs
+// workflowStep is one look at one run.
+type workflowStep struct {
+	WorkflowRunner
 	commit   string
 	need     gate.Need
 	context  string
@@ -80,57 +80,57 @@ type step struct {
 	now      time.Time
 }
 
-// ended returns the answer that is written down.
-func (s step) ended(said forge.CommitStatus) gate.Answer {
+// answerOf returns the answer that is written down.
+func (s workflowStep) answerOf(said forge.CommitStatus) gate.Answer {
 	a := gate.Answer{Time: said.Time, Outcome: said.Outcome, URL: said.URL}
 	if said.Outcome == forge.Failure {
-		reason, _ := strings.CutPrefix(said.Description, s.failed())
+		reason, _ := strings.CutPrefix(said.Description, s.failureText())
 		a.Reason = strings.TrimPrefix(reason, ": ")
 	}
 	return a
 }
 
-func (s step) failed() string { return s.workflow.Name + " failed" }
+func (s workflowStep) failureText() string { return s.workflow.Name + " failed" }
 
 const notStarted = "Not started: "
 
-// dispatch starts the workflow, for the nth time, and writes that down first. Another
+// startWorkflow starts the workflow, for the nth time, and writes that down first. Another
 // daemon may be about to do the same: the status of the commit must still be what it
 // was when that was decided, and afterwards what we have written. A forge has no
 // compare-and-swap for statuses, so that two that write in the same moment may both find
 // themselves to be the last.
-func (s step) dispatch(ctx context.Context, n int, before forge.CommitStatus) gate.Answer {
+func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.CommitStatus) gate.Answer {
 	text := "Dispatched " + s.workflow.Name
 	if n > 1 {
 		text += fmt.Sprintf(" (%d)", n)
 	}
-	text = forge.OneLine(text, maxText-20) + ", claim " + s.claim()
-	if other, err := s.other(ctx, before.Description); err != nil || other {
-		return s.left(err)
+	text = forge.OneLine(text, maxText-20) + ", claim " + s.claimWord()
+	if other, err := s.hasOtherStatus(ctx, before.Description); err != nil || other {
+		return s.leaveToOther(err)
 	}
-	if err := s.write(ctx, forge.Pending, text, ""); err != nil {
+	if err := s.writeStatus(ctx, forge.Pending, text, ""); err != nil {
 		return gate.Answer{Time: s.now, Reason: "it could not be written on the commit: " + err.Error()}
 	}
-	if other, err := s.other(ctx, before.Description, text); err != nil || other {
-		return s.left(err)
+	if other, err := s.hasOtherStatus(ctx, before.Description, text); err != nil || other {
+		return s.leaveToOther(err)
 	}
 	if err := s.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
 		reason := oneLine(err.Error())
 		// If this fails, the run is looked for, as if it had been started.
-		_ = s.write(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
+		_ = s.writeStatus(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
 		return gate.Answer{Time: s.now, Reason: reason}
 	}
 	return gate.Answer{Time: s.now, Outcome: forge.Pending}
 }
 
-// claim is a word that no other daemon writes at this time.
-func (s step) claim() string {
+// claimWord is a word that no other daemon writes at this time.
+func (s workflowStep) claimWord() string {
 	return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())))
 }
 
-// other reports whether the run has a status by now with another description than these:
+// hasOtherStatus reports whether the run has a status by now with another description than these:
 // another daemon has started it, or it has ended. What the forge does not show yet is none.
-func (s step) other(ctx context.Context, known ...string) (bool, error) {
+func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool, error) {
 	if s.Statuses == nil {
 		return false, nil
 	}
@@ -140,9 +140,9 @@ func (s step) other(ctx context.Context, known ...string) (bool, error) {
 	}), err
 }
 
-// left is the answer when the run is left to another daemon, or it is not known whether
+// leaveToOther is the answer when the run is left to another daemon, or it is not known whether
 // it should be.
-func (s step) left(err error) gate.Answer {
+func (s workflowStep) leaveToOther(err error) gate.Answer {
 	a := gate.Answer{Time: s.now, Outcome: forge.Pending}
 	if err != nil {
 		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
@@ -150,24 +150,24 @@ func (s step) left(err error) gate.Answer {
 	return a
 }
 
-// follow looks for the run that was dispatched, and how it went.
-func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
+// followRun looks for the run that was dispatched, and how it went.
+func (s workflowStep) followRun(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: said.URL}
-	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.since(said))
+	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.searchSince(said))
 	if err != nil {
 		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
 		return pending
 	}
-	run, ok := s.pick(runs, said, others)
-	n, failed := attempt(said.Description)
+	run, ok := s.pickRun(runs, said, others)
+	n, failed := parseAttempt(said.Description)
 	switch {
 	case ok:
-		return s.report(ctx, said, run)
+		return s.recordRun(ctx, said, run)
 	case said.URL != "":
 		pending.Reason = "its run is no longer there"
 		return pending
-	case !said.Time.IsZero() && !s.now.Before(said.Time.Add(lost)):
-		return s.dispatch(ctx, n+1, said)
+	case !said.Time.IsZero() && !s.now.Before(said.Time.Add(dispatchTimeout)):
+		return s.startWorkflow(ctx, n+1, said)
 	case failed != "":
 		return gate.Answer{Time: said.Time, Reason: failed}
 	default:
@@ -176,29 +176,29 @@ func (s step) follow(ctx context.Context, said forge.CommitStatus, others []forg
 	}
 }
 
-// since is from when on the run may be. What is known by its URL was found some time
+// searchSince is from when on the run may be. What is known by its URL was found some time
 // after it began, and what was dispatched before, or seemed to fail, may have begun.
-func (s step) since(said forge.CommitStatus) time.Time {
-	n, failed := attempt(said.Description)
+func (s workflowStep) searchSince(said forge.CommitStatus) time.Time {
+	n, failed := parseAttempt(said.Description)
 	switch {
 	case said.Time.IsZero():
 		return said.Time
 	case said.URL != "":
 		return said.Time.Add(-24 * time.Hour)
 	case n > 1 || failed != "":
-		return said.Time.Add(-lost)
+		return said.Time.Add(-dispatchTimeout)
 	default:
 		return said.Time
 	}
 }
 
-var attempts = regexp.MustCompile(`\((\d+)\)`)
+var attemptPattern = regexp.MustCompile(`\((\d+)\)`)
 
-// attempt reads how often a workflow was dispatched, and why it could not be; "" if it
+// parseAttempt reads how often a workflow was dispatched, and why it could not be; "" if it
 // could.
-func attempt(description string) (n int, failed string) {
+func parseAttempt(description string) (n int, failed string) {
 	n = 1
-	if m := attempts.FindStringSubmatch(description); m != nil {
+	if m := attemptPattern.FindStringSubmatch(description); m != nil {
 		n, _ = strconv.Atoi(m[1]) // it has digits only; too many make it the largest number
 	}
 	if rest, ok := strings.CutPrefix(description, notStarted); ok {
@@ -207,10 +207,10 @@ func attempt(description string) (n int, failed string) {
 	return n, failed
 }
 
-// pick returns the run that was dispatched: the one that is written down, else the one
+// pickRun returns the run that was dispatched: the one that is written down, else the one
 // whose title names it, else the oldest. What another status of the commit has is not
 // it.
-func (s step) pick(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
+func (s workflowStep) pickRun(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
 	var best forge.Run
 	found := false
 	for _, run := range runs {
@@ -221,19 +221,19 @@ func (s step) pick(runs []forge.Run, said forge.CommitStatus, others []forge.Com
 			continue
 		}
 		taken := slices.ContainsFunc(others, func(o forge.CommitStatus) bool { return run.URL != "" && o.URL == run.URL })
-		if !taken && (!found || s.better(run, best)) {
+		if !taken && (!found || s.isLikelier(run, best)) {
 			best, found = run, true
 		}
 	}
 	return best, found
 }
 
-func (s step) better(a, b forge.Run) bool {
-	return cmp.Or(cmp.Compare(s.likeness(b), s.likeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) < 0
+func (s workflowStep) isLikelier(a, b forge.Run) bool {
+	return cmp.Or(cmp.Compare(s.titleLikeness(b), s.titleLikeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-// likeness returns how well the title of a run fits the commit here.
-func (s step) likeness(run forge.Run) int {
+// titleLikeness returns how well the title of a run fits the commit here.
+func (s workflowStep) titleLikeness(run forge.Run) int {
 	like := 0
 	if strings.Contains(run.Title, s.commit[:min(7, len(s.commit))]) {
 		like += 2
@@ -244,21 +244,21 @@ func (s step) likeness(run forge.Run) int {
 	return like
 }
 
-// report writes down how a run fares. That it has ended counts once it is written.
-func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
+// recordRun writes down how a run fares. That it has ended counts once it is written.
+func (s workflowStep) recordRun(ctx context.Context, said forge.CommitStatus, run forge.Run) gate.Answer {
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: run.URL}
 	text := "Running " + s.workflow.Name
 	switch run.Outcome {
 	case forge.Success:
 		text = s.workflow.Name + " succeeded"
 	case forge.Failure:
-		text = s.failed()
+		text = s.failureText()
 		if run.Reason != "" {
 			text += ": " + run.Reason
 		}
 	}
 	if run.Outcome != said.Outcome || run.URL != said.URL {
-		if err := s.write(ctx, run.Outcome, text, run.URL); err != nil {
+		if err := s.writeStatus(ctx, run.Outcome, text, run.URL); err != nil {
 			pending.Reason = "how it fares could not be written on the commit: " + err.Error()
 			return pending
 		}
@@ -266,9 +266,9 @@ func (s step) report(ctx context.Context, said forge.CommitStatus, run forge.Run
 	if run.Outcome == forge.Pending {
 		return pending
 	}
-	return s.ended(forge.CommitStatus{Outcome: run.Outcome, Description: text, URL: run.URL, Time: said.Time})
+	return s.answerOf(forge.CommitStatus{Outcome: run.Outcome, Description: text, URL: run.URL, Time: said.Time})
 }
 
-func (s step) write(ctx context.Context, o forge.Outcome, text, url string) error {
+func (s workflowStep) writeStatus(ctx context.Context, o forge.Outcome, text, url string) error {
 	return s.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, maxText), URL: url})
 }

@@ -80,8 +80,8 @@ var need = gate.Need{Key: "dispatch stage smoke", Kind: gate.Dispatch, Workflow:
 // look does one step, some time later, and gives what came of it.
 func (a *actions) look(later time.Duration) string {
 	a.now = a.now.Add(later)
-	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
-	got := r.Run(context.Background(), commit, need, a.said, a.now)
+	r := observe.WorkflowRunner{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
+	got := r.Advance(context.Background(), commit, need, a.said, a.now)
 	return strings.TrimSpace(fmt.Sprintf("%s @%d %s %s", got.Outcome, int(got.Time.Sub(noon).Seconds()), got.URL, got.Reason))
 }
 
@@ -227,13 +227,13 @@ func TestWhichRun(t *testing.T) {
 }
 
 func TestNoWorkflows(t *testing.T) {
-	r := observe.Runs{SetStatus: newActions(t).SetStatus}
-	got := r.Run(context.Background(), commit, need, nil, noon)
+	r := observe.WorkflowRunner{SetStatus: newActions(t).SetStatus}
+	got := r.Advance(context.Background(), commit, need, nil, noon)
 	if got.Outcome != "" || got.Reason != "the forge of the control plane runs no workflows" {
 		t.Errorf("%+v", got)
 	}
 	ended := forge.CommitStatus{Context: "fairlead/dispatch/stage/smoke", Outcome: forge.Success, Time: noon}
-	if got := r.Run(context.Background(), commit, need, []forge.CommitStatus{ended}, noon); got.Outcome != "success" {
+	if got := r.Advance(context.Background(), commit, need, []forge.CommitStatus{ended}, noon); got.Outcome != "success" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -263,8 +263,8 @@ func TestTwoDaemons(t *testing.T) {
 		{"alone", func(*actions, int) {}, 1},
 		{"the other one was faster", func(a *actions, question int) {
 			if question == 1 {
-				other := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
-				other.Run(t.Context(), commit, need, nil, a.now.Add(time.Millisecond))
+				other := observe.WorkflowRunner{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main"}
+				other.Advance(t.Context(), commit, need, nil, a.now.Add(time.Millisecond))
 			}
 		}, 1},
 		{"the other one writes after it", func(a *actions, question int) {
@@ -275,20 +275,20 @@ func TestTwoDaemons(t *testing.T) {
 	} {
 		a := newActions(t)
 		asked := 0
-		r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
+		r := observe.WorkflowRunner{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
 			asked++
 			test.between(a, asked)
 			return slices.Clone(a.said), a.broken["statuses"]
 		}}
-		if got := r.Run(t.Context(), commit, need, nil, a.now); got.Outcome != forge.Pending || len(a.runs) != test.runs {
+		if got := r.Advance(t.Context(), commit, need, nil, a.now); got.Outcome != forge.Pending || len(a.runs) != test.runs {
 			t.Errorf("%s: %+v, and %d runs, want %d; %q", test.name, got, len(a.runs), test.runs, a.log)
 		}
 	}
 	a := newActions(t)
-	r := observe.Runs{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
+	r := observe.WorkflowRunner{Dispatcher: a, SetStatus: a.SetStatus, Branch: "main", Statuses: func(context.Context, string) ([]forge.CommitStatus, error) {
 		return nil, errors.New("it is down")
 	}}
-	if got := r.Run(t.Context(), commit, need, nil, a.now); len(a.runs) != 0 || !strings.Contains(got.Reason, "it is down") {
+	if got := r.Advance(t.Context(), commit, need, nil, a.now); len(a.runs) != 0 || !strings.Contains(got.Reason, "it is down") {
 		t.Errorf("what is not known: %+v, and %d runs", got, len(a.runs))
 	}
 }

@@ -211,7 +211,7 @@ const gone = 7 * 24 * time.Hour
 func (m *Mover) others(s *standing) []string {
 	var names []string
 	for _, e := range m.environments {
-		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.Remotes.Known(m.Remotes.Place(e.Output.Repo)) == s.output.remote {
+		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.Remotes.KnownRemote(m.Remotes.ReadLocation(e.Output.Repo)) == s.output.remote {
 			names = append(names, e.Name)
 		}
 	}
@@ -252,7 +252,7 @@ func approver(r *repos.Remote) (forge.ApprovalReader, error) {
 
 // approvalsOf adds what people have approved on the pull request.
 func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
-	asked, err := approver(m.Remotes.Of(s.branch.URL))
+	asked, err := approver(m.Remotes.RemoteOf(s.branch.URL))
 	if err != nil || asked == nil {
 		return f, err
 	}
@@ -299,7 +299,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approval) ([]gate.Approval, error) {
 	all := slices.Clone(files)
 	for i, a := range all {
-		login, err := m.authorOf(ctx, m.Remotes.Of(s.branch.URL), a.Commit)
+		login, err := m.authorOf(ctx, m.Remotes.RemoteOf(s.branch.URL), a.Commit)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return files, err
 		}
@@ -363,7 +363,7 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	if ok && m.round.Before(last.Time.Add(need.MaxAge)) {
 		return last
 	}
-	a := observe.Ask(ctx, http.DefaultClient, m.Settings.Probe, need, m.round)
+	a := observe.ProbeURL(ctx, http.DefaultClient, m.Settings.Probe, need, m.round)
 	a.URL = need.URL
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -389,11 +389,11 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 	}
 	dispatcher, _ := found.(forge.Dispatcher)
 	m.Step("run " + need.Workflow)
-	runs := observe.Runs{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
+	runs := observe.WorkflowRunner{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
 	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
-	return runs.Run(ctx, f.Commit, need, f.BaseStatuses, m.round), nil
+	return runs.Advance(ctx, f.Commit, need, f.BaseStatuses, m.round), nil
 }
 
 // enter says whether a commit may enter an environment.

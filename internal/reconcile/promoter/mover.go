@@ -68,30 +68,30 @@ type Mover struct {
 	source       *source.Source
 	environments map[string]status.Environment // as the cycle has left them
 	mu           sync.Mutex
-	said         map[string]*repos.Said    // by environment
-	answers      map[string]gate.Answer    // of HTTP needs
-	proven       map[string]memory         // by environment
-	pasts        map[string]past           // by environment
-	logins       map[string]string         // of authors, by commit
-	heard        map[place]*hearing        // in this look
-	next         time.Time                 // when to look though nothing moves; zero for never
-	looked       time.Time                 // last
-	round        time.Time                 // when the round began: what is decided in it is decided of one time
-	idle         int                       // looks in a row that found the same
-	last         string                    // what the last look found
-	news         time.Time                 // when a look found something else than the one before
-	known        lineCache                 // of the base's branch
-	complained   string                    // the problem that was logged last
-	failures     map[string]string         // by environment, that were logged last
-	reversals    map[string]reversalMemory // by environment
-	reached      map[string]string         // by environment, the commit that its output was in sync with
-	pulls        string                    // the open ones of records, in the last round
+	said         map[string]*repos.StatusCache // by environment
+	answers      map[string]gate.Answer        // of HTTP needs
+	proven       map[string]memory             // by environment
+	pasts        map[string]past               // by environment
+	logins       map[string]string             // of authors, by commit
+	heard        map[place]*hearing            // in this look
+	next         time.Time                     // when to look though nothing moves; zero for never
+	looked       time.Time                     // last
+	round        time.Time                     // when the round began: what is decided in it is decided of one time
+	idle         int                           // looks in a row that found the same
+	last         string                        // what the last look found
+	news         time.Time                     // when a look found something else than the one before
+	known        lineCache                     // of the base's branch
+	complained   string                        // the problem that was logged last
+	failures     map[string]string             // by environment, that were logged last
+	reversals    map[string]reversalMemory     // by environment
+	reached      map[string]string             // by environment, the commit that its output was in sync with
+	pulls        string                        // the open ones of records, in the last round
 }
 
 // New makes a Mover.
 func New(o Options) *Mover {
 	return &Mover{
-		Options: o, said: map[string]*repos.Said{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
+		Options: o, said: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
 		reversals: map[string]reversalMemory{}, reached: map[string]string{}, pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
 	}
 }
@@ -230,7 +230,7 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 	}
 	if err != nil {
 		m.idle++
-		m.next = m.round.Add(repos.PauseAfter(m.idle, m.Random()))
+		m.next = m.round.Add(repos.BackoffAfter(m.idle, m.Random()))
 		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
 		return false
 	}
@@ -321,7 +321,7 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 		if decisions[i].State != promote.Promotes || s.branch.Repo == nil {
 			continue
 		}
-		if remote := m.Remotes.Of(s.branch.URL); remote != nil {
+		if remote := m.Remotes.RemoteOf(s.branch.URL); remote != nil {
 			if err := isAt(remote, s.branch.Name, s.branch.Head); err != nil {
 				return err
 			}
@@ -342,7 +342,7 @@ func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, pro
 			all[i].env = &e
 		}
 		if m.said[s.Name] == nil {
-			m.said[s.Name] = &repos.Said{}
+			m.said[s.Name] = &repos.StatusCache{}
 		}
 		all[i].said = m.said[s.Name]
 		problems = append(problems, all[i].compile()...)
@@ -459,7 +459,7 @@ func (m *Mover) pauseOutside() time.Duration {
 	if m.idle == 0 && interval > 0 {
 		return interval
 	}
-	return max(repos.PauseAfter(max(m.idle, 1), m.Random()), interval)
+	return max(repos.BackoffAfter(max(m.idle, 1), m.Random()), interval)
 }
 
 // report says how far a stage has got. What was decided and could not be done is waited

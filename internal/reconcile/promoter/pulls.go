@@ -13,7 +13,7 @@ import (
 // call, if this round has asked the control plane and a branch of ours is there.
 func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
 	remote := m.Remotes.ControlPlane()
-	if !m.Settings.Write || m.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.Remotes.IsAsked(remote) {
+	if !m.Settings.Write || m.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.Remotes.HasAnswered(remote) {
 		return false
 	}
 	prefix := m.Settings.Output.BranchPrefix + recordBranches

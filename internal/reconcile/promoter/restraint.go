@@ -248,7 +248,7 @@ func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environmen
 	if err != nil || to == nil {
 		return "", err
 	}
-	remote, err := m.Remotes.Output(ctx, m.Remotes.Place(to.Repo))
+	remote, err := m.Remotes.OpenOutput(ctx, m.Remotes.ReadLocation(to.Repo))
 	if err != nil {
 		return "", err
 	}

@@ -27,7 +27,7 @@ import (
 type standing struct {
 	spec   model.Stage
 	env    *status.Environment // as the cycle has left it; nil if we do not work on it
-	said   *repos.Said
+	said   *repos.StatusCache
 	base   source.Base
 	branch source.Branch
 	stage  promote.Stage
@@ -270,7 +270,7 @@ func (m *Mover) findOutput(s *standing) error {
 	if report.Output.Repo == "" {
 		return nil
 	}
-	s.output = place{remote: m.Remotes.Known(m.Remotes.Place(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
+	s.output = place{remote: m.Remotes.KnownRemote(m.Remotes.ReadLocation(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
 	if s.output.remote == nil || s.output.remote.Mirror() == nil {
 		return nil
 	}

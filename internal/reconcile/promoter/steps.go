@@ -84,7 +84,7 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 		if same && !is.Time.Before(s.stage.PromotedAt) {
 			return nil
 		}
-		s.said.Forget(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+		s.said.ForgetStatus(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
 		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
 			begun := saysPromoted
 			begun.Context = want.Context
@@ -98,7 +98,7 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 
 // setStatus sets a status of the commit that an environment has.
 func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
-	return m.Remotes.Tell(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
+	return m.Remotes.SetCommitStatus(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
 }
 
 // carry does what was decided for an environment.
@@ -133,13 +133,13 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 func (m *Mover) moved(s *standing, d promote.Decision) {
 	s.moved = true
 	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
-	m.Metrics.Promoted(s.spec.Name)
-	m.Moved(giturl.Normalize(m.Remotes.Place(s.branch.URL)))
+	m.Metrics.RecordPromotion(s.spec.Name)
+	m.Moved(giturl.Normalize(m.Remotes.ReadLocation(s.branch.URL)))
 }
 
 // recordEdit makes the edit of a decision.
 func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
-	remote := m.Remotes.Of(s.branch.URL)
+	remote := m.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil {
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
@@ -209,7 +209,7 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 	if err != nil || head == "" || proposed != to {
 		return nil, err
 	}
-	f, err := m.Remotes.Of(s.branch.URL).Forge()
+	f, err := m.Remotes.RemoteOf(s.branch.URL).Forge()
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 // readProposedRecord returns the head of the branch that proposes a record, and the commit
 // of the base that the record there names; both are "" if there is no such branch.
 func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err error) {
-	remote := m.Remotes.Of(s.branch.URL)
+	remote := m.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return "", "", nil
 	}
@@ -265,7 +265,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if err != nil {
 		return err
 	}
-	if o.Forge, err = m.Remotes.Of(s.branch.URL).Forge(); err != nil {
+	if o.Forge, err = m.Remotes.RemoteOf(s.branch.URL).Forge(); err != nil {
 		return err
 	}
 	info, err := s.base.Repo.Commit(d.Candidate)
@@ -321,7 +321,7 @@ func stopsMerge(v gate.Verdict, newer bool) bool {
 
 // withdrawRecord takes back what was proposed, if it is wanted no more.
 func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) error {
-	remote := m.Remotes.Of(s.branch.URL)
+	remote := m.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return nil
 	}

@@ -20,24 +20,26 @@ type Scope map[string]bool
 
 func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
 
-// Place returns where a repository is read that the control plane names by a URL.
-func (r *Set) Place(url string) string { return access.ReadLocation(r.Settings, url) }
+// ReadLocation returns where a repository is read that the control plane names by a URL.
+func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.Settings, url) }
 
-// Of returns the remote of a repository that the control plane names by a URL: also of
+// RemoteOf returns the remote of a repository that the control plane names by a URL: also of
 // the control plane under another of its URLs; nil if it is not known.
-func (r *Set) Of(url string) *Remote {
-	if m := r.Known(r.Place(url)); m != nil {
+func (r *Set) RemoteOf(url string) *Remote {
+	if m := r.KnownRemote(r.ReadLocation(url)); m != nil {
 		return m
 	}
 	return r.ControlPlane()
 }
 
 // ControlPlane returns the remote of the control plane; nil if it is not known yet.
-func (r *Set) ControlPlane() *Remote { return r.Known(r.Place(r.Settings.ControlPlane.Repo)) }
+func (r *Set) ControlPlane() *Remote {
+	return r.KnownRemote(r.ReadLocation(r.Settings.ControlPlane.Repo))
+}
 
-// Knows reports whether a repository is read, by its normalized URL: also by the URL
+// KnowsRepository reports whether a repository is read, by its normalized URL: also by the URL
 // that the settings' map reads elsewhere. Forges write names in their own case.
-func (r *Set) Knows(normal string) bool {
+func (r *Set) KnowsRepository(normal string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for known := range r.all {
@@ -61,11 +63,11 @@ func (m *Remote) Forge() (forge.Forge, error) {
 	if m.forge != nil {
 		return m.forge, nil
 	}
-	made, err := m.set.keys.OpenForge(m.place, access.Observer{
+	made, err := m.set.keys.OpenForge(m.location, access.Observer{
 		OnCall: func(kind, op string, took time.Duration, err error) {
-			m.set.Metrics.ForgeCall(kind, op, took, err != nil)
+			m.set.Metrics.RecordForgeCall(kind, op, took, err != nil)
 		},
-		OnRemaining: m.set.Metrics.RateLimitLeft,
+		OnRemaining: m.set.Metrics.SetRateLimitRemaining,
 	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.Author, m.set.Now) })
 	if err == nil {
 		m.forge = made
@@ -73,8 +75,8 @@ func (m *Remote) Forge() (forge.Forge, error) {
 	return made, err
 }
 
-// Wrap has a remote use another forge in the place of its own.
-func (m *Remote) Wrap(wrap func(forge.Forge) forge.Forge) error {
+// WrapForge has a remote use another forge in the place of its own.
+func (m *Remote) WrapForge(wrap func(forge.Forge) forge.Forge) error {
 	f, err := m.Forge()
 	if err != nil {
 		return err
@@ -87,46 +89,48 @@ func (m *Remote) Wrap(wrap func(forge.Forge) forge.Forge) error {
 
 // Committer returns the forge of a remote as a maker of commits, if the settings want it
 // to and it can; nil otherwise.
-func (m *Remote) Committer(f forge.Forge) forge.Committer { return m.set.keys.Committer(m.place, f) }
+func (m *Remote) Committer(f forge.Forge) forge.Committer { return m.set.keys.Committer(m.location, f) }
 
-// Said is the statuses that were set, by repository, commit and context.
-type Said map[string]forge.Status
+// StatusCache is the statuses that were set, by repository, commit and context.
+type StatusCache map[string]forge.Status
 
-// maxSaid bounds the statuses that are remembered. A forge may drop old ones, and that
+// maxStatuses bounds the statuses that are remembered. A forge may drop old ones, and that
 // of a base that stays for long is set again when all are forgotten.
-const maxSaid = 60
+const maxStatuses = 60
 
-func saidKey(repo, commit, context string) string { return repo + "@" + commit + " " + context }
+func statusKey(repo, commit, context string) string { return repo + "@" + commit + " " + context }
 
-// Forget has a status of a commit set again.
-func (s Said) Forget(repo, commit, context string) { delete(s, saidKey(repo, commit, context)) }
+// ForgetStatus has a status of a commit set again.
+func (s StatusCache) ForgetStatus(repo, commit, context string) {
+	delete(s, statusKey(repo, commit, context))
+}
 
-// SetStatus is Tell where a status is for people only: that we may not set it is logged,
+// ReportStatus is Tell where a status is for people only: that we may not set it is logged,
 // and is no error.
-func (r *Set) SetStatus(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
-	err := r.Tell(ctx, said, url, commit, s)
+func (r *Set) ReportStatus(ctx context.Context, said *StatusCache, url, commit string, s forge.Status) error {
+	err := r.SetCommitStatus(ctx, said, url, commit, s)
 	var refused *problem.Refusal
 	var unknown *access.UnknownForge
 	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
 		r.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
-		said.note(url, commit, s)
+		said.remember(url, commit, s)
 		return nil
 	}
 	return err
 }
 
-// Tell sets the status of a commit of a repository that the control plane names, if it
+// SetCommitStatus sets the status of a commit of a repository that the control plane names, if it
 // was not set so before.
-func (r *Set) Tell(ctx context.Context, said *Said, url, commit string, s forge.Status) error {
-	key := saidKey(url, commit, s.Context)
+func (r *Set) SetCommitStatus(ctx context.Context, said *StatusCache, url, commit string, s forge.Status) error {
+	key := statusKey(url, commit, s.Context)
 	if (*said)[key] == s {
 		return nil
 	}
-	repo := r.Of(url)
+	repo := r.RemoteOf(url)
 	if repo == nil {
 		return nil
 	}
-	r.Step("set the status of " + commit)
+	r.BeforeEffect("set the status of " + commit)
 	f, err := repo.Forge()
 	if err == nil {
 		err = f.SetStatus(ctx, commit, s)
@@ -134,14 +138,14 @@ func (r *Set) Tell(ctx context.Context, said *Said, url, commit string, s forge.
 	if err != nil {
 		return fmt.Errorf("set the status of commit %s: %w", commit, err)
 	}
-	said.note(url, commit, s)
+	said.remember(url, commit, s)
 	return nil
 }
 
-// note remembers that a status was set.
-func (s *Said) note(repo, commit string, status forge.Status) {
-	if *s == nil || len(*s) > maxSaid {
-		*s = Said{}
+// remember remembers that a status was set.
+func (s *StatusCache) remember(repo, commit string, status forge.Status) {
+	if *s == nil || len(*s) > maxStatuses {
+		*s = StatusCache{}
 	}
-	(*s)[saidKey(repo, commit, status.Context)] = status
+	(*s)[statusKey(repo, commit, status.Context)] = status
 }

@@ -38,8 +38,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
-	// Step is called before a remote is asked.
-	Step func(what string)
+	// BeforeEffect is called before a remote is asked.
+	BeforeEffect func(what string)
 	// Barrier keeps a panic while a remote is read with that remote.
 	Barrier panics.Barrier
 }
@@ -52,27 +52,27 @@ type Set struct {
 	// within makes the context of what is fetched while something is read.
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
-	mu    sync.Mutex
-	rooms map[string]chan struct{} // by host, with an element for each exchange that goes on
-	all   map[string]*Remote       // by normalized URL
-	round int
-	reads int // rounds in which the control plane was read
+	mu        sync.Mutex
+	hostSlots map[string]chan struct{} // by host, with an element for each exchange that goes on
+	all       map[string]*Remote       // by normalized URL
+	round     int
+	reads     int // rounds in which the control plane was read
 }
 
 // Remote is one of them, and how it fares.
 type Remote struct {
 	*git.Remote
-	set      *Set
-	mu       sync.Mutex // one exchange at a time
-	place    string
-	round    int // in which it was last asked
-	passed   int // the last round that did not ask it
-	used     int // the reading that last wanted it
-	err      error
-	failures int
-	since    time.Time // that it fails
-	next     time.Time // before which it is left alone
-	checked  time.Time
+	set          *Set
+	mu           sync.Mutex // one exchange at a time
+	location     string
+	askedRound   int // in which it was last asked
+	skippedRound int // the last round that did not ask it
+	lastReading  int // the reading that last wanted it
+	err          error
+	failures     int
+	failingSince time.Time // that it fails
+	retryAt      time.Time // before which it is left alone
+	checkedAt    time.Time
 
 	forgeMu sync.Mutex
 	forge   forge.Forge // once it was asked for
@@ -80,8 +80,8 @@ type Remote struct {
 
 // A remote that fails is left alone for a while, twice as long each time.
 const (
-	firstPause = 5 * time.Second
-	lastPause  = 10 * time.Minute
+	firstBackoff   = 5 * time.Second
+	longestBackoff = 10 * time.Minute
 	// forgetAfter is the number of readings after which a repository that nothing
 	// names is no longer asked.
 	forgetAfter = 3
@@ -92,23 +92,23 @@ func New(ctx context.Context, o Options) *Set {
 	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, limit)
 	}
-	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, rooms: map[string]chan struct{}{}, within: within}
+	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}, within: within}
 }
 
 // Poll begins a round: the remotes in a scope are asked for their references at once,
 // and the others not at all. It reports whether one has moved.
 func (r *Set) Poll(ctx context.Context, asked Scope) bool {
-	known := r.begin(asked)
+	known := r.beginRound(asked)
 	moved := make([]bool, len(known))
 	parallel.Each(len(known), known, func(i int, m *Remote) {
-		moved[i], _ = r.sync(ctx, m) // the error is kept with the remote
+		moved[i], _ = r.syncOnce(ctx, m) // the error is kept with the remote
 	})
 	return slices.Contains(moved, true)
 }
 
-// begin begins a round, and returns the remotes that are to be asked. One that never was
+// beginRound begins a round, and returns the remotes that are to be asked. One that never was
 // asked is not passed over: nothing is known of it.
-func (r *Set) begin(asked Scope) []*Remote {
+func (r *Set) beginRound(asked Scope) []*Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.round++
@@ -116,84 +116,84 @@ func (r *Set) begin(asked Scope) []*Remote {
 	for key, m := range r.all {
 		if asked.has(key) {
 			known = append(known, m)
-		} else if m.round > 0 {
-			m.passed = r.round
+		} else if m.askedRound > 0 {
+			m.skippedRound = r.round
 		}
 	}
 	return known
 }
 
-// Reading begins a reading of the control plane: what the last ones did not want is
+// BeginReading begins a reading of the control plane: what the last ones did not want is
 // forgotten.
-func (r *Set) Reading() {
+func (r *Set) BeginReading() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads++
-	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.used < r.reads-forgetAfter })
+	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.lastReading < r.reads-forgetAfter })
 }
 
 // Open returns the repository at a place as this round has it. One that cannot be
 // reached is as it was when it last could. Its mirror has all, from now on.
 func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
-	m, err := r.At(place)
+	m, err := r.EnsureRemote(place)
 	if err != nil {
 		return nil, err
 	}
 	if m.RequireWhole() { // it was an output so far
-		m.again()
+		m.askAgain()
 	}
-	return r.open(ctx, m)
+	return r.openRemote(ctx, m)
 }
 
-// Output returns the repository at a place for writing: unlike Open, it lets the mirror leave
+// OpenOutput returns the repository at a place for writing: unlike Open, it lets the mirror leave
 // at the server what is not read.
-func (r *Set) Output(ctx context.Context, place string) (*Remote, error) {
-	m, err := r.At(place)
+func (r *Set) OpenOutput(ctx context.Context, place string) (*Remote, error) {
+	m, err := r.EnsureRemote(place)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.open(ctx, m); err != nil {
+	if _, err := r.openRemote(ctx, m); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// again has a remote be asked though this round did already.
-func (m *Remote) again() {
+// askAgain has a remote be asked though this round did already.
+func (m *Remote) askAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.round = 0
+	m.askedRound = 0
 }
 
-func (r *Set) open(ctx context.Context, m *Remote) (*git.Repository, error) {
-	_, err := r.sync(ctx, m)
+func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error) {
+	_, err := r.syncOnce(ctx, m)
 	mirror := m.Mirror()
-	if err == nil || mirror != nil && saysNothing(err) && isFilled(mirror) {
+	if err == nil || mirror != nil && isTransient(err) && hasReferences(mirror) {
 		return mirror, nil
 	}
 	return nil, err
 }
 
-// saysNothing reports whether an error is of the way to the repository, and not of what it holds.
-func saysNothing(err error) bool {
+// isTransient reports whether an error is of the way to the repository, and not of what it holds.
+func isTransient(err error) bool {
 	var busy *git.BusyError
-	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errPaused) || panics.Is(err)
+	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errBackingOff) || panics.Is(err)
 }
 
-// isFilled reports whether a mirror was ever as its remote: one whose first fetch
+// hasReferences reports whether a mirror was ever as its remote: one whose first fetch
 // failed has no references.
-func isFilled(mirror *git.Repository) bool {
+func hasReferences(mirror *git.Repository) bool {
 	refs, err := mirror.Refs("")
 	return err == nil && len(refs) > 0
 }
 
-// At returns the remote at a place; it is made if it is new.
-func (r *Set) At(place string) (*Remote, error) {
+// EnsureRemote returns the remote at a place; it is made if it is new.
+func (r *Set) EnsureRemote(place string) (*Remote, error) {
 	key := giturl.Normalize(place)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m := r.all[key]; m != nil {
-		m.used = r.reads
+		m.lastReading = r.reads
 		return m, nil
 	}
 	guard, err := access.GuardLocation(r.Settings, place)
@@ -208,50 +208,50 @@ func (r *Set) At(place string) (*Remote, error) {
 			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},
 		Observe: func(op string, took time.Duration, err error) {
-			r.Metrics.GitCall(op, giturl.Redact(place), took, err != nil)
+			r.Metrics.RecordGitCall(op, giturl.Redact(place), took, err != nil)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	m := &Remote{Remote: made, set: r, place: place, used: r.reads}
+	m := &Remote{Remote: made, set: r, location: place, lastReading: r.reads}
 	r.all[key] = m
 	return m, nil
 }
 
-// errPaused is the error for a remote that is not asked before its next try.
-var errPaused = errors.New("it is not asked again yet")
+// errBackingOff is the error for a remote that is not asked before its next try.
+var errBackingOff = errors.New("it is not asked again yet")
 
-// sync asks a remote, once a round and not in one that passes it over, and fetches
+// syncOnce asks a remote, once a round and not in one that passes it over, and fetches
 // what has moved.
-func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
+func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	passed := m.passed == r.round
-	if m.round == r.round || passed && m.err == nil {
+	passed := m.skippedRound == r.round
+	if m.askedRound == r.round || passed && m.err == nil {
 		return false, m.err
 	}
 	now := r.Now()
-	if now.Before(m.next) || passed {
-		return false, fmt.Errorf("%w: %w", errPaused, m.err)
+	if now.Before(m.retryAt) || passed {
+		return false, fmt.Errorf("%w: %w", errBackingOff, m.err)
 	}
-	leave, err := r.enterHost(ctx, m.place)
+	leave, err := r.acquireHost(ctx, m.location)
 	if err != nil {
 		return false, err
 	}
 	defer leave()
-	m.round, m.checked = r.round, now
-	r.Step("ask " + m.place)
+	m.askedRound, m.checkedAt = r.round, now
+	r.BeforeEffect("ask " + m.location)
 	err = r.Barrier.Run("read", m.URL(), func() (err error) {
 		moved, err = m.Sync(ctx)
 		return err
 	})
 	if ctx.Err() != nil {
-		m.round = 0 // it was not the remote that failed
+		m.askedRound = 0 // it was not the remote that failed
 		return moved, err
 	}
 	recovered := err == nil && m.failures > 0
-	m.outcome(r, err)
+	m.recordOutcome(r, err)
 	return moved || recovered, err
 }
 
@@ -259,17 +259,17 @@ func (r *Set) sync(ctx context.Context, m *Remote) (moved bool, err error) {
 // hundreds, and their server has others to answer too.
 const maxPerHost = 8
 
-// enterHost waits until one more repository of the host of a place may be asked.
-func (r *Set) enterHost(ctx context.Context, place string) (leave func(), err error) {
+// acquireHost waits until one more repository of the host of a place may be asked.
+func (r *Set) acquireHost(ctx context.Context, place string) (leave func(), err error) {
 	host := "" // this machine
 	if giturl.IsRemote(place) {
 		host, _, _ = strings.Cut(giturl.Normalize(place), "/")
 	}
 	r.mu.Lock()
-	room := r.rooms[host]
+	room := r.hostSlots[host]
 	if room == nil {
 		room = make(chan struct{}, maxPerHost)
-		r.rooms[host] = room
+		r.hostSlots[host] = room
 	}
 	r.mu.Unlock()
 	select {
@@ -280,61 +280,61 @@ func (r *Set) enterHost(ctx context.Context, place string) (leave func(), err er
 	}
 }
 
-// outcome notes how an exchange ended. The caller has the lock.
-func (m *Remote) outcome(r *Set, err error) {
+// recordOutcome notes how an exchange ended. The caller has the lock.
+func (m *Remote) recordOutcome(r *Set, err error) {
 	now := r.Now()
 	if err == nil {
 		if m.failures > 0 {
-			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.since))
+			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
 		}
-		m.err, m.failures, m.since, m.next = nil, 0, time.Time{}, time.Time{}
-		r.Metrics.RemoteBackoff(m.URL(), false)
+		m.err, m.failures, m.failingSince, m.retryAt = nil, 0, time.Time{}, time.Time{}
+		r.Metrics.SetRemoteFailing(m.URL(), false)
 		return
 	}
 	if m.failures == 0 {
-		m.since = now
+		m.failingSince = now
 	}
 	m.failures++
-	pause := PauseAfter(m.failures, r.Random())
+	pause := BackoffAfter(m.failures, r.Random())
 	var busy *git.BusyError
 	if errors.As(err, &busy) {
 		pause = max(pause, busy.After)
 	}
-	m.err, m.next = err, now.Add(pause)
+	m.err, m.retryAt = err, now.Add(pause)
 	what := "a repository cannot be reached"
 	if errors.Is(err, git.ErrDamaged) {
 		what = "the mirror of a repository cannot be read"
 	}
-	r.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.next)
-	r.Metrics.RemoteBackoff(m.URL(), true)
+	r.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.retryAt)
+	r.Metrics.SetRemoteFailing(m.URL(), true)
 }
 
-// PauseAfter returns how long to wait after so many failures in a row.
-func PauseAfter(failures int, random float64) time.Duration {
-	pause := min(lastPause, firstPause<<min(failures-1, 10))
+// BackoffAfter returns how long to wait after so many failures in a row.
+func BackoffAfter(failures int, random float64) time.Duration {
+	pause := min(longestBackoff, firstBackoff<<min(failures-1, 10))
 	return pause + time.Duration(random*float64(pause)/10)
 }
 
-// IsAsked reports whether a remote has answered in this round.
-func (r *Set) IsAsked(m *Remote) bool {
+// HasAnswered reports whether a remote has answered in this round.
+func (r *Set) HasAnswered(m *Remote) bool {
 	r.mu.Lock()
 	round := r.round
 	r.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.round == round && m.err == nil
+	return m.askedRound == round && m.err == nil
 }
 
-// Known returns the remote at a place; nil if there is none.
-func (r *Set) Known(place string) *Remote {
+// KnownRemote returns the remote at a place; nil if there is none.
+func (r *Set) KnownRemote(place string) *Remote {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[giturl.Normalize(place)]
 }
 
-// Failing returns why a repository cannot be reached; nil if it can.
-func (r *Set) Failing(place string) error {
-	if m := r.Known(place); m != nil {
+// RemoteError returns why a repository cannot be reached; nil if it can.
+func (r *Set) RemoteError(place string) error {
+	if m := r.KnownRemote(place); m != nil {
 		return m.err
 	}
 	return nil
@@ -358,7 +358,7 @@ func (r *Set) Report() []status.Remote {
 	defer r.mu.Unlock()
 	var all []status.Remote
 	for _, m := range r.all {
-		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.since, NextTry: m.next, Checked: m.checked}
+		s := status.Remote{URL: m.URL(), Failures: m.failures, Since: m.failingSince, NextTry: m.retryAt, Checked: m.checkedAt}
 		if m.err != nil {
 			s.Error = m.err.Error()
 		}

@@ -39,7 +39,7 @@ func TestPollBoundsEachHost(t *testing.T) {
 			defer mu.Unlock()
 			now--
 		}})
-		if _, err := set.At(server.URL(name)); err != nil {
+		if _, err := set.EnsureRemote(server.URL(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestPollBoundsEachHost(t *testing.T) {
 	set = newSet(t, ctx, server)
 	for i := range repositories {
 		server.Inject(fmt.Sprintf("r%d", i), gittest.Fault{Stall: true, Before: cancel})
-		if _, err := set.At(server.URL(fmt.Sprintf("r%d", i))); err != nil {
+		if _, err := set.EnsureRemote(server.URL(fmt.Sprintf("r%d", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,6 +72,6 @@ func newSet(t *testing.T, ctx context.Context, server *gittest.Server) *repos.Se
 		t.Fatal(problems)
 	}
 	return repos.New(ctx, repos.Options{
-		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: func() float64 { return 0 }, Step: func(string) {},
+		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: func() float64 { return 0 }, BeforeEffect: func(string) {},
 	})
 }

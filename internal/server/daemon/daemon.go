@@ -124,7 +124,7 @@ func Serve(ctx context.Context, o Options) error {
 		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
 	hooks := webhook.New(webhook.Options{
-		Secrets: o.Settings.WebhookSecrets, Known: loop.Knows, Now: time.Now, Observe: m.Webhook,
+		Secrets: o.Settings.WebhookSecrets, Known: loop.KnowsRepository, Now: time.Now, Observe: m.RecordWebhook,
 		Wake: func(e webhook.Event) {
 			if e.Kind != webhook.Report {
 				loop.Wake(e.Repo)
@@ -134,7 +134,7 @@ func Serve(ctx context.Context, o Options) error {
 			if err := reports.Add(e); err != nil {
 				loop.Logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
 			}
-			loop.Tell()
+			loop.WakeWithoutPoll()
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))

@@ -101,7 +101,7 @@ func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	}
 	r.loop, err = loop.New(context.Background(), loop.Options{
 		Settings: settings, Store: r.store, Now: func() time.Time { return r.now }, Logger: slog.New(r),
-		Step: func(what string) {
+		BeforeEffect: func(what string) {
 			switch what {
 			case "push our branch":
 				r.written = cpu(r.TB)

@@ -202,7 +202,7 @@ func (s *secretive) begin(data string, other map[string]string) error {
 	s.Cleanup(loop.Close)
 	s.loop = loop
 	hooks := webhook.New(webhook.Options{
-		Secrets: settings.WebhookSecrets, Known: loop.Knows, Wake: func(e webhook.Event) { loop.Wake(e.Repo) }, Now: time.Now, Observe: m.Webhook,
+		Secrets: settings.WebhookSecrets, Known: loop.KnowsRepository, Wake: func(e webhook.Event) { loop.Wake(e.Repo) }, Now: time.Now, Observe: m.RecordWebhook,
 	})
 	s.window = web.New(web.Options{Store: store, Metrics: m, Version: "test", Logger: loop.Logger, Webhooks: hooks, Wake: func() { loop.Wake("") }})
 	return nil

@@ -366,7 +366,7 @@ func TestCounted(t *testing.T) {
 	m := metrics.New("")
 	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable} {
 		for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
-			m.Webhook(f.name, a.outcome)
+			m.RecordWebhook(f.name, a.outcome)
 		}
 		w := httptest.NewRecorder()
 		a.writeTo(w)
