@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
@@ -39,7 +40,7 @@ func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooManySteps) {
 		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, it calls itself, or its functions read too much text"}
 	}
-	message := strings.Join(strings.Fields(err.Error()), " ")
+	message := text.OneLine(err.Error())
 	m := &Mistake{Line: line, Summary: strings.TrimPrefix(message, "template: ")}
 	if place := errorPlace.FindStringSubmatch(message); place != nil {
 		m.Line, _ = strconv.Atoi(place[1])

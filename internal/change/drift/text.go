@@ -3,6 +3,8 @@ package drift
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // maxTitles bounds the commits that are shown, shownNames the names of a finding.
@@ -26,7 +28,7 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.summaryText(r))
 	}
 	if r.Shared > 0 {
-		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, countNoun(r.Shared, "assignment"))
+		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, text.Count(r.Shared, "assignment"))
 	}
 	r.Base.writeText(&b, r)
 	for _, t := range r.Topics {
@@ -52,7 +54,7 @@ func (c *Base) summaryText(r Report) string {
 	var parts []string
 	for _, side := range c.sidesOf(r) {
 		if n := len(side.commits); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, countNoun(n, "commit")))
+			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, text.Count(n, "commit")))
 		}
 	}
 	if parts == nil {
@@ -103,7 +105,7 @@ func (t Topic) summaryText(r Report) string {
 				changes++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s in %s", countNoun(changes, "difference"), countNoun(counts[""], "place")))
+		parts = append(parts, fmt.Sprintf("%s in %s", text.Count(changes, "difference"), text.Count(counts[""], "place")))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -125,11 +127,4 @@ func (f Finding) writeText(b *strings.Builder) {
 	if f.Because != "" {
 		fmt.Fprintf(b, "      %s\n", f.Because)
 	}
-}
-
-func countNoun(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -133,13 +133,6 @@ func labelList(labels map[string]string) string {
 	return strings.Join(convertList(needs, values.Need.String), ", ")
 }
 
-func countNoun(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func orNone(s string) string {
 	if s == "" {
 		return "none"

@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Text returns the answer for people: indented and aligned, with long lists cut.
@@ -76,9 +78,9 @@ func writeVerdicts(p *page, list []Verdict) {
 // writeValues writes all values: most questions are about them.
 func writeValues(p *page, assigned bool, list []Value) {
 	if assigned {
-		p.writeSection("values: %s", countNoun(len(list), "key"))
+		p.writeSection("values: %s", text.Count(len(list), "key"))
 	} else {
-		p.writeSection("values that it would have: %s", countNoun(len(list), "key"))
+		p.writeSection("values that it would have: %s", text.Count(len(list), "key"))
 	}
 	for _, v := range list {
 		p.writeLine(1, v.Key+" = "+compactText(v.Value))

@@ -1,9 +1,13 @@
 package explain
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
 
 func (c *ClusterType) writePage(p *page, env string) {
-	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, countNoun(len(c.Targets), "deployment target"))
+	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, text.Count(len(c.Targets), "deployment target"))
 	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
 	p.writeSection("templates")
 	p.writeTable(1, convertList(c.Templates, func(u TemplateUse) []string {
@@ -21,7 +25,7 @@ func (c *ClusterType) writePage(p *page, env string) {
 }
 
 func (w *Workload) writePage(p *page, env string) {
-	p.writeTitle("Workload/%s in environment %s: %s", w.Name, env, countNoun(len(w.Targets), "deployment target"))
+	p.writeTitle("Workload/%s in environment %s: %s", w.Name, env, text.Count(len(w.Targets), "deployment target"))
 	for _, t := range w.Targets[:min(len(w.Targets), maxRows)] {
 		p.writeSection("%s  %s", t.Target.subject(), t.Target.At)
 		p.writeLine(1, "policies that select it: "+selectedOf(t.Policies))
@@ -37,7 +41,7 @@ func (w *Workload) writePage(p *page, env string) {
 }
 
 func (t *Target) writePage(p *page, env string) {
-	p.writeTitle("%s in environment %s: on %s", t.Target.subject(), env, countNoun(len(t.ClusterTypes), "cluster type"))
+	p.writeTitle("%s in environment %s: on %s", t.Target.subject(), env, text.Count(len(t.ClusterTypes), "cluster type"))
 	rows := [][]string{
 		{"written at", t.Target.At.String()}, {"workload", orNone(t.Workload)}, {"workspace", orNone(t.Workspace)}, {"labels", labelList(t.Labels)},
 	}
@@ -93,7 +97,7 @@ func writeAbsences(p *page, depth int, side string, list []Absence) {
 }
 
 func (o *Policy) writePage(p *page, env string) {
-	p.writeTitle("%s in environment %s: %s", o.Policy.subject(), env, countNoun(o.Assignments, "assignment"))
+	p.writeTitle("%s in environment %s: %s", o.Policy.subject(), env, text.Count(o.Assignments, "assignment"))
 	rows := [][]string{{"written at", o.Policy.At.String()}, {"cluster types", o.ClusterTypeSelector}, {"targets", o.TargetSelector}}
 	if o.Workspace != "" {
 		rows = append(rows, []string{"workspace", o.Workspace})
@@ -104,12 +108,12 @@ func (o *Policy) writePage(p *page, env string) {
 }
 
 func (o *Policy) writeSide(p *page, side string, selected []Object, others []Absence) {
-	p.writeSection("selects %s", countNoun(len(selected), side))
+	p.writeSection("selects %s", text.Count(len(selected), side))
 	if len(selected) > 0 {
 		p.writeLine(1, nameList(objectNames(selected), maxNames))
 	}
 	if len(others) > 0 {
-		p.writeSection("does not select %s", countNoun(len(others), side))
+		p.writeSection("does not select %s", text.Count(len(others), side))
 		p.writeGroups(1, groupNames(others, func(x Absence) string { return x.Object.Name }, func(x Absence) string { return x.Reason }))
 	}
 }
@@ -119,7 +123,7 @@ func (c *Config) writePage(p *page, env string) {
 	if c.Config.Kind == "ConfigSchema" {
 		use = "checks"
 	}
-	p.writeTitle("%s in environment %s: %s %s", c.Config.subject(), env, use, countNoun(c.Assignments, "assignment"))
+	p.writeTitle("%s in environment %s: %s %s", c.Config.subject(), env, use, text.Count(c.Assignments, "assignment"))
 	p.writeLine(1, "written at "+c.Config.At.String())
 	more := len(c.Rules) - maxRows
 	for _, r := range c.Rules[:min(len(c.Rules), maxRows)] {
@@ -131,18 +135,18 @@ func (c *Config) writePage(p *page, env string) {
 	}
 	p.writeSection("cluster types: %d", len(c.ClusterTypes))
 	p.writeRows(1, convertList(c.ClusterTypes, func(n AssignmentCount) []string {
-		return []string{n.ClusterType, countNoun(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
+		return []string{n.ClusterType, text.Count(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
 	}))
 }
 
 func (r *Rule) writeSection(p *page) {
 	if len(r.Needs) == 0 {
-		p.writeSection("for everybody: %s", countNoun(r.Assignments, "assignment"))
+		p.writeSection("for everybody: %s", text.Count(r.Assignments, "assignment"))
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
 	p.writeTable(1, convertList(r.Needs, func(n Need) []string {
-		return []string{n.Label, fmt.Sprintf("on %s, %s", countNoun(n.ClusterTypes, "cluster type"), countNoun(n.Targets, "deployment target")), n.Hint}
+		return []string{n.Label, fmt.Sprintf("on %s, %s", text.Count(n.ClusterTypes, "cluster type"), text.Count(n.Targets, "deployment target")), n.Hint}
 	}))
 	if len(r.Keys) > 0 {
 		p.writeLine(1, "keys")
@@ -151,7 +155,7 @@ func (r *Rule) writeSection(p *page) {
 }
 
 func (t *Template) writePage(p *page, env string) {
-	p.writeTitle("%s in environment %s: makes files of %s", t.Template.subject(), env, countNoun(t.Assignments, "assignment"))
+	p.writeTitle("%s in environment %s: makes files of %s", t.Template.subject(), env, text.Count(t.Assignments, "assignment"))
 	rows := [][]string{{"written at", locationText(t.Template, t.BuiltIn)}, {"type", orNone(t.Type)}, {"engine", t.Engine}, {"reads", orNone(nameList(t.Reads, len(t.Reads)))}}
 	if t.Broken != "" {
 		rows = append(rows, []string{"broken", t.Broken})
@@ -159,6 +163,6 @@ func (t *Template) writePage(p *page, env string) {
 	p.writeTable(1, rows)
 	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
 	p.writeRows(1, convertList(t.ClusterTypes, func(u TemplateUser) []string {
-		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, countNoun(u.Assignments, "assignment")}
+		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, text.Count(u.Assignments, "assignment")}
 	}))
 }

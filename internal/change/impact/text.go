@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // maxGroups bounds the groups that are shown; those with a risk come first.
@@ -26,12 +28,12 @@ func (r Report) Summary() string {
 
 // scopeText returns the number of cluster types and workloads that the change touches.
 func (r Report) scopeText() string {
-	scope := countNoun(r.ClusterTypes, "cluster type")
+	scope := text.Count(r.ClusterTypes, "cluster type")
 	switch {
 	case r.Workloads > 0:
-		scope += ", " + countNoun(r.Workloads, "workload")
+		scope += ", " + text.Count(r.Workloads, "workload")
 	case r.Targets > 0:
-		scope += ", " + countNoun(r.Targets, "deployment target")
+		scope += ", " + text.Count(r.Targets, "deployment target")
 	}
 	return scope
 }
@@ -106,9 +108,9 @@ func (g Group) terminalText() string {
 
 // headline returns the name of the change, and in how many places it is made.
 func (g Group) headline() string {
-	line := g.Name + ": " + countNoun(g.Count, string(g.Unit))
+	line := g.Name + ": " + text.Count(g.Count, string(g.Unit))
 	if g.ClusterTypes > 0 && g.Unit != ClusterType {
-		line += " on " + countNoun(g.ClusterTypes, "cluster type")
+		line += " on " + text.Count(g.ClusterTypes, "cluster type")
 	}
 	if g.Risk == Deletes {
 		line += ", deletes things on clusters"
@@ -136,11 +138,4 @@ func visibleText(line string) string {
 		}
 		return r
 	}, strings.TrimRight(line, "\r\n"))
-}
-
-func countNoun(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -51,7 +52,7 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 		problems = append(problems, spec.Problem("remove the gate if nobody has to approve", "count is 0"))
 	case len(g.teams) == 0 && len(g.people) > 0 && len(g.people) < s.Count:
 		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are wanted, and only %s may approve",
-			formatCount(s.Count, "approval"), joinAnd(g.people)))
+			text.Count(s.Count, "approval"), joinAnd(g.people)))
 	}
 	return g, problems
 }
@@ -73,7 +74,7 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 	missing := g.count - len(counted)
 	var parts []string
 	if missing > 0 {
-		parts = append(parts, fmt.Sprintf("%s missing%s", formatCount(missing, "approval"), g.describeApprovers()))
+		parts = append(parts, fmt.Sprintf("%s missing%s", text.Count(missing, "approval"), g.describeApprovers()))
 	}
 	if len(counted) > 0 {
 		parts = append(parts, "approved by "+joinAnd(counted))
@@ -196,7 +197,7 @@ func (g approvalGate) describeApprovers() string {
 
 // Forecast has no known end.
 func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
-	return forecastVerdict(g.Evaluate(f), from, formatCount(g.count, "approval")+g.describeApprovers())
+	return forecastVerdict(g.Evaluate(f), from, text.Count(g.count, "approval")+g.describeApprovers())
 }
 
 // personIdentity identifies who has approved.

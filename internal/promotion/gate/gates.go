@@ -123,14 +123,6 @@ func joinWords(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// formatCount writes a number of things.
-func formatCount(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // unansweredReason returns why a need could not be answered; "" if that is not known.
 func (f Facts) unansweredReason(key string) string {
 	if a, ok := f.Answers[key]; ok && a.Reason != "" {

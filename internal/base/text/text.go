@@ -1,0 +1,21 @@
+// Package text formats counts and messages for sentences.
+//
+// What the package keeps true: its results depend on the arguments only; nothing is escaped, which
+// is left to those who know where the text is shown.
+package text
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count returns a number with its noun: "1 file", "2 files".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// OneLine returns a text on one line, with single spaces between its words.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
