@@ -2,6 +2,9 @@
 //
 // What the package keeps true: when [Each] returns, every call that it started has ended; a
 // panic in a call is raised in the goroutine that called Each.
+//
+// errgroup.Group with SetLimit would save three lines of Each and none of EachInOrder: it has no
+// results in order, and its calls would have to go through the same [panics.Relay].
 package parallel
 
 import (

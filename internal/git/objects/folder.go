@@ -64,7 +64,7 @@ func (f *Folder) validate() error {
 			return fmt.Errorf("entry %d of a tree object cannot be read", n+1)
 		}
 		// Git allows backslashes, and on systems where they separate nothing they mean nothing.
-		if err := checkName(e.Name); err != nil && strings.Trim(e.Name, `\`) != "" {
+		if err := checkName(e.Name); err != nil && (e.Name == "" || strings.Trim(e.Name, `\`) != "") {
 			return &InvalidTreeError{err.Error()}
 		}
 		ordered = ordered && (n == 0 || tree.CompareEntries(last, e) < 0)

@@ -206,7 +206,15 @@ func (s *Store) HasEncodedObject(id plumbing.Hash) error {
 // EncodedObjectSize returns the size of an object's content in bytes.
 func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 	if s.packs == nil {
-		return s.Storage.EncodedObjectSize(id)
+		size, err := s.Storage.EncodedObjectSize(id)
+		if err == nil {
+			return size, nil
+		}
+		o, err := s.Storage.EncodedObject(plumbing.AnyObject, id) // go-git's size is not found in alternates
+		if err != nil {
+			return 0, err
+		}
+		return o.Size(), nil
 	}
 	size, err := s.packs.Size(tree.ID(id))
 	if err != nil && s.refreshPacks() {
