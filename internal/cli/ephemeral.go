@@ -117,13 +117,17 @@ func resultText(r ephemeral.Result) string {
 
 // openEphemerals opens the control plane for actions on ephemeral environments.
 func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature) (*ephemeral.Client, error) {
-	d, err := cc.openSession(ctx, who)
+	o, err := cc.actionOptions(who)
 	if err != nil {
 		return nil, err
 	}
-	return ephemeral.Open(ctx, ephemeral.Options{
-		ControlPlane: d.ControlPlane, BaseBranch: d.BaseBranch, Map: d.Map, Mirrors: d.Mirrors, Author: who, Now: cc.now,
+	d, err := ephemeral.Open(ctx, ephemeral.Options{
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Mirrors: o.Mirrors, Author: who, Now: cc.now,
 	})
+	if err != nil {
+		return nil, cc.withControlPlaneHint(err)
+	}
+	return d, nil
 }
 
 // ephemeralList is what `fairlead ephemeral list` prints.

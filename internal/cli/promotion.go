@@ -153,23 +153,38 @@ func (cc *commandContext) newMirrors() *repos.Mirrors {
 	}}
 }
 
-// openSession opens the control plane for operator actions.
-func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+// actionOptions returns what operator actions need to know.
+func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, error) {
 	if err := cc.locateControlPlane(); err != nil {
-		return nil, err
+		return actions.Options{}, err
 	}
 	o := actions.Options{ControlPlane: cc.controlPlane, Mirrors: cc.newMirrors(), Prefix: "fairlead/", Author: who, Now: cc.now}
-	hint := "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings"
 	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
-		hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
 	}
 	if cc.propose {
 		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }
 	}
+	return o, nil
+}
+
+// withControlPlaneHint adds to an error where the location of the control plane is set.
+func (cc *commandContext) withControlPlaneHint(err error) error {
+	if cc.settings != nil {
+		return withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+	}
+	return withLocationHint(err, "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
+}
+
+// openSession opens the control plane for operator actions.
+func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+	o, err := cc.actionOptions(who)
+	if err != nil {
+		return nil, err
+	}
 	d, err := actions.Open(ctx, o)
 	if err != nil {
-		return nil, withLocationHint(err, hint)
+		return nil, cc.withControlPlaneHint(err)
 	}
 	return d, nil
 }

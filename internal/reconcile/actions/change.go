@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// The levers, as trailers name them.
+// The actions, as trailers name them.
 const (
 	promoting   = "promote"
 	holding     = "hold"
@@ -23,7 +23,7 @@ const (
 	freezing    = "freeze"
 )
 
-// change is what a lever writes, and what is said about it.
+// change is what an action writes, and how it is described.
 type change struct {
 	lever       string // "promote"
 	environment string // "" of a freeze
@@ -33,14 +33,13 @@ type change struct {
 	because     string // what the person says
 	subject     string // of the commit of the base that it is about
 	from, to    string // commits of the base
-	// forced is why it was done all the same, and against what was to be said against
-	// it.
+	// forced is the reason for forcing it, and overridden the objections.
 	forced  string
 	against []string
 	files   map[string][]byte // nil if there is nothing to do
 }
 
-// of gives what a change is about.
+// subjectName returns the environment or the freeze that a change is about.
 func (c change) of() string {
 	if c.environment != "" {
 		return c.environment
@@ -48,14 +47,14 @@ func (c change) of() string {
 	return c.name
 }
 
-// mark is that of the pull request.
+// pullRequestMark returns the mark of the pull request.
 func (c change) mark() string { return c.lever + " " + c.of() }
 
-// most is how long one text of a message may be.
+// maxText is how long one text of a message may be.
 const most = 1000
 
-// message gives the text of the commit. What people write is put in one line, so that
-// none of it is a trailer. The last line tells our own commits.
+// commitMessage returns the message of the commit. Texts of people are put in one line, so that
+// none of it is a trailer. The last line identifies our own commits.
 func (c change) message() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", forge.OneLine(c.title, most))
@@ -80,7 +79,7 @@ func (c change) message() string {
 	return b.String()
 }
 
-// body gives the text of the pull request.
+// pullRequestBody returns the text of the pull request.
 func (c change) body() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n", forge.EscapeMarkdown(c.title))
@@ -107,7 +106,7 @@ func (c change) result(branch string) Result {
 	}
 }
 
-// object is the form of all objects that levers write.
+// objectFile is the form of all objects that actions write.
 type object struct {
 	APIVersion string   `yaml:"apiVersion"`
 	Kind       string   `yaml:"kind"`
@@ -144,27 +143,25 @@ type except struct {
 	Reason string `yaml:"reason"`
 }
 
-// write gives the text of an object.
+// encodeObject returns the text of an object.
 func write(kind, name string, spec any) ([]byte, error) {
 	return manifest.Encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
 }
 
-// Where levers write, below the folder of an environment or of the base; holds are in
-// [chain.HoldFile].
+// The files of actions are below the folder of an environment or of the base; holds are in
+// [promoter.HoldFile].
 func approvalFile(folder, name string) string {
 	return path.Join(folder, source.OwnFolder, "approvals", name+".yaml")
 }
 
 func freezeFile(name string) string { return path.Join(source.OwnFolder, "freezes", name+".yaml") }
 
-// approvalName makes the name of an approval: the beginning of the commit's id, and
-// whose it is.
+// approvalName returns the name of an approval: the beginning of the commit's id, and the approver.
 func approvalName(commit, address string) string {
 	return commit[:min(len(commit), 12)] + "-" + slug(address)
 }
 
-// slug makes a part of a name of a text. Where it is not the text itself, a digest tells
-// it from those of other texts.
+// slugify makes a text part of a name. Where it changes the text, a digest keeps names apart.
 func slug(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	joined := strings.Join(words, "-")

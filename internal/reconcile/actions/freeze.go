@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
-// Freeze is a time in which the output of environments stays as it is.
+// Freeze is a period in which the output of environments stays as it is.
 type Freeze struct {
 	Name, Reason string
 	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
@@ -47,7 +47,7 @@ func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
 	})
 }
 
-// Unfreeze ends a freeze that a lever has written.
+// EndFreeze removes a freeze that an action has written.
 func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error) {
 	return d.pull(ctx, "", func(v view) (change, error) {
 		c := change{lever: freezing, name: name, because: reason, title: "End the freeze " + name, says: "freeze " + name + " is over"}
@@ -64,7 +64,7 @@ func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error
 	})
 }
 
-// Except lets one commit pass a freeze.
+// AddException lets one commit pass a freeze.
 func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Result, error) {
 	return d.pull(ctx, "", func(v view) (change, error) {
 		there := freezeOf(v, name)
@@ -109,7 +109,7 @@ func freezeOf(v view, name string) *model.Freeze {
 	return v.base.Progress.Freezes[i]
 }
 
-// withException adds an exception to the text of a freeze. Comments stay.
+// withException adds an exception to the text of a freeze, and keeps comments.
 func withException(text []byte, e except) ([]byte, error) {
 	var doc, rest yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))

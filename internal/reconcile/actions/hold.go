@@ -29,8 +29,8 @@ func (d *Desk) Hold(ctx context.Context, environment, reason, scope string) (Res
 	})
 }
 
-// Release takes away the hold of an environment, also one that cannot be read any more.
-// One that was not written by a lever has to be taken away by hand.
+// Release removes the hold of an environment, even if the hold is unreadable. One that no action
+// wrote has to be removed by hand.
 func (d *Desk) Release(ctx context.Context, environment, reason string) (Result, error) {
 	return d.pull(ctx, environment, func(v view) (change, error) {
 		c := change{lever: releasing, environment: environment, because: reason, title: "Release " + environment, says: environment + " is not held any more"}
@@ -69,15 +69,15 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 	})
 }
 
-// releaseFiles returns the file that ends the hold of a record which was taken back: there
-// is no file of that hold to remove.
+// releaseFiles returns the file that ends the hold of a reverted record: there is no file of that
+// hold to remove.
 func releaseFiles(v view, back *promoter.Reversal, reason string) (map[string][]byte, error) {
 	text, err := write("Release", "release", approvalSpec{back.Commit, reason})
 	return map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text}, err
 }
 
-// Approve says yes to a commit of the base in an environment: to a revision, or, if that
-// is "", to the one that the environment waits for.
+// Approve writes a person's approval of a commit for an environment: of a revision, or, if that is
+// "", of the commit that the environment waits for.
 func (d *Desk) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
 	return d.pull(ctx, environment, func(v view) (change, error) {
 		commit, err := v.wanted(Promotion{Environment: environment, Commit: revision, Known: known}, "")
@@ -95,14 +95,14 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		c := change{
 			lever: approving, environment: environment, to: commit, because: reason,
 			title: fmt.Sprintf("Approve %s for %s", what, environment),
-			says:  fmt.Sprintf("%s approves %s for %s", d.Author.Email, what, environment),
+			says:  fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, environment),
 		}
-		name := approvalName(commit, d.Author.Email)
+		name := approvalName(commit, d.options.Author.Email)
 		file := approvalFile(v.branch.Folder, name)
-		if given, err := v.given(commit, d.Author.Email); err != nil {
+		if given, err := v.given(commit, d.options.Author.Email); err != nil {
 			return c, err
 		} else if given {
-			c.says = fmt.Sprintf("%s has approved %s for %s already", d.Author.Email, what, environment)
+			c.says = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
 			return c, nil
 		}
 		switch {
@@ -120,14 +120,14 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 	})
 }
 
-// provenByApproval reports whether an approval of the commit that the environment has
-// may count for something: its proof asks for some, or nobody knows.
+// needsApproval reports whether an approval of the current commit may count: its proof asks for
+// some, or the order of promotion is unknown.
 func (v view) provenByApproval() bool {
 	return v.broken != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 }
 
-// given reports whether somebody has approved a commit already, in whatever file: if it
-// were written again with another reason, it would be newer and say no more.
+// hasApproved reports whether the person has approved a commit already, in any file: another
+// approval would only be newer.
 func (v view) given(commit, address string) (bool, error) {
 	all, err := promoter.Approvals(v.branch, commit)
 	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Approver == address }), err

@@ -18,29 +18,29 @@ type Output struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
 	From   string `json:"from"` // the branch that it is proposed from
-	// Merged says that the branch holds the output of the commit.
+	// Merged reports whether the branch holds the output of the commit.
 	Merged bool `json:"merged"`
-	// Pull is the open pull request that brings it; nil if there is none yet.
+	// Pull is the open pull request with it; nil if there is none yet.
 	Pull *Pull `json:"pull,omitempty"`
 
 	commit string // at the head of the pull request
 	forge  forge.Forge
 }
 
-// FindOutput looks for the output of an environment that was made from a commit of the
-// base: on its branch, or in an open pull request. open gives the forge of a place; nil
-// to look at the branch only.
+// FindOutput searches for the output of an environment that was rendered from a commit of the base:
+// on its branch, or in an open pull request. open opens the forge of a repository; nil searches the
+// branch only.
 func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
 	to, err := d.source.OutputOf(ctx, environment)
 	if err != nil || to == nil {
 		return Output{}, err
 	}
-	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.Prefix + environment}
+	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.options.Prefix + environment}
 	place := to.Repo
 	if other, ok := d.places[giturl.Normalize(to.Repo)]; ok {
 		place = other
 	}
-	remote, err := d.Mirrors.Fetch(ctx, place)
+	remote, err := d.options.Mirrors.Fetch(ctx, place)
 	if err != nil {
 		return o, err
 	}
@@ -52,7 +52,8 @@ func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open 
 	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
 		return o, err
 	}
-	if o.forge, err = open(remote, place); err != nil {
+	o.forge, err = open(remote, place)
+	if err != nil {
 		return o, err
 	}
 	pulls, err := o.forge.Pulls(ctx, o.From, to.Branch)
@@ -87,7 +88,7 @@ func (o *Output) Merge(ctx context.Context) error {
 	return nil
 }
 
-// madeFrom reports whether a commit holds the output of an environment that was made from
+// isRenderedFrom reports whether a commit holds the output of an environment that was rendered from
 // a commit of the base.
 func madeFrom(repo *git.Repository, at, folder, environment, commit string) (bool, error) {
 	if _, err := repo.Commit(at); err != nil {
@@ -101,7 +102,7 @@ func madeFrom(repo *git.Repository, at, folder, environment, commit string) (boo
 	return made, view.Err()
 }
 
-// names reports whether the record in a folder names a commit of the base, and the files
+// isRecordedOutput reports whether the record in a folder names a commit of the base, and the files
 // beside it are those that it names.
 func names(folder tree.Tree, environment, commit string) bool {
 	e, ok := folder.Lookup(publish.RecordFile)

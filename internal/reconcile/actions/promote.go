@@ -16,16 +16,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Promotion is a wish to give an environment a commit.
+// Promotion is a request to promote a commit to an environment.
 type Promotion struct {
 	Environment string
-	// From is the environment that has the commit; "" for any. Commit is a revision of
-	// the base; "" for what From has, or what the environment waits for.
+	// From is the environment that has the commit; "" for any. Commit is a revision of the base; ""
+	// for the commit of From, or the one that the environment waits for.
 	From, Commit string
 	Reason       string
-	// Force does it against what can be said against it, which stays on record.
+	// Force overrides objections, which are recorded.
 	Force bool
-	// Known is how all environments fare; nil if that is not known.
+	// Report is the state of all environments; nil if it is not known.
 	Known *status.Chain
 }
 
@@ -54,7 +54,7 @@ func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 			c.says = fmt.Sprintf("%s has %s already", p.Environment, promote.ShortID(commit))
 			return c, nil
 		}
-		against := v.against(p, present, commit, d.Now())
+		against := v.against(p, present, commit, d.options.Now())
 		for _, r := range against {
 			if !p.Force || !errors.Is(r, errForcible) {
 				return change{}, r
@@ -68,9 +68,9 @@ func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
 	})
 }
 
-// withRecord adds to a change the record with the commit that it is about.
+// withRecord adds to a change the record with its commit.
 func (v view) withRecord(c change, d *Desk) (change, error) {
-	repo := d.ControlPlane
+	repo := d.options.ControlPlane
 	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
 		repo = v.branch.URL
 	}
@@ -87,7 +87,7 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 	return c, nil
 }
 
-// wanted gives the commit that is meant. from is the one that p.From has.
+// resolveCandidate returns the commit to promote. from is the commit of p.From.
 func (v view) wanted(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.Promotable(v.base, p.Commit)
@@ -111,7 +111,7 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	return "", problem.Refusef("name the commit", "it is not known which commit is next for %s", p.Environment)
 }
 
-// commitOf gives the commit that an environment has; "" of no environment.
+// readCommit returns the commit that an environment has; "" if environment is "".
 func (d *Desk) commitOf(ctx context.Context, v view, environment string) (string, error) {
 	if environment == "" {
 		return "", nil
@@ -135,7 +135,7 @@ func stageOf(c *status.Chain, environment string) (status.Stage, bool) {
 	return c.Stage(environment)
 }
 
-// against gives what is to be said against a commit, the worst first.
+// findObjections returns what speaks against promoting a commit, the worst first.
 func (v view) against(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
 	what := promote.ShortID(commit)
 	switch {
@@ -174,14 +174,14 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*pro
 	return all
 }
 
-// waiting gives the name of the first part that waits.
+// waitingGate returns the name of the first part that waits.
 func waiting(v gate.Verdict) string {
 	i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
 	return v.Parts[max(i, 0)].Gate
 }
 
-// unproven says why a commit does not count as proven in what the environment comes
-// after; "" if it does.
+// proofObjection returns why a commit does not count as proven upstream of the environment; "" if
+// it does.
 func (v view) unproven(known *status.Chain, commit string) string {
 	if len(v.stage.After) == 0 {
 		return ""
@@ -215,7 +215,7 @@ func (v view) unproven(known *status.Chain, commit string) string {
 	return ""
 }
 
-// before gives all environments that the environment comes after, near and far.
+// upstreamNames returns all environments that the environment comes after, near and far.
 func (v view) before() []string {
 	var all []string
 	for names := v.stage.After; len(names) > 0; {
@@ -230,7 +230,7 @@ func (v view) before() []string {
 	return all
 }
 
-// part gives what a decision says about one thing.
+// findPart returns the part of a decision's verdict that has a name.
 func part(d promote.Decision, name string) (gate.Verdict, bool) {
 	i := slices.IndexFunc(d.Verdict.Parts, func(p gate.Verdict) bool { return p.Gate == name })
 	if i < 0 {
@@ -239,15 +239,15 @@ func part(d promote.Decision, name string) (gate.Verdict, bool) {
 	return d.Verdict.Parts[i], true
 }
 
-// isProven reports whether a decision was about commits that are proven before the
-// environment, and this is one of them.
+// isProvenUpstream reports whether a decision was about commits that are proven upstream, and this
+// is one of them.
 func isProven(d promote.Decision, commit string) bool {
 	v, ok := part(d, "after")
 	return ok && v.Status == gate.Pass && (d.Candidate == commit || slices.Contains(d.Skipped, commit))
 }
 
-// ungated says why the gates of the environment do not let a commit in; "" if they do,
-// or there are none. They are asked about one commit at a time.
+// gatesObjection returns why the gates of the environment do not let a commit in; "" if they do, or
+// there are none. Gates are evaluated for one commit at a time.
 func (v view) ungated(known *status.Chain, commit string) string {
 	if len(v.stage.Gates) == 0 {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// changeName is how pull requests of outputs name a change that exceeds limits.
+// changeName matches the names of changes that exceed limits, as pull requests of outputs show
+// them.
 var changeName = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // IsChangeName reports whether a text can be the name of a change that exceeds limits.
@@ -28,13 +29,13 @@ func (d *Desk) Acknowledge(ctx context.Context, environment, changeID, reason st
 		c := change{
 			lever: approving, environment: environment, because: reason,
 			title: fmt.Sprintf("Approve removals %s in %s", what, environment),
-			says:  fmt.Sprintf("%s approves the removals %s in %s: this change, and nothing else", d.Author.Email, what, environment),
+			says:  fmt.Sprintf("%s approves the removals %s in %s: this change, and nothing else", d.options.Author.Email, what, environment),
 		}
 		if slices.ContainsFunc(v.branch.Progress.Approvals, func(a *model.Approval) bool { return a.Removals == changeID }) {
 			c.says = fmt.Sprintf("the removals %s in %s are approved already", what, environment)
 			return c, nil
 		}
-		name := "removals-" + approvalName(changeID, d.Author.Email)
+		name := "removals-" + approvalName(changeID, d.options.Author.Email)
 		text, err := write("Approval", name, removalsSpec{changeID, reason})
 		c.files = map[string][]byte{approvalFile(v.branch.Folder, name): text}
 		return c, err

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
-// Rollback is a wish to go back.
+// Rollback is a request to roll an environment back.
 type Rollback struct {
 	Environment string
 	To          string // a revision of the base; "" for what it had before
@@ -18,14 +18,14 @@ type Rollback struct {
 }
 
 const (
-	// maxRecords bounds how far back a branch is looked at, and maxVersions how many of
-	// its records.
+	// maxRecords bounds how many commits of a branch are read, and maxVersions how many of its
+	// records.
 	maxRecords  = 2000
 	maxVersions = 200
 )
 
-// Rollback gives an environment an older commit that it had before, and a hold that
-// keeps it there.
+// Rollback promotes an older commit that the environment had before, with a hold that keeps it
+// there.
 func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 	return d.pull(ctx, b.Environment, func(v view) (change, error) {
 		present, err := v.present()
@@ -38,12 +38,14 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		}
 		to := ""
 		if b.To != "" {
-			if to, err = promoter.Promotable(v.base, b.To); err != nil {
+			to, err = promoter.Promotable(v.base, b.To)
+			if err != nil {
 				return change{}, err
 			}
 		}
 		if to != "" && !v.history.Contains(to) { // the base may have it beside its first parents
-			if v.history, err = promoter.ReadHistory(v.base, present, to); err != nil {
+			v.history, err = promoter.ReadHistory(v.base, present, to)
+			if err != nil {
 				return change{}, err
 			}
 		}
@@ -64,8 +66,8 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 	})
 }
 
-// had gives the commits that the environment had, newest first, as far as the base has
-// them.
+// previousCommits returns the commits that the environment had, newest first, as far as the base
+// has them.
 func (v view) had() ([]string, error) {
 	versions, err := v.branch.Repo.FileVersions(v.branch.Head, v.branch.Record, maxRecords, maxVersions)
 	if err != nil {
@@ -85,8 +87,8 @@ func (v view) had() ([]string, error) {
 	return all, nil
 }
 
-// target gives the commit to go back to: the one that was asked for, or the last that
-// the environment had before and that is older.
+// rollbackTarget returns the commit to go back to: the requested one, or the last older one that
+// the environment had.
 func target(h promote.History, environment, present, asked string, had []string) (string, *problem.Refusal) {
 	older := func(commit string) bool {
 		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Unfinished is an environment whose work has not ended well since a time: it goes on, or
-// has failed and is tried again.
+// Unfinished is an environment whose work has not succeeded since a time: it is running, or has
+// failed and is retried.
 type Unfinished struct {
 	Environment string    `json:"environment"`
 	Since       time.Time `json:"since"`
 }
 
-// BeginCycle records that a cycle begins.
+// StartCycle records the start of a cycle.
 func (s *Store) BeginCycle(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = at
 }
 
-// Begin records that work on an environment begins. If the last has not ended well, its
-// beginning counts.
+// StartEnvironment records the start of work on an environment, and returns since when it has not
+// succeeded.
 func (s *Store) Begin(environment string, at time.Time) (since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,14 +34,14 @@ func (s *Store) Begin(environment string, at time.Time) (since time.Time) {
 	return at
 }
 
-// Finish records that the work on an environment has ended well.
+// FinishEnvironment records that the work on an environment has succeeded.
 func (s *Store) Finish(environment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unfinished, environment)
 }
 
-// Overdue returns the environments that have not finished a cycle for longer than after, and
+// FindOverdue returns the environments that have not finished a cycle for longer than after, and
 // why the whole loop is late; "" if it is not.
 func (s Snapshot) Overdue(now time.Time, after time.Duration) (environments []Unfinished, loop string) {
 	environments = []Unfinished{}
@@ -59,7 +59,7 @@ func (s Snapshot) Overdue(now time.Time, after time.Duration) (environments []Un
 	return environments, loop
 }
 
-// WhyOverdue says in one sentence that an environment is overdue.
+// OverdueReason describes an overdue environment in one sentence.
 func (s Snapshot) WhyOverdue(u Unfinished) string {
 	text := fmt.Sprintf("environment %s has not finished a cycle since %s", u.Environment, u.Since.UTC().Format(time.RFC3339))
 	if e, ok := s.Environment(u.Environment); ok && e.State == Failed {

@@ -9,25 +9,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// Chain is how far commits of the base have got.
+// Chain is how far commits of the base have been promoted.
 type Chain struct {
-	// Inferred says what the chain was made of; "" if somebody has written it.
+	// Inferred is what the order was inferred from; "" if it is written.
 	Inferred string `json:"inferred,omitempty"`
-	// External says that others move commits.
+	// External reports that another system promotes commits.
 	External bool   `json:"external,omitempty"`
 	Head     string `json:"head,omitempty"` // of the base's branch
-	// Problems keep everything where it is.
+	// Problems stop all promotions.
 	Problems problem.List `json:"problems"`
 	Stages   []Stage      `json:"stages"` // in the order of promotion
-	// Checked is when this was found.
+	// Checked is when the report was made.
 	Checked time.Time `json:"checked,omitzero"`
 }
 
-// Stage is how far an environment has got.
+// Stage is the promotion state of an environment.
 type Stage struct {
 	Environment string   `json:"environment"`
 	After       []string `json:"after,omitempty"`
-	// Commit is the one of the base that it was given; "" if it was given none.
+	// Commit is the promoted commit of the base; "" if there is none.
 	Commit string    `json:"commit,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
 	// Behind is how many commits the base's branch has had since.
@@ -35,26 +35,25 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
-	// Withheld says why only a person may merge the output of the commit.
+	// Withheld is why only a person may merge the output of the commit.
 	Withheld []Withheld `json:"withheld,omitempty"`
-	// Removals are the places that the environment has left, and whose output is still to be
+	// Removals are the locations that the environment has left, and whose output is still to be
 	// removed. Store.Snapshot fills them in.
 	Removals []Removal `json:"removals,omitempty"`
-	// Proof is the verdict on the commit that it has, Next what it should do.
+	// Proof is the verdict on the current commit, and Next the decision.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`
 }
 
-// BrokenGate is the part of a proof that fails if the environment cannot be rendered.
+// ProblemsGate is the part of a proof that fails if the environment cannot be rendered.
 const BrokenGate = "problems"
 
-// Broken reports whether problems keep the commit of an environment from being rendered
-// there.
+// HasProblems reports whether problems keep the commit of an environment from being rendered there.
 func (s Stage) Broken() bool {
 	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == BrokenGate })
 }
 
-// SetChain replaces what is known of promotions.
+// SetPromotions replaces the report of promotions.
 func (s *Store) SetChain(c Chain) {
 	c = c.clone()
 	s.mu.Lock()
@@ -62,7 +61,7 @@ func (s *Store) SetChain(c Chain) {
 	s.chain = c
 }
 
-// Stage gives what is known of an environment's promotions.
+// FindStage returns the promotion state of an environment.
 func (c Chain) Stage(environment string) (Stage, bool) {
 	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Environment == environment })
 	if i < 0 {
@@ -71,8 +70,8 @@ func (c Chain) Stage(environment string) (Stage, bool) {
 	return c.Stages[i], true
 }
 
-// clone gives a copy that shares nothing that can be written, and has no nil list
-// that JSON would show.
+// clone returns a copy that shares nothing that can be written, and has no nil list that JSON would
+// show.
 func (c Chain) clone() Chain {
 	c.Problems = append(problem.List{}, c.Problems...)
 	stages := make([]Stage, len(c.Stages))

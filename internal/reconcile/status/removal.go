@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Removal is an output that an environment has left behind, and that is to be removed.
+// Removal is an output that an environment has left, and that has to be removed.
 type Removal struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
 	Folder string `json:"folder,omitempty"`
-	// Reason is one sentence that says what the removal waits for.
+	// Reason is one sentence: what the removal waits for.
 	Reason string `json:"reason"`
 	// Pull is the open pull request that removes it; nil if there is none yet.
 	Pull *Pull `json:"pull,omitempty"`
 }
 
-// String returns the place and what the removal waits for, as one sentence.
+// String returns the location and what the removal waits for, as one sentence.
 func (r Removal) String() string {
 	return fmt.Sprintf("its old output in branch %s, folder %s of %s is to be removed: %s", r.Branch, cmp.Or(r.Folder, "."), r.Repo, r.Reason)
 }

@@ -1,11 +1,11 @@
-// Package status holds the latest report of every environment, of every remote, of
-// the last cycle and of promotions in memory, for people who look.
+// Package status holds the latest reports of environments, repositories, cycles and promotions, in
+// memory, for people to see.
 //
-// What the package keeps true: a report is replaced as a whole, and a [Snapshot]
-// shares nothing with the [Store], so that what is read is never half written; an
-// environment keeps the time since when it is as it is, however often it is
-// checked; lists are sorted; and nothing is decided by what is kept here, so that
-// a restart loses nothing. The package has no clock: times are those of reports.
+// What the package keeps true: a report is replaced as a whole, and a [Snapshot] shares nothing
+// with the [Store], so that a reader never sees half a report; an environment keeps the time since
+// when it is in its state, however often it is checked; lists are sorted; and nothing is decided by
+// what is kept here, so that a restart loses nothing. The package has no clock: times are those of
+// reports.
 package status
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// State is one word for where an environment is.
+// State is one word for the state of an environment.
 type State string
 
 // The states of an environment.
@@ -32,36 +32,35 @@ const (
 	Waiting  State = "waiting"  // it has not been looked at yet, or waits for its turn
 )
 
-// States gives all states, in the order in which they are declared.
+// AllStates returns all states, in the order in which they are declared.
 func States() []State {
 	return []State{InSync, Proposed, Declined, Edited, Foreign, Problems, Failed, DryRun, Waiting}
 }
 
-// mostProblems is how many problems of an environment are shown.
+// maxProblems is how many problems of an environment are shown.
 const mostProblems = 100
 
 // Environment is the latest report of one environment.
 type Environment struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Reason is one sentence that says why the state is what it is.
+	// Reason is one sentence: why the state is what it is.
 	Reason string `json:"reason"`
-	// Problems is all of them; JSON has those of Shown, and their number as
-	// problemCount.
+	// Problems has all problems; JSON has those of ShownProblems, and their number as problemCount.
 	Problems problem.List `json:"problems"`
 	Inputs   []Input      `json:"inputs"`
 	Output   Output       `json:"output"`
 	// Pull is the open pull request, or the one that was closed; nil without one.
 	Pull *Pull `json:"pull,omitempty"`
-	// Withheld says why only a person may merge what is proposed; nil if nothing does.
+	// Withheld is why only a person may merge what is proposed; nil if nothing requires it.
 	Withheld []Withheld `json:"withheld,omitempty"`
-	// Removals are the places that it has left, and whose output is still to be removed.
+	// Removals are the locations that it has left, and whose output is still to be removed.
 	Removals []Removal `json:"removals,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
 	Change       string `json:"change,omitempty"`
 	Assignments  int    `json:"assignments"`
 	ClusterTypes int    `json:"clusterTypes"`
-	// Since is when State or Reason last changed. Store.Set keeps it.
+	// Since is when State or Reason last changed. Store.SetEnvironment keeps it.
 	Since time.Time `json:"since,omitzero"`
 	// Checked is when the report was made.
 	Checked time.Time `json:"checked,omitzero"`
@@ -82,7 +81,7 @@ type Input struct {
 	Folder string `json:"folder,omitempty"`
 }
 
-// Output is the place that an environment is written to.
+// Output is the location that an environment is written to.
 type Output struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
@@ -105,9 +104,9 @@ type Pull struct {
 	Head string `json:"head"`
 }
 
-// Remote is how one remote repository answers.
+// Remote is the state of one remote repository.
 type Remote struct {
-	// URL has no secrets in it: the caller sees to that.
+	// URL has no secrets: the caller removes them.
 	URL string `json:"url"`
 	// Error is what the last attempt failed with; "" if it did not.
 	Error string `json:"error,omitempty"`
@@ -140,7 +139,7 @@ type Cycle struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Shown gives the problems that people are shown, at most 100: those that stop the
+// ShownProblems returns the problems that people are shown, at most 100: those that stop the
 // environment, then warnings, each in the order of the list.
 func (e Environment) Shown() problem.List {
 	shown := make(problem.List, 0, min(len(e.Problems), mostProblems))
@@ -154,8 +153,8 @@ func (e Environment) Shown() problem.List {
 	return shown
 }
 
-// MarshalJSON gives the report with the problems that are shown, their full
-// number, and the duration in seconds.
+// MarshalJSON returns the report with the problems that are shown, their full number, and the
+// duration in seconds.
 func (e Environment) MarshalJSON() ([]byte, error) {
 	type fields Environment // has no MarshalJSON, which would call itself
 	shown := fields(e)
@@ -170,7 +169,7 @@ func (e Environment) MarshalJSON() ([]byte, error) {
 	}{shown, len(e.Problems), e.Took.Seconds()})
 }
 
-// MarshalJSON gives the cycle with its duration in seconds.
+// MarshalJSON returns the cycle with its duration in seconds.
 func (c Cycle) MarshalJSON() ([]byte, error) {
 	type fields Cycle
 	return json.Marshal(struct {
@@ -179,7 +178,7 @@ func (c Cycle) MarshalJSON() ([]byte, error) {
 	}{fields(c), c.Took.Seconds()})
 }
 
-// clone gives a copy that shares nothing that can be written.
+// clone returns a copy that shares nothing that can be written.
 func (e Environment) clone() Environment {
 	e.Problems = slices.Clone(e.Problems)
 	e.Inputs = slices.Clone(e.Inputs)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Store keeps the latest reports. The zero Store is ready, and any number of
-// goroutines may use it.
+// Store keeps the latest reports. The zero Store is ready, and may be used by any number of
+// goroutines.
 type Store struct {
 	mu           sync.RWMutex
 	environments map[string]Environment
@@ -22,8 +22,8 @@ type Store struct {
 	unfinished   map[string]time.Time // environments, by when their work began that has not ended well since
 }
 
-// Set replaces the report of an environment. Its Since is that of the last report
-// if State and Reason are as they were then, and its Checked if not.
+// SetEnvironment replaces the report of an environment. Since stays as it was if State and Reason
+// do, and is Checked otherwise.
 func (s *Store) Set(e Environment) {
 	e = e.clone()
 	s.mu.Lock()
@@ -38,7 +38,7 @@ func (s *Store) Set(e Environment) {
 	s.environments[e.Name] = e
 }
 
-// Forget removes the reports of all environments but those to keep.
+// RetainEnvironments removes the reports of all environments but those to keep.
 func (s *Store) Forget(keep []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,22 +58,21 @@ func (s *Store) SetRemotes(remotes []Remote) {
 	s.remotes = sorted
 }
 
-// SetCycle records a cycle that has ended.
+// SetCycle records a finished cycle.
 func (s *Store) SetCycle(c Cycle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cycle, s.began = c, time.Time{}
 }
 
-// SetControlPlane records why the control plane cannot be read; "" says that it
-// was read.
+// SetControlPlane records why the control plane cannot be read; "" means that it was read.
 func (s *Store) SetControlPlane(err string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.controlPlane = err
 }
 
-// Snapshot gives a copy of all that is known now, which nothing changes any more.
+// Snapshot returns a copy of all reports, which nothing changes.
 func (s *Store) Snapshot() Snapshot {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -99,25 +98,24 @@ func (s *Store) Snapshot() Snapshot {
 	return now
 }
 
-// Snapshot is all that was known at one time. Environments are sorted by name and
-// remotes by URL; neither is nil.
+// Snapshot is all reports at one time. Environments are sorted by name and remotes by URL; neither
+// is nil.
 type Snapshot struct {
 	Environments []Environment `json:"environments"`
 	Remotes      []Remote      `json:"remotes"`
 	// Cycle is the last one that ended; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
-	// Chain is how far commits of the base have got; empty if nothing was found of
-	// it yet, or promotion is off.
+	// Chain is the report of promotions; empty if there is none yet, or promotion is off.
 	Chain Chain `json:"chain"`
-	// ControlPlaneError says why the control plane could not be read; "" if it was.
+	// ControlPlaneError is why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
-	// Began is when the cycle began that runs; zero if none does.
+	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
-	// Unfinished are the environments whose work has not ended well, sorted by name.
+	// Unfinished are the environments whose work has not succeeded, sorted by name.
 	Unfinished []Unfinished `json:"-"`
 }
 
-// Environment gives the report of one environment.
+// FindEnvironment returns the report of one environment.
 func (s Snapshot) Environment(name string) (Environment, bool) {
 	i, ok := slices.BinarySearchFunc(s.Environments, name, func(e Environment, name string) int {
 		return strings.Compare(e.Name, name)
@@ -128,8 +126,8 @@ func (s Snapshot) Environment(name string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Ready reports whether the reports can be relied on, and if not, why: no cycle
-// has ended yet, or the control plane could not be read.
+// CheckReadiness reports whether the reports can be relied on, and if not, why: no cycle has ended
+// yet, or the control plane could not be read.
 func (s Snapshot) Ready() (ready bool, reasons []string) {
 	if s.Cycle.Outcome == "" {
 		reasons = append(reasons, "the first cycle has not ended yet")

@@ -12,10 +12,10 @@ type Withheld struct {
 	Acknowledge string `json:"acknowledge,omitempty"`
 }
 
-// exceeding are the causes that say that a proposal exceeds the environment's limits.
+// limitCauses are the causes of a proposal that exceeds the environment's limits.
 var exceeding = []string{"removals", "changes"}
 
-// Exceeds says by what a proposal exceeds the environment's limits; "" if it does not.
+// ExceededLimit returns which limits a proposal exceeds; "" if none.
 func (e Environment) Exceeds() string {
 	i := slices.IndexFunc(e.Withheld, func(w Withheld) bool { return slices.Contains(exceeding, w.Cause) })
 	if i < 0 {

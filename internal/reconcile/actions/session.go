@@ -1,12 +1,11 @@
-// Package actions is what people do to promotions by hand: promote, hold, release, roll
+// Package actions performs what operators do to promotions by hand: promote, hold, release, roll
 // back, approve, freeze.
 //
-// What the package keeps true: whatever is done is one commit in the control plane, by
-// the person who does it, with a reason and with trailers that say what it was, so that
-// it can be reviewed, attributed and reverted, and works without the daemon; it is
-// decided from what the branch holds when it is pushed, and if somebody was faster it is
-// decided anew; what would break the order of promotion is refused with a reason, and
-// what was forced says so for good.
+// What the package keeps true: every action is one commit in the control plane, by the person who
+// performs it, with a reason and trailers that name the action, so that it can be reviewed,
+// attributed and reverted, and works without the daemon; it is decided from what the branch holds
+// when it is pushed, and decided again if someone else pushed first; what would break the order of
+// promotion is refused with a reason, and what was forced is recorded.
 package actions
 
 import (
@@ -27,47 +26,47 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Options say where the levers are, and who pulls them.
+// Options are the control plane of the actions, and who performs them.
 type Options struct {
-	// ControlPlane is a URL or a path, BaseBranch that of the base ("" for main), Map
-	// other places of repositories, by URL, and Next the order of environments where
-	// nobody has written one.
+	// ControlPlane is a URL or a path, BaseBranch that of the base ("" for main), Map other
+	// locations of repositories, by URL, and Next the order of environments where none is written.
 	ControlPlane, BaseBranch string
 	Map, Next                map[string]string
 	Mirrors                  *repos.Mirrors // opens the repositories
-	// Forge gives the forge of a place, to propose what is done; nil to do it at once.
+	// Forge opens the forge of a repository, to propose changes as pull requests; nil pushes them
+	// directly.
 	Forge  func(remote *git.Remote, place string) (forge.Forge, error)
 	Prefix string // of the branches of pull requests
 	Author git.Signature
 	Sign   git.Signer // nil for none
 	Now    func() time.Time
-	// Step is told before each thing that changes the world; nil for nobody.
+	// BeforeEffect is called before each side effect; nil disables it.
 	Step func(what string)
 }
 
-// Desk is where the levers of a control plane are. One is pulled at a time.
+// Session performs actions on one control plane, one at a time.
 type Desk struct {
-	Options
-	source *source.Source
-	old    bool // what was read is to be read again
+	options Options
+	source  *source.Source
+	old     bool // what was read is to be read again
 
 	places map[string]string // by normalized URL
 }
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Desk, error) {
-	d := &Desk{Options: o, places: map[string]string{}}
+	d := &Desk{options: o, places: map[string]string{}}
 	for url, place := range o.Map {
 		d.places[giturl.Normalize(url)] = place
 	}
 	var err error
 	d.source, err = source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.Mirrors.Open, Parser: model.NewParser(),
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.options.Mirrors.Open, Parser: model.NewParser(),
 	})
 	return d, err
 }
 
-// Environments gives the names of the environments, sorted.
+// Environments returns the names of the environments, sorted.
 func (d *Desk) Environments(ctx context.Context) ([]string, error) {
 	found, _, err := d.source.Environments(ctx)
 	names := make([]string, len(found))
@@ -77,22 +76,22 @@ func (d *Desk) Environments(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// remoteOf gives the repository that a URL of the control plane names: one that was not
-// opened is the control plane itself under another URL.
+// findRemote returns the repository that a URL of the control plane names. One that was not opened
+// is the control plane itself under another URL.
 func (d *Desk) remoteOf(url string) (*git.Remote, string) {
-	for _, u := range []string{url, d.ControlPlane} {
+	for _, u := range []string{url, d.options.ControlPlane} {
 		place := u
 		if other, ok := d.places[giturl.Normalize(u)]; ok {
 			place = other
 		}
-		if known := d.Mirrors.Known(place); known != nil {
+		if known := d.options.Mirrors.Known(place); known != nil {
 			return known, place
 		}
 	}
 	return nil, ""
 }
 
-// view is what a lever is pulled in view of.
+// snapshot is the state that an action is decided on.
 type view struct {
 	base    source.Base
 	history promote.History
@@ -102,15 +101,17 @@ type view struct {
 	branch  source.Branch // of the environment
 }
 
-// look reads what there is now.
+// readSnapshot reads the current state.
 func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	var v view
 	var err error
-	if v.base, err = d.source.Base(ctx); err != nil {
+	v.base, err = d.source.Base(ctx)
+	if err != nil {
 		return v, err
 	}
-	order, problems := model.NewChain(v.base.Progress, v.base.Environments, d.Next)
-	if problems = append(problems, v.base.Progress.Problems...).Sorted(); problems.Stops() {
+	order, problems := model.NewChain(v.base.Progress, v.base.Environments, d.options.Next)
+	problems = append(problems, v.base.Progress.Problems...).Sorted()
+	if problems.Stops() {
 		v.broken = problems[0].String()
 	}
 	v.chain = order
@@ -118,10 +119,12 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 		v.history, err = promoter.ReadHistory(v.base)
 		return v, err
 	}
-	if v.stage = (model.Stage{Name: environment}); order.Stage(environment) != nil {
+	v.stage = model.Stage{Name: environment}
+	if order.Stage(environment) != nil {
 		v.stage = *order.Stage(environment)
 	}
-	if v.branch, err = d.source.Branch(ctx, environment); err != nil {
+	v.branch, err = d.source.Branch(ctx, environment)
+	if err != nil {
 		return v, err
 	}
 	if v.branch.Repo == nil {
@@ -134,8 +137,8 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	return v, err
 }
 
-// present gives the commit that the environment has, and as it is written if the base
-// does not have it.
+// currentCommit returns the commit that the environment has, as it is written if the base does not
+// have it.
 func (v view) present() (string, error) {
 	if v.branch.Commit == "" {
 		return "", nil
@@ -147,8 +150,8 @@ func (v view) present() (string, error) {
 	return commit, err
 }
 
-// Newer gives the commit that an environment has, if that is another one than a revision
-// of the base and comes after it; "" if it does not, or the base has no such revision.
+// FindNewerCommit returns the commit that an environment has, if it comes after a revision of the
+// base; "" if it does not, or the base has no such revision.
 func (d *Desk) Newer(ctx context.Context, environment, revision string) (string, error) {
 	if d.old {
 		if err := d.source.Refresh(ctx); err != nil {
@@ -158,10 +161,12 @@ func (d *Desk) Newer(ctx context.Context, environment, revision string) (string,
 	d.old = true
 	var v view
 	var err error
-	if v.base, err = d.source.Base(ctx); err != nil {
+	v.base, err = d.source.Base(ctx)
+	if err != nil {
 		return "", err
 	}
-	if v.branch, err = d.source.Branch(ctx, environment); err != nil || v.branch.Repo == nil {
+	v.branch, err = d.source.Branch(ctx, environment)
+	if err != nil || v.branch.Repo == nil {
 		return "", err
 	}
 	has, err := v.present()
@@ -181,14 +186,14 @@ func (d *Desk) Newer(ctx context.Context, environment, revision string) (string,
 	return has, nil
 }
 
-// Result says what a lever has done.
+// Result is the outcome of an action.
 type Result struct {
 	Lever       string `json:"lever"`
 	Environment string `json:"environment,omitempty"`
 	Name        string `json:"name,omitempty"` // of a freeze
-	// Says is that in a sentence, without a full stop.
+	// Summary is one sentence, without a full stop.
 	Says string `json:"says"`
-	// Changed is false if all was so already, or somebody has declined it.
+	// Changed is false if nothing had to change, or the pull request was declined.
 	Changed bool   `json:"changed"`
 	From    string `json:"from,omitempty"` // commits of the base
 	To      string `json:"to,omitempty"`
@@ -196,13 +201,13 @@ type Result struct {
 	// Commit is the one that was made on Branch; "" if there is a pull request instead.
 	Commit string `json:"commit,omitempty"`
 	Pull   *Pull  `json:"pull,omitempty"`
-	// Output is how far the output has got with To; nil if it was not looked for.
+	// Output is how far the output has got with To; nil if it was not asked for.
 	Output *Output `json:"output,omitempty"`
 	// Forced are the refusals that were overridden.
 	Forced []string `json:"forced,omitempty"`
 }
 
-// Pull is a pull request that somebody has to merge.
+// Pull is a pull request that a person has to merge.
 type Pull struct {
 	Number int         `json:"number"`
 	URL    string      `json:"url,omitempty"`
@@ -212,11 +217,10 @@ type Pull struct {
 // errForcible means that an operator can insist.
 var errForcible = errors.New("force overrides it")
 
-// maxRounds bounds how often it is decided anew because somebody was faster.
+// maxAttempts bounds how often an action is decided again because someone else pushed first.
 const maxRounds = 5
 
-// pull does what decide says, in view of what there is. decide is asked again if
-// somebody was faster.
+// perform decides an action on the current state and writes it, again if someone else pushed first.
 func (d *Desk) pull(ctx context.Context, environment string, decide func(v view) (change, error)) (Result, error) {
 	for range maxRounds {
 		if d.old {
@@ -241,11 +245,11 @@ func (d *Desk) pull(ctx context.Context, environment string, decide func(v view)
 	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
 }
 
-// put writes a change to the environment's branch, or that of the base.
+// writeChange writes a change to the environment's branch, or to that of the base.
 func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	url, branch, head := v.branch.URL, v.branch.Name, v.branch.Head
 	if v.branch.Repo == nil {
-		url, branch, head = d.ControlPlane, v.base.Branch, v.base.Head
+		url, branch, head = d.options.ControlPlane, v.base.Branch, v.base.Head
 	}
 	r := c.result(branch)
 	if len(c.files) == 0 {
@@ -255,9 +259,9 @@ func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	if remote == nil {
 		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
-	o := publish.Options{Remote: remote, Author: d.Author, Sign: d.Sign, Write: true, BeforeEffect: d.Step}
-	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.message(), When: d.Now()}
-	if d.Forge != nil {
+	o := publish.Options{Remote: remote, Author: d.options.Author, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.Step}
+	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.message(), When: d.options.Now()}
+	if d.options.Forge != nil {
 		return d.propose(ctx, o, e, c, r, place)
 	}
 	id, err := publish.Apply(ctx, o, e)
@@ -267,11 +271,12 @@ func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 	return r, err
 }
 
-// propose opens a pull request with a change. Its commit is as old as what it is made
-// on, so that to do it twice is to do it once.
+// proposeChange opens a pull request with a change. Its commit is as old as its parent, so that
+// repeating the action changes nothing.
 func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c change, r Result, place string) (Result, error) {
 	var err error
-	if o.Forge, err = d.Forge(o.Remote, place); err != nil {
+	o.Forge, err = d.options.Forge(o.Remote, place)
+	if err != nil {
 		return r, err
 	}
 	info, err := o.Remote.Mirror().Commit(e.Head)
@@ -280,7 +285,7 @@ func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c
 	}
 	e.When = info.When
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.mark(), Head: d.Prefix + "lever/" + c.lever + "/" + c.of(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.body(),
+		Mark: c.mark(), Head: d.options.Prefix + "lever/" + c.lever + "/" + c.of(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.body(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}
