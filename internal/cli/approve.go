@@ -73,7 +73,7 @@ its pull request is merged.`,
 
 // acknowledgeRemovals approves a change that exceeds an environment's limits: the one that is
 // named, or else the one that waits now. With ahead it need not wait yet.
-func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Desk, environment, named string, ahead bool) (actions.Result, error) {
+func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.Session, environment, named string, ahead bool) (actions.Result, error) {
 	if ahead {
 		return d.Acknowledge(ctx, environment, named, cc.reason)
 	}
@@ -83,7 +83,7 @@ func (cc *commandContext) acknowledgeRemovals(ctx context.Context, d *actions.De
 	}
 	result, err := d.Acknowledge(ctx, environment, cmp.Or(named, waiting.Acknowledge), cc.reason)
 	if named == "" && result.Changed {
-		result.Says += "; " + waiting.Reason
+		result.Summary += "; " + waiting.Reason
 	}
 	return result, err
 }
@@ -113,7 +113,7 @@ func (cc *commandContext) findWaiting(ctx context.Context, environment, named st
 	var stage status.Stage
 	found := false
 	if chain != nil {
-		stage, found = chain.Stage(environment)
+		stage, found = chain.FindStage(environment)
 	}
 	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
 	switch {

@@ -40,9 +40,9 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
 			case err != nil:
 				return err
 			case remove:
-				return cc.printResult(d.Unfreeze(ctx, f.Name, cc.reason))
+				return cc.printResult(d.EndFreeze(ctx, f.Name, cc.reason))
 			case except != "":
-				return cc.printResult(d.Except(ctx, f.Name, except, cc.reason))
+				return cc.printResult(d.AddException(ctx, f.Name, except, cc.reason))
 			}
 			f.Reason = cc.reason
 			return cc.printResult(d.Freeze(ctx, f))

@@ -21,7 +21,7 @@ output, whether it comes from the base, its own branch or a workload. The pull r
 the output is kept up to date, so that people see what waits, and they may merge it.
 With --scope promotion only promotions wait.`,
 		Example: `  fairlead hold stage --reason "the load test of Tuesday"`,
-	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
+	}, func(ctx context.Context, d *actions.Session, environment string) (actions.Result, error) {
 		if err := cc.requireReason("a hold"); err != nil {
 			return actions.Result{}, err
 		}
@@ -57,7 +57,7 @@ func newRelease(a *app) *cobra.Command {
 the record back by hand, as git revert of a promotion does, it writes an object of kind
 Release, which says that this is over.`,
 		Example: `  fairlead release stage`,
-	}, func(ctx context.Context, d *actions.Desk, environment string) (actions.Result, error) {
+	}, func(ctx context.Context, d *actions.Session, environment string) (actions.Result, error) {
 		return d.Release(ctx, environment, cc.reason)
 	})
 }

@@ -115,7 +115,7 @@ What was proven is known from the settings, with which it looks itself, or from 
 				return err
 			}
 			p := actions.Promotion{Environment: w.environment, From: w.from, Commit: w.commit, Reason: cc.reason, Force: force}
-			p.Known, err = cc.readChain(c.Context())
+			p.Report, err = cc.readChain(c.Context())
 			if err != nil && !force {
 				return err
 			}

@@ -74,7 +74,7 @@ func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 }
 
 // newEnvironmentAction completes a command that runs one action on one environment.
-func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Desk, string) (actions.Result, error)) *cobra.Command {
+func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Session, string) (actions.Result, error)) *cobra.Command {
 	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), cc.completeEnvironments(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d, err := cc.openForEnvironments(c.Context(), args[0])
@@ -177,7 +177,7 @@ func (cc *commandContext) withControlPlaneHint(err error) error {
 }
 
 // openSession opens the control plane for operator actions.
-func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Desk, error) {
+func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*actions.Session, error) {
 	o, err := cc.actionOptions(who)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (cc *commandContext) openSession(ctx context.Context, who git.Signature) (*
 
 // openForEnvironments opens the control plane for actions of the person who calls; it returns an error
 // if one of the environments does not exist.
-func (cc *commandContext) openForEnvironments(ctx context.Context, environments ...string) (*actions.Desk, error) {
+func (cc *commandContext) openForEnvironments(ctx context.Context, environments ...string) (*actions.Session, error) {
 	who, err := commitAuthor(ctx, cc.author)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 }
 
 func doneText(r actions.Result) string {
-	text := r.Says
+	text := r.Summary
 	switch {
 	case r.Pull != nil && r.Pull.State == forge.Open:
 		text += ", once pull request " + pullText(*r.Pull) + " is merged"
@@ -278,6 +278,6 @@ func findStage(c status.Chain, environment string) (status.Stage, error) {
 	if err := checkEnvironments(names, environment); err != nil {
 		return status.Stage{}, err
 	}
-	found, _ := c.Stage(environment)
+	found, _ := c.FindStage(environment)
 	return found, nil
 }

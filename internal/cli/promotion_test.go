@@ -77,7 +77,7 @@ func TestChainTextOfProblems(t *testing.T) {
 	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
 	got := chainText(status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
-		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: status.BrokenGate, Status: gate.Fail, Reason: reason}}),
+		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: status.ProblemsGate, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
 	}}}, now)
 	_, line, _ := strings.Cut(got, "\n")
@@ -101,7 +101,7 @@ func TestChainTextOfRemovals(t *testing.T) {
 }
 
 func TestStageText(t *testing.T) {
-	s, _ := shown().Stage("stage")
+	s, _ := shown().FindStage("stage")
 	want := `stage, which comes after dev
 
 It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commits since.
@@ -127,7 +127,7 @@ Something may change by itself on Mon 2026-01-05 12:30 UTC, in 30m.
 
 // TestStageTextOfClusters: where clusters report, it is they who run a commit.
 func TestStageTextOfClusters(t *testing.T) {
-	s, _ := shown().Stage("stage")
+	s, _ := shown().FindStage("stage")
 	s.Proof.Parts = append(s.Proof.Parts, gate.Verdict{Gate: "rollout", Status: gate.Pass, Reason: "2 of 2 clusters ready"})
 	if got := stageText(s, now, display.NewStream(&bytes.Buffer{})); !strings.Contains(got, "\nThe clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.\n") {
 		t.Errorf("it says\n%s", got)
@@ -247,7 +247,7 @@ func TestStatusOfDaemon(t *testing.T) {
 	ctx := t.Context()
 	url := serveChain(t, func(w http.ResponseWriter) {
 		store := &status.Store{}
-		store.SetChain(shown())
+		store.SetPromotions(shown())
 		_ = json.NewEncoder(w).Encode(store.Snapshot())
 	})
 	code, out, errs := run(ctx, &commandContext{}, url)

@@ -23,7 +23,7 @@ type rollbackCommand struct {
 	to                     string
 	mergeOutput, waitAfter bool
 	outputTimeout          time.Duration // timeout for the pull request of the output
-	session                *actions.Desk
+	session                *actions.Session
 	environment            string
 	signature              git.Signature
 	result                 actions.Result

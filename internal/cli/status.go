@@ -139,7 +139,7 @@ func chainText(c status.Chain, now time.Time) string {
 			age = display.FormatAge(now.Sub(s.Since))
 		}
 		next := nextText(s.Next)
-		if s.Broken() { // what is wrong with its commit matters more than the next one
+		if s.HasProblems() { // what is wrong with its commit matters more than the next one
 			next += "; " + s.Proof.Reason
 		}
 		if len(s.Withheld) > 0 && !s.Merged {
@@ -168,7 +168,7 @@ func stateWord(s status.Stage) string {
 		return "empty"
 	case s.Next.State == promote.Stopped:
 		return "stopped"
-	case s.Broken():
+	case s.HasProblems():
 		return "problems"
 	case s.Proof.Status == gate.Fail:
 		return "failed"

@@ -295,7 +295,7 @@ func (w *waitCommand) newDaemonReader(environment, commit string) arrivalReader 
 		if err != nil {
 			return "", "", err
 		}
-		stage, ok := chain.Stage(environment)
+		stage, ok := chain.FindStage(environment)
 		if !ok {
 			return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
 		}
@@ -344,7 +344,7 @@ func withSuperseded(environment string, ask arrivalReader, has newerReader) arri
 // newNewerReader returns a reader of the environment's record in Git. If the control plane cannot be
 // read, it prints that once, and the wait continues without it.
 func (w *waitCommand) newNewerReader(environment, commit string) newerReader {
-	var desk *actions.Desk
+	var desk *actions.Session
 	said := ""
 	return func(ctx context.Context) string {
 		if said != "" && desk == nil {
@@ -356,7 +356,7 @@ func (w *waitCommand) newNewerReader(environment, commit string) newerReader {
 			desk, err = w.context.openSession(ctx, git.Signature{})
 		}
 		if err == nil {
-			other, err = desk.Newer(ctx, environment, commit)
+			other, err = desk.FindNewerCommit(ctx, environment, commit)
 		}
 		if err != nil && err.Error() != said && ctx.Err() == nil {
 			said = err.Error()

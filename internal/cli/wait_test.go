@@ -145,9 +145,9 @@ func TestOvertaken(t *testing.T) {
 
 // TestReadStage: what a daemon knows of the commit that an environment has.
 func TestReadStage(t *testing.T) {
-	stage, _ := shown().Stage("stage")
-	dev, _ := shown().Stage("dev")
-	canary, _ := shown().Stage("canary")
+	stage, _ := shown().FindStage("stage")
+	dev, _ := shown().FindStage("dev")
+	canary, _ := shown().FindStage("canary")
 	for _, test := range []struct {
 		name, commit  string
 		stage         status.Stage

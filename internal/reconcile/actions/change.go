@@ -15,32 +15,32 @@ import (
 
 // The actions, as trailers name them.
 const (
-	promoting   = "promote"
-	holding     = "hold"
-	releasing   = "release"
-	rollingBack = "rollback"
-	approving   = "approve"
-	freezing    = "freeze"
+	promoteAction  = "promote"
+	holdAction     = "hold"
+	releaseAction  = "release"
+	rollbackAction = "rollback"
+	approveAction  = "approve"
+	freezeAction   = "freeze"
 )
 
 // change is what an action writes, and how it is described.
 type change struct {
-	lever       string // "promote"
-	environment string // "" of a freeze
-	name        string // of a freeze
-	title       string // the first line of the message
-	says        string
-	because     string // what the person says
-	subject     string // of the commit of the base that it is about
-	from, to    string // commits of the base
+	action        string // "promote"
+	environment   string // "" of a freeze
+	name          string // of a freeze
+	title         string // the first line of the message
+	summary       string
+	reason        string // what the person says
+	commitSubject string // of the commit of the base that it is about
+	from, to      string // commits of the base
 	// forced is the reason for forcing it, and overridden the objections.
-	forced  string
-	against []string
-	files   map[string][]byte // nil if there is nothing to do
+	forced     string
+	overridden []string
+	files      map[string][]byte // nil if there is nothing to do
 }
 
 // subjectName returns the environment or the freeze that a change is about.
-func (c change) of() string {
+func (c change) subjectName() string {
 	if c.environment != "" {
 		return c.environment
 	}
@@ -48,66 +48,66 @@ func (c change) of() string {
 }
 
 // pullRequestMark returns the mark of the pull request.
-func (c change) mark() string { return c.lever + " " + c.of() }
+func (c change) pullRequestMark() string { return c.action + " " + c.subjectName() }
 
 // maxText is how long one text of a message may be.
-const most = 1000
+const maxText = 1000
 
 // commitMessage returns the message of the commit. Texts of people are put in one line, so that
 // none of it is a trailer. The last line identifies our own commits.
-func (c change) message() string {
+func (c change) commitMessage() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", forge.OneLine(c.title, most))
-	for _, text := range []string{c.subject, c.because} {
+	fmt.Fprintf(&b, "%s\n\n", forge.OneLine(c.title, maxText))
+	for _, text := range []string{c.commitSubject, c.reason} {
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n\n", forge.OneLine(text, most))
+			fmt.Fprintf(&b, "%s\n\n", forge.OneLine(text, maxText))
 		}
 	}
-	for _, text := range c.against {
-		fmt.Fprintf(&b, "Against it was: %s\n", forge.OneLine(text, most))
+	for _, text := range c.overridden {
+		fmt.Fprintf(&b, "Against it was: %s\n", forge.OneLine(text, maxText))
 	}
-	if c.against != nil {
+	if c.overridden != nil {
 		b.WriteByte('\n')
 	}
-	if c.lever == promoting || c.lever == rollingBack {
+	if c.action == promoteAction || c.action == rollbackAction {
 		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.to, c.environment)
 	}
 	if c.forced != "" {
-		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, most))
+		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, maxText))
 	}
-	fmt.Fprintf(&b, "Fairlead-Lever: %s\n", c.lever)
+	fmt.Fprintf(&b, "Fairlead-Lever: %s\n", c.action)
 	return b.String()
 }
 
 // pullRequestBody returns the text of the pull request.
-func (c change) body() string {
+func (c change) pullRequestBody() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n", forge.EscapeMarkdown(c.title))
 	if c.from != "" && c.to != "" {
 		fmt.Fprintf(&b, "\nFrom %s to %s.\n", forge.CodeSpan(c.from), forge.CodeSpan(c.to))
 	}
-	for _, text := range []string{c.subject, c.because} {
+	for _, text := range []string{c.commitSubject, c.reason} {
 		if text != "" {
-			fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(forge.OneLine(text, most)))
+			fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(forge.OneLine(text, maxText)))
 		}
 	}
 	if c.forced != "" {
-		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.EscapeMarkdown(forge.OneLine(c.forced, most)))
-		for _, text := range c.against {
+		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.EscapeMarkdown(forge.OneLine(c.forced, maxText)))
+		for _, text := range c.overridden {
 			fmt.Fprintf(&b, "- against it was: %s\n", forge.EscapeMarkdown(text))
 		}
 	}
 	return b.String()
 }
 
-func (c change) result(branch string) Result {
+func (c change) newResult(branch string) Result {
 	return Result{
-		Lever: c.lever, Environment: c.environment, Name: c.name, Says: c.says, From: c.from, To: c.to, Branch: branch, Forced: c.against,
+		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
 	}
 }
 
 // objectFile is the form of all objects that actions write.
-type object struct {
+type objectFile struct {
 	APIVersion string   `yaml:"apiVersion"`
 	Kind       string   `yaml:"kind"`
 	Metadata   metadata `yaml:"metadata"`
@@ -130,22 +130,22 @@ type approvalSpec struct {
 }
 
 type freezeSpec struct {
-	Reason       string    `yaml:"reason"`
-	Scope        string    `yaml:"scope,omitempty"`
-	Environments []string  `yaml:"environments,omitempty"`
-	From         time.Time `yaml:"from,omitempty"`
-	To           time.Time `yaml:"to,omitempty"`
-	Except       []except  `yaml:"except,omitempty"`
+	Reason       string          `yaml:"reason"`
+	Scope        string          `yaml:"scope,omitempty"`
+	Environments []string        `yaml:"environments,omitempty"`
+	From         time.Time       `yaml:"from,omitempty"`
+	To           time.Time       `yaml:"to,omitempty"`
+	Except       []exceptionSpec `yaml:"except,omitempty"`
 }
 
-type except struct {
+type exceptionSpec struct {
 	Commit string `yaml:"commit"`
 	Reason string `yaml:"reason"`
 }
 
 // encodeObject returns the text of an object.
-func write(kind, name string, spec any) ([]byte, error) {
-	return manifest.Encode(object{model.OwnAPIVersion, kind, metadata{name}, spec})
+func encodeObject(kind, name string, spec any) ([]byte, error) {
+	return manifest.Encode(objectFile{model.OwnAPIVersion, kind, metadata{name}, spec})
 }
 
 // The files of actions are below the folder of an environment or of the base; holds are in
@@ -158,11 +158,11 @@ func freezeFile(name string) string { return path.Join(source.OwnFolder, "freeze
 
 // approvalName returns the name of an approval: the beginning of the commit's id, and the approver.
 func approvalName(commit, address string) string {
-	return commit[:min(len(commit), 12)] + "-" + slug(address)
+	return commit[:min(len(commit), 12)] + "-" + slugify(address)
 }
 
 // slugify makes a text part of a name. Where it changes the text, a digest keeps names apart.
-func slug(text string) string {
+func slugify(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	joined := strings.Join(words, "-")
 	short := strings.Trim(joined[:min(len(joined), 100)], "-")

@@ -28,14 +28,14 @@ func TestApprovalName(t *testing.T) {
 
 func TestWithException(t *testing.T) {
 	const freeze = "# Ask Ann.\napiVersion: fairlead.io/v1alpha1\nkind: Freeze\nmetadata: {name: q4}\nspec:\n  reason: the books # of 2026\n"
-	first, err := withException([]byte(freeze), except{"abc", "a fix"})
+	first, err := withException([]byte(freeze), exceptionSpec{"abc", "a fix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(freeze+"  except:\n    - commit: abc\n      reason: a fix\n", string(first)); diff != "" {
 		t.Errorf("the first (-want +got):\n%s", diff)
 	}
-	second, err := withException(first, except{"def", "another"})
+	second, err := withException(first, exceptionSpec{"def", "another"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestWithException(t *testing.T) {
 		"kind: Freeze\nspec: x\n":           "spec is not a mapping",
 		"kind: Freeze\nspec: {except: x}\n": "spec.except is not a list",
 	} {
-		if _, err := withException([]byte(text), except{}); err == nil || err.Error() != want {
+		if _, err := withException([]byte(text), exceptionSpec{}); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestTarget(t *testing.T) {
 		{"newer", "b2", "c3", []string{"b2", "c3"}, "c3 is newer than b2, which stage has"},
 		{"not on the base", "b2", "x9", []string{"b2", "x9"}, "commit x9 is not on the base's branch"},
 	} {
-		got, refusal := target(h, "stage", test.present, test.asked, test.had)
+		got, refusal := rollbackTarget(h, "stage", test.present, test.asked, test.had)
 		if refusal != nil {
 			got = refusal.Reason
 		}

@@ -26,12 +26,12 @@ type Freeze struct {
 }
 
 // Freeze writes a freeze into the base.
-func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
-	return d.pull(ctx, "", func(v view) (change, error) {
-		if there := freezeOf(v, f.Name); there != nil {
+func (d *Session) Freeze(ctx context.Context, f Freeze) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		if there := findFreeze(v, f.Name); there != nil {
 			return change{}, problem.Refusef("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
 		}
-		text, err := write("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
+		text, err := encodeObject("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
 		what := "everything"
 		if f.Environments != nil {
 			what = strings.Join(f.Environments, ", ")
@@ -41,20 +41,20 @@ func (d *Desk) Freeze(ctx context.Context, f Freeze) (Result, error) {
 			stops = "promotions"
 		}
 		return change{
-			lever: freezing, name: f.Name, because: f.Reason, title: fmt.Sprintf("Freeze %s: %s", what, f.Name),
-			says: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text},
+			action: freezeAction, name: f.Name, reason: f.Reason, title: fmt.Sprintf("Freeze %s: %s", what, f.Name),
+			summary: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text},
 		}, err
 	})
 }
 
 // EndFreeze removes a freeze that an action has written.
-func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error) {
-	return d.pull(ctx, "", func(v view) (change, error) {
-		c := change{lever: freezing, name: name, because: reason, title: "End the freeze " + name, says: "freeze " + name + " is over"}
-		there := freezeOf(v, name)
+func (d *Session) EndFreeze(ctx context.Context, name, reason string) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		c := change{action: freezeAction, name: name, reason: reason, title: "End the freeze " + name, summary: "freeze " + name + " is over"}
+		there := findFreeze(v, name)
 		switch {
 		case there == nil:
-			c.says = "there is no freeze " + name
+			c.summary = "there is no freeze " + name
 			return c, nil
 		case there.Pos.File != freezeFile(name):
 			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no lever wrote", name, there.Pos.File)
@@ -65,9 +65,9 @@ func (d *Desk) Unfreeze(ctx context.Context, name, reason string) (Result, error
 }
 
 // AddException lets one commit pass a freeze.
-func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Result, error) {
-	return d.pull(ctx, "", func(v view) (change, error) {
-		there := freezeOf(v, name)
+func (d *Session) AddException(ctx context.Context, name, revision, reason string) (Result, error) {
+	return d.perform(ctx, "", func(v snapshot) (change, error) {
+		there := findFreeze(v, name)
 		if there == nil {
 			return change{}, problem.Refusef("", "there is no freeze %s", name)
 		}
@@ -76,12 +76,12 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 			return change{}, err
 		}
 		c := change{
-			lever: freezing, name: name, to: commit, because: reason,
-			title: fmt.Sprintf("Let %s pass the freeze %s", promote.ShortID(commit), name),
-			says:  fmt.Sprintf("%s may pass the freeze %s", promote.ShortID(commit), name),
+			action: freezeAction, name: name, to: commit, reason: reason,
+			title:   fmt.Sprintf("Let %s pass the freeze %s", promote.ShortID(commit), name),
+			summary: fmt.Sprintf("%s may pass the freeze %s", promote.ShortID(commit), name),
 		}
 		if _, passes := there.Except[commit]; passes {
-			c.says = fmt.Sprintf("%s may pass the freeze %s already", promote.ShortID(commit), name)
+			c.summary = fmt.Sprintf("%s may pass the freeze %s already", promote.ShortID(commit), name)
 			return c, nil
 		}
 		view, err := v.base.Repo.View(v.base.Head)
@@ -92,7 +92,7 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 		if err := view.Err(); err != nil {
 			return c, err
 		}
-		text, err := withException(e.Data, except{commit, reason})
+		text, err := withException(e.Data, exceptionSpec{commit, reason})
 		if err != nil {
 			return c, problem.Refusef("write the exception by hand: spec.except: [{commit: …, reason: …}]", "%s: %v", there.Pos.File, err)
 		}
@@ -101,7 +101,7 @@ func (d *Desk) Except(ctx context.Context, name, revision, reason string) (Resul
 	})
 }
 
-func freezeOf(v view, name string) *model.Freeze {
+func findFreeze(v snapshot, name string) *model.Freeze {
 	i := slices.IndexFunc(v.base.Progress.Freezes, func(f *model.Freeze) bool { return f.Name == name })
 	if i < 0 {
 		return nil
@@ -110,7 +110,7 @@ func freezeOf(v view, name string) *model.Freeze {
 }
 
 // withException adds an exception to the text of a freeze, and keeps comments.
-func withException(text []byte, e except) ([]byte, error) {
+func withException(text []byte, e exceptionSpec) ([]byte, error) {
 	var doc, rest yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&doc); err != nil {

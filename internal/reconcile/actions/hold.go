@@ -17,13 +17,13 @@ import (
 
 // Hold keeps the output of an environment as it is until it is released; with
 // [model.ScopePromotion], only its commit of the base.
-func (d *Desk) Hold(ctx context.Context, environment, reason, scope string) (Result, error) {
-	return d.pull(ctx, environment, func(v view) (change, error) {
+func (d *Session) Hold(ctx context.Context, environment, reason, scope string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
 		c := change{
-			lever: holding, environment: environment, because: reason,
-			title: "Hold " + environment, says: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
+			action: holdAction, environment: environment, reason: reason,
+			title: "Hold " + environment, summary: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
 		}
-		text, err := write("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
+		text, err := encodeObject("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
 		c.files = map[string][]byte{promoter.HoldFile(v.branch.Folder): text}
 		return c, err
 	})
@@ -31,9 +31,9 @@ func (d *Desk) Hold(ctx context.Context, environment, reason, scope string) (Res
 
 // Release removes the hold of an environment, even if the hold is unreadable. One that no action
 // wrote has to be removed by hand.
-func (d *Desk) Release(ctx context.Context, environment, reason string) (Result, error) {
-	return d.pull(ctx, environment, func(v view) (change, error) {
-		c := change{lever: releasing, environment: environment, because: reason, title: "Release " + environment, says: environment + " is not held any more"}
+func (d *Session) Release(ctx context.Context, environment, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		c := change{action: releaseAction, environment: environment, reason: reason, title: "Release " + environment, summary: environment + " is not held any more"}
 		file := promoter.HoldFile(v.branch.Folder)
 		broken := false
 		for _, p := range v.branch.Progress.Problems {
@@ -59,9 +59,9 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 			}
 			return c, err
 		case broken:
-			c.says += ": " + file + ", which could not be read, is removed"
+			c.summary += ": " + file + ", which could not be read, is removed"
 		case len(v.branch.Progress.Holds) == 0:
-			c.says = environment + " is not held"
+			c.summary = environment + " is not held"
 			return c, nil
 		}
 		c.files = map[string][]byte{file: nil}
@@ -71,16 +71,16 @@ func (d *Desk) Release(ctx context.Context, environment, reason string) (Result,
 
 // releaseFiles returns the file that ends the hold of a reverted record: there is no file of that
 // hold to remove.
-func releaseFiles(v view, back *promoter.Reversal, reason string) (map[string][]byte, error) {
-	text, err := write("Release", "release", approvalSpec{back.Commit, reason})
+func releaseFiles(v snapshot, back *promoter.Reversal, reason string) (map[string][]byte, error) {
+	text, err := encodeObject("Release", "release", approvalSpec{back.Commit, reason})
 	return map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text}, err
 }
 
 // Approve writes a person's approval of a commit for an environment: of a revision, or, if that is
 // "", of the commit that the environment waits for.
-func (d *Desk) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
-	return d.pull(ctx, environment, func(v view) (change, error) {
-		commit, err := v.wanted(Promotion{Environment: environment, Commit: revision, Known: known}, "")
+func (d *Session) Approve(ctx context.Context, environment, revision, reason string, known *status.Chain) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		commit, err := v.resolveCandidate(Promotion{Environment: environment, Commit: revision, Report: known}, "")
 		if err != nil {
 			return change{}, err
 		}
@@ -88,33 +88,33 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 		if !v.history.Contains(commit) {
 			return change{}, problem.Refusef("", "commit %s is not on the base's branch", what)
 		}
-		present, err := v.present()
+		present, err := v.currentCommit()
 		if err != nil {
 			return change{}, err
 		}
 		c := change{
-			lever: approving, environment: environment, to: commit, because: reason,
-			title: fmt.Sprintf("Approve %s for %s", what, environment),
-			says:  fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, environment),
+			action: approveAction, environment: environment, to: commit, reason: reason,
+			title:   fmt.Sprintf("Approve %s for %s", what, environment),
+			summary: fmt.Sprintf("%s approves %s for %s", d.options.Author.Email, what, environment),
 		}
 		name := approvalName(commit, d.options.Author.Email)
 		file := approvalFile(v.branch.Folder, name)
-		if given, err := v.given(commit, d.options.Author.Email); err != nil {
+		if given, err := v.hasApproved(commit, d.options.Author.Email); err != nil {
 			return c, err
 		} else if given {
-			c.says = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
+			c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
 			return c, nil
 		}
 		switch {
-		case commit == present && !v.provenByApproval():
-			c.says = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
+		case commit == present && !v.needsApproval():
+			c.summary = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
 			return c, nil
 		case commit == present:
-			c.says += ", which has it already: it counts for its proof"
+			c.summary += ", which has it already: it counts for its proof"
 		case v.history.IsNewer(present, commit):
-			c.says += ", which has a newer one already, " + promote.ShortID(present)
+			c.summary += ", which has a newer one already, " + promote.ShortID(present)
 		}
-		text, err := write("Approval", name, approvalSpec{commit, reason})
+		text, err := encodeObject("Approval", name, approvalSpec{commit, reason})
 		c.files = map[string][]byte{file: text}
 		return c, err
 	})
@@ -122,13 +122,13 @@ func (d *Desk) Approve(ctx context.Context, environment, revision, reason string
 
 // needsApproval reports whether an approval of the current commit may count: its proof asks for
 // some, or the order of promotion is unknown.
-func (v view) provenByApproval() bool {
-	return v.broken != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
+func (v snapshot) needsApproval() bool {
+	return v.orderProblem != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 }
 
 // hasApproved reports whether the person has approved a commit already, in any file: another
 // approval would only be newer.
-func (v view) given(commit, address string) (bool, error) {
+func (v snapshot) hasApproved(commit, address string) (bool, error) {
 	all, err := promoter.Approvals(v.branch, commit)
 	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Approver == address }), err
 }

@@ -30,14 +30,14 @@ type Output struct {
 // FindOutput searches for the output of an environment that was rendered from a commit of the base:
 // on its branch, or in an open pull request. open opens the forge of a repository; nil searches the
 // branch only.
-func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
+func (d *Session) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
 	to, err := d.source.OutputOf(ctx, environment)
 	if err != nil || to == nil {
 		return Output{}, err
 	}
 	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.options.Prefix + environment}
 	place := to.Repo
-	if other, ok := d.places[giturl.Normalize(to.Repo)]; ok {
+	if other, ok := d.targets[giturl.Normalize(to.Repo)]; ok {
 		place = other
 	}
 	remote, err := d.options.Mirrors.Fetch(ctx, place)
@@ -47,7 +47,7 @@ func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open 
 	repo, folder := remote.Mirror(), publish.CleanFolder(to.Path)
 	head, err := repo.Branch(to.Branch)
 	if err == nil {
-		o.Merged, err = madeFrom(repo, head, folder, environment, commit)
+		o.Merged, err = isRenderedFrom(repo, head, folder, environment, commit)
 	}
 	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
 		return o, err
@@ -64,7 +64,7 @@ func (d *Desk) FindOutput(ctx context.Context, environment, commit string, open 
 		if p.State != forge.Open {
 			continue
 		}
-		brings, err := madeFrom(repo, p.Commit, folder, environment, commit)
+		brings, err := isRenderedFrom(repo, p.Commit, folder, environment, commit)
 		if err != nil && !errors.Is(err, git.ErrNoRevision) {
 			return o, err
 		}
@@ -90,7 +90,7 @@ func (o *Output) Merge(ctx context.Context) error {
 
 // isRenderedFrom reports whether a commit holds the output of an environment that was rendered from
 // a commit of the base.
-func madeFrom(repo *git.Repository, at, folder, environment, commit string) (bool, error) {
+func isRenderedFrom(repo *git.Repository, at, folder, environment, commit string) (bool, error) {
 	if _, err := repo.Commit(at); err != nil {
 		return false, fmt.Errorf("%s: %w", at, git.ErrNoRevision)
 	}
@@ -98,13 +98,13 @@ func madeFrom(repo *git.Repository, at, folder, environment, commit string) (boo
 	if err != nil {
 		return false, err
 	}
-	made := names(view.Tree.Sub(folder), environment, commit)
+	made := isRecordedOutput(view.Tree.Sub(folder), environment, commit)
 	return made, view.Err()
 }
 
 // isRecordedOutput reports whether the record in a folder names a commit of the base, and the files
 // beside it are those that it names.
-func names(folder tree.Tree, environment, commit string) bool {
+func isRecordedOutput(folder tree.Tree, environment, commit string) bool {
 	e, ok := folder.Lookup(publish.RecordFile)
 	if !ok || e.IsDir() {
 		return false

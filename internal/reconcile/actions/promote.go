@@ -26,50 +26,50 @@ type Promotion struct {
 	// Force overrides objections, which are recorded.
 	Force bool
 	// Report is the state of all environments; nil if it is not known.
-	Known *status.Chain
+	Report *status.Chain
 }
 
 // Promote writes another commit into an environment's record. The error is a [problem.Refusal]
 // if it must not have the commit, or not without Force.
-func (d *Desk) Promote(ctx context.Context, p Promotion) (Result, error) {
-	return d.pull(ctx, p.Environment, func(v view) (change, error) {
-		from, err := d.commitOf(ctx, v, p.From)
+func (d *Session) Promote(ctx context.Context, p Promotion) (Result, error) {
+	return d.perform(ctx, p.Environment, func(v snapshot) (change, error) {
+		from, err := d.readCommit(ctx, v, p.From)
 		if err != nil {
 			return change{}, err
 		}
-		commit, err := v.wanted(p, from)
+		commit, err := v.resolveCandidate(p, from)
 		if err != nil {
 			return change{}, err
 		}
-		present, err := v.present()
+		present, err := v.currentCommit()
 		if err != nil {
 			return change{}, err
 		}
 		c := change{
-			lever: promoting, environment: p.Environment, from: present, to: commit, because: p.Reason,
-			title: fmt.Sprintf("Promote %s to %s", promote.ShortID(commit), p.Environment),
-			says:  fmt.Sprintf("%s gets %s", p.Environment, promote.ShortID(commit)),
+			action: promoteAction, environment: p.Environment, from: present, to: commit, reason: p.Reason,
+			title:   fmt.Sprintf("Promote %s to %s", promote.ShortID(commit), p.Environment),
+			summary: fmt.Sprintf("%s gets %s", p.Environment, promote.ShortID(commit)),
 		}
 		if commit == present {
-			c.says = fmt.Sprintf("%s has %s already", p.Environment, promote.ShortID(commit))
+			c.summary = fmt.Sprintf("%s has %s already", p.Environment, promote.ShortID(commit))
 			return c, nil
 		}
-		against := v.against(p, present, commit, d.options.Now())
+		against := v.findObjections(p, present, commit, d.options.Now())
 		for _, r := range against {
 			if !p.Force || !errors.Is(r, errForcible) {
 				return change{}, r
 			}
-			c.against = append(c.against, r.Reason)
+			c.overridden = append(c.overridden, r.Reason)
 		}
-		if c.against != nil {
-			c.forced, c.because = p.Reason, ""
+		if c.overridden != nil {
+			c.forced, c.reason = p.Reason, ""
 		}
 		return v.withRecord(c, d)
 	})
 }
 
 // withRecord adds to a change the record with its commit.
-func (v view) withRecord(c change, d *Desk) (change, error) {
+func (v snapshot) withRecord(c change, d *Session) (change, error) {
 	repo := d.options.ControlPlane
 	if !giturl.IsRemote(repo) { // what is on this machine only is nowhere to others
 		repo = v.branch.URL
@@ -82,13 +82,13 @@ func (v view) withRecord(c change, d *Desk) (change, error) {
 	if err != nil {
 		return c, err
 	}
-	c.subject = info.Subject()
+	c.commitSubject = info.Subject()
 	c.files = map[string][]byte{v.branch.Record: text}
 	return c, nil
 }
 
 // resolveCandidate returns the commit to promote. from is the commit of p.From.
-func (v view) wanted(p Promotion, from string) (string, error) {
+func (v snapshot) resolveCandidate(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.Promotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
@@ -99,20 +99,20 @@ func (v view) wanted(p Promotion, from string) (string, error) {
 	if from != "" {
 		return from, nil
 	}
-	s, ok := stageOf(p.Known, p.Environment)
+	s, ok := findStage(p.Report, p.Environment)
 	switch {
 	case ok && s.Next.Candidate != "":
 		return s.Next.Candidate, nil
 	case ok && s.Next.Verdict.Reason != "":
 		return "", problem.Refusef("name the commit", "there is nothing for %s: %s", p.Environment, s.Next.Verdict.Reason)
-	case v.broken != "":
-		return "", problem.Refusef("name the commit", "it is not known which commit is next for %s: %s", p.Environment, v.broken)
+	case v.orderProblem != "":
+		return "", problem.Refusef("name the commit", "it is not known which commit is next for %s: %s", p.Environment, v.orderProblem)
 	}
 	return "", problem.Refusef("name the commit", "it is not known which commit is next for %s", p.Environment)
 }
 
 // readCommit returns the commit that an environment has; "" if environment is "".
-func (d *Desk) commitOf(ctx context.Context, v view, environment string) (string, error) {
+func (d *Session) readCommit(ctx context.Context, v snapshot, environment string) (string, error) {
 	if environment == "" {
 		return "", nil
 	}
@@ -121,22 +121,22 @@ func (d *Desk) commitOf(ctx context.Context, v view, environment string) (string
 		return "", err
 	}
 	v.branch = b
-	commit, err := v.present()
+	commit, err := v.currentCommit()
 	if err == nil && commit == "" {
 		return "", problem.Refusef("name the commit", "%s has no commit yet", environment)
 	}
 	return commit, err
 }
 
-func stageOf(c *status.Chain, environment string) (status.Stage, bool) {
+func findStage(c *status.Chain, environment string) (status.Stage, bool) {
 	if c == nil {
 		return status.Stage{}, false
 	}
-	return c.Stage(environment)
+	return c.FindStage(environment)
 }
 
 // findObjections returns what speaks against promoting a commit, the worst first.
-func (v view) against(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
+func (v snapshot) findObjections(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
 	what := promote.ShortID(commit)
 	switch {
 	case !v.history.Contains(commit):
@@ -147,10 +147,10 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*pro
 	}
 	var all []*problem.Refusal
 	say := func(hint, reason string) {
-		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, most), Advice: hint, Kind: errForcible})
+		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, maxText), Advice: hint, Kind: errForcible})
 	}
-	if v.broken != "" {
-		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.broken)
+	if v.orderProblem != "" {
+		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.orderProblem)
 	}
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning {
@@ -164,34 +164,34 @@ func (v view) against(p Promotion, present, commit string, now time.Time) []*pro
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.ShortID(back.Commit)))
 	}
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.ReadFreezes(v.base.Progress)}); frozen.Status != gate.Pass {
-		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waiting(frozen), what), frozen.Reason)
+		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waitingGate(frozen), what), frozen.Reason)
 	}
-	if why := v.unproven(p.Known, commit); why != "" {
+	if why := v.proofObjection(p.Report, commit); why != "" {
 		say("wait for it, or insist with --force --reason TEXT", why)
-	} else if why := v.ungated(p.Known, commit); why != "" {
+	} else if why := v.gatesObjection(p.Report, commit); why != "" {
 		say("wait for it, or insist with --force --reason TEXT", why)
 	}
 	return all
 }
 
 // waitingGate returns the name of the first part that waits.
-func waiting(v gate.Verdict) string {
+func waitingGate(v gate.Verdict) string {
 	i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
 	return v.Parts[max(i, 0)].Gate
 }
 
 // proofObjection returns why a commit does not count as proven upstream of the environment; "" if
 // it does.
-func (v view) unproven(known *status.Chain, commit string) string {
+func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 	if len(v.stage.After) == 0 {
 		return ""
 	}
-	if s, ok := stageOf(known, v.stage.Name); ok && isProven(s.Next, commit) {
+	if s, ok := findStage(known, v.stage.Name); ok && isProvenUpstream(s.Next, commit) {
 		return ""
 	}
 	what := promote.ShortID(commit)
 	for _, name := range v.stage.After {
-		u, ok := stageOf(known, name)
+		u, ok := findStage(known, name)
 		switch {
 		case !ok:
 			return fmt.Sprintf("it is not known whether %s was proven in %s", what, name)
@@ -207,8 +207,8 @@ func (v view) unproven(known *status.Chain, commit string) string {
 			return fmt.Sprintf("%s is not proven in %s yet: %s", what, name, u.Proof.Reason)
 		}
 	}
-	for _, name := range v.before() {
-		if u, ok := stageOf(known, name); ok && v.history.IsNewer(commit, u.Commit) {
+	for _, name := range v.upstreamNames() {
+		if u, ok := findStage(known, name); ok && v.history.IsNewer(commit, u.Commit) {
 			return fmt.Sprintf("%s is behind it, with %s", name, promote.ShortID(u.Commit))
 		}
 	}
@@ -216,7 +216,7 @@ func (v view) unproven(known *status.Chain, commit string) string {
 }
 
 // upstreamNames returns all environments that the environment comes after, near and far.
-func (v view) before() []string {
+func (v snapshot) upstreamNames() []string {
 	var all []string
 	for names := v.stage.After; len(names) > 0; {
 		var further []string
@@ -231,7 +231,7 @@ func (v view) before() []string {
 }
 
 // findPart returns the part of a decision's verdict that has a name.
-func part(d promote.Decision, name string) (gate.Verdict, bool) {
+func findPart(d promote.Decision, name string) (gate.Verdict, bool) {
 	i := slices.IndexFunc(d.Verdict.Parts, func(p gate.Verdict) bool { return p.Gate == name })
 	if i < 0 {
 		return gate.Verdict{}, false
@@ -241,22 +241,22 @@ func part(d promote.Decision, name string) (gate.Verdict, bool) {
 
 // isProvenUpstream reports whether a decision was about commits that are proven upstream, and this
 // is one of them.
-func isProven(d promote.Decision, commit string) bool {
-	v, ok := part(d, "after")
+func isProvenUpstream(d promote.Decision, commit string) bool {
+	v, ok := findPart(d, "after")
 	return ok && v.Status == gate.Pass && (d.Candidate == commit || slices.Contains(d.Skipped, commit))
 }
 
 // gatesObjection returns why the gates of the environment do not let a commit in; "" if they do, or
 // there are none. Gates are evaluated for one commit at a time.
-func (v view) ungated(known *status.Chain, commit string) string {
+func (v snapshot) gatesObjection(known *status.Chain, commit string) string {
 	if len(v.stage.Gates) == 0 {
 		return ""
 	}
-	s, ok := stageOf(known, v.stage.Name)
+	s, ok := findStage(known, v.stage.Name)
 	if !ok {
 		return fmt.Sprintf("it is not known what the gates of %s say", v.stage.Name)
 	}
-	gates, ok := part(s.Next, "gates")
+	gates, ok := findPart(s.Next, "gates")
 	switch {
 	case !ok || s.Next.Candidate != commit:
 		return fmt.Sprintf("the gates of %s were not asked about %s", v.stage.Name, promote.ShortID(commit))

@@ -12,7 +12,7 @@ import (
 // What counts as proven before prod, which comes after stage and canary, which come
 // after dev.
 func TestUnproven(t *testing.T) {
-	v := view{
+	v := snapshot{
 		history: promote.NewHistory([]string{"d4", "c3", "b2", "a1"}),
 		chain: model.Chain{Stages: []model.Stage{
 			{Name: "dev"}, {Name: "stage", After: []string{"dev"}}, {Name: "canary", After: []string{"dev"}}, {Name: "prod", After: []string{"stage", "canary"}},
@@ -55,18 +55,18 @@ func TestUnproven(t *testing.T) {
 		{"the daemon would leave it out for a newer one", "a1", append(all, next("b2", gate.Pass, "a1")), ""},
 		{"the daemon waits for it", "b2", append(all, next("b2", gate.Wait)), "nothing says that b2 was proven in stage, which has c3 now"},
 	} {
-		if got := v.unproven(&status.Chain{Stages: test.stages}, test.commit); got != test.want {
+		if got := v.proofObjection(&status.Chain{Stages: test.stages}, test.commit); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}
 	v.stage = *v.chain.Stage("dev")
-	if got := v.unproven(nil, "d4"); got != "" {
+	if got := v.proofObjection(nil, "d4"); got != "" {
 		t.Errorf("the first environment: %q", got)
 	}
 }
 
 func TestUngated(t *testing.T) {
-	v := view{stage: model.Stage{Name: "prod", Gates: []model.GateSpec{{Kind: "approval"}}}}
+	v := snapshot{stage: model.Stage{Name: "prod", Gates: []model.GateSpec{{Kind: "approval"}}}}
 	decided := func(to string, gates ...gate.Verdict) *status.Chain {
 		return &status.Chain{Stages: []status.Stage{{Environment: "prod", Next: promote.Decision{Candidate: to, Verdict: gate.Verdict{Parts: gates}}}}}
 	}
@@ -81,7 +81,7 @@ func TestUngated(t *testing.T) {
 		{"they were not asked", decided("c3"), "the gates of prod were not asked about c3"},
 		{"nobody knows", nil, "it is not known what the gates of prod say"},
 	} {
-		if got := v.ungated(test.known, "c3"); got != test.want {
+		if got := v.gatesObjection(test.known, "c3"); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

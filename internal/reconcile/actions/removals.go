@@ -20,23 +20,23 @@ func IsChangeName(text string) bool { return changeName.MatchString(text) }
 // Acknowledge writes a person's approval of one change of an environment's output that
 // exceeds its limits. The pull request of the output names the change; any other change
 // still waits.
-func (d *Desk) Acknowledge(ctx context.Context, environment, changeID, reason string) (Result, error) {
+func (d *Session) Acknowledge(ctx context.Context, environment, changeID, reason string) (Result, error) {
 	if !IsChangeName(changeID) {
 		return Result{}, problem.Refusef("copy the command from the pull request of the output", "%q is not the name of a change, which has 40 hexadecimal digits", changeID)
 	}
-	return d.pull(ctx, environment, func(v view) (change, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
 		what := changeID[:12]
 		c := change{
-			lever: approving, environment: environment, because: reason,
-			title: fmt.Sprintf("Approve removals %s in %s", what, environment),
-			says:  fmt.Sprintf("%s approves the removals %s in %s: this change, and nothing else", d.options.Author.Email, what, environment),
+			action: approveAction, environment: environment, reason: reason,
+			title:   fmt.Sprintf("Approve removals %s in %s", what, environment),
+			summary: fmt.Sprintf("%s approves the removals %s in %s: this change, and nothing else", d.options.Author.Email, what, environment),
 		}
 		if slices.ContainsFunc(v.branch.Progress.Approvals, func(a *model.Approval) bool { return a.Removals == changeID }) {
-			c.says = fmt.Sprintf("the removals %s in %s are approved already", what, environment)
+			c.summary = fmt.Sprintf("the removals %s in %s are approved already", what, environment)
 			return c, nil
 		}
 		name := "removals-" + approvalName(changeID, d.options.Author.Email)
-		text, err := write("Approval", name, removalsSpec{changeID, reason})
+		text, err := encodeObject("Approval", name, removalsSpec{changeID, reason})
 		c.files = map[string][]byte{approvalFile(v.branch.Folder, name): text}
 		return c, err
 	})

@@ -16,7 +16,7 @@ func TestAcknowledge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Changed || !strings.Contains(r.Says, "alice@example.com approves the removals 012345678901 in stage") {
+	if !r.Changed || !strings.Contains(r.Summary, "alice@example.com approves the removals 012345678901 in stage") {
 		t.Errorf("it says %+v", r)
 	}
 	var approvals []string
@@ -33,7 +33,7 @@ func TestAcknowledge(t *testing.T) {
 		t.Errorf("the message is\n%s", message)
 	}
 	again, err := w.open(w.options()).Acknowledge(t.Context(), "stage", change, "")
-	if err != nil || again.Changed || !strings.Contains(again.Says, "already") {
+	if err != nil || again.Changed || !strings.Contains(again.Summary, "already") {
 		t.Errorf("a second time it says %+v, %v", again, err)
 	}
 	for _, bad := range []string{"", change[:12], strings.ToUpper(strings.Repeat("ab", 20)), change + "0"} {

@@ -26,13 +26,13 @@ const (
 
 // Rollback promotes an older commit that the environment had before, with a hold that keeps it
 // there.
-func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
-	return d.pull(ctx, b.Environment, func(v view) (change, error) {
-		present, err := v.present()
+func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
+	return d.perform(ctx, b.Environment, func(v snapshot) (change, error) {
+		present, err := v.currentCommit()
 		if err != nil {
 			return change{}, err
 		}
-		had, err := v.had()
+		had, err := v.previousCommits()
 		if err != nil {
 			return change{}, err
 		}
@@ -49,26 +49,26 @@ func (d *Desk) Rollback(ctx context.Context, b Rollback) (Result, error) {
 				return change{}, err
 			}
 		}
-		to, refused := target(v.history, b.Environment, present, to, had)
+		to, refused := rollbackTarget(v.history, b.Environment, present, to, had)
 		if refused != nil {
 			return change{}, refused
 		}
 		c, err := v.withRecord(change{
-			lever: rollingBack, environment: b.Environment, from: present, to: to, because: b.Reason,
-			title: fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(to)),
-			says:  fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(to)),
+			action: rollbackAction, environment: b.Environment, from: present, to: to, reason: b.Reason,
+			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(to)),
+			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(to)),
 		}, d)
 		if err != nil {
 			return c, err
 		}
-		c.files[promoter.HoldFile(v.branch.Folder)], err = write("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
+		c.files[promoter.HoldFile(v.branch.Folder)], err = encodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
 		return c, err
 	})
 }
 
 // previousCommits returns the commits that the environment had, newest first, as far as the base
 // has them.
-func (v view) had() ([]string, error) {
+func (v snapshot) previousCommits() ([]string, error) {
 	versions, err := v.branch.Repo.FileVersions(v.branch.Head, v.branch.Record, maxRecords, maxVersions)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (v view) had() ([]string, error) {
 
 // rollbackTarget returns the commit to go back to: the requested one, or the last older one that
 // the environment had.
-func target(h promote.History, environment, present, asked string, had []string) (string, *problem.Refusal) {
+func rollbackTarget(h promote.History, environment, present, asked string, had []string) (string, *problem.Refusal) {
 	older := func(commit string) bool {
 		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 	}

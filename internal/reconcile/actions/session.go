@@ -41,23 +41,23 @@ type Options struct {
 	Sign   git.Signer // nil for none
 	Now    func() time.Time
 	// BeforeEffect is called before each side effect; nil disables it.
-	Step func(what string)
+	BeforeEffect func(what string)
 }
 
 // Session performs actions on one control plane, one at a time.
-type Desk struct {
+type Session struct {
 	options Options
 	source  *source.Source
-	old     bool // what was read is to be read again
+	stale   bool // what was read is to be read again
 
-	places map[string]string // by normalized URL
+	targets map[string]string // by normalized URL
 }
 
 // Open reads the control plane.
-func Open(ctx context.Context, o Options) (*Desk, error) {
-	d := &Desk{options: o, places: map[string]string{}}
+func Open(ctx context.Context, o Options) (*Session, error) {
+	d := &Session{options: o, targets: map[string]string{}}
 	for url, place := range o.Map {
-		d.places[giturl.Normalize(url)] = place
+		d.targets[giturl.Normalize(url)] = place
 	}
 	var err error
 	d.source, err = source.Open(ctx, source.Options{
@@ -67,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Desk, error) {
 }
 
 // Environments returns the names of the environments, sorted.
-func (d *Desk) Environments(ctx context.Context) ([]string, error) {
+func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	found, _, err := d.source.Environments(ctx)
 	names := make([]string, len(found))
 	for i, e := range found {
@@ -78,10 +78,10 @@ func (d *Desk) Environments(ctx context.Context) ([]string, error) {
 
 // findRemote returns the repository that a URL of the control plane names. One that was not opened
 // is the control plane itself under another URL.
-func (d *Desk) remoteOf(url string) (*git.Remote, string) {
+func (d *Session) findRemote(url string) (*git.Remote, string) {
 	for _, u := range []string{url, d.options.ControlPlane} {
 		place := u
-		if other, ok := d.places[giturl.Normalize(u)]; ok {
+		if other, ok := d.targets[giturl.Normalize(u)]; ok {
 			place = other
 		}
 		if known := d.options.Mirrors.Known(place); known != nil {
@@ -92,18 +92,18 @@ func (d *Desk) remoteOf(url string) (*git.Remote, string) {
 }
 
 // snapshot is the state that an action is decided on.
-type view struct {
-	base    source.Base
-	history promote.History
-	chain   model.Chain
-	broken  string // why nothing can be said about the order; "" if something can
-	stage   model.Stage
-	branch  source.Branch // of the environment
+type snapshot struct {
+	base         source.Base
+	history      promote.History
+	chain        model.Chain
+	orderProblem string // why nothing can be said about the order; "" if something can
+	stage        model.Stage
+	branch       source.Branch // of the environment
 }
 
 // readSnapshot reads the current state.
-func (d *Desk) look(ctx context.Context, environment string) (view, error) {
-	var v view
+func (d *Session) readSnapshot(ctx context.Context, environment string) (snapshot, error) {
+	var v snapshot
 	var err error
 	v.base, err = d.source.Base(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	order, problems := model.NewChain(v.base.Progress, v.base.Environments, d.options.Next)
 	problems = append(problems, v.base.Progress.Problems...).Sorted()
 	if problems.Stops() {
-		v.broken = problems[0].String()
+		v.orderProblem = problems[0].String()
 	}
 	v.chain = order
 	if environment == "" {
@@ -130,7 +130,7 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 	if v.branch.Repo == nil {
 		return v, fmt.Errorf("branch %s of %s, which is that of environment %s, cannot be read", v.branch.Name, giturl.Redact(v.branch.URL), environment)
 	}
-	present, err := v.present()
+	present, err := v.currentCommit()
 	if err == nil {
 		v.history, err = promoter.ReadHistory(v.base, present)
 	}
@@ -139,7 +139,7 @@ func (d *Desk) look(ctx context.Context, environment string) (view, error) {
 
 // currentCommit returns the commit that the environment has, as it is written if the base does not
 // have it.
-func (v view) present() (string, error) {
+func (v snapshot) currentCommit() (string, error) {
 	if v.branch.Commit == "" {
 		return "", nil
 	}
@@ -152,14 +152,14 @@ func (v view) present() (string, error) {
 
 // FindNewerCommit returns the commit that an environment has, if it comes after a revision of the
 // base; "" if it does not, or the base has no such revision.
-func (d *Desk) Newer(ctx context.Context, environment, revision string) (string, error) {
-	if d.old {
+func (d *Session) FindNewerCommit(ctx context.Context, environment, revision string) (string, error) {
+	if d.stale {
 		if err := d.source.Refresh(ctx); err != nil {
 			return "", err
 		}
 	}
-	d.old = true
-	var v view
+	d.stale = true
+	var v snapshot
 	var err error
 	v.base, err = d.source.Base(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *Desk) Newer(ctx context.Context, environment, revision string) (string,
 	if err != nil || v.branch.Repo == nil {
 		return "", err
 	}
-	has, err := v.present()
+	has, err := v.currentCommit()
 	if err != nil || has == "" {
 		return "", err
 	}
@@ -188,11 +188,11 @@ func (d *Desk) Newer(ctx context.Context, environment, revision string) (string,
 
 // Result is the outcome of an action.
 type Result struct {
-	Lever       string `json:"lever"`
+	Action      string `json:"lever"`
 	Environment string `json:"environment,omitempty"`
 	Name        string `json:"name,omitempty"` // of a freeze
 	// Summary is one sentence, without a full stop.
-	Says string `json:"says"`
+	Summary string `json:"says"`
 	// Changed is false if nothing had to change, or the pull request was declined.
 	Changed bool   `json:"changed"`
 	From    string `json:"from,omitempty"` // commits of the base
@@ -218,18 +218,18 @@ type Pull struct {
 var errForcible = errors.New("force overrides it")
 
 // maxAttempts bounds how often an action is decided again because someone else pushed first.
-const maxRounds = 5
+const maxAttempts = 5
 
 // perform decides an action on the current state and writes it, again if someone else pushed first.
-func (d *Desk) pull(ctx context.Context, environment string, decide func(v view) (change, error)) (Result, error) {
-	for range maxRounds {
-		if d.old {
+func (d *Session) perform(ctx context.Context, environment string, decide func(v snapshot) (change, error)) (Result, error) {
+	for range maxAttempts {
+		if d.stale {
 			if err := d.source.Refresh(ctx); err != nil {
 				return Result{}, err
 			}
 		}
-		d.old = true
-		v, err := d.look(ctx, environment)
+		d.stale = true
+		v, err := d.readSnapshot(ctx, environment)
 		if err != nil {
 			return Result{}, err
 		}
@@ -237,32 +237,32 @@ func (d *Desk) pull(ctx context.Context, environment string, decide func(v view)
 		if err != nil {
 			return Result{}, err
 		}
-		r, err := d.put(ctx, v, c)
+		r, err := d.writeChange(ctx, v, c)
 		if !errors.Is(err, git.ErrStale) {
 			return r, err
 		}
 	}
-	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
+	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxAttempts)
 }
 
 // writeChange writes a change to the environment's branch, or to that of the base.
-func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
+func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result, error) {
 	url, branch, head := v.branch.URL, v.branch.Name, v.branch.Head
 	if v.branch.Repo == nil {
 		url, branch, head = d.options.ControlPlane, v.base.Branch, v.base.Head
 	}
-	r := c.result(branch)
+	r := c.newResult(branch)
 	if len(c.files) == 0 {
 		return r, nil
 	}
-	remote, place := d.remoteOf(url)
+	remote, place := d.findRemote(url)
 	if remote == nil {
 		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
-	o := publish.Options{Remote: remote, Author: d.options.Author, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.Step}
-	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.message(), When: d.options.Now()}
+	o := publish.Options{Remote: remote, Author: d.options.Author, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.BeforeEffect}
+	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.commitMessage(), When: d.options.Now()}
 	if d.options.Forge != nil {
-		return d.propose(ctx, o, e, c, r, place)
+		return d.proposeChange(ctx, o, e, c, r, place)
 	}
 	id, err := publish.Apply(ctx, o, e)
 	if err == nil && id != head {
@@ -273,7 +273,7 @@ func (d *Desk) put(ctx context.Context, v view, c change) (Result, error) {
 
 // proposeChange opens a pull request with a change. Its commit is as old as its parent, so that
 // repeating the action changes nothing.
-func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c change, r Result, place string) (Result, error) {
+func (d *Session) proposeChange(ctx context.Context, o publish.Options, e publish.Edit, c change, r Result, place string) (Result, error) {
 	var err error
 	o.Forge, err = d.options.Forge(o.Remote, place)
 	if err != nil {
@@ -285,7 +285,7 @@ func (d *Desk) propose(ctx context.Context, o publish.Options, e publish.Edit, c
 	}
 	e.When = info.When
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.mark(), Head: d.options.Prefix + "lever/" + c.lever + "/" + c.of(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.body(),
+		Mark: c.pullRequestMark(), Head: d.options.Prefix + "lever/" + c.action + "/" + c.subjectName(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

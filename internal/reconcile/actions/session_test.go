@@ -88,7 +88,7 @@ func (w *world) options() actions.Options {
 	}
 }
 
-func (w *world) open(o actions.Options) *actions.Desk {
+func (w *world) open(o actions.Options) *actions.Session {
 	w.t.Helper()
 	d, err := actions.Open(w.t.Context(), o)
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *world) equal(what, got, want string) {
 func TestPromote(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
-	got, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Reason: "it is urgent", Known: w.known()})
+	got, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Reason: "it is urgent", Report: w.known()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +164,8 @@ Fairlead-Lever: promote`)
 	}
 
 	// What it has already is not promoted again, whoever asks.
-	got, err = d.Promote(t.Context(), actions.Promotion{Environment: "stage", Commit: "main", Known: w.known()})
-	if err != nil || got.Changed || w.named(got.Says) != "stage has BASE2 already" {
+	got, err = d.Promote(t.Context(), actions.Promotion{Environment: "stage", Commit: "main", Report: w.known()})
+	if err != nil || got.Changed || w.named(got.Summary) != "stage has BASE2 already" {
 		t.Errorf("result %+v, %v", got, err)
 	}
 }
@@ -188,12 +188,12 @@ func TestPromoteRefused(t *testing.T) {
 		{"not on the base", actions.Promotion{Environment: "dev", Commit: side}, "commit " + side[:7] + " is not on the base's branch", true},
 		{"older", actions.Promotion{Environment: "dev", Commit: "main~1"}, "BASE1 is older than BASE2, which dev has", true},
 		{"nothing is known", actions.Promotion{Environment: "stage", Commit: "main"}, "it is not known whether BASE2 was proven in dev", false},
-		{"it failed", actions.Promotion{Environment: "stage", Commit: "main", Known: failed}, "BASE2 failed in dev: the rollout failed", false},
-		{"dev has another", actions.Promotion{Environment: "prod", Commit: "main", Known: w.known()}, "stage has an older commit, BASE1", false},
-		{"its gates", actions.Promotion{Environment: "prod", Known: w.known()}, "BASE1 may not enter prod: 1 approval missing", false},
-		{"another than that of the gates", actions.Promotion{Environment: "prod", Commit: w.base[0], Known: w.known()},
+		{"it failed", actions.Promotion{Environment: "stage", Commit: "main", Report: failed}, "BASE2 failed in dev: the rollout failed", false},
+		{"dev has another", actions.Promotion{Environment: "prod", Commit: "main", Report: w.known()}, "stage has an older commit, BASE1", false},
+		{"its gates", actions.Promotion{Environment: "prod", Report: w.known()}, "BASE1 may not enter prod: 1 approval missing", false},
+		{"another than that of the gates", actions.Promotion{Environment: "prod", Commit: w.base[0], Report: w.known()},
 			"nothing says that BASE0 was proven in stage, which has BASE1 now", false},
-		{"from another commit", actions.Promotion{Environment: "stage", From: "dev", Commit: "main~1", Known: w.known()}, "dev has BASE2, not BASE1", true},
+		{"from another commit", actions.Promotion{Environment: "stage", From: "dev", Commit: "main~1", Report: w.known()}, "dev has BASE2, not BASE1", true},
 		{"from where nobody knows how it fares", actions.Promotion{Environment: "stage", From: "dev"}, "it is not known whether BASE2 was proven in dev", false},
 		{"from where there is none", actions.Promotion{Environment: "dev", From: "prod"}, "prod has no commit yet", true},
 		{"nobody knows what", actions.Promotion{Environment: "stage"}, "it is not known which commit is next for stage", true},
@@ -269,7 +269,7 @@ func TestPromoteFirst(t *testing.T) {
 func TestHoldAndRelease(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
-	if got, err := d.Release(t.Context(), "dev", ""); err != nil || got.Changed || got.Says != "dev is not held" {
+	if got, err := d.Release(t.Context(), "dev", ""); err != nil || got.Changed || got.Summary != "dev is not held" {
 		t.Errorf("released what is free: %+v, %v", got, err)
 	}
 	got, err := d.Hold(t.Context(), "dev", "a load test: until five", "")
@@ -305,7 +305,7 @@ spec:
 func TestRollback(t *testing.T) {
 	w := newWorld(t)
 	d := w.open(w.options())
-	if _, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()}); err != nil {
+	if _, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.Rollback(t.Context(), actions.Rollback{Environment: "stage", Reason: "it is slow"})
@@ -409,12 +409,12 @@ func TestBroken(t *testing.T) {
 	var refusal *problem.Refusal
 	d := w.open(w.options())
 	spoil("stage", ".fairlead/hold.yaml", "<<<<<<< HEAD\nkind: {Hold\n")
-	if _, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()}); !errors.As(err, &refusal) ||
+	if _, err := d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()}); !errors.As(err, &refusal) ||
 		!strings.Contains(refusal.Reason, ".fairlead/hold.yaml:") || refusal.Hint() != "fairlead release removes it" {
 		t.Errorf("a promotion to what may be held: %v", err)
 	}
 	got, err := d.Release(t.Context(), "stage", "")
-	if err != nil || got.Says != "stage is not held any more: .fairlead/hold.yaml, which could not be read, is removed" {
+	if err != nil || got.Summary != "stage is not held any more: .fairlead/hold.yaml, which could not be read, is removed" {
 		t.Errorf("a hold that cannot be read: %+v, %v", got, err)
 	}
 	w.equal("the files", gittest.Git(t, w.server.Dir("plane"), "ls-tree", "-r", "--name-only", "stage"), "base-repo.yaml")
@@ -439,14 +439,14 @@ func TestApprovePresent(t *testing.T) {
 	d := w.open(w.options())
 	before := gittest.Refs(t, w.server.Dir("plane"))
 	got, err := d.Approve(t.Context(), "stage", w.base[1], "", nil)
-	if err != nil || got.Changed || w.named(got.Says) != "stage has BASE1 already, and its proof asks for no approval" {
+	if err != nil || got.Changed || w.named(got.Summary) != "stage has BASE1 already, and its proof asks for no approval" {
 		t.Errorf("it is there: %+v, %v", got, err)
 	}
 	if diff := cmp.Diff(before, gittest.Refs(t, w.server.Dir("plane"))); diff != "" {
 		t.Errorf("something was written:\n%s", diff)
 	}
 	got, err = d.Approve(t.Context(), "stage", w.base[0], "", nil)
-	if err != nil || !got.Changed || w.named(got.Says) != "alice@example.com approves BASE0 for stage, which has a newer one already, BASE1" {
+	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE0 for stage, which has a newer one already, BASE1" {
 		t.Errorf("it has a newer one: %+v, %v", got, err)
 	}
 	w.work.Pull("main")
@@ -454,7 +454,7 @@ func TestApprovePresent(t *testing.T) {
 	w.work.Commit("ask for approvals")
 	w.work.Push()
 	got, err = w.open(w.options()).Approve(t.Context(), "stage", w.base[1], "", nil)
-	if err != nil || !got.Changed || w.named(got.Says) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
+	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
 		t.Errorf("its proof asks for it: %+v, %v", got, err)
 	}
 }
@@ -476,7 +476,7 @@ func TestNewer(t *testing.T) {
 		{"where there is none", "prod", w.base[0], ""},
 		{"where nothing is known", "nowhere", w.base[0], ""},
 	} {
-		if got, err := d.Newer(t.Context(), test.environment, test.commit); err != nil || got != test.want {
+		if got, err := d.FindNewerCommit(t.Context(), test.environment, test.commit); err != nil || got != test.want {
 			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
 		}
 	}
@@ -484,7 +484,7 @@ func TestNewer(t *testing.T) {
 	w.work.Write("base-repo.yaml", record(w.server.URL("plane"), w.base[2]))
 	w.work.Commit("promote")
 	w.work.Push()
-	if got, err := d.Newer(t.Context(), "stage", w.base[1]); err != nil || got != w.base[2] {
+	if got, err := d.FindNewerCommit(t.Context(), "stage", w.base[1]); err != nil || got != w.base[2] {
 		t.Errorf("promoted meanwhile: %q, %v", got, err)
 	}
 }
@@ -510,19 +510,19 @@ spec:
 	if _, err := d.Freeze(t.Context(), f); !errors.As(err, &refusal) {
 		t.Errorf("once more: %v", err)
 	}
-	if got, err := d.Except(t.Context(), "q4", w.base[2], "the fix"); err != nil || !got.Changed {
+	if got, err := d.AddException(t.Context(), "q4", w.base[2], "the fix"); err != nil || !got.Changed {
 		t.Errorf("an exception: %+v, %v", got, err)
 	}
 	if text := w.named(w.file("main", ".fairlead/freezes/q4.yaml")); !strings.HasSuffix(text, "  except:\n    - commit: BASE2\n      reason: the fix\n") {
 		t.Errorf("the file is\n%s", text)
 	}
-	if got, err := d.Except(t.Context(), "q4", w.base[2], "the fix"); err != nil || got.Changed {
+	if got, err := d.AddException(t.Context(), "q4", w.base[2], "the fix"); err != nil || got.Changed {
 		t.Errorf("the same exception: %+v, %v", got, err)
 	}
-	if got, err := d.Unfreeze(t.Context(), "q4", "they are open"); err != nil || !got.Changed {
+	if got, err := d.EndFreeze(t.Context(), "q4", "they are open"); err != nil || !got.Changed {
 		t.Errorf("the end: %+v, %v", got, err)
 	}
-	if got, err := d.Unfreeze(t.Context(), "q4", "they are open"); err != nil || got.Changed || got.Says != "there is no freeze q4" {
+	if got, err := d.EndFreeze(t.Context(), "q4", "they are open"); err != nil || got.Changed || got.Summary != "there is no freeze q4" {
 		t.Errorf("the end again: %+v, %v", got, err)
 	}
 }
@@ -533,7 +533,7 @@ func TestRace(t *testing.T) {
 	w := newWorld(t)
 	others := 0
 	o := w.options()
-	o.Step = func(string) {
+	o.BeforeEffect = func(string) {
 		if others++; others > 2 {
 			return
 		}
@@ -554,13 +554,13 @@ func TestRace(t *testing.T) {
 func TestRaceRefused(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Step = func(string) {
+	o.BeforeEffect = func(string) {
 		if _, err := w.open(w.options()).Hold(t.Context(), "stage", "stop", ""); err != nil {
 			t.Error(err)
 		}
 	}
 	var refusal *problem.Refusal
-	_, err := w.open(o).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()})
+	_, err := w.open(o).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()})
 	if !errors.As(err, &refusal) || refusal.Reason != "stage is held: stop" {
 		t.Errorf("%v", err)
 	}
@@ -581,7 +581,7 @@ func TestPropose(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for range 2 { // twice is once
-		if got, err = d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Known: w.known()}); err != nil {
+		if got, err = d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -195,7 +195,7 @@ func (l *Loop) runCycle(ctx context.Context, asked repos.Scope) error {
 	started := l.Now()
 	l.roundTime = started
 	l.promoter.Begin(started)
-	l.Store.BeginCycle(started)
+	l.Store.StartCycle(started)
 	err := l.isolateRound(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -406,7 +406,7 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 		}
 		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}
-	l.Store.Forget(names)
+	l.Store.RetainEnvironments(names)
 	return nil
 }
 

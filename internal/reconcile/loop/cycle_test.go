@@ -174,7 +174,7 @@ func (d *daemon) cycle() {
 // state gives the report of an environment.
 func (d *daemon) state(name string) status.Environment {
 	d.Helper()
-	e, ok := d.store.Snapshot().Environment(name)
+	e, ok := d.store.Snapshot().FindEnvironment(name)
 	if !ok {
 		d.Fatalf("there is no report of %s; the log:\n%s", name, d.logs.String())
 	}

@@ -308,7 +308,7 @@ func TestNobodyThere(t *testing.T) {
 		w.now = w.now.Add(time.Hour)
 		err := d.Cycle(t.Context())
 		s := d.store.Snapshot()
-		ready, reasons := s.Ready()
+		ready, reasons := s.CheckReadiness()
 		if ready || !strings.Contains(strings.Join(reasons, " "), "connection refused") {
 			t.Errorf("ready is %t because of %q; the cycle's error is %v", ready, reasons, err)
 		}
@@ -325,7 +325,7 @@ func TestNobodyThere(t *testing.T) {
 	d.want(map[string]status.State{"dev": status.Proposed})
 	defer front()()
 	d.cycle()
-	if ready, reasons := d.store.Snapshot().Ready(); !ready {
+	if ready, reasons := d.store.Snapshot().CheckReadiness(); !ready {
 		t.Errorf("it is not ready because of %q", reasons)
 	}
 }

@@ -50,7 +50,7 @@ func TestNoEnvironments(t *testing.T) {
 	d := w.begin(w.data)
 	d.cycle()
 	d.want(map[string]status.State{})
-	if ready, reasons := d.store.Snapshot().Ready(); !ready {
+	if ready, reasons := d.store.Snapshot().CheckReadiness(); !ready {
 		t.Errorf("it is not ready because of %q", reasons)
 	}
 	if log := w.logs.String(); !strings.Contains(log, "the control plane has no environments") || !strings.Contains(log, "kind Environment") {

@@ -45,6 +45,6 @@ func (l *Loop) previewIsolated(ctx context.Context, src *source.Source, name str
 
 // finishEnvironment notes that the work on an environment has ended well.
 func (l *Loop) finishEnvironment(e *environment) {
-	l.Store.Finish(e.name)
+	l.Store.FinishEnvironment(e.name)
 	l.Metrics.SetUnfinishedSince(e.name, time.Time{})
 }

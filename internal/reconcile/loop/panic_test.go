@@ -155,7 +155,7 @@ func TestPanicOfSharedWork(t *testing.T) {
 				t.Fatalf("the cycle ends with %v", err)
 			}
 			w.wantID("the cycle", d.store.Snapshot().Cycle.Error)
-			if _, reasons := d.store.Snapshot().Ready(); len(reasons) == 0 {
+			if _, reasons := d.store.Snapshot().CheckReadiness(); len(reasons) == 0 {
 				t.Error("it is ready all the same")
 			}
 			b.set("", "")

@@ -87,7 +87,7 @@ func (d *daemon) stage(environment string) status.Stage {
 	if len(chain.Problems) > 0 {
 		d.Logf("the chain has problems: %v", chain.Problems)
 	}
-	s, ok := chain.Stage(environment)
+	s, ok := chain.FindStage(environment)
 	if !ok {
 		d.Fatalf("nothing is known of %s; the log:\n%s", environment, d.logs.String())
 	}

@@ -87,7 +87,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
 			})
 		} else {
-			l.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.Now()})
+			l.Store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.Now()})
 		}
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
@@ -96,7 +96,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 	for name, e := range l.environments {
 		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
 			e.report.Removals = removals[name]
-			l.Store.Set(e.report)
+			l.Store.SetEnvironment(e.report)
 		}
 	}
 }

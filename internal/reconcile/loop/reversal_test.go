@@ -92,7 +92,7 @@ func treeOf(w *world, branch string) string {
 }
 
 // levers opens the control plane for a person.
-func (w *world) levers() *actions.Desk {
+func (w *world) levers() *actions.Session {
 	w.Helper()
 	d, err := actions.Open(w.Context(), actions.Options{
 		ControlPlane: w.place, Mirrors: &repos.Mirrors{Dir: w.TempDir()}, Prefix: "fairlead/", Author: git.Signature{Name: "a", Email: person}, Now: func() time.Time { return w.now },

@@ -118,7 +118,7 @@ func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remot
 func issueBody(r *status.Environment) string {
 	var b strings.Builder
 	b.WriteString("The output of this environment stays as it is until these are mended in the control plane:\n\n")
-	for _, p := range r.Shown() {
+	for _, p := range r.ShownProblems() {
 		if p.Warning {
 			continue
 		}

@@ -135,7 +135,7 @@ func earlierTime(a, b time.Time) time.Time {
 // outcomeOf returns the outcome of the commit status for a report.
 func outcomeOf(r *status.Environment) forge.Outcome {
 	switch {
-	case r.State == status.Problems || r.Exceeds() != "":
+	case r.State == status.Problems || r.ExceededLimit() != "":
 		return forge.Failure
 	case len(r.Withheld) > 0:
 		return forge.Pending

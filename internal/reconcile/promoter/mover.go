@@ -212,7 +212,7 @@ func (m *Mover) Due(woken bool) bool {
 func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
 	m.noteReached(environments)
 	if m.Settings.Promotion != managed {
-		m.Store.SetChain(status.Chain{External: true, Checked: m.round})
+		m.Store.SetPromotions(status.Chain{External: true, Checked: m.round})
 		return false
 	}
 	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.round
@@ -235,7 +235,7 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 		return false
 	}
 	shown.Checked = m.round
-	m.Store.SetChain(shown)
+	m.Store.SetPromotions(shown)
 	return moved
 }
 

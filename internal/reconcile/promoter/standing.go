@@ -209,7 +209,7 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 // broken is the verdict on a commit that cannot be rendered: with the place of the first
 // problem, for the others are told where the environment is.
 func broken(report status.Environment) gate.Verdict {
-	v := gate.Verdict{Gate: status.BrokenGate, Status: gate.Fail, Reason: report.Reason}
+	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: report.Reason}
 	if report.Problems.Stops() {
 		v.Reason = firstOf(report.Problems).String()
 		if n, _ := report.Problems.Count(); n > 1 {
@@ -286,7 +286,7 @@ func (m *Mover) findOutput(s *standing) error {
 	if p := report.Pull; p != nil && report.State == status.Proposed {
 		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
-	if why := report.Exceeds(); why != "" && baseOf(report) == s.stage.Commit {
+	if why := report.ExceededLimit(); why != "" && baseOf(report) == s.stage.Commit {
 		s.facts.Withheld = why
 		return nil // whatever the record says: what the commit makes now is not there
 	}

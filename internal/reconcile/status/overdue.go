@@ -13,7 +13,7 @@ type Unfinished struct {
 }
 
 // StartCycle records the start of a cycle.
-func (s *Store) BeginCycle(at time.Time) {
+func (s *Store) StartCycle(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = at
@@ -21,7 +21,7 @@ func (s *Store) BeginCycle(at time.Time) {
 
 // StartEnvironment records the start of work on an environment, and returns since when it has not
 // succeeded.
-func (s *Store) Begin(environment string, at time.Time) (since time.Time) {
+func (s *Store) StartEnvironment(environment string, at time.Time) (since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if since, ok := s.unfinished[environment]; ok {
@@ -35,7 +35,7 @@ func (s *Store) Begin(environment string, at time.Time) (since time.Time) {
 }
 
 // FinishEnvironment records that the work on an environment has succeeded.
-func (s *Store) Finish(environment string) {
+func (s *Store) FinishEnvironment(environment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unfinished, environment)
@@ -43,7 +43,7 @@ func (s *Store) Finish(environment string) {
 
 // FindOverdue returns the environments that have not finished a cycle for longer than after, and
 // why the whole loop is late; "" if it is not.
-func (s Snapshot) Overdue(now time.Time, after time.Duration) (environments []Unfinished, loop string) {
+func (s Snapshot) FindOverdue(now time.Time, after time.Duration) (environments []Unfinished, loop string) {
 	environments = []Unfinished{}
 	for _, u := range s.Unfinished {
 		if now.Sub(u.Since) > after {
@@ -60,9 +60,9 @@ func (s Snapshot) Overdue(now time.Time, after time.Duration) (environments []Un
 }
 
 // OverdueReason describes an overdue environment in one sentence.
-func (s Snapshot) WhyOverdue(u Unfinished) string {
+func (s Snapshot) OverdueReason(u Unfinished) string {
 	text := fmt.Sprintf("environment %s has not finished a cycle since %s", u.Environment, u.Since.UTC().Format(time.RFC3339))
-	if e, ok := s.Environment(u.Environment); ok && e.State == Failed {
+	if e, ok := s.FindEnvironment(u.Environment); ok && e.State == Failed {
 		text += ": " + e.Reason
 	}
 	return text

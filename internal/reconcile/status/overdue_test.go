@@ -23,22 +23,30 @@ func TestOverdue(t *testing.T) {
 		loop         string
 	}{
 		"nothing has begun": {func(*status.Store) {}, 1000, nil, ""},
-		"it goes on":        {func(s *status.Store) { s.Begin("dev", at(0)) }, 15, nil, ""},
-		"it goes on for too long": {func(s *status.Store) { s.Begin("dev", at(0)); s.Begin("prod", at(8)) }, 16,
+		"it goes on":        {func(s *status.Store) { s.StartEnvironment("dev", at(0)) }, 15, nil, ""},
+		"it goes on for too long": {func(s *status.Store) { s.StartEnvironment("dev", at(0)); s.StartEnvironment("prod", at(8)) }, 16,
 			[]status.Unfinished{{Environment: "dev", Since: at(0)}}, ""},
-		"it has failed twice": {func(s *status.Store) { s.Begin("dev", at(0)); s.Begin("dev", at(10)); s.Begin("a", at(0)) }, 16,
+		"it has failed twice": {func(s *status.Store) {
+			s.StartEnvironment("dev", at(0))
+			s.StartEnvironment("dev", at(10))
+			s.StartEnvironment("a", at(0))
+		}, 16,
 			[]status.Unfinished{{Environment: "a", Since: at(0)}, {Environment: "dev", Since: at(0)}}, ""},
-		"it has ended well since": {func(s *status.Store) { s.Begin("dev", at(0)); s.Finish("dev"); s.Begin("dev", at(10)) }, 16, nil, ""},
-		"it is gone":              {func(s *status.Store) { s.Begin("dev", at(0)); s.Forget([]string{"prod"}) }, 16, nil, ""},
-		"the first cycle hangs":   {func(s *status.Store) { s.BeginCycle(at(0)) }, 16, nil, "the cycle that began at 2026-03-01T09:00:00Z has not ended"},
-		"the cycle runs":          {func(s *status.Store) { s.BeginCycle(at(0)) }, 15, nil, ""},
-		"the next cycle is far":   {func(s *status.Store) { s.SetCycle(status.Cycle{Number: 1, Next: at(24 * 60)}) }, 24 * 60, nil, ""},
-		"the next cycle is late": {func(s *status.Store) { s.BeginCycle(at(0)); s.SetCycle(status.Cycle{Number: 1, Next: at(1)}) }, 17, nil,
+		"it has ended well since": {func(s *status.Store) {
+			s.StartEnvironment("dev", at(0))
+			s.FinishEnvironment("dev")
+			s.StartEnvironment("dev", at(10))
+		}, 16, nil, ""},
+		"it is gone":            {func(s *status.Store) { s.StartEnvironment("dev", at(0)); s.RetainEnvironments([]string{"prod"}) }, 16, nil, ""},
+		"the first cycle hangs": {func(s *status.Store) { s.StartCycle(at(0)) }, 16, nil, "the cycle that began at 2026-03-01T09:00:00Z has not ended"},
+		"the cycle runs":        {func(s *status.Store) { s.StartCycle(at(0)) }, 15, nil, ""},
+		"the next cycle is far": {func(s *status.Store) { s.SetCycle(status.Cycle{Number: 1, Next: at(24 * 60)}) }, 24 * 60, nil, ""},
+		"the next cycle is late": {func(s *status.Store) { s.StartCycle(at(0)); s.SetCycle(status.Cycle{Number: 1, Next: at(1)}) }, 17, nil,
 			"the cycle that was due at 2026-03-01T09:01:00Z has not begun"},
 	} {
 		var s status.Store
 		test.do(&s)
-		environments, loop := s.Snapshot().Overdue(at(test.now), after)
+		environments, loop := s.Snapshot().FindOverdue(at(test.now), after)
 		if test.environments == nil {
 			test.environments = []status.Unfinished{}
 		}

@@ -46,15 +46,15 @@ type Stage struct {
 }
 
 // ProblemsGate is the part of a proof that fails if the environment cannot be rendered.
-const BrokenGate = "problems"
+const ProblemsGate = "problems"
 
 // HasProblems reports whether problems keep the commit of an environment from being rendered there.
-func (s Stage) Broken() bool {
-	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == BrokenGate })
+func (s Stage) HasProblems() bool {
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == ProblemsGate })
 }
 
 // SetPromotions replaces the report of promotions.
-func (s *Store) SetChain(c Chain) {
+func (s *Store) SetPromotions(c Chain) {
 	c = c.clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Store) SetChain(c Chain) {
 }
 
 // FindStage returns the promotion state of an environment.
-func (c Chain) Stage(environment string) (Stage, bool) {
+func (c Chain) FindStage(environment string) (Stage, bool) {
 	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Environment == environment })
 	if i < 0 {
 		return Stage{}, false
@@ -79,19 +79,19 @@ func (c Chain) clone() Chain {
 		s.After = slices.Clone(s.After)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
-		s.Proof = cloneVerdict(s.Proof)
+		s.Proof = copyVerdict(s.Proof)
 		s.Next.Skipped = slices.Clone(s.Next.Skipped)
-		s.Next.Verdict = cloneVerdict(s.Next.Verdict)
+		s.Next.Verdict = copyVerdict(s.Next.Verdict)
 		stages[i] = s
 	}
 	c.Stages = stages
 	return c
 }
 
-func cloneVerdict(v gate.Verdict) gate.Verdict {
+func copyVerdict(v gate.Verdict) gate.Verdict {
 	v.Parts = slices.Clone(v.Parts)
 	for i, p := range v.Parts {
-		v.Parts[i] = cloneVerdict(p)
+		v.Parts[i] = copyVerdict(p)
 	}
 	return v
 }

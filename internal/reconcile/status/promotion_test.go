@@ -49,7 +49,7 @@ func TestChainIsCopied(t *testing.T) {
 	}
 	var s status.Store
 	given := chain()
-	s.SetChain(given)
+	s.SetPromotions(given)
 	spoil(given)
 	if diff := cmp.Diff(chain(), s.Snapshot().Chain); diff != "" {
 		t.Errorf("after it was set (-want +got):\n%s", diff)
@@ -63,8 +63,8 @@ func TestChainIsCopied(t *testing.T) {
 // TestChainIsReplaced keeps nothing of the chain before.
 func TestChainIsReplaced(t *testing.T) {
 	var s status.Store
-	s.SetChain(chain())
-	s.SetChain(status.Chain{Head: "c5"})
+	s.SetPromotions(chain())
+	s.SetPromotions(status.Chain{Head: "c5"})
 	want := status.Chain{Head: "c5", Problems: problem.List{}, Stages: []status.Stage{}}
 	if diff := cmp.Diff(want, s.Snapshot().Chain); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -76,7 +76,7 @@ func TestStage(t *testing.T) {
 		commit string
 		ok     bool
 	}{"dev": {"", true}, "stage": {"c1", true}, "prod": {"", false}, "": {"", false}} {
-		s, ok := chain().Stage(name)
+		s, ok := chain().FindStage(name)
 		if ok != want.ok || s.Commit != want.commit || ok && s.Environment != name {
 			t.Errorf("%q is %q with commit %q, found %v; want commit %q, found %v", name, s.Environment, s.Commit, ok, want.commit, want.ok)
 		}
@@ -86,7 +86,7 @@ func TestStage(t *testing.T) {
 // TestChainJSON holds the shape of a chain that programs read, and of none.
 func TestChainJSON(t *testing.T) {
 	var full, none status.Store
-	full.SetChain(chain())
+	full.SetPromotions(chain())
 	for path, s := range map[string]*status.Store{"testdata/chain.json": &full, "testdata/nochain.json": &none} {
 		got, err := json.MarshalIndent(s.Snapshot().Chain, "", "  ")
 		if err != nil {

@@ -33,12 +33,12 @@ const (
 )
 
 // AllStates returns all states, in the order in which they are declared.
-func States() []State {
+func AllStates() []State {
 	return []State{InSync, Proposed, Declined, Edited, Foreign, Problems, Failed, DryRun, Waiting}
 }
 
 // maxProblems is how many problems of an environment are shown.
-const mostProblems = 100
+const maxProblems = 100
 
 // Environment is the latest report of one environment.
 type Environment struct {
@@ -141,11 +141,11 @@ type Cycle struct {
 
 // ShownProblems returns the problems that people are shown, at most 100: those that stop the
 // environment, then warnings, each in the order of the list.
-func (e Environment) Shown() problem.List {
-	shown := make(problem.List, 0, min(len(e.Problems), mostProblems))
+func (e Environment) ShownProblems() problem.List {
+	shown := make(problem.List, 0, min(len(e.Problems), maxProblems))
 	for _, warning := range []bool{false, true} {
 		for _, p := range e.Problems {
-			if p.Warning == warning && len(shown) < mostProblems {
+			if p.Warning == warning && len(shown) < maxProblems {
 				shown = append(shown, p)
 			}
 		}
@@ -158,7 +158,7 @@ func (e Environment) Shown() problem.List {
 func (e Environment) MarshalJSON() ([]byte, error) {
 	type fields Environment // has no MarshalJSON, which would call itself
 	shown := fields(e)
-	shown.Problems = e.Shown()
+	shown.Problems = e.ShownProblems()
 	if shown.Inputs == nil {
 		shown.Inputs = []Input{}
 	}

@@ -31,8 +31,8 @@ func TestSince(t *testing.T) {
 		{status.InSync, "all is well", 5},
 	} {
 		checked := noon.Add(time.Duration(i) * time.Minute)
-		s.Set(status.Environment{Name: "dev", State: c.state, Reason: c.reason, Checked: checked})
-		e, ok := s.Snapshot().Environment("dev")
+		s.SetEnvironment(status.Environment{Name: "dev", State: c.state, Reason: c.reason, Checked: checked})
+		e, ok := s.Snapshot().FindEnvironment("dev")
 		if want := noon.Add(time.Duration(c.want) * time.Minute); !ok || !e.Since.Equal(want) || !e.Checked.Equal(checked) {
 			t.Errorf("report %d: since %v (checked %v, found %v), want %v", i, e.Since, e.Checked, ok, want)
 		}
@@ -48,7 +48,7 @@ func TestCopies(t *testing.T) {
 		Removals: []status.Removal{{Branch: "old", Pull: &status.Pull{Number: 2}}},
 	}
 	remotes := []status.Remote{{URL: "b"}, {URL: "a"}}
-	s.Set(given)
+	s.SetEnvironment(given)
 	s.SetRemotes(remotes)
 	want := s.Snapshot()
 	spoil := func(e status.Environment, remotes []status.Remote) {
@@ -70,9 +70,9 @@ func TestCopies(t *testing.T) {
 // as its report has it now.
 func TestStageShowsRemovals(t *testing.T) {
 	var s status.Store
-	s.SetChain(status.Chain{Stages: []status.Stage{{Environment: "dev"}, {Environment: "stage"}}})
+	s.SetPromotions(status.Chain{Stages: []status.Stage{{Environment: "dev"}, {Environment: "stage"}}})
 	for _, removals := range [][]status.Removal{{{Repo: "out", Branch: "old", Reason: "pull request 7 removes it", Pull: &status.Pull{Number: 7}}}, nil} {
-		s.Set(status.Environment{Name: "stage", Removals: removals})
+		s.SetEnvironment(status.Environment{Name: "stage", Removals: removals})
 		now := s.Snapshot().Chain.Stages
 		if diff := cmp.Diff(removals, now[1].Removals); diff != "" || now[0].Removals != nil {
 			t.Errorf("dev has %v; stage (-want +got):\n%s", now[0].Removals, diff)
@@ -82,11 +82,11 @@ func TestStageShowsRemovals(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	var s status.Store
-	s.Forget(nil)
+	s.RetainEnvironments(nil)
 	for _, name := range []string{"stage", "dev", "prod"} {
-		s.Set(status.Environment{Name: name})
+		s.SetEnvironment(status.Environment{Name: name})
 	}
-	s.Forget([]string{"prod", "dev", "new"})
+	s.RetainEnvironments([]string{"prod", "dev", "new"})
 	var names []string
 	for _, e := range s.Snapshot().Environments {
 		names = append(names, e.Name)
@@ -94,7 +94,7 @@ func TestForget(t *testing.T) {
 	if diff := cmp.Diff([]string{"dev", "prod"}, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, ok := s.Snapshot().Environment("stage"); ok {
+	if _, ok := s.Snapshot().FindEnvironment("stage"); ok {
 		t.Error("stage is still there")
 	}
 }
@@ -103,7 +103,7 @@ func TestReady(t *testing.T) {
 	var s status.Store
 	want := func(step string, reasons ...string) {
 		t.Helper()
-		ready, got := s.Snapshot().Ready()
+		ready, got := s.Snapshot().CheckReadiness()
 		if diff := cmp.Diff(reasons, got); diff != "" || ready != (len(reasons) == 0) {
 			t.Errorf("%s: ready %v (-want +got):\n%s", step, ready, diff)
 		}
@@ -147,7 +147,7 @@ func TestManyProblems(t *testing.T) {
 
 func TestZeroTimesAreLeftOut(t *testing.T) {
 	var s status.Store
-	s.Set(status.Environment{Name: "dev"})
+	s.SetEnvironment(status.Environment{Name: "dev"})
 	s.SetRemotes([]status.Remote{{URL: "a"}})
 	data, err := json.Marshal(s.Snapshot())
 	if err != nil {
@@ -167,11 +167,11 @@ func TestConcurrent(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for n := range 200 {
-				s.Set(status.Environment{Name: fmt.Sprint(i), Problems: problem.List{{Summary: "x"}}, Pull: &status.Pull{Number: n}})
+				s.SetEnvironment(status.Environment{Name: fmt.Sprint(i), Problems: problem.List{{Summary: "x"}}, Pull: &status.Pull{Number: n}})
 				s.SetRemotes([]status.Remote{{URL: "b", Failures: n}, {URL: "a"}})
 				s.SetCycle(status.Cycle{Number: int64(n), Outcome: status.OutcomeOK})
 				s.SetControlPlane("")
-				s.SetChain(chain())
+				s.SetPromotions(chain())
 				now := s.Snapshot()
 				now.Chain.Stages[1].Proof.Parts[0].Reason = "mine"
 				now.Environments[0].Problems[0].Summary = "mine"
@@ -179,7 +179,7 @@ func TestConcurrent(t *testing.T) {
 				if _, err := json.Marshal(s.Snapshot()); err != nil {
 					t.Error(err)
 				}
-				s.Forget([]string{"0", "1", "2", "3", "4", "5", "6", "7"})
+				s.RetainEnvironments([]string{"0", "1", "2", "3", "4", "5", "6", "7"})
 			}
 		})
 	}

@@ -24,7 +24,7 @@ type Store struct {
 
 // SetEnvironment replaces the report of an environment. Since stays as it was if State and Reason
 // do, and is Checked otherwise.
-func (s *Store) Set(e Environment) {
+func (s *Store) SetEnvironment(e Environment) {
 	e = e.clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *Store) Set(e Environment) {
 }
 
 // RetainEnvironments removes the reports of all environments but those to keep.
-func (s *Store) Forget(keep []string) {
+func (s *Store) RetainEnvironments(keep []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.environments {
@@ -116,7 +116,7 @@ type Snapshot struct {
 }
 
 // FindEnvironment returns the report of one environment.
-func (s Snapshot) Environment(name string) (Environment, bool) {
+func (s Snapshot) FindEnvironment(name string) (Environment, bool) {
 	i, ok := slices.BinarySearchFunc(s.Environments, name, func(e Environment, name string) int {
 		return strings.Compare(e.Name, name)
 	})
@@ -128,7 +128,7 @@ func (s Snapshot) Environment(name string) (Environment, bool) {
 
 // CheckReadiness reports whether the reports can be relied on, and if not, why: no cycle has ended
 // yet, or the control plane could not be read.
-func (s Snapshot) Ready() (ready bool, reasons []string) {
+func (s Snapshot) CheckReadiness() (ready bool, reasons []string) {
 	if s.Cycle.Outcome == "" {
 		reasons = append(reasons, "the first cycle has not ended yet")
 	}

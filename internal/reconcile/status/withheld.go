@@ -13,11 +13,11 @@ type Withheld struct {
 }
 
 // limitCauses are the causes of a proposal that exceeds the environment's limits.
-var exceeding = []string{"removals", "changes"}
+var limitCauses = []string{"removals", "changes"}
 
 // ExceededLimit returns which limits a proposal exceeds; "" if none.
-func (e Environment) Exceeds() string {
-	i := slices.IndexFunc(e.Withheld, func(w Withheld) bool { return slices.Contains(exceeding, w.Cause) })
+func (e Environment) ExceededLimit() string {
+	i := slices.IndexFunc(e.Withheld, func(w Withheld) bool { return slices.Contains(limitCauses, w.Cause) })
 	if i < 0 {
 		return ""
 	}

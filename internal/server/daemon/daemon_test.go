@@ -215,7 +215,7 @@ func TestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dev", "prod"} {
-		if e, ok := s.Environment(name); !ok || e.State != status.DryRun {
+		if e, ok := s.FindEnvironment(name); !ok || e.State != status.DryRun {
 			t.Errorf("%s is %q", name, e.State)
 		}
 	}

@@ -52,7 +52,7 @@ func stagesOf(s status.Snapshot) string {
 // has reports whether an environment has a commit.
 func has(environment, commit string) func(status.Snapshot) bool {
 	return func(s status.Snapshot) bool {
-		stage, ok := s.Chain.Stage(environment)
+		stage, ok := s.Chain.FindStage(environment)
 		return ok && stage.Commit == commit
 	}
 }
@@ -60,7 +60,7 @@ func has(environment, commit string) func(status.Snapshot) bool {
 // proposes reports whether the output of an environment is proposed from a commit.
 func proposes(environment, commit string) func(status.Snapshot) bool {
 	return func(s status.Snapshot) bool {
-		e, _ := s.Environment(environment)
+		e, _ := s.FindEnvironment(environment)
 		for _, in := range e.Inputs {
 			if in.Layer == "base" && in.Commit == commit && e.State == status.Proposed && e.Pull != nil {
 				return true
@@ -73,7 +73,7 @@ func proposes(environment, commit string) func(status.Snapshot) bool {
 // merged reports whether an environment's commit is merged.
 func merged(environment string) func(status.Snapshot) bool {
 	return func(s status.Snapshot) bool {
-		stage, ok := s.Chain.Stage(environment)
+		stage, ok := s.Chain.FindStage(environment)
 		return ok && stage.Merged
 	}
 }
@@ -81,7 +81,7 @@ func merged(environment string) func(status.Snapshot) bool {
 // proven reports whether an environment's commit is proven.
 func proven(environment string) func(status.Snapshot) bool {
 	return func(s status.Snapshot) bool {
-		stage, ok := s.Chain.Stage(environment)
+		stage, ok := s.Chain.FindStage(environment)
 		return ok && stage.Proof.Status == "pass"
 	}
 }
@@ -108,7 +108,7 @@ func TestGiteaPromotion(t *testing.T) {
 	merge := func(environment string) {
 		t.Helper()
 		f.awaitAll(environment+" is proposed", &last, proposes(environment, first))
-		e, _ := last.Environment(environment)
+		e, _ := last.FindEnvironment(environment)
 		f.server.Settle(giteaOut)
 		f.server.Merge(giteaOut, e.Pull.Number)
 		f.awaitAll(environment+" is merged", &last, merged(environment))
@@ -123,7 +123,7 @@ func TestGiteaPromotion(t *testing.T) {
 	merge("dev")
 	ready("dev")
 	f.awaitAll("stage waits for a review", &last, func(s status.Snapshot) bool {
-		stage, _ := s.Chain.Stage("stage")
+		stage, _ := s.Chain.FindStage("stage")
 		return strings.Contains(stage.Next.Verdict.Reason, "1 approval missing")
 	})
 

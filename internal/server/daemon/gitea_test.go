@@ -72,7 +72,7 @@ func (f *flow) await(what string, is func(status.Environment) bool) status.Envir
 	for {
 		select {
 		case s := <-f.cycles:
-			if e, ok := s.Environment("dev"); ok && is(e) {
+			if e, ok := s.FindEnvironment("dev"); ok && is(e) {
 				return e
 			}
 		case <-f.Context().Done():

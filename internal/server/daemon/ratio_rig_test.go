@@ -203,7 +203,7 @@ func (r *rig) cycle(want status.State) used {
 	before := cpu(r.TB)
 	r.must(r.loop.Cycle(context.Background()))
 	after := cpu(r.TB)
-	e, _ := r.store.Snapshot().Environment("prod")
+	e, _ := r.store.Snapshot().FindEnvironment("prod")
 	if e.State != want {
 		r.Fatalf("the environment is %s (%s), want %s: %v", e.State, e.Reason, want, e.Problems)
 	}

@@ -45,7 +45,7 @@ func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 		code, lines = http.StatusServiceUnavailable, reasons
 	}
 	for _, u := range overdue {
-		lines = append(lines, now.WhyOverdue(u))
+		lines = append(lines, now.OverdueReason(u))
 	}
 	s.writeText(w, r, code, strings.Join(lines, "\n")+"\n")
 }
@@ -53,11 +53,11 @@ func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 // checkReadiness returns why the daemon is not ready, and the environments that are overdue,
 // which do not make it unready.
 func (s *site) checkReadiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
-	_, reasons = now.Ready()
+	_, reasons = now.CheckReadiness()
 	overdue = []status.Unfinished{}
 	if s.options.OverdueAfter > 0 {
 		var loop string
-		overdue, loop = now.Overdue(s.options.Now(), s.options.OverdueAfter)
+		overdue, loop = now.FindOverdue(s.options.Now(), s.options.OverdueAfter)
 		if loop != "" {
 			reasons = append(reasons, loop)
 		}
@@ -83,7 +83,7 @@ func (s *site) serveEnvironments(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) serveEnvironment(w http.ResponseWriter, r *http.Request) {
 	name, now := r.PathValue("name"), s.options.Store.Snapshot()
-	if e, ok := now.Environment(name); ok {
+	if e, ok := now.FindEnvironment(name); ok {
 		s.writeJSON(w, r, http.StatusOK, e)
 		return
 	}

@@ -69,7 +69,7 @@ func chain() status.Chain {
 // external is a store whose chain others move.
 func external() *status.Store {
 	s := &status.Store{}
-	s.SetChain(status.Chain{External: true, Head: c4, Checked: noon})
+	s.SetPromotions(status.Chain{External: true, Head: c4, Checked: noon})
 	return s
 }
 
@@ -78,7 +78,7 @@ func stuck() *status.Store {
 	s := &status.Store{}
 	c := status.Chain{Head: c4, Checked: noon}
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
-	s.SetChain(c)
+	s.SetPromotions(c)
 	return s
 }
 

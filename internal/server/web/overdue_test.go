@@ -15,8 +15,8 @@ import (
 func TestOverdue(t *testing.T) {
 	store := &status.Store{}
 	store.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK, Next: noon.Add(time.Minute)})
-	store.Set(status.Environment{Name: "dev", State: status.Failed, Reason: "internal error 0123456789ab", Checked: noon})
-	store.Begin("dev", noon.Add(-16*time.Minute))
+	store.SetEnvironment(status.Environment{Name: "dev", State: status.Failed, Reason: "internal error 0123456789ab", Checked: noon})
+	store.StartEnvironment("dev", noon.Add(-16*time.Minute))
 	h := New(Options{Store: store, OverdueAfter: 15 * time.Minute, Now: func() time.Time { return noon }})
 	const said = "environment dev has not finished a cycle since 2026-"
 	for target, wanted := range map[string][]string{
@@ -31,11 +31,11 @@ func TestOverdue(t *testing.T) {
 			}
 		}
 	}
-	store.Finish("dev")
+	store.FinishEnvironment("dev")
 	if w := ask(h, http.MethodGet, "/readyz"); w.Code != http.StatusOK || w.Body.String() != "ready\n" {
 		t.Errorf("then /readyz is %d: %s", w.Code, w.Body)
 	}
-	store.BeginCycle(noon.Add(-time.Hour))
+	store.StartCycle(noon.Add(-time.Hour))
 	if w := ask(h, http.MethodGet, "/readyz"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "has not ended") {
 		t.Errorf("with a cycle of an hour /readyz is %d: %s", w.Code, w.Body)
 	}

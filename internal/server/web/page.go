@@ -93,7 +93,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	reasons, overdue := s.checkReadiness(all)
 	v.Ready, v.Reasons = len(reasons) == 0, reasons
 	for _, u := range overdue {
-		v.Reasons = append(v.Reasons, all.WhyOverdue(u))
+		v.Reasons = append(v.Reasons, all.OverdueReason(u))
 	}
 	v.Version = s.options.Version
 	v.Refresh = r.URL.Query().Get("refresh") != "off"
@@ -120,7 +120,7 @@ func newView(all status.Snapshot, now time.Time) view {
 		v.Rows = append(v.Rows, newRow(e, now))
 		in[e.State]++
 	}
-	for _, state := range status.States() {
+	for _, state := range status.AllStates() {
 		if n := in[state]; n > 0 {
 			v.Counts = append(v.Counts, count{n, stateWord(state), stateTone(state)})
 		}
@@ -132,7 +132,7 @@ func newView(all status.Snapshot, now time.Time) view {
 }
 
 func newRow(e status.Environment, now time.Time) row {
-	shown := e.Shown()
+	shown := e.ShownProblems()
 	r := row{
 		Environment: e,
 		Tone:        stateTone(e.State),

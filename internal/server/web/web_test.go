@@ -28,12 +28,12 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func fleet() *status.Store {
 	const base, tree = "5f1d7a3c9b2e4f6081a2b3c4d5e6f708192a3b4c", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 	s := &status.Store{}
-	s.Begin("edge", noon.Add(-time.Hour))
+	s.StartEnvironment("edge", noon.Add(-time.Hour))
 	set := func(e status.Environment, age, checked time.Duration) {
 		e.Checked = noon.Add(-age)
-		s.Set(e)
+		s.SetEnvironment(e)
 		e.Checked = noon.Add(-checked)
-		s.Set(e)
+		s.SetEnvironment(e)
 	}
 	output := func(branch string) status.Output {
 		return status.Output{Repo: "https://git.example.com/org/gitops", Branch: branch, Folder: "clusters", Head: base, Wanted: tree}
@@ -60,7 +60,7 @@ func fleet() *status.Store {
 	set(status.Environment{Name: "test", State: status.Declined, Reason: "somebody closed the pull request", Output: output("test"),
 		Pull: &status.Pull{Number: 9, Title: "</title><script>alert(1)</script>", URL: "javascript:alert(1)", Head: base}, Error: "fetch: connection refused",
 		Assignments: 1, ClusterTypes: 1}, 0, 0)
-	s.Set(status.Environment{Name: "later", State: status.Waiting, Reason: "it has not been looked at yet"})
+	s.SetEnvironment(status.Environment{Name: "later", State: status.Waiting, Reason: "it has not been looked at yet"})
 	s.SetRemotes([]status.Remote{
 		{URL: "https://git.example.com/org/gitops", Checked: noon.Add(-8 * time.Second)},
 		{URL: "https://git.example.com/org/control-plane", Error: "401 Unauthorized", Failures: 3,
@@ -69,7 +69,7 @@ func fleet() *status.Store {
 	s.SetCycle(status.Cycle{Number: 42, Started: noon.Add(-10 * time.Second), Took: 2 * time.Second, Next: noon.Add(50 * time.Second),
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")
-	s.SetChain(chain())
+	s.SetPromotions(chain())
 	return s
 }
 
@@ -215,7 +215,7 @@ func TestWake(t *testing.T) {
 // TestStates holds the words of status and of metrics together.
 func TestStates(t *testing.T) {
 	m := metrics.New("")
-	for _, state := range status.States() {
+	for _, state := range status.AllStates() {
 		m.RecordEnvironment(string(state), string(state), 0)
 		body := ask(m, http.MethodGet, "/metrics").Body.String()
 		if want := `fairlead_environment_state{environment="` + string(state) + `",state="` + string(state) + `"} 1`; !strings.Contains(body, want) {
