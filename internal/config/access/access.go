@@ -2,7 +2,7 @@
 // the settings.
 //
 // What the package keeps true: a secret is read when it is used, so that one that was
-// changed is used without a restart; it is for the places of its remote in the
+// changed is used without a restart; it is for the locations of its remote in the
 // settings and for no others; all that use one credential share its limits, and all
 // that use one GitHub App share its token; no error contains a secret.
 package access
@@ -40,8 +40,8 @@ const appUsername = "x-access-token"
 
 // GitCredentials returns the source of the credentials for the Git server at a location; nil if
 // there are none.
-func (k *Keyring) GitCredentials(place string) func(context.Context) (git.Credentials, error) {
-	remote, ok := k.settings.Remote(place)
+func (k *Keyring) GitCredentials(location string) func(context.Context) (git.Credentials, error) {
+	remote, ok := k.settings.Remote(location)
 	if !ok {
 		return nil
 	}
@@ -83,8 +83,8 @@ var ErrNoToken = errors.New("its API needs a token: write one into remotes in th
 
 // APIToken returns the source of the token for the API of the forge at a location. The error
 // is ErrNoToken if the settings have none, or what is wrong with the key of an App.
-func (k *Keyring) APIToken(place string) (func(context.Context) (string, error), error) {
-	remote, _ := k.settings.Remote(place)
+func (k *Keyring) APIToken(location string) (func(context.Context) (string, error), error) {
+	remote, _ := k.settings.Remote(location)
 	switch {
 	case remote.Token != nil:
 		return func(context.Context) (string, error) {
@@ -122,10 +122,10 @@ func (k *Keyring) openApp(remote config.Remote) (*github.App, error) {
 	return made, nil
 }
 
-// Limiter returns the limits of the credential of a place, which are the same for all
+// Limiter returns the limits of the credential of a location, which are the same for all
 // that use it.
-func (k *Keyring) Limiter(place string) *forge.Limiter {
-	remote, _ := k.settings.Remote(place)
+func (k *Keyring) Limiter(location string) *forge.Limiter {
+	remote, _ := k.settings.Remote(location)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.limiters[remote.URL] == nil {

@@ -23,7 +23,7 @@ func (u *UnknownForge) Hint() string {
 	return fmt.Sprintf("write forges: [{host: %s, kind: …}] into the settings; kind git proposes by branches alone, on any host", u.Host)
 }
 
-// ForgeLocation is what answers at a place.
+// ForgeLocation is what answers at a location.
 type ForgeLocation struct {
 	Kind string // "git", "github", "gitlab" or "gitea"
 	// API is where its API is: of GitHub and GitLab the URL of the API, of Gitea that
@@ -32,66 +32,66 @@ type ForgeLocation struct {
 	Repo string // the path of the repository on the server: "owner/name"
 }
 
-// LocateForge returns the forge at a place: what the settings say, or what everybody knows.
+// LocateForge returns the forge at a location: what the settings say, or what everybody knows.
 // The error is an UnknownForge if neither does.
-func LocateForge(settings *config.Settings, place string) (ForgeLocation, error) {
-	host := hostOf(place)
+func LocateForge(settings *config.Settings, location string) (ForgeLocation, error) {
+	host := hostOf(location)
 	for _, f := range settings.Forges {
 		if strings.EqualFold(f.Host, host) {
-			return newForgeLocation(f.Kind, f.API, place), nil
+			return newForgeLocation(f.Kind, f.API, location), nil
 		}
 	}
 	switch {
 	case host == "": // a path, or SSH without a setting: Git alone
-		return newForgeLocation("git", "", place), nil
+		return newForgeLocation("git", "", location), nil
 	case host == "github.com":
-		return newForgeLocation("github", "", place), nil
+		return newForgeLocation("github", "", location), nil
 	case host == "gitlab.com":
-		return newForgeLocation("gitlab", "", place), nil
+		return newForgeLocation("gitlab", "", location), nil
 	}
 	return ForgeLocation{}, &UnknownForge{host}
 }
 
 // newForgeLocation fills in where the API is if the settings do not say it.
-func newForgeLocation(kind, api, place string) ForgeLocation {
-	f := ForgeLocation{Kind: kind, Repo: pathOf(place)}
+func newForgeLocation(kind, api, location string) ForgeLocation {
+	f := ForgeLocation{Kind: kind, Repo: pathOf(location)}
 	switch kind {
 	case "github":
 		f.API = cmp.Or(api, "https://api.github.com")
 	case "gitlab":
-		f.API = cmp.Or(api, serverOf(place)+"/api/v4")
+		f.API = cmp.Or(api, serverOf(location)+"/api/v4")
 	case "gitea":
-		f.API = cmp.Or(api, serverOf(place))
+		f.API = cmp.Or(api, serverOf(location))
 	}
 	return f
 }
 
 // hostOf returns the host of an http URL, with its port, in lower case; for SSH only
 // that of forges that everybody knows; "" for all else.
-func hostOf(place string) string {
-	normal, _, _ := strings.Cut(giturl.Normalize(place), "/")
-	u, err := url.Parse(place)
+func hostOf(location string) string {
+	normal, _, _ := strings.Cut(giturl.Normalize(location), "/")
+	u, err := url.Parse(location)
 	switch {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https"):
 		return strings.ToLower(u.Host)
-	case giturl.IsRemote(place) && (normal == "github.com" || normal == "gitlab.com"):
+	case giturl.IsRemote(location) && (normal == "github.com" || normal == "gitlab.com"):
 		return normal
 	}
 	return ""
 }
 
-// serverOf returns the beginning of a place's URL, up to the host.
-func serverOf(place string) string {
-	u, err := url.Parse(place)
+// serverOf returns the beginning of a location's URL, up to the host.
+func serverOf(location string) string {
+	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		host, _, _ := strings.Cut(giturl.Normalize(place), "/")
+		host, _, _ := strings.Cut(giturl.Normalize(location), "/")
 		return "https://" + host
 	}
 	return u.Scheme + "://" + u.Host
 }
 
 // pathOf returns the path of a repository on its host: "owner/name".
-func pathOf(place string) string {
-	_, p, _ := strings.Cut(giturl.Normalize(place), "/")
+func pathOf(location string) string {
+	_, p, _ := strings.Cut(giturl.Normalize(location), "/")
 	return p
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// GuardLocation reports whether a place is one that the settings do not name, so that it must not
+// GuardLocation reports whether a location is one that the settings do not name, so that it must not
 // lead to this machine. A folder of this machine that they do not name is an error.
-func GuardLocation(settings *config.Settings, place string) (bool, error) {
-	named := settings.NamesRepository(place)
-	if !named && !giturl.IsRemote(place) {
-		return true, fmt.Errorf("the folder %s of this machine is not one that the settings let the control plane name (network.allow): %w", place, git.ErrNotFound)
+func GuardLocation(settings *config.Settings, location string) (bool, error) {
+	named := settings.NamesRepository(location)
+	if !named && !giturl.IsRemote(location) {
+		return true, fmt.Errorf("the folder %s of this machine is not one that the settings let the control plane name (network.allow): %w", location, git.ErrNotFound)
 	}
 	return !named, nil
 }

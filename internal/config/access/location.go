@@ -7,9 +7,9 @@ import (
 
 // ReadLocation returns where a repository is read: elsewhere if the settings say so.
 func ReadLocation(settings *config.Settings, repo string) string {
-	for url, place := range settings.Map {
+	for url, location := range settings.Map {
 		if giturl.Normalize(url) == giturl.Normalize(repo) {
-			return place
+			return location
 		}
 	}
 	return repo
@@ -19,8 +19,8 @@ func ReadLocation(settings *config.Settings, repo string) string {
 // reached through the git command.
 func HasLocalRepository(settings *config.Settings) bool {
 	local := !giturl.IsRemote(settings.ControlPlane.Repo)
-	for _, place := range settings.Map {
-		local = local || !giturl.IsRemote(place)
+	for _, location := range settings.Map {
+		local = local || !giturl.IsRemote(location)
 	}
 	return local
 }

@@ -20,23 +20,23 @@ type Observer struct {
 
 // OpenForge returns the forge of a repository. Where it has no API, its pull requests are
 // references of the repository itself, and plain makes it.
-func (k *Keyring) OpenForge(place string, w Observer, plain func() forge.Forge) (forge.Forge, error) {
-	at, err := LocateForge(k.settings, place)
+func (k *Keyring) OpenForge(location string, w Observer, plain func() forge.Forge) (forge.Forge, error) {
+	at, err := LocateForge(k.settings, location)
 	if err != nil {
 		return nil, err
 	}
 	if at.Kind == "git" {
 		return plain(), nil
 	}
-	token, err := k.APIToken(place)
+	token, err := k.APIToken(location)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", giturl.Redact(place), err)
+		return nil, fmt.Errorf("%s: %w", giturl.Redact(location), err)
 	}
-	limiter := k.Limiter(place)
+	limiter := k.Limiter(location)
 	if w.OnRemaining != nil {
 		limiter.WatchRemaining(func(left int) { w.OnRemaining(at.API, left) })
 	}
-	remote, _ := k.settings.Remote(place)
+	remote, _ := k.settings.Remote(location)
 	o := forge.Options{Repo: at.Repo, API: at.API, Token: token, App: remote.GitHubApp != nil, Limiter: limiter, Now: k.now}
 	if w.OnCall != nil {
 		o.Observe = func(op string, took time.Duration, err error) { w.OnCall(at.Kind, op, took, err) }
@@ -53,8 +53,8 @@ var openers = map[string]func(forge.Options) (forge.Forge, error){
 
 // Committer returns the forge of a repository as what makes commits, if the settings want
 // it to and it can; nil otherwise.
-func (k *Keyring) Committer(place string, f forge.Forge) forge.Committer {
-	remote, _ := k.settings.Remote(place)
+func (k *Keyring) Committer(location string, f forge.Forge) forge.Committer {
+	remote, _ := k.settings.Remote(location)
 	if !k.settings.Output.VerifiedCommits || remote.GitHubApp == nil {
 		return nil
 	}
