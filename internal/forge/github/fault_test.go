@@ -315,3 +315,18 @@ func TestGitHubHidesCredentials(t *testing.T) {
 		}
 	}
 }
+
+// What GitHub fails over once is asked for again where that is the same.
+func TestGitHubRepeatsUpdates(t *testing.T) {
+	s, g, pull := opened(t)
+	s.Inject(githubfake.Fault{Times: 1, Method: "PATCH", Status: http.StatusInternalServerError, Body: message("x")})
+	s.Inject(githubfake.Fault{Times: 1, Method: "POST", Path: "/repos/*/*/statuses/*", Status: http.StatusInternalServerError, Body: message("x")})
+	edited := pull.Proposal
+	edited.Title = "y"
+	now, err := g.EditPull(t.Context(), pull.Number, edited)
+	check(t, err)
+	equal(t, "edited", now.Proposal, edited)
+	status := forge.Status{Context: "dev", Outcome: forge.Success}
+	wantError(t, g.SetStatus(t.Context(), pull.Commit, status), "500") // it would be there twice
+	check(t, g.SetStatus(t.Context(), pull.Commit, status))
+}

@@ -324,3 +324,14 @@ func TestGitLabHidesCredentials(t *testing.T) {
 		}
 	}
 }
+
+// What GitLab fails over once is asked for again where that is the same.
+func TestGitLabRepeatsUpdates(t *testing.T) {
+	s, g, pull := opened(t)
+	s.Inject(gitlabfake.Fault{Times: 1, Method: "PUT", Status: http.StatusInternalServerError, Body: `{"message":"x"}`})
+	edited := pull.Proposal
+	edited.Title = "y"
+	now, err := g.EditPull(t.Context(), pull.Number, edited)
+	check(t, err)
+	equal(t, "edited", now.Proposal, edited)
+}
