@@ -70,7 +70,7 @@ func (m *Mistake) explainMessage(at string) {
 		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
 		m.Hint = problem.DidYouMean(f[1], fieldNames)
 		if m.Hint == "" {
-			m.Hint = "the fields are " + fieldList()
+			m.Hint = "the fields are ." + strings.Join(fieldNames, ", .")
 		}
 		return
 	}

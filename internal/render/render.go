@@ -22,7 +22,6 @@ package render
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -168,5 +167,3 @@ var fieldNames = []string{
 	"DeploymentTargetName", "Namespace", "Environment", "Workspace", "Workload",
 	"Labels", "Manifests", "ClusterType", "ConfigData", "DependsOn",
 }
-
-func fieldList() string { return "." + strings.Join(fieldNames, ", .") }

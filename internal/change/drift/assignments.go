@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,22 +98,15 @@ func (c *comparison) eachShared(do func(a schedule.Assignment, from, to [2]int))
 // countShared counts the assignments that both sides have, and those of them with the same
 // folder.
 func (c *comparison) countShared() (all, same int) {
-	folders := func(t tree.Tree) func(clusterType string) map[string]tree.ID {
-		known := map[string]map[string]tree.ID{}
-		return func(clusterType string) map[string]tree.ID {
-			if known[clusterType] == nil {
-				known[clusterType] = map[string]tree.ID{}
-				for _, e := range t.Sub(clusterType).Entries() {
-					known[clusterType][e.Name] = e.ID
-				}
-			}
-			return known[clusterType]
+	differs := map[string]bool{}
+	for was, is := range tree.ZipChanged(c.from.Tree, c.to.Tree) {
+		for a, b := range tree.ZipChanged(was.Tree(), is.Tree()) {
+			differs[cmp.Or(was.Name, is.Name)+"/"+cmp.Or(a.Name, b.Name)] = true
 		}
 	}
-	from, to := folders(c.from.Tree), folders(c.to.Tree)
 	c.eachShared(func(a schedule.Assignment, _, _ [2]int) {
 		all++
-		if from(a.ClusterType.Name)[a.Target.Name] == to(a.ClusterType.Name)[a.Target.Name] {
+		if !differs[assignmentPath(a)] {
 			same++
 		}
 	})

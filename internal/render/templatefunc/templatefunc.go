@@ -75,8 +75,8 @@ var unmetered = func() template.FuncMap {
 		"merge":          mergeCopies(m["merge"].(func(map[string]any, ...map[string]any) any)),
 		"mergeOverwrite": mergeCopies(m["mergeOverwrite"].(func(map[string]any, ...map[string]any) any)),
 		"join":           boundJoin(m["toStrings"].(func(any) []string)),
-		"indent":         indentLines,
-		"nindent":        indentAfterNewline,
+		"indent":         func(spaces int, text string) (string, error) { return indentWith("", spaces, text) },
+		"nindent":        func(spaces int, text string) (string, error) { return indentWith("\n", spaces, text) },
 
 		"toYaml":    toYAML,
 		"stringify": stringifyValues,

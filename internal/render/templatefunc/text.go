@@ -12,16 +12,7 @@ func checkRepeat(count int, text string) error {
 	return nil
 }
 
-// indentLines puts spaces before every line, empty ones too.
-func indentLines(spaces int, text string) (string, error) {
-	return indentWith("", spaces, text)
-}
-
-// indentAfterNewline is indent after a newline.
-func indentAfterNewline(spaces int, text string) (string, error) {
-	return indentWith("\n", spaces, text)
-}
-
+// indentWith writes start, and then spaces before every line of a text, empty ones too.
 func indentWith(start string, spaces int, text string) (string, error) {
 	if spaces < 0 {
 		return "", errors.New("the number of spaces is negative")
