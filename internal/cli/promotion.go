@@ -271,13 +271,13 @@ func observerFolder(place string) string { return cacheFolder("look", giturl.Fol
 
 // findStage returns the stage of an environment, or a usage error.
 func findStage(c status.Chain, environment string) (status.Stage, error) {
-	names := make([]string, len(c.Stages))
-	for i, s := range c.Stages {
-		names[i] = s.Environment
+	found, ok := c.FindStage(environment)
+	if ok {
+		return found, nil
 	}
-	if err := checkEnvironments(names, environment); err != nil {
-		return status.Stage{}, err
+	var names []string
+	for _, s := range c.Stages {
+		names = append(names, s.Environment)
 	}
-	found, _ := c.FindStage(environment)
-	return found, nil
+	return found, newUnknownError("environment", environment, names)
 }

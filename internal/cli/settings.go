@@ -21,7 +21,7 @@ func (a *app) loadSettings(file string) (*config.Settings, error) {
 	return a.readSettings(file, config.Load)
 }
 
-// loadUserSettings is Settings for commands that work without the daemon's own secrets.
+// loadUserSettings is loadSettings for commands that work without the daemon's own secrets.
 func (a *app) loadUserSettings(file string) (*config.Settings, error) {
 	return a.readSettings(file, config.LoadForCommands)
 }

@@ -80,7 +80,7 @@ func moveIntoPlace(fresh, path, old string) error {
 	return moveAside(fresh, path, old)
 }
 
-// moveAside is put where the system cannot exchange two folders: between its two steps
+// moveAside is moveIntoPlace where the system cannot exchange two folders: between its two steps
 // nothing is at path.
 func moveAside(fresh, path, old string) error {
 	if err := os.Rename(path, old); err != nil {

@@ -56,7 +56,7 @@ func SanitizeLine(text string) string {
 	}, text)
 }
 
-// SanitizeLines is Visible for text of several lines; it keeps line feeds and tabs.
+// SanitizeLines is SanitizeLine for text of several lines; it keeps line feeds and tabs.
 func SanitizeLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {

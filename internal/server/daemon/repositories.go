@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/schemas"
 )
 
@@ -47,14 +48,17 @@ func (r Repositories) Create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mirrors, err := os.MkdirTemp("", "fairlead-init-")
+	dir, err := os.MkdirTemp("", "fairlead-init-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(mirrors)
+	defer os.RemoveAll(dir)
+	mirrors := &repos.Mirrors{Dir: dir, Options: func(string) (git.RemoteOptions, error) {
+		return git.RemoteOptions{Credentials: r.Credentials}, nil
+	}}
 	var ready []*git.Remote
-	for i, place := range []string{r.Content.ControlPlane, r.Content.GitOps} {
-		remote, err := r.openEmpty(ctx, place, filepath.Join(mirrors, fmt.Sprint(i)))
+	for _, place := range []string{r.Content.ControlPlane, r.Content.GitOps} {
+		remote, err := openEmpty(ctx, mirrors, place)
 		if err != nil {
 			return err
 		}
@@ -73,17 +77,14 @@ func (r Repositories) Create(ctx context.Context) error {
 }
 
 // openEmpty opens a repository that has no branches. On this machine it creates it first.
-func (r Repositories) openEmpty(ctx context.Context, place, mirror string) (*git.Remote, error) {
+func openEmpty(ctx context.Context, mirrors *repos.Mirrors, place string) (*git.Remote, error) {
 	if !giturl.IsRemote(place) {
 		if err := makeBare(ctx, giturl.LocalPath(place)); err != nil {
 			return nil, err
 		}
 	}
-	remote, err := git.NewRemote(git.RemoteOptions{URL: place, Dir: mirror, Credentials: r.Credentials})
+	remote, err := mirrors.Fetch(ctx, place)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := remote.Sync(ctx); err != nil {
 		return nil, err
 	}
 	branches, err := remote.Mirror().Refs("refs/heads/")
