@@ -7,7 +7,6 @@ import (
 	"io"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // reader reads YAML into Settings, strictly. A path names a value as in
@@ -85,7 +85,7 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 		r.problems.Addf(r.positionAt(line), "", "look at the indentation, colons and quotes here and in the line before", "this is not YAML: %s", syntaxError.ReplaceAllString(err.Error(), ""))
 		return nil, false
 	}
-	if len(first.Content) == 0 || isNull(first.Content[0]) {
+	if len(first.Content) == 0 || yamldoc.IsNull(first.Content[0]) {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, true
 	}
 	return first.Content[0], true
@@ -97,10 +97,8 @@ func (r *reader) decodeSettings(root *yaml.Node, s *Settings) {
 
 // decodeValue fills v from n. A null is as good as nothing.
 func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if isNull(n) {
+	n = yamldoc.ResolveAlias(n)
+	if yamldoc.IsNull(n) {
 		return
 	}
 	r.lines[path] = n.Line
@@ -132,14 +130,15 @@ func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 }
 
 func (r *reader) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
+	fields := yamldoc.FieldsOf(v.Type())
 	if n.Kind != yaml.MappingNode {
-		r.refuseValue(path, "its keys are "+strings.Join(keysOf(v.Type()), ", "), "should be a mapping, but is %s", describeNode(n))
+		r.refuseValue(path, "its keys are "+fields.Keys(), "should be a mapping, but is %s", describeNode(n))
 		return
 	}
 	for key, value := range r.uniquePairs(n, path) {
-		field, ok := fieldOf(v.Type(), key.Value)
+		field, ok := fields.Find(key.Value)
 		if !ok {
-			r.problems.Addf(r.positionAt(key.Line), joinPath(path, key.Value), keyHint(key.Value, keysOf(v.Type())), "there is no such key")
+			r.problems.Addf(r.positionAt(key.Line), joinPath(path, key.Value), fields.HintFor(key.Value, "the keys are "), "there is no such key")
 			continue
 		}
 		at := joinPath(path, key.Value)
@@ -148,9 +147,9 @@ func (r *reader) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 			r.refuseValue(at, "leave it out, or write something", "is empty")
 		}
 	}
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		if example := f.Tag.Get("required"); example != "" && !r.isGiven(joinPath(path, f.Tag.Get("yaml"))) {
-			r.addProblem(joinPath(path, f.Tag.Get("yaml")), "write "+example, "is required")
+	for _, f := range fields {
+		if example := f.Tag.Get("required"); example != "" && !r.isGiven(joinPath(path, yamldoc.KeyOf(f))) {
+			r.addProblem(joinPath(path, yamldoc.KeyOf(f)), "write "+example, "is required")
 		}
 	}
 }
@@ -248,47 +247,9 @@ func (r *reader) decodeSecretRef(n *yaml.Node, v reflect.Value, path string) {
 	r.decodeStruct(n, v, path)
 }
 
-// keysOf returns the keys of a struct, in its order.
-func keysOf(t reflect.Type) []string {
-	var keys []string
-	for _, f := range reflect.VisibleFields(t) {
-		if key := f.Tag.Get("yaml"); key != "" {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
-	fields := reflect.VisibleFields(t)
-	i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return key != "" && f.Tag.Get("yaml") == key })
-	if i < 0 {
-		return reflect.StructField{}, false
-	}
-	return fields[i], true
-}
-
-func keyHint(key string, known []string) string {
-	if hint := problem.DidYouMean(key, known); hint != "" {
-		return hint
-	}
-	return "the keys are " + strings.Join(known, ", ")
-}
-
 // joinPath returns the path of a key below path. A key may be a URL with a password in it, which
 // is redacted.
-func joinPath(path, key string) string {
-	key = giturl.Redact(key)
-	switch {
-	case path == "":
-		return key
-	case strings.ContainsAny(key, "./[] "):
-		return path + "[" + key + "]"
-	}
-	return path + "." + key
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Redact(key)) }
 
 // describeNode names the type of a value for people. YAML takes a whole number that is too large
 // for a decimal one.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // recordStore are documents in references of a repository: each is a commit whose tree
@@ -119,6 +119,6 @@ func (s *recordStore) retryStale(ctx context.Context, do func() error) error {
 
 // encodeYAML returns the YAML of a document's head.
 func encodeYAML(v any) (string, error) {
-	text, err := manifest.Encode(v)
+	text, err := yamldoc.Encode(v)
 	return string(text), err
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // comparison compares documents field by field. manifest.Decode bounds the aliases that it
@@ -35,7 +37,7 @@ func (w *comparison) comparePairs(pairs [][2]document) {
 }
 
 func (w *comparison) compareNodes(old, new, beside *yaml.Node) {
-	old, new = resolveAlias(old), resolveAlias(new)
+	old, new = yamldoc.ResolveAlias(old), yamldoc.ResolveAlias(new)
 	old, new = fillNull(old, new), fillNull(new, old)
 	switch {
 	case old.Kind == yaml.MappingNode && new.Kind == yaml.MappingNode:
@@ -47,13 +49,6 @@ func (w *comparison) compareNodes(old, new, beside *yaml.Node) {
 	default:
 		w.addChange(changed, old, new, beside)
 	}
-}
-
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }
 
 // fillNull returns an empty mapping or list instead of a null, if the other side has a
@@ -119,7 +114,7 @@ type field struct {
 func fieldsOf(n *yaml.Node) (keys []string, fields map[string]field) {
 	fields = make(map[string]field, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := resolveAlias(n.Content[i]).Value
+		key := yamldoc.ResolveAlias(n.Content[i]).Value
 		if _, twice := fields[key]; !twice {
 			keys = append(keys, key)
 		}
@@ -209,7 +204,7 @@ func nameOf(item *yaml.Node) string {
 // itemSegment returns the key of a named item in a path. The name is part of it only if it is
 // the first key, since the signature of a change sees no other (itemName).
 func itemSegment(item *yaml.Node) string {
-	if first := resolveAlias(item).Content[0]; resolveAlias(first).Value == "name" {
+	if first := yamldoc.ResolveAlias(item).Content[0]; yamldoc.ResolveAlias(first).Value == "name" {
 		return "[" + nameOf(item) + "]"
 	}
 	return "[]"
@@ -218,7 +213,7 @@ func itemSegment(item *yaml.Node) string {
 // equalNodes reports whether two nodes are equal, with their items in the same order. Anything
 // cleverer would make nested lists expensive.
 func equalNodes(a, b *yaml.Node) bool {
-	a, b = resolveAlias(a), resolveAlias(b)
+	a, b = yamldoc.ResolveAlias(a), yamldoc.ResolveAlias(b)
 	if a.Kind == yaml.ScalarNode && a.ShortTag() != b.ShortTag() {
 		return false
 	}
@@ -230,7 +225,7 @@ func isShuffled(old, new []*yaml.Node) bool {
 	count := map[string]int{}
 	for i, items := range [...][]*yaml.Node{old, new} {
 		for _, n := range items {
-			scalar := resolveAlias(n)
+			scalar := yamldoc.ResolveAlias(n)
 			if scalar.Kind != yaml.ScalarNode {
 				return false
 			}
@@ -248,7 +243,7 @@ func isShuffled(old, new []*yaml.Node) bool {
 // lookupField returns the field at the end of the keys; nil if there is none.
 func lookupField(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
-		mapping := resolveAlias(n)
+		mapping := yamldoc.ResolveAlias(n)
 		if mapping.Kind != yaml.MappingNode {
 			return nil
 		}
@@ -258,7 +253,7 @@ func lookupField(n *yaml.Node, keys ...string) *yaml.Node {
 			return nil
 		}
 	}
-	return resolveAlias(n)
+	return yamldoc.ResolveAlias(n)
 }
 
 func isTrue(n *yaml.Node) bool { return n != nil && n.Value == "true" }

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // The bounds of a finding.
@@ -130,10 +131,10 @@ func (c change) describeValues(plain func(string) string) string {
 
 // scalarText returns the text of a scalar in one line; "" for anything else.
 func scalarText(n *yaml.Node) string {
-	if n == nil || resolveAlias(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(resolveAlias(n).Value), "\n") {
+	if n == nil || yamldoc.ResolveAlias(n).Kind != yaml.ScalarNode || strings.Contains(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), "\n") {
 		return ""
 	}
-	return cmp.Or(strings.TrimSpace(resolveAlias(n).Value), `""`)
+	return cmp.Or(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), `""`)
 }
 
 // pathText writes a path with dots; names of list items are texts of the unit.

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // EncodeJSON returns a value as indented JSON.
@@ -31,7 +31,7 @@ func EncodeYAML(value any) ([]byte, error) {
 		return nil, err
 	}
 	clearStyle(&node)
-	return manifest.Encode(&node)
+	return yamldoc.Encode(&node)
 }
 
 // clearStyle removes the flow style and the quotes of JSON.

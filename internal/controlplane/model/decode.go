@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // decoder reads YAML nodes into the spec structs of the kinds, strictly: an unknown field
@@ -50,7 +51,7 @@ func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
 
 // into fills v, of the type that path should have, from n.
 func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
-	n = resolveAlias(n)
+	n = yamldoc.ResolveAlias(n)
 	if !d.spendBudget(1) {
 		return
 	}
@@ -58,11 +59,11 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 		v.Set(reflect.ValueOf(*n))
 		return
 	}
-	if isNull(n) && v.Type() == reflect.TypeFor[locatedText]() {
+	if yamldoc.IsNull(n) && v.Type() == reflect.TypeFor[locatedText]() {
 		v.Set(reflect.ValueOf(locatedText{Line: n.Line}))
 		return
 	}
-	if isNull(n) {
+	if yamldoc.IsNull(n) {
 		return
 	}
 	if d.decodeSpecial(n, v, path) {
@@ -156,36 +157,30 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
 		return
 	}
-	fields := fieldsOf(v.Type())
+	fields := yamldoc.FieldsOf(v.Type())
 	seen := map[string]bool{}
 	braces := n.Style&yaml.FlowStyle != 0
 	for key, value := range d.uniquePairs(n) {
-		i := slices.IndexFunc(fields, func(f specField) bool { return f.name == key.Value })
-		if i < 0 {
-			d.addProblem(key, fieldHint(key.Value, fields), "%s has no field %q", orObject(path), key.Value)
+		f, ok := fields.Find(key.Value)
+		if !ok {
+			d.addProblem(key, fields.HintFor(key.Value, "its fields are "), "%s has no field %q", orObject(path), key.Value)
 			continue
 		}
 		seen[key.Value] = true
-		into := v.FieldByIndex(fields[i].index)
-		if isNull(value) && d.refusesNull(value, into.Type(), fields[i].required, braces, joinPath(path, key.Value)) {
+		into := yamldoc.JoinPath(path, key.Value)
+		if yamldoc.IsNull(value) && d.refusesNull(value, f, braces, into) {
 			continue
 		}
-		d.into(value, into, joinPath(path, key.Value))
+		d.into(value, v.FieldByIndex(f.Index), into)
 	}
 	for _, f := range fields {
-		if f.required && !seen[f.name] {
-			d.addProblem(n, "", "%s is required", joinPath(path, f.name))
+		if isRequired(f) && !seen[yamldoc.KeyOf(f)] {
+			d.addProblem(n, "", "%s is required", yamldoc.JoinPath(path, yamldoc.KeyOf(f)))
 		}
 	}
 }
 
-// fieldHint names the field that was meant, or all that there are.
-func fieldHint(name string, fields []specField) string {
-	if hint := problem.DidYouMean(name, fieldNames(fields)); hint != "" {
-		return hint
-	}
-	return "its fields are " + strings.Join(fieldNames(fields), ", ")
-}
+func isRequired(f reflect.StructField) bool { return f.Tag.Get("required") == "true" }
 
 func orObject(path string) string {
 	if path == "" {
@@ -216,7 +211,7 @@ func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for key, value := range d.uniquePairs(n) {
 		item := reflect.New(v.Type().Elem()).Elem()
-		d.into(value, item, joinPath(path, key.Value))
+		d.into(value, item, yamldoc.JoinPath(path, key.Value))
 		v.SetMapIndex(reflect.ValueOf(key.Value), item)
 	}
 }
@@ -236,7 +231,7 @@ func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 // stamps and come out as RFC 3339; numbers and booleans stay what they are, and
 // are refused.
 func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
-	n = resolveAlias(n)
+	n = yamldoc.ResolveAlias(n)
 	if n.Kind != yaml.ScalarNode {
 		d.addProblem(n, "", "%s should be text, but is %s", path, describeNode(n))
 		return ""
@@ -318,7 +313,7 @@ func (d *decoder) mergedPairs(n *yaml.Node, within []*yaml.Node) []pair {
 	var own, taken []pair
 	within = append(within, n)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := resolveAlias(n.Content[i]), resolveAlias(n.Content[i+1])
+		key, value := yamldoc.ResolveAlias(n.Content[i]), yamldoc.ResolveAlias(n.Content[i+1])
 		if key.ShortTag() != "!!merge" || value.Kind == yaml.ScalarNode {
 			own = append(own, pair{key, value, len(within) > 1})
 			continue
@@ -328,7 +323,7 @@ func (d *decoder) mergedPairs(n *yaml.Node, within []*yaml.Node) []pair {
 			sources = value.Content
 		}
 		for _, s := range sources {
-			s = resolveAlias(s)
+			s = yamldoc.ResolveAlias(s)
 			if slices.Contains(within, s) {
 				d.addProblem(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
 			} else if s.Kind == yaml.MappingNode {
@@ -357,15 +352,6 @@ func lookUpPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 // lookupBudget is enough for the head of any object that people write.
 const lookupBudget = 10_000
 
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
 func describeNode(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -384,41 +370,4 @@ func describeNode(n *yaml.Node) string {
 		return "text"
 	}
 	return "of type " + n.Tag
-}
-
-func joinPath(path, key string) string {
-	if path == "" {
-		return key
-	}
-	if strings.ContainsAny(key, "./[] ") {
-		return path + "[" + key + "]"
-	}
-	return path + "." + key
-}
-
-// specField is one field of a spec struct.
-type specField struct {
-	name     string
-	index    []int
-	required bool
-}
-
-func fieldsOf(t reflect.Type) []specField {
-	var fields []specField
-	for _, f := range reflect.VisibleFields(t) {
-		name := f.Tag.Get("yaml")
-		if name == "" {
-			continue
-		}
-		fields = append(fields, specField{name: name, index: f.Index, required: f.Tag.Get("required") == "true"})
-	}
-	return fields
-}
-
-func fieldNames(fields []specField) []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = f.name
-	}
-	return out
 }

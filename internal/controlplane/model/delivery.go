@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // What is YAML is not always what Flux delivers to the API server: it reads files with
@@ -62,17 +63,17 @@ func (d *decoder) checkKey(key *yaml.Node) {
 // refusesNull reports a null that Flux or the API server does not take as the value of
 // a field of that type. Nothing at all in braces ({name: a, labels: }) is the empty text
 // for Flux.
-func (d *decoder) refusesNull(n *yaml.Node, of reflect.Type, required, braces bool, path string) bool {
+func (d *decoder) refusesNull(n *yaml.Node, f reflect.StructField, braces bool, path string) bool {
 	kind, _, _ := strings.Cut(d.subject, "/")
 	if !isKind(kind) && kind != "ConfigMap" {
 		return false
 	}
 	empty := braces && n.Value == ""
-	if words := wantedOf(of); empty && words != "" {
+	if words := wantedOf(f.Type); empty && words != "" {
 		d.addProblem(n, "leave the field out", "%s should be %s, but in braces nothing is an empty text", path, words)
 		return true
 	}
-	if !empty && required && strings.HasPrefix(path, "spec") {
+	if !empty && isRequired(f) && strings.HasPrefix(path, "spec") {
 		d.addProblem(n, "", "%s is required, but is null", path)
 		return true
 	}
@@ -104,7 +105,7 @@ func (d *decoder) decodeAnnotations(n *yaml.Node, v reflect.Value, path string) 
 	all := annotations{}
 	for key, value := range d.uniquePairs(n) {
 		if value.Kind != yaml.ScalarNode {
-			d.addProblem(value, "", "%s should be text, but is %s", joinPath(path, key.Value), describeNode(value))
+			d.addProblem(value, "", "%s should be text, but is %s", yamldoc.JoinPath(path, key.Value), describeNode(value))
 			continue
 		}
 		all[key.Value] = locatedText{Text: value.Value, Line: textLine(value)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // metadataSpec is the part of an object's metadata that people write, and what
@@ -53,7 +54,7 @@ func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object
 // nameOf finds metadata.name before the object is decoded, for problems.
 func nameOf(n *yaml.Node) string {
 	_, metadata := lookUpPair(n, "metadata")
-	if _, name := lookUpPair(metadata, "name"); name != nil && !isNull(name) {
+	if _, name := lookUpPair(metadata, "name"); name != nil && !yamldoc.IsNull(name) {
 		return name.Value
 	}
 	return ""
@@ -64,7 +65,7 @@ func nameOf(n *yaml.Node) string {
 func emptyName(n *yaml.Node) *yaml.Node {
 	_, metadata := lookUpPair(n, "metadata")
 	key, name := lookUpPair(metadata, "name")
-	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !isNull(name) {
+	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !yamldoc.IsNull(name) {
 		return nil
 	}
 	return key

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Parser reads layers and caches what it read of each: a file that has not
@@ -354,7 +355,7 @@ func (r *reader) readText(data []byte) {
 		if r.canceled() {
 			return
 		}
-		if isNull(doc.root) {
+		if yamldoc.IsNull(doc.root) {
 			continue
 		}
 		if r.built {
@@ -375,7 +376,7 @@ func clearLines(n *yaml.Node) {
 const maxListDepth = 4
 
 func (r *reader) readDocument(doc document, depth int) {
-	n := resolveAlias(doc.root)
+	n := yamldoc.ResolveAlias(doc.root)
 	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if n.Kind != yaml.MappingNode {
 		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
@@ -398,7 +399,7 @@ func (r *reader) readDocument(doc document, depth int) {
 // readList reads the items of a List, or of a list of one kind (ConfigMapList).
 func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	switch {
-	case isNull(head.items):
+	case yamldoc.IsNull(head.items):
 	case head.items.Kind != yaml.SequenceNode:
 		d.addProblem(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describeNode(head.items))
 	default:

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // OwnGroup is the group of Fairlead's own kinds.
@@ -265,8 +265,8 @@ func (r *reader) newFreeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Fr
 	if !s.To.IsZero() && !s.To.After(s.From) {
 		d.addProblem(n, "", "spec.to is not after spec.from")
 	}
-	_, spec := manifest.Pair(n, "spec")
-	if key, _ := manifest.Pair(spec, "environments"); key != nil && len(f.Environments) == 0 {
+	_, spec := yamldoc.FindPair(n, "spec")
+	if key, _ := yamldoc.FindPair(spec, "environments"); key != nil && len(f.Environments) == 0 {
 		d.addProblem(key, "name one, or leave environments out for all", "spec.environments names no environment")
 	}
 	return f
@@ -313,9 +313,9 @@ func (d *decoder) checkOneOf(pos problem.Pos, field, value string, known ...stri
 
 // queueOf reads a queue: the name of a policy, or {batch: 4h}.
 func queueOf(n *yaml.Node, d *decoder) Queue {
-	n = resolveAlias(n)
+	n = yamldoc.ResolveAlias(n)
 	switch {
-	case n.Kind == 0 || isNull(n):
+	case n.Kind == 0 || yamldoc.IsNull(n):
 		return Queue{Policy: QueueLatest}
 	case n.Kind == yaml.MappingNode:
 		var b struct {
@@ -339,7 +339,7 @@ func queueOf(n *yaml.Node, d *decoder) Queue {
 func (d *decoder) decodeGates(nodes []yaml.Node) []GateSpec {
 	var all []GateSpec
 	for i := range nodes {
-		n := resolveAlias(&nodes[i])
+		n := yamldoc.ResolveAlias(&nodes[i])
 		g := GateSpec{Pos: d.positionOf(n), subject: d.subject, node: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}}
 		if n.Kind != yaml.MappingNode {
 			g.Kind = d.decodeText(n, "a gate", false)
@@ -371,7 +371,7 @@ func NewGateSpec(kind string, pos problem.Pos) GateSpec {
 }
 
 // IsScalar reports whether the parameters of the gate are one text: "soak: 30m".
-func (g GateSpec) IsScalar() bool { return g.node.Kind == yaml.ScalarNode && !isNull(g.node) }
+func (g GateSpec) IsScalar() bool { return g.node.Kind == yaml.ScalarNode && !yamldoc.IsNull(g.node) }
 
 // Decode reads the parameters of the gate strictly into a struct with `yaml` and `required`
 // tags, or a text or duration. Absent parameters leave it unchanged.
@@ -379,7 +379,7 @@ func (g GateSpec) Decode(into any) problem.List {
 	var problems problem.List
 	d := &decoder{layer: g.Pos.Layer, file: g.Pos.File, subject: g.subject, problems: &problems, root: g.node, budget: nodeBudget}
 	v := reflect.ValueOf(into).Elem()
-	if v.Kind() == reflect.Struct && isNull(resolveAlias(g.node)) {
+	if v.Kind() == reflect.Struct && yamldoc.IsNull(yamldoc.ResolveAlias(g.node)) {
 		d.decodeStruct(&yaml.Node{Kind: yaml.MappingNode, Line: g.node.Line}, v, g.Kind)
 		return problems
 	}

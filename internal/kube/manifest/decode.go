@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Object is one YAML document, or one item of a list that a document is.
@@ -201,7 +203,7 @@ func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 }
 
 func newObject(n *yaml.Node) Object {
-	n = resolveAlias(n)
+	n = yamldoc.ResolveAlias(n)
 	metadata := fieldValue(n, "metadata")
 	return Object{
 		APIVersion: scalarText(fieldValue(n, "apiVersion")),
@@ -211,14 +213,6 @@ func newObject(n *yaml.Node) Object {
 		Line:       n.Line,
 		Node:       n,
 	}
-}
-
-// resolveAlias returns the node that an alias stands for, and any other node itself.
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }
 
 // scalarText returns the text of a scalar; "" for null and all other nodes.
@@ -236,15 +230,15 @@ func fieldValue(n *yaml.Node, key string) *yaml.Node {
 		return nil
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		if k := resolveAlias(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
-			return resolveAlias(n.Content[i+1])
+		if k := yamldoc.ResolveAlias(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
+			return yamldoc.ResolveAlias(n.Content[i+1])
 		}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].ShortTag() != "!!merge" {
 			continue
 		}
-		if v := mergedValue(resolveAlias(n.Content[i+1]), key); v != nil {
+		if v := mergedValue(yamldoc.ResolveAlias(n.Content[i+1]), key); v != nil {
 			return v
 		}
 	}
@@ -256,7 +250,7 @@ func mergedValue(merged *yaml.Node, key string) *yaml.Node {
 		return fieldValue(merged, key)
 	}
 	for _, m := range merged.Content {
-		if v := fieldValue(resolveAlias(m), key); v != nil {
+		if v := fieldValue(yamldoc.ResolveAlias(m), key); v != nil {
 			return v
 		}
 	}

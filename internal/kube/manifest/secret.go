@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // findPlaintextSecret finds the first value of a Secret that anyone can read. The
@@ -31,7 +33,7 @@ func findPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 }
 
 func hasSOPS(n *yaml.Node) bool {
-	sops := fieldValue(resolveAlias(n), "sops")
+	sops := fieldValue(yamldoc.ResolveAlias(n), "sops")
 	return sops != nil && sops.Kind == yaml.MappingNode
 }
 
@@ -41,7 +43,7 @@ func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 	if n == nil {
 		return nil
 	}
-	n = resolveAlias(n)
+	n = yamldoc.ResolveAlias(n)
 	if n.Kind == yaml.ScalarNode {
 		if v := scalarText(n); v == "" || sops && isEncrypted(v) || isSubstituted(v) {
 			return nil

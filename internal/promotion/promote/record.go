@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // RecordFile is where Kalypso's workflows write the promoted commit of an environment.
@@ -81,51 +80,27 @@ type record struct {
 }
 
 func findRecord(text []byte) (string, record, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	for {
-		var doc yaml.Node
-		if err := decoder.Decode(&doc); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = ErrNoRecord
-			}
-			return "", record{}, err
+	documents, err := yamldoc.Parse(text)
+	for _, document := range documents {
+		root := yamldoc.RootOf(document)
+		if yamldoc.FindText(root, "kind") == "BaseRepo" && yamldoc.FindText(root, "metadata", "name") == mainRepo {
+			return readRecord(root)
 		}
-		if len(doc.Content) == 0 {
-			continue
-		}
-		object := doc.Content[0]
-		if scalarField(object, "kind") != "BaseRepo" || scalarField(fieldValue(object, "metadata"), "name") != mainRepo {
-			continue
-		}
-		return readRecord(object)
 	}
-}
-
-// scalarField returns the text of a field; "" if there is none.
-func scalarField(n *yaml.Node, key string) string {
-	if value := fieldValue(n, key); value != nil && value.Kind == yaml.ScalarNode {
-		return value.Value
+	if err == nil {
+		err = ErrNoRecord
 	}
-	return ""
-}
-
-// fieldValue returns the value of a key, with its alias resolved; nil if there is none.
-func fieldValue(n *yaml.Node, key string) *yaml.Node {
-	_, value := manifest.Pair(n, key)
-	if value != nil && value.Kind == yaml.AliasNode {
-		return value.Alias
-	}
-	return value
+	return "", record{}, err
 }
 
 func readRecord(object *yaml.Node) (string, record, error) {
 	var r record
-	r.key, r.spec = manifest.Pair(object, "spec")
+	r.key, r.spec = yamldoc.FindPair(object, "spec")
 	if r.spec == nil || r.spec.Kind != yaml.MappingNode || len(r.spec.Content) == 0 {
 		return "", record{}, errors.New("spec of the BaseRepo main is not a mapping with fields")
 	}
 	var key *yaml.Node
-	key, r.commit = manifest.Pair(r.spec, "commit")
+	key, r.commit = yamldoc.FindPair(r.spec, "commit")
 	switch {
 	case r.commit == nil:
 		return "", r, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -145,7 +145,7 @@ type exceptionSpec struct {
 
 // encodeObject returns the text of an object.
 func encodeObject(kind, name string, spec any) ([]byte, error) {
-	return manifest.Encode(objectFile{model.OwnAPIVersion, kind, metadata{name}, spec})
+	return yamldoc.Encode(objectFile{model.OwnAPIVersion, kind, metadata{name}, spec})
 }
 
 // The files of actions are below the folder of an environment or of the base; holds are in

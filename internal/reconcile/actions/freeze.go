@@ -1,7 +1,6 @@
 package actions
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
@@ -111,22 +110,21 @@ func findFreeze(v snapshot, name string) *model.Freeze {
 
 // withException adds an exception to the text of a freeze, and keeps comments.
 func withException(text []byte, e exceptionSpec) ([]byte, error) {
-	var doc, rest yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&doc); err != nil {
+	documents, err := yamldoc.Parse(text)
+	if err != nil {
 		return nil, err
 	}
-	if decoder.Decode(&rest) == nil {
+	if len(documents) != 1 {
 		return nil, fmt.Errorf("the file has several objects")
 	}
-	_, spec := manifest.Pair(doc.Content[0], "spec")
+	_, spec := yamldoc.FindPair(yamldoc.RootOf(documents[0]), "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("spec is not a mapping")
 	}
-	_, list := manifest.Pair(spec, "except")
+	_, list := yamldoc.FindPair(spec, "except")
 	if list == nil {
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		spec.Content = append(spec.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "except"}, list)
+		yamldoc.AddPair(spec, "except", list)
 	}
 	if list.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("spec.except is not a list")
@@ -136,5 +134,5 @@ func withException(text []byte, e exceptionSpec) ([]byte, error) {
 		return nil, err
 	}
 	list.Content = append(list.Content, &item)
-	return manifest.Encode(&doc)
+	return yamldoc.Encode(documents...)
 }

@@ -11,10 +11,8 @@
 package ephemeral
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -25,7 +23,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -125,7 +123,7 @@ func encodeEphemeral(name, from string, expires time.Time, types model.Selector)
 		}
 		o.Spec.ClusterTypes.MatchExpressions = append(o.Spec.ClusterTypes.MatchExpressions, expression{r.Key, string(r.Operator), r.Values})
 	}
-	return manifest.Encode(o)
+	return yamldoc.Encode(o)
 }
 
 // withExpires gives the text of an Ephemeral with another end. Comments stay.
@@ -144,59 +142,32 @@ func withOutput(data []byte, branch, folder string) ([]byte, error) {
 
 // setSpecFields sets fields of the spec of the one object of a kind in a text.
 func setSpecFields(data []byte, kind string, fields map[string]string) ([]byte, error) {
-	var documents []any
+	documents, err := yamldoc.Parse(data)
+	if err != nil {
+		return nil, err
+	}
 	edited := 0
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc yaml.Node
-		err := decoder.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		documents = append(documents, &doc)
-		if len(doc.Content) == 0 {
+	for _, document := range documents {
+		root := yamldoc.RootOf(document)
+		if yamldoc.FindText(root, "kind") != kind {
 			continue
 		}
-		if _, is := manifest.Pair(doc.Content[0], "kind"); scalarText(is) != kind {
-			continue
-		}
-		_, to := manifest.Pair(doc.Content[0], "spec")
-		if to == nil || to.Kind != yaml.MappingNode {
+		_, spec := yamldoc.FindPair(root, "spec")
+		if spec == nil || spec.Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("spec of the %s is not a mapping", kind)
 		}
 		edited++
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			setField(to, key, fields[key])
+			var value yaml.Node
+			value.SetString(fields[key])
+			if key == "expires" {
+				value.Tag = "!!timestamp"
+			}
+			yamldoc.SetScalar(spec, key, value)
 		}
 	}
 	if edited != 1 {
 		return nil, fmt.Errorf("there are %d objects of kind %s in the file, and not one", edited, kind)
 	}
-	return manifest.Encode(documents...)
-}
-
-func scalarText(n *yaml.Node) string {
-	if n == nil || n.Kind != yaml.ScalarNode {
-		return ""
-	}
-	return n.Value
-}
-
-// setField makes a key of a mapping have a text.
-func setField(n *yaml.Node, key, value string) {
-	fresh := &yaml.Node{}
-	fresh.SetString(value)
-	if key == "expires" {
-		fresh.Tag = "!!timestamp"
-	}
-	_, old := manifest.Pair(n, key)
-	if old == nil {
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, fresh)
-		return
-	}
-	fresh.HeadComment, fresh.LineComment, fresh.FootComment = old.HeadComment, old.LineComment, old.FootComment
-	*old = *fresh
+	return yamldoc.Encode(documents...)
 }

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -69,7 +69,7 @@ func (r Record) Text(about string) ([]byte, error) {
 			r.Environments = []Written{short}
 		}
 	}
-	rest, err := manifest.Encode(r)
+	rest, err := yamldoc.Encode(r)
 	text := []byte("# " + about + "\n")
 	if len(left) > 0 {
 		first := fmt.Sprintf("    folders:\n      - %s\n", r.Environments[0].Folders[0])

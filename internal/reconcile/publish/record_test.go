@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // TestRecordText: a record is written as the YAML library writes it, whatever the names of
@@ -34,7 +34,7 @@ func TestRecordText(t *testing.T) {
 			all = append(all, w)
 		}
 		r := NewRecord(all...)
-		want, err := manifest.Encode(r)
+		want, err := yamldoc.Encode(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,49 @@
+package yamldoc
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// Fields are the fields of a struct that have a `yaml` tag, in order.
+type Fields []reflect.StructField
+
+// FieldsOf returns the fields of a struct type and of the structs embedded in it.
+func FieldsOf(t reflect.Type) Fields {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return KeyOf(f) == "" })
+}
+
+// KeyOf returns the key of a field in YAML.
+func KeyOf(f reflect.StructField) string { return f.Tag.Get("yaml") }
+
+// Find returns the field with that key; false if there is none.
+func (f Fields) Find(key string) (reflect.StructField, bool) {
+	i := slices.IndexFunc(f, func(field reflect.StructField) bool { return KeyOf(field) == key })
+	if i < 0 {
+		return reflect.StructField{}, false
+	}
+	return f[i], true
+}
+
+// Keys returns the keys of the fields, separated by commas.
+func (f Fields) Keys() string { return strings.Join(f.keys(), ", ") }
+
+// HintFor returns a hint for an unknown key: the key that is nearly the same, or else intro and
+// all keys.
+func (f Fields) HintFor(key, intro string) string {
+	if hint := problem.DidYouMean(key, f.keys()); hint != "" {
+		return hint
+	}
+	return intro + f.Keys()
+}
+
+func (f Fields) keys() []string {
+	keys := make([]string, len(f))
+	for i, field := range f {
+		keys[i] = KeyOf(field)
+	}
+	return keys
+}

@@ -1,0 +1,129 @@
+// Package yamldoc reads, edits and writes YAML documents as nodes, with their comments.
+//
+// What the package keeps true: an edited text keeps its comments, its documents and the order of
+// its keys; and a node is never taken for the alias that stands for it.
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Parse returns the document nodes of a text, in order. If there is an error, they are those
+// before it.
+func Parse(text []byte) ([]*yaml.Node, error) {
+	var documents []*yaml.Node
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		document := &yaml.Node{}
+		err := decoder.Decode(document)
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return documents, err
+		}
+		documents = append(documents, document)
+	}
+}
+
+// Encode returns values, or document nodes, as YAML for people: a document each, indented by two.
+func Encode[T any](values ...T) ([]byte, error) {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
+			return nil, err
+		}
+	}
+	err := e.Close()
+	return b.Bytes(), err
+}
+
+// RootOf returns the root node of a document; nil if the document is empty.
+func RootOf(document *yaml.Node) *yaml.Node {
+	if len(document.Content) == 0 {
+		return nil
+	}
+	return document.Content[0]
+}
+
+// ResolveAlias returns the node that an alias stands for, and any other node itself.
+func ResolveAlias(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// IsNull reports whether a node is null.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// FindPair returns a key of a mapping and its value as they are written in it, for changing
+// them; nil if there is none. Pairs that are merged in are not written there.
+func FindPair(n *yaml.Node, name string) (key, value *yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// FindValue returns the value at the end of keys of nested mappings, with aliases resolved; nil
+// if there is none.
+func FindValue(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		_, n = FindPair(n, key)
+		if n == nil {
+			return nil
+		}
+		n = ResolveAlias(n)
+	}
+	return n
+}
+
+// FindText returns the text of the scalar at the end of keys of nested mappings; "" if there is
+// none.
+func FindText(n *yaml.Node, keys ...string) string {
+	value := FindValue(n, keys...)
+	if value == nil || value.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return value.Value
+}
+
+// SetScalar sets a key of a mapping to a scalar, and keeps the comments of the value before.
+func SetScalar(mapping *yaml.Node, key string, scalar yaml.Node) {
+	_, old := FindPair(mapping, key)
+	if old == nil {
+		AddPair(mapping, key, &scalar)
+		return
+	}
+	scalar.HeadComment, scalar.LineComment, scalar.FootComment = old.HeadComment, old.LineComment, old.FootComment
+	*old = scalar
+}
+
+// AddPair adds a key to the end of a mapping that does not have it.
+func AddPair(mapping *yaml.Node, key string, value *yaml.Node) {
+	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+}
+
+// JoinPath returns the path of a key below the path of a mapping, as in "spec.labels[a/b]"; ""
+// is the path of the root.
+func JoinPath(path, key string) string {
+	switch {
+	case path == "":
+		return key
+	case strings.ContainsAny(key, "./[] "):
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}
