@@ -16,16 +16,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// Cleared says how far the removing of an output has got.
+// Cleared is the progress of the removal of an output.
 type Cleared struct {
 	Done bool
-	// Reason says in one sentence what it waits for; "" if it is done.
+	// Reason is what it waits for, in one sentence; "" if it is done.
 	Reason string
 	// Pull is the open pull request that a person is to merge or close; nil without one.
 	Pull *forge.Pull
-	// Again says that there is something to do though no reference moves.
+	// Again reports whether to try again though no reference moves.
 	Again bool
-	// Kept says why the branch of the output stays; "" if it does not, or others have a
+	// Kept is why the branch of the output stays; "" if it does not, or others have a
 	// part in it.
 	Kept string
 }
@@ -49,7 +49,8 @@ func ClearOutput(ctx context.Context, o publish.Options, environment, branch, fo
 	}
 	kept := ""
 	if ours {
-		if kept, err = findPerson(repo, head, publish.CleanFolder(folder), environment); err != nil {
+		kept, err = findPerson(repo, head, publish.CleanFolder(folder), environment)
+		if err != nil {
 			return Cleared{}, err
 		}
 		if kept != "" {
@@ -137,7 +138,7 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	return mergeRemoval(ctx, o, pull, merge)
 }
 
-// ownedFiles gives the files of an environment's record as those of an edit: to be removed.
+// ownedFiles returns the files of an environment's record as those of an edit: to be removed.
 func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
 	now := whole.Sub(folder)
 	e, ok := now.Lookup(publish.RecordFile)

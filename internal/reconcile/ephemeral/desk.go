@@ -33,18 +33,19 @@ type Options struct {
 	Now                      func() time.Time
 }
 
-// Client is where ephemeral environments are made. One thing is done at a time.
+// Client creates, extends, removes and lists ephemeral environments. It may not be used
+// concurrently.
 type Client struct {
-	Options
-	source *source.Source
-	remote *git.Remote // the control plane
+	options Options
+	source  *source.Source
+	remote  *git.Remote // the control plane
 }
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Client, error) {
-	d := &Client{Options: o}
+	d := &Client{options: o}
 	opened := func(ctx context.Context, location string) (*git.Repository, error) {
-		remote, err := d.Mirrors.Fetch(ctx, location)
+		remote, err := d.options.Mirrors.Fetch(ctx, location)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	return d, err
 }
 
-// Result says what was done.
+// Result is what an operation has done.
 type Result struct {
 	Name string `json:"name"`
 	// Says is that in a sentence, without a full stop.
@@ -98,7 +99,7 @@ func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, d.Now().Add(c.TTL), c.ClusterTypes)
+	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, d.options.Now().Add(c.TTL), c.ClusterTypes)
 	if err == nil {
 		err = checkReadable(c.Name, files[source.EphemeralFile])
 	}
@@ -106,8 +107,8 @@ func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{
-		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: d.Now().Add(c.TTL).UTC().Truncate(time.Second), Output: to,
-		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, timestamp(d.Now().Add(c.TTL)), to),
+		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: d.options.Now().Add(c.TTL).UTC().Truncate(time.Second), Output: to,
+		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, timestamp(d.options.Now().Add(c.TTL)), to),
 	}
 	r.Commit, err = d.pushBranch(ctx, branch, r.Branch, files, commitMessage(fmt.Sprintf("Make the ephemeral environment %s from %s", c.Name, c.From)))
 	if errors.Is(err, git.ErrStale) {
@@ -122,12 +123,12 @@ func errTaken(name string) error {
 
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// commitMessage gives the text of a commit. Its trailer tells what has made it.
+// commitMessage returns the text of a commit. Its trailer tells what has made it.
 func commitMessage(title string) string { return title + "\n\n" + removalTrailer + "\n" }
 
 const removalTrailer = "Fairlead-Lever: ephemeral"
 
-// checkCreation refuses what cannot be made, and gives the environment that it is made from.
+// checkCreation refuses what cannot be made, and returns the environment that it is made from.
 func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environment, error) {
 	if !kubename.IsDNSLabel(c.Name) {
 		return nil, newMisuse("lower case letters, digits and hyphens, at most 63, as in pr-7", "%q cannot be the name of an environment", c.Name)
@@ -135,7 +136,7 @@ func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environm
 	if err := gitname.CheckEnvironment(c.Name); err != nil {
 		return nil, newMisuse("give it another name, as pr-7", "%v", err)
 	}
-	if err := checkTime(c.TTL, d.Now().Add(c.TTL), d.Now()); err != nil {
+	if err := checkTime(c.TTL, d.options.Now().Add(c.TTL), d.options.Now()); err != nil {
 		return nil, err
 	}
 	lasting, _, err := d.source.Environments(ctx)
@@ -176,7 +177,7 @@ func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environm
 	return lasting[i], nil
 }
 
-// findEphemeral gives an ephemeral environment; nil if there is none.
+// findEphemeral returns an ephemeral environment; nil if there is none.
 func (d *Client) findEphemeral(ctx context.Context, name string) (*source.Ephemeral, error) {
 	all, _, err := d.source.Ephemerals(ctx)
 	i := slices.IndexFunc(all, func(e *source.Ephemeral) bool { return e.Name == name })
@@ -186,7 +187,7 @@ func (d *Client) findEphemeral(ctx context.Context, name string) (*source.Epheme
 	return all[i], nil
 }
 
-// changedFiles gives those that are other than in the branch that it is made from, and where
+// changedFiles returns the files that differ from the branch that it is made from, and where
 // the output goes.
 func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Branch) (output string, files map[string][]byte, err error) {
 	to, err := d.source.OutputOf(ctx, c.From)
@@ -204,9 +205,10 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 	if err := view.Err(); err != nil {
 		return "", nil, err
 	}
-	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(d.locationOf(to.Repo)) == giturl.Normalize(d.locationOf(d.ControlPlane)))
+	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(d.locationOf(to.Repo)) == giturl.Normalize(d.locationOf(d.options.ControlPlane)))
 	files = map[string][]byte{}
-	if files[to.Pos.File], err = withOutput(e.Data, place, folder); err != nil {
+	files[to.Pos.File], err = withOutput(e.Data, place, folder)
+	if err != nil {
 		return "", nil, problem.Refusef("write the GitOpsRepo in a file of its own", "%s: %v", to.Pos.File, err)
 	}
 	if c.Base != "" {
@@ -217,13 +219,14 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 
 // locationName names a place of an output.
 func locationName(branch, folder string) string {
-	if folder = publish.CleanFolder(folder); folder != "" {
+	folder = publish.CleanFolder(folder)
+	if folder != "" {
 		return branch + ", folder " + folder
 	}
 	return branch
 }
 
-// newRecord gives the text of the record with another commit of the base.
+// newRecord returns the text of the record with another commit of the base.
 func (d *Client) newRecord(ctx context.Context, revision string, branch source.Branch) ([]byte, error) {
 	base, err := d.source.Base(ctx)
 	if err != nil {
@@ -243,9 +246,9 @@ func (d *Client) newRecord(ctx context.Context, revision string, branch source.B
 	return branch.WithCommit(commit, branch.URL, base.Branch)
 }
 
-// locationOf gives where a repository is read.
+// locationOf returns where a repository is read.
 func (d *Client) locationOf(url string) string {
-	for from, to := range d.Map {
+	for from, to := range d.options.Map {
 		if giturl.Normalize(from) == giturl.Normalize(url) {
 			return to
 		}
@@ -253,7 +256,7 @@ func (d *Client) locationOf(url string) string {
 	return url
 }
 
-// checkReadable refuses an Ephemeral that nobody could read.
+// checkReadable refuses an Ephemeral that cannot be parsed.
 func checkReadable(name string, data []byte) error {
 	only := tree.FromEntries([]tree.Entry{tree.File(path.Base(source.EphemeralFile), data)})
 	said := model.NewParser().Progress(name, model.Layer{Kind: model.Env, Name: name, Files: only, Prefix: source.OwnFolder})
@@ -263,8 +266,8 @@ func checkReadable(name string, data []byte) error {
 	return nil
 }
 
-// pushBranch makes the branch, in one push. What somebody has said yes or no to in the other
-// one is not taken along.
+// pushBranch makes the branch, in one push. Approvals, holds and
+// the like of the other branch are left out.
 func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch string, files map[string][]byte, message string) (string, error) {
 	view, err := from.Repo.View(from.Head)
 	if err != nil {
@@ -289,7 +292,7 @@ func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch stri
 		return "", err
 	}
 	pack, err := d.remote.Write(ctx, git.Commit{
-		Tree: b.Tree(), Parents: []string{from.Head}, Author: d.Author, When: d.Now(), Message: message, Known: []tree.Tree{view.Tree},
+		Tree: b.Tree(), Parents: []string{from.Head}, Author: d.options.Author, When: d.options.Now(), Message: message, Known: []tree.Tree{view.Tree},
 	})
 	if err != nil {
 		return "", err
@@ -302,7 +305,7 @@ const heads = "refs/heads/"
 // Extend lets an ephemeral environment live longer than it would have.
 func (d *Client) Extend(ctx context.Context, name string, ttl time.Duration) (Result, error) {
 	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
-		now := d.Now()
+		now := d.options.Now()
 		until := now
 		if e.Spec.Expires.After(now) {
 			until = e.Spec.Expires
@@ -324,7 +327,7 @@ func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
 		return Result{}, err
 	}
 	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
-		now := d.Now().UTC().Truncate(time.Second)
+		now := d.options.Now().UTC().Truncate(time.Second)
 		r := Result{Says: name + " is over; the daemon removes its output, and then its branch", Expires: now}
 		if !e.Spec.Expires.After(now) {
 			r.Expires = e.Spec.Expires
@@ -333,7 +336,7 @@ func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
 	})
 }
 
-// maxRounds bounds how often it is decided anew because somebody was faster.
+// maxRounds bounds how often a change begins anew because another process was faster.
 const maxRounds = 5
 
 // changeExpiry writes another end of an ephemeral environment.
@@ -351,7 +354,8 @@ func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*sou
 			return Result{}, err
 		}
 		r.Name, r.Branch = name, e.Branch
-		if r.Commit, err = d.commitExpiry(ctx, e, until, r.Says); !errors.Is(err, git.ErrStale) {
+		r.Commit, err = d.commitExpiry(ctx, e, until, r.Says)
+		if !errors.Is(err, git.ErrStale) {
 			return r, err
 		}
 		if err := d.source.Refresh(ctx); err != nil {
@@ -361,7 +365,7 @@ func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*sou
 	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
 }
 
-// commitExpiry commits another end to the branch, and gives the commit.
+// commitExpiry commits another end to the branch, and returns the commit.
 func (d *Client) commitExpiry(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
 	view, err := d.remote.Mirror().View(e.Head)
 	if err != nil {
@@ -373,12 +377,13 @@ func (d *Client) commitExpiry(ctx context.Context, e *source.Ephemeral, until ti
 	}
 	data := file.Data
 	if !until.Equal(e.Spec.Expires) {
-		if data, err = withExpires(file.Data, until); err != nil {
+		data, err = withExpires(file.Data, until)
+		if err != nil {
 			return "", err
 		}
 	}
-	return publish.Apply(ctx, publish.Options{Remote: d.remote, Author: d.Author, Write: true}, publish.Edit{
-		Branch: e.Branch, Head: e.Head, Files: map[string][]byte{source.EphemeralFile: data}, Message: commitMessage(forge.OneLine(title, 200)), When: d.Now(),
+	return publish.Apply(ctx, publish.Options{Remote: d.remote, Author: d.options.Author, Write: true}, publish.Edit{
+		Branch: e.Branch, Head: e.Head, Files: map[string][]byte{source.EphemeralFile: data}, Message: commitMessage(forge.OneLine(title, 200)), When: d.options.Now(),
 	})
 }
 
@@ -393,7 +398,7 @@ type Item struct {
 	Problems problem.List `json:"problems,omitempty"`
 }
 
-// List gives all of them, sorted by name, and what is wrong with branches that should be
+// List returns all of them, sorted by name, and what is wrong with branches that should be
 // one.
 func (d *Client) List(ctx context.Context) ([]Item, problem.List, error) {
 	all, problems, err := d.source.Ephemerals(ctx)

@@ -60,12 +60,12 @@ func daysText(d time.Duration) string {
 // lastPart is the part of a life in which its end is near: a tenth.
 const lastPart = 10
 
-// NearEnd gives the time from which on the end of an environment is near.
+// NearEnd returns the time from which on the end of an environment is near.
 func NearEnd(e *source.Ephemeral) time.Time {
 	return e.Spec.Expires.Add(-e.Spec.Expires.Sub(e.Since) / lastPart)
 }
 
-// OutputLocation gives branch and path of the output of an environment that is made from another
+// OutputLocation returns the branch and the path of the output of an environment that is made from another
 // one, whose output goes to a place: a folder beside it, where the folder has its name
 // and the branch has not, and else a branch of its own. shared says that the output is in
 // the repository of the control plane, where the name of that branch is taken.
@@ -126,12 +126,12 @@ func encodeEphemeral(name, from string, expires time.Time, types model.Selector)
 	return yamldoc.Encode(o)
 }
 
-// withExpires gives the text of an Ephemeral with another end. Comments stay.
+// withExpires returns the text of an Ephemeral with another end. Comments stay.
 func withExpires(data []byte, expires time.Time) ([]byte, error) {
 	return setSpecFields(data, "Ephemeral", map[string]string{"expires": expires.UTC().Format(time.RFC3339)})
 }
 
-// withOutput gives a text whose GitOpsRepo points elsewhere. Comments stay.
+// withOutput returns a text whose GitOpsRepo points elsewhere. Comments stay.
 func withOutput(data []byte, branch, folder string) ([]byte, error) {
 	fields := map[string]string{"branch": branch}
 	if folder != "" {

@@ -19,10 +19,12 @@ func findPerson(repo *git.Repository, head, folder, environment string) (string,
 	clean := map[string]bool{} // by tree
 	for len(next) > 0 {
 		id := next[0]
-		if next = next[1:]; seen[id] {
+		next = next[1:]
+		if seen[id] {
 			continue
 		}
-		if seen[id] = true; len(seen) > maxOutput {
+		seen[id] = true
+		if len(seen) > maxOutput {
 			return fmt.Sprintf("it has more than %d commits, and not all of them were looked at", maxOutput), nil
 		}
 		c, err := repo.Commit(id)
@@ -38,7 +40,8 @@ func findPerson(repo *git.Repository, head, folder, environment string) (string,
 		if err != nil {
 			return "", err
 		}
-		if clean[c.Tree] = ours; !ours {
+		clean[c.Tree] = ours
+		if !ours {
 			return fmt.Sprintf("commit %.12s on it is of %s", id, cmp.Or(c.Author.Email, c.Author.Name, "a person")), nil
 		}
 	}

@@ -7,9 +7,9 @@
 //     (in the syntax of .gitignore), are neither brought nor changed nor removed.
 //   - Outside of the target folder nothing changes.
 //   - It does nothing when the folder holds that already. A pull request whose change is
-//     wanted no more is withdrawn, and one that somebody has closed stays closed until
+//     wanted no more is withdrawn, and one that a person has closed stays closed until
 //     what it proposes is another change.
-//   - It moves its own branch only, and only while nobody else works on it.
+//   - It moves its own branch only, and only while no other author has committed to it.
 //   - The same two folders give the same commit, so that two that race do the same.
 package folders
 
@@ -44,7 +44,7 @@ type Location struct {
 	Folder string // "" for the root
 }
 
-// String gives "folder of branch", for people.
+// String returns "folder of branch", for people.
 func (p Location) String() string {
 	if p.Folder == "" {
 		return "branch " + p.Branch
@@ -89,23 +89,26 @@ func PlanCopy(from, to Location) (Copy, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.head, err = headOf(c.To); err != nil {
+	c.head, err = headOf(c.To)
+	if err != nil {
 		return c, err
 	}
 	if err := c.composeTrees(fromHead); err != nil {
 		return c, err
 	}
-	if c.LastChange, err = lastChangeOf(c.From, fromHead); err != nil {
+	c.LastChange, err = lastChangeOf(c.From, fromHead)
+	if err != nil {
 		return c, err
 	}
 	info, err := c.To.Remote.Mirror().Commit(c.head)
-	if c.when = c.LastChange.When; info.When.After(c.when) {
+	c.when = c.LastChange.When
+	if info.When.After(c.when) {
 		c.when = info.When
 	}
 	return c, err
 }
 
-// cleanFolder gives a folder as trees have it.
+// cleanFolder returns a folder as trees have it.
 func cleanFolder(folder string) (string, error) {
 	clean := path.Clean(strings.TrimSuffix(folder, "/"))
 	if clean == "." {
@@ -182,10 +185,12 @@ func (c *Copy) composeTrees(fromHead string) error {
 		differs[change.Path] = true
 	}
 	want := func(file string, _ int64) bool { return differs[file] }
-	if c.Before, err = c.To.Remote.Mirror().Load(target, tree.Tree{}, want); err != nil {
+	c.Before, err = c.To.Remote.Mirror().Load(target, tree.Tree{}, want)
+	if err != nil {
 		return err
 	}
-	if source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want); err != nil {
+	source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want)
+	if err != nil {
 		return err
 	}
 	c.After, err = c.mergeTrees(source, c.Before, kept)
@@ -197,7 +202,7 @@ func readFolder(p Location, commit string) (tree.Tree, error) {
 	return t.Sub(p.Folder), err
 }
 
-// keptFiles gives what reports whether a file is left alone.
+// keptFiles returns a function that reports whether a file is left alone.
 func (c *Copy) keptFiles(target tree.Tree) (func(string) bool, error) {
 	loaded, err := c.To.Remote.Mirror().Load(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
 	if err != nil {
@@ -207,7 +212,7 @@ func (c *Copy) keptFiles(target tree.Tree) (func(string) bool, error) {
 	return source.NewIgnoreMatcher(string(e.Data) + "\n" + alwaysKept), nil
 }
 
-// mergeTrees gives the files of the source with those of the target that are left alone.
+// mergeTrees returns the files of the source, and those of the target that are left alone.
 func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tree.Tree, error) {
 	var b tree.Builder
 	c.Kept, c.Skipped = 0, 0
@@ -244,7 +249,7 @@ type State string
 const (
 	InSync   State = "in-sync"  // the target holds it
 	Proposed State = "proposed" // a pull request is open
-	Declined State = "declined" // somebody closed the pull request
+	Declined State = "declined" // a person closed the pull request
 )
 
 // branchName is ours, and the same for the same two places. The readable part may be cut.

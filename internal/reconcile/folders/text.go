@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// Result says what has become of a copy.
+// Result is what has become of a copy.
 type Result struct {
 	State State
 	Pull  forge.Pull // the zero Pull if it is in sync
@@ -51,7 +51,7 @@ func (c Copy) proposeCopy(ctx context.Context, o publish.Options, ours, reason s
 	return Result{Proposed, pull}, nil
 }
 
-// Changes gives the files that are added, changed and removed, each sorted.
+// Changes returns the files that are added, changed and removed, each sorted.
 func (c Copy) Changes() (added, changed, removed []string) {
 	for change := range tree.Diff(c.Before, c.After) {
 		switch {
@@ -66,7 +66,7 @@ func (c Copy) Changes() (added, changed, removed []string) {
 	return added, changed, removed
 }
 
-// Summary says in one line how many files differ.
+// Summary returns in one line how many files differ.
 func (c Copy) Summary() string {
 	if c.IsEmpty() {
 		return "no difference"
@@ -129,7 +129,7 @@ func shortName(p Location) string {
 	return p.Folder
 }
 
-// commitMessage gives the text of the commit. What people write is put in one line, so that
+// commitMessage returns the text of the commit. What people write is put in one line, so that
 // none of it is a trailer.
 func (c Copy) commitMessage(reason string) string {
 	var b strings.Builder
@@ -148,7 +148,7 @@ const (
 	maxLines = 40_000
 )
 
-// pullBody gives the text of the pull request: a function of what the folders hold, so that
+// pullBody returns the text of the pull request: a function of what the folders hold, so that
 // one that was closed is known by it.
 func (c Copy) pullBody(reason string) string {
 	var b strings.Builder

@@ -25,11 +25,12 @@ type listLengths struct{ folders, inputs, problems int }
 // bodyLengths goes from what is shown if there is room to what always fits.
 var bodyLengths = []listLengths{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
 
-// pullBody gives the text of the pull request. The mark is its last line.
+// pullBody returns the text of the pull request. The mark is its last line.
 func (w *attempt) pullBody() string {
 	var tail string
 	for _, rung := range bodyLengths {
-		if tail = w.bodyTail(rung); len(tail) <= maxTail {
+		tail = w.bodyTail(rung)
+		if len(tail) <= maxTail {
 			break
 		}
 	}
@@ -44,7 +45,7 @@ func (w *attempt) pullBody() string {
 	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
 }
 
-// bodyTail gives all of the body but the report.
+// bodyTail returns all of the body but the report.
 func (w *attempt) bodyTail(n listLengths) string {
 	var b strings.Builder
 	writeAdoption(&b, w.next.adoption, n.folders)
@@ -58,7 +59,7 @@ func (w *attempt) bodyTail(n listLengths) string {
 // The mark is a comment that says which content the pull request proposes.
 const markBegin, markEnd = "<!-- fairlead-digest: ", " -->"
 
-// cutMark gives the digest in the mark of a body, and the body without the mark. Texts
+// cutMark returns the digest in the mark of a body, and the body without the mark. Texts
 // from outside may have marks as well, but not where a line begins.
 func cutMark(body string) (digest, rest string) {
 	i := strings.LastIndex(body, "\n"+markBegin)
@@ -72,7 +73,7 @@ func cutMark(body string) (digest, rest string) {
 // The notice is a paragraph on top of the body.
 const noticeBegin, noticeEnd = "> [!WARNING]\n> Fairlead does not update this pull request: ", ".\n\n"
 
-// withNotice gives a body with a notice, instead of the one that it has.
+// withNotice returns a body with a notice, instead of the one that it has.
 func withNotice(body, reason string) string {
 	if old, ok := strings.CutPrefix(body, noticeBegin); ok {
 		_, body, _ = strings.Cut(old, noticeEnd)
@@ -80,7 +81,7 @@ func withNotice(body, reason string) string {
 	return noticeBegin + reason + noticeEnd + body
 }
 
-// writeAdoption says which files are taken over from somebody else.
+// writeAdoption writes which files Fairlead takes over that it has not written.
 func writeAdoption(b *strings.Builder, a Adoption, n int) {
 	switch {
 	case a.Kalypso:
@@ -164,7 +165,7 @@ func printable(r rune) rune {
 	return '\ufffd'
 }
 
-// writeReproduction says how to make the same files by hand.
+// writeReproduction writes the command that renders the same files.
 func writeReproduction(b *strings.Builder, p Proposal) {
 	command, workloads := "fairlead render -e "+shellWord(p.Environment), false
 	for _, c := range p.Inputs {

@@ -12,10 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// expectedCommit gives the id of the commit that our branch is to be at. The forge says that
-// of a commit which it makes, so that it is "" until there is one like it.
+// expectedCommit returns the id of the commit that our branch is to be at. The id of a commit
+// that the forge makes is known once there is one like it; "" until then.
 func (w *attempt) expectedCommit(c git.Commit, head string) (string, error) {
-	if w.Committer == nil {
+	if w.options.Committer == nil {
 		return c.ID()
 	}
 	if head == "" {
@@ -35,9 +35,9 @@ func isLike(now git.CommitInfo, c git.Commit) bool {
 		strings.TrimSpace(now.Message) == strings.TrimSpace(c.Message)
 }
 
-// commitTo has our branch, which is at head, be at the commit, and gives its id.
+// commitTo moves our branch from head to the commit, and returns the id of the commit.
 func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (string, error) {
-	if w.Committer == nil {
+	if w.options.Committer == nil {
 		id, err := c.ID()
 		if err != nil {
 			return "", err
@@ -49,16 +49,16 @@ func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (stri
 	if err := w.whole.Err(); err != nil {
 		return "", err
 	}
-	w.beforeEffect("commit to our branch")
-	id, err := w.Committer.CreateCommit(ctx, forge.Commit{
+	w.options.beforeEffect("commit to our branch")
+	id, err := w.options.Committer.CreateCommit(ctx, forge.Commit{
 		Branch: w.ours, Old: head, Parent: w.target, Message: c.Message, Before: w.whole.Tree, Tree: c.Tree,
 	})
-	if errors.Is(err, forge.ErrMoved) { // somebody was faster: look again
+	if errors.Is(err, forge.ErrMoved) { // another process was faster: try again
 		err = fmt.Errorf("%w: %w", git.ErrStale, err)
 	}
 	if err != nil {
 		return "", err
 	}
-	_, err = w.Remote.Sync(ctx) // as it would be had we pushed it
+	_, err = w.options.Remote.Sync(ctx) // as it would be had we pushed it
 	return id, err
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// Adoption says how files came to be ours that no record says are.
+// Adoption is how Fairlead comes to own files that no record names.
 type Adoption struct {
-	// Kalypso says that the folder was written by Kalypso's scheduler, whose rule
-	// is that all folders are generated but those that begin with a dot.
+	// Kalypso reports whether Kalypso's scheduler wrote the folder. By its rule all folders
+	// are generated but those that begin with a dot.
 	Kalypso bool
 	Folders []string // that are replaced or removed
 }
 
-// Blocked is an error that lasts until somebody changes the output branch, or where
+// Blocked is an error that lasts until a person changes the output branch, or where
 // the output goes.
 type Blocked struct{ summary, hint string }
 
@@ -51,7 +51,7 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	if err != nil {
 		return composed{}, err
 	}
-	rendered, p.promotes = withTracking(now, rendered)
+	rendered, p.result.promotes = withTracking(now, rendered)
 	if err := checkNoConflict(now, rendered); err != nil {
 		return composed{}, err
 	}
@@ -68,14 +68,14 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	if err != nil {
 		return composed{}, err
 	}
-	p.tree, p.before = tree.FromEntries(withFileIn(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
-	p.same = equalExcept("", now, p.tree, RecordFile, output.TrackingFile)
-	return p.composed, nil
+	p.result.tree, p.result.before = tree.FromEntries(withFileIn(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
+	p.result.same = equalExcept("", now, p.result.tree, RecordFile, output.TrackingFile)
+	return p.result, nil
 }
 
 // composition is the work of compose: what was there and what was rendered, side by side.
 type composition struct {
-	composed
+	result            composed
 	owned             map[string]bool // folders that the record says are ours
 	entries, replaced []tree.Entry
 }
@@ -83,15 +83,17 @@ type composition struct {
 func newComposition(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*composition, error) {
 	p := &composition{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
 	var err error
-	if p.owned, err = recordedFolders(records, now, environment); err != nil {
+	p.owned, err = recordedFolders(records, now, environment)
+	if err != nil {
 		return nil, err
 	}
 	_, hasRecord := now.Lookup(RecordFile)
-	if p.adoption.Kalypso = !hasRecord && isKalypso(now); !p.adoption.Kalypso || wasOurs == nil {
+	p.result.adoption.Kalypso = !hasRecord && isKalypso(now)
+	if !p.result.adoption.Kalypso || wasOurs == nil {
 		return p, nil
 	}
-	ours, err := wasOurs() // what we write looks like Kalypso's, and somebody may have removed the record
-	p.adoption.Kalypso = !ours
+	ours, err := wasOurs() // what we write looks like Kalypso's, and a person may have removed the record
+	p.result.adoption.Kalypso = !ours
 	return p, err
 }
 
@@ -124,10 +126,10 @@ func (p *composition) replacesFolder(old, fresh tree.Entry) bool {
 		return true
 	}
 	// Kalypso's rule is of the time before other environments came into the branch.
-	if fresh.Name == "" && (!p.adoption.Kalypso || holdsRecord(old.Tree(), 1)) {
+	if fresh.Name == "" && (!p.result.adoption.Kalypso || holdsRecord(old.Tree(), 1)) {
 		return false
 	}
-	p.adoption.Folders = append(p.adoption.Folders, old.Name)
+	p.result.adoption.Folders = append(p.result.adoption.Folders, old.Name)
 	return true
 }
 
@@ -226,7 +228,7 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 	return deeper > 0 && slices.ContainsFunc(t.Entries(), func(e tree.Entry) bool { return holdsRecord(e.Tree(), deeper-1) })
 }
 
-// recordedFolders gives the folders that the record says are ours; none without one.
+// recordedFolders returns the folders that the record says are ours; none without one.
 func recordedFolders(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
 	owned := map[string]bool{}
 	e, ok := now.Lookup(RecordFile)
@@ -274,7 +276,7 @@ func overlayFiles(below, above tree.Tree) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// withFile gives a tree with a file, or without it if data is nil.
+// withFile returns a tree with a file, or without it if data is nil.
 func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 	folder, name := path.Split(file)
 	held := t.Sub(folder)
@@ -288,7 +290,7 @@ func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 	return replaceFolder(t, folder, tree.FromEntries(entries))
 }
 
-// withFileIn gives the entries of a folder that has a file in a folder in it, in which there is
+// withFileIn returns the entries of a folder that has a file in a folder in it, in which there is
 // a folder or nothing.
 func withFileIn(entries []tree.Entry, file string, data []byte) []tree.Entry {
 	folder, below, _ := strings.Cut(file, "/")
@@ -304,12 +306,12 @@ func entriesWithout(t tree.Tree, name string) []tree.Entry {
 	return slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == name })
 }
 
-// withoutMetadata gives a tree without what changes though nothing else does.
+// withoutMetadata returns a tree without what changes though nothing else does.
 func withoutMetadata(t tree.Tree) tree.Tree {
 	return withFile(withFile(t, RecordFile, nil), output.TrackingFile, nil)
 }
 
-// replaceFolder gives a tree in which a folder holds something else.
+// replaceFolder returns a tree in which a folder holds something else.
 func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
 	folder = CleanFolder(folder)
 	if folder == "" {
@@ -319,5 +321,5 @@ func replaceFolder(t tree.Tree, folder string, with tree.Tree) tree.Tree {
 	return tree.FromEntries(append(entriesWithout(t, name), tree.Dir(name, replaceFolder(t.Sub(name), rest, with))))
 }
 
-// CleanFolder gives a path as trees have it: "" for the root.
+// CleanFolder returns a path as trees have it: "" for the root.
 func CleanFolder(folder string) string { return strings.Trim(path.Clean("/"+folder), "/") }

@@ -34,7 +34,7 @@ type Edit struct {
 	Independent string
 }
 
-// newCommit gives the commit that makes the edit; none, if the files are so already.
+// newCommit returns the commit that makes the edit; nil if it changes nothing.
 func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	view, err := o.Remote.Mirror().View(e.Head)
 	if err != nil {
@@ -58,7 +58,7 @@ func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	return c, nil
 }
 
-// Apply commits an edit to its branch, and gives the branch's head. The error is
+// Apply commits an edit to its branch, and returns the branch's head. The error is
 // git.ErrStale if the branch has moved.
 func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 	c, err := e.newCommit(o)
@@ -74,8 +74,8 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 	return id, o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head, New: id})
 }
 
-// Propose has a branch of ours hold an edit, and a pull request say so. One that
-// somebody has closed, and that said the same, is given as it is. e.When must be a
+// Propose pushes an edit to a branch of ours, and opens or edits its pull request. One that
+// a person has closed, with the same text, is returned as it is. e.When must be a
 // function of the edit, so that two that race do the same. The error is git.ErrStale if
 // the branch that the edit is for has moved.
 func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
@@ -121,7 +121,8 @@ func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c gi
 		return *last, nil
 	}
 	if kept, err := e.findKept(o, p.Head); err != nil || kept != "" {
-		if id = kept; err != nil {
+		id = kept
+		if err != nil {
 			return forge.Pull{}, err
 		}
 	} else if err := e.pushBranch(ctx, o, c, id, p.Head); err != nil {
@@ -190,7 +191,7 @@ func (o Options) beforeEffect(what string) {
 	}
 }
 
-// pushBranch brings the commit to our branch, unless somebody else works on it.
+// pushBranch pushes the commit to our branch. It fails if the branch has a commit that is not ours.
 func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours string) error {
 	head, err := o.Remote.Mirror().Branch(ours)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {
@@ -261,7 +262,7 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 	return nil
 }
 
-// editOwner says whose our branch with an edit is.
+// editOwner returns whose our branch with an edit is.
 func editOwner(o Options, head, base, trailer string) (owner, error) {
 	target, err := o.Remote.Mirror().Branch(base)
 	if err != nil && !errors.Is(err, git.ErrNoRevision) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
-// Merge says who merges our pull requests.
+// Merge is who merges our pull requests.
 type Merge string
 
 // The ways of merging.
@@ -43,7 +43,7 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 	if w.p.Merge == "" || w.p.Merge == Manual {
 		return r, nil
 	}
-	merger, ok := w.Forge.(forge.Merger)
+	merger, ok := w.options.Forge.(forge.Merger)
 	if !ok {
 		r.Reason = fmt.Sprintf("merge is %s, and this forge leaves merging to people", w.p.Merge)
 		return r, nil
@@ -53,13 +53,14 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		if w.withheld = late; len(late) > 0 { // its text and auto-merge follow in the next cycle
+		w.withheld = late
+		if len(late) > 0 { // its text and auto-merge follow in the next cycle
 			r = w.reportWithheld(r)
 			r.Again = true
 			return r, nil
 		}
 	}
-	w.beforeEffect("merge the pull request")
+	w.options.beforeEffect("merge the pull request")
 	var err error
 	if w.p.Merge == WhenGreen {
 		err = merger.EnableAutoMerge(ctx, r.Pull.Number, r.Commit)
@@ -67,7 +68,7 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 		err = merger.MergePull(ctx, r.Pull.Number, r.Commit)
 	}
 	switch {
-	case errors.Is(err, forge.ErrMoved): // somebody was faster: look again
+	case errors.Is(err, forge.ErrMoved): // another process was faster: try again
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)
 	case errors.Is(err, forge.ErrNotReady):
 		r.Reason, r.Again = err.Error(), true
@@ -90,6 +91,6 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 		return r, nil
 	}
 	r.State, r.Reason = InSync, fmt.Sprintf("pull request %d was merged", r.Pull.Number)
-	r.Head, err = w.Remote.Mirror().Branch(w.p.Branch) // as far as we know: a forge merges at the server
+	r.Head, err = w.options.Remote.Mirror().Branch(w.p.Branch) // as far as we know: a forge merges at the server
 	return r, err
 }

@@ -24,7 +24,7 @@ const (
 // baseLayer is the layer of the base in the commits of an input.
 const baseLayer = "base"
 
-// commitMessage gives the text of the commit.
+// commitMessage returns the text of the commit.
 func commitMessage(p Proposal, title, digest string) string {
 	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, oneLine(digest))
 }
@@ -77,7 +77,7 @@ func digestOf(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// sortedInputs gives inputs in the one order that commits and records have them in: the
+// sortedInputs returns inputs in the one order that commits and records have them in: the
 // base, the environment, and the workloads by name.
 func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	rank := func(c source.Commit) int {

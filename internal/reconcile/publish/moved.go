@@ -59,7 +59,7 @@ func folderName(folder string) string {
 	return "the folder " + folder
 }
 
-// moveSummary says in one line what a change removes from where the output was; "" if there is
+// moveSummary returns in one line what a change removes from where the output was; "" if there is
 // nothing of that.
 func (w *attempt) moveSummary() string {
 	if len(w.movedFrom) == 0 {

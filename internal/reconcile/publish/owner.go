@@ -11,14 +11,14 @@ type owner int
 
 const (
 	ownerUs      owner = iota // or merged, so that nothing is lost
-	ownerEdited               // ours, with somebody else's commit on it
-	ownerForeign              // somebody else's
+	ownerEdited               // ours, with a commit of another author on it
+	ownerForeign              // not ours
 )
 
 // maxBranchCommits bounds how far a branch is looked into.
 const maxBranchCommits = 200
 
-// ownership tells whose a branch of ours is.
+// ownership decides whose a branch is that Fairlead proposes from.
 type ownership struct {
 	repo   *git.Repository
 	target string // the head of the branch that it is proposed to; "" if there is none
@@ -57,7 +57,7 @@ func IsOutputOnly(repo *git.Repository, head, target, environment string) (bool,
 	return whose == ownerUs, err
 }
 
-// ownerOf says whose the branch with this head is.
+// ownerOf returns whose the branch with this head is.
 func (o ownership) ownerOf(head string) (owner, error) {
 	info, err := o.repo.Commit(head)
 	if err != nil {
@@ -121,7 +121,8 @@ func searchCommits(repo *git.Repository, next []string, look func(c git.CommitIn
 	seen := map[string]bool{}
 	for len(next) > 0 && len(seen) < maxBranchCommits {
 		id := next[0]
-		if next = next[1:]; seen[id] {
+		next = next[1:]
+		if seen[id] {
 			continue
 		}
 		c, err := repo.Commit(id)

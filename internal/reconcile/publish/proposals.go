@@ -20,7 +20,7 @@ type proposals struct {
 
 // other is an open pull request that must not be merged, and why.
 type other struct {
-	forge.Pull
+	pull   forge.Pull
 	reason string
 }
 
@@ -46,7 +46,8 @@ func findProposals(ctx context.Context, f forge.Forge, head, base string) (propo
 	if found.open != nil {
 		return found, nil
 	}
-	if all, err = f.Pulls(ctx, head, base); err != nil {
+	all, err = f.Pulls(ctx, head, base)
+	if err != nil {
 		return proposals{}, err
 	}
 	for _, p := range all { // newest first
@@ -76,7 +77,7 @@ func (p proposals) last() *forge.Pull {
 // without what would have the content declined.
 func (o Options) closeOtherPulls(ctx context.Context, found proposals, disown func(body string) string) error {
 	for _, p := range found.others {
-		if err := o.closePull(ctx, p.Pull, disown, p.reason); err != nil {
+		if err := o.closePull(ctx, p.pull, disown, p.reason); err != nil {
 			return err
 		}
 	}
@@ -84,7 +85,7 @@ func (o Options) closeOtherPulls(ctx context.Context, found proposals, disown fu
 }
 
 // closePull closes a pull request of ours. Its body is changed first: one that is closed and
-// still says what we propose means that somebody has declined that.
+// still has the digest of what we propose counts as declined by a person.
 func (o Options) closePull(ctx context.Context, pull forge.Pull, disown func(body string) string, reason string) error {
 	if body := disown(pull.Body); body != pull.Body {
 		o.beforeEffect("edit the pull request")

@@ -12,14 +12,14 @@ import (
 )
 
 func (w *attempt) newResult(s State, reason string) Result {
-	return Result{State: s, Reason: reason, Head: w.target, HeldTree: w.next.tree, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.changeSummary()}
+	return Result{State: s, Reason: reason, Head: w.target, Report: w.report, Adoption: w.next.adoption, Withheld: w.withheld, Change: w.changeSummary()}
 }
 
 // withdrawProposal has nothing to propose: what we proposed before is withdrawn.
 func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	done := w.newResult(InSync, "")
 	head, err := w.repo.Branch(w.ours)
-	if errors.Is(err, git.ErrNoRevision) || !w.Write {
+	if errors.Is(err, git.ErrNoRevision) || !w.options.Write {
 		return done, nil
 	}
 	if err != nil {
@@ -33,20 +33,20 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 		done.Again = superseded
 		return done, err
 	}
-	pulls, err := findProposals(ctx, w.Forge, w.ours, w.p.Branch)
+	pulls, err := findProposals(ctx, w.options.Forge, w.ours, w.p.Branch)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
+	if err := w.options.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
 		return Result{}, err
 	}
 	if pulls.open != nil {
-		if err := w.closePull(ctx, *pulls.open, withoutDigest, reasonWithdrawn); err != nil {
+		if err := w.options.closePull(ctx, *pulls.open, withoutDigest, reasonWithdrawn); err != nil {
 			return Result{}, err
 		}
 	}
-	w.beforeEffect("remove our branch")
-	err = w.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
+	w.options.beforeEffect("remove our branch")
+	err = w.options.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
 	return done, err
 }
 
@@ -95,16 +95,16 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	if whose == ownerForeign {
 		return w.newResult(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
 	}
-	if !w.Write {
+	if !w.options.Write {
 		r := w.newResult(DryRun, "writing is off; write: true proposes it")
 		r.Commit = id
 		return r, nil
 	}
-	pulls, err := findProposals(ctx, w.Forge, w.ours, w.p.Branch)
+	pulls, err := findProposals(ctx, w.options.Forge, w.ours, w.p.Branch)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
+	if err := w.options.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
 		return Result{}, err
 	}
 	last := pulls.last()
@@ -120,7 +120,8 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 		return Result{}, err
 	}
 	if head == "" || head != id {
-		if id, err = w.commitTo(ctx, c, head); err != nil {
+		id, err = w.commitTo(ctx, c, head)
+		if err != nil {
 			return Result{}, err
 		}
 	}
@@ -149,7 +150,7 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 		}
 		c.Known = append(c.Known, view.Tree)
 	}
-	pack, err := w.Remote.Write(ctx, c)
+	pack, err := w.options.Remote.Write(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -157,12 +158,12 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 		pack.Discard()
 		return err
 	}
-	w.beforeEffect("push our branch")
+	w.options.beforeEffect("push our branch")
 	updates := []git.RefUpdate{{Ref: heads + w.ours, Old: head, New: pack.Commits[0]}}
 	if w.target != "" {
 		updates = append(updates, git.RefUpdate{Ref: heads + w.p.Branch, Old: w.target, New: w.target})
 	}
-	return w.Remote.Push(ctx, pack, updates...)
+	return w.options.Remote.Push(ctx, pack, updates...)
 }
 
 // promotedLabel marks a pull request that brings another commit of the base, as
@@ -176,18 +177,18 @@ func (w *attempt) putPull(ctx context.Context, last *forge.Pull) (forge.Pull, er
 		Labels: w.pullLabels(),
 	}
 	if last == nil || last.State != forge.Open {
-		w.beforeEffect("open the pull request")
-		return w.Forge.OpenPull(ctx, want)
+		w.options.beforeEffect("open the pull request")
+		return w.options.Forge.OpenPull(ctx, want)
 	}
 	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
 		return *last, nil
 	}
-	w.beforeEffect("edit the pull request")
-	return w.Forge.EditPull(ctx, last.Number, want)
+	w.options.beforeEffect("edit the pull request")
+	return w.options.Forge.EditPull(ctx, last.Number, want)
 }
 
-// reportEdited leaves our branch to somebody who works on it, and says so in the pull
-// request.
+// reportEdited leaves our branch to the person who works on it, and adds a notice to the
+// pull request.
 func (w *attempt) reportEdited(ctx context.Context, last *forge.Pull, head string) (Result, error) {
 	reason := fmt.Sprintf("commit %.12s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", head, w.ours)
 	r := w.newResult(Edited, reason)
@@ -197,12 +198,13 @@ func (w *attempt) reportEdited(ctx context.Context, last *forge.Pull, head strin
 	r.Pull = last
 	// Without its mark, so that removing the branch does not decline the content.
 	edited := last.Proposal
-	if _, edited.Body = cutMark(last.Body); withNotice(edited.Body, reason) == last.Body {
+	_, edited.Body = cutMark(last.Body)
+	if withNotice(edited.Body, reason) == last.Body {
 		return r, nil
 	}
 	edited.Body = withNotice(edited.Body, reason)
-	w.beforeEffect("edit the pull request")
-	pull, err := w.Forge.EditPull(ctx, last.Number, edited)
+	w.options.beforeEffect("edit the pull request")
+	pull, err := w.options.Forge.EditPull(ctx, last.Number, edited)
 	r.Pull = &pull
 	return r, err
 }

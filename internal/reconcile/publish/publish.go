@@ -9,9 +9,9 @@
 //   - The same inputs on the same branch give the same commit, so that two that race
 //     do the same. If the forge makes it, there is one commit for them all the same:
 //     what our branch is at is compared by tree, parent and message.
-//   - It moves only branches that carry its trailers. A commit of somebody else on
-//     its branch stops it, and it says so; so does a pull request that somebody has
-//     closed, until the content changes.
+//   - It moves only branches that carry its trailers. A commit of another author on
+//     its branch stops it, with a notice in the pull request; so does a pull request that
+//     a person has closed, until the content changes.
 //   - Killed at any point and called again, it comes to the same end.
 package publish
 
@@ -61,7 +61,7 @@ type Proposal struct {
 	// the limits, by the names that [Withholding.ChangeID] has. It is asked only where
 	// one does; nil for none.
 	Acknowledged func() ([]string, error)
-	// LocationChosen says that Fairlead itself chose the place, for an environment that is made from
+	// LocationChosen reports whether Fairlead itself chose the location, for an environment that is made from
 	// one whose place is established: its first write does not wait for a person.
 	LocationChosen bool
 	// MovedFrom are folders of the branch that the output was in before: what is there of this
@@ -84,8 +84,8 @@ type Options struct {
 	Write     bool // or else only say what would be done
 	// Records are those of outputs; nil to read each anew.
 	Records *Records
-	// BeforeEffect is told before each thing that changes the world; nil for nobody. Tests
-	// end the process there.
+	// BeforeEffect is called before each side effect; nil for no call. Tests end the process
+	// there.
 	BeforeEffect func(what string)
 }
 
@@ -96,45 +96,44 @@ type State string
 const (
 	InSync   State = "in-sync"  // the branch holds it
 	Proposed State = "proposed" // a pull request is open
-	Declined State = "declined" // somebody closed the pull request
-	Edited   State = "edited"   // somebody else's commit is on our branch
-	Foreign  State = "foreign"  // the branch that should be ours is somebody else's
+	Declined State = "declined" // a person closed the pull request
+	Edited   State = "edited"   // a commit of another author is on our branch
+	Foreign  State = "foreign"  // the branch that should be ours is not
 	DryRun   State = "dry-run"  // there would be a change
 )
 
-// Result says what has become of a proposal.
+// Result is what has become of a proposal.
 type Result struct {
 	State    State
 	Reason   string // one sentence; "" where the state says it all
 	Head     string // the commit at the head of the output branch
 	Commit   string // that proposes the change; "" if there is none
-	HeldTree tree.Tree
 	Pull     *forge.Pull
 	Report   impact.Report
 	// Change is the change in one line; "" if nothing changes.
 	Change string
-	// Again says that there is something to do though no reference moves: merging is
-	// not possible yet.
+	// Again reports whether to try again though no reference moves: merging is not possible
+	// yet, or newer inputs are to be read.
 	Again bool
-	// Adoption says how existing files came to be ours.
+	// Adoption is how existing files came to be ours.
 	Adoption Adoption
 	// Withheld are the reasons why only a person may merge the pull request.
 	Withheld []Withholding
 }
 
-// MissingBranch says that an output branch is not there, and is not to be made.
+// MissingBranch is the error for an output branch that does not exist and may not be created.
 type MissingBranch struct{ Repo, Branch string }
 
-// Error says which branch is missing, and where.
+// Error names the branch and its repository.
 func (e *MissingBranch) Error() string { return fmt.Sprintf("%s has no branch %s", e.Repo, e.Branch) }
 
-// Hint says what to do about it.
+// Hint returns the command that creates the branch.
 func (e *MissingBranch) Hint() string {
 	return fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
 		shellWord(e.Repo), tree.EmptyID, shellWord(heads+e.Branch))
 }
 
-// maxRounds bounds how often we look again when somebody else was faster.
+// maxRounds bounds how often a publication begins anew because another process was faster.
 const maxRounds = 4
 
 // Publish makes a branch hold a tree, or proposes it.
@@ -142,7 +141,7 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 	var err error
 	for range maxRounds {
 		var result Result
-		w := &attempt{Options: o, p: p, ours: o.Prefix + p.Environment}
+		w := &attempt{options: o, p: p, ours: o.Prefix + p.Environment}
 		result, err = w.publishOnce(ctx)
 		if !isOutdated(err) {
 			return result, err
@@ -157,8 +156,8 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 	return Result{}, err
 }
 
-// isOutdated reports whether an error says that what was decided on is not so any more:
-// somebody else, or another of us, was faster.
+// isOutdated reports whether an error means that the repository or the forge has changed since
+// it was read: another process was faster.
 func isOutdated(err error) bool {
 	for _, kind := range []error{git.ErrStale, forge.ErrExists, forge.ErrMoved, forge.ErrChanged, forge.ErrNotFound} {
 		if errors.Is(err, kind) {
@@ -170,9 +169,9 @@ func isOutdated(err error) bool {
 
 // attempt is one attempt.
 type attempt struct {
-	Options
-	p    Proposal
-	ours string // our branch
+	options Options
+	p       Proposal
+	ours    string // our branch
 
 	repo      *git.Repository
 	target    string    // the head of the output branch
@@ -186,14 +185,8 @@ type attempt struct {
 	first    bool // no record at the place names this environment
 }
 
-func (w *attempt) beforeEffect(what string) {
-	if w.BeforeEffect != nil {
-		w.BeforeEffect(what)
-	}
-}
-
 func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
-	w.repo = w.Remote.Mirror()
+	w.repo = w.options.Remote.Mirror()
 	w.p.Inputs = sortedInputs(w.p.Environment, w.p.Inputs)
 	if w.p.Branch == w.ours {
 		return Result{}, newBlocked("have the output go to another branch", "branch %s is the one that the output of %s is proposed from", w.ours, w.p.Environment)
@@ -202,11 +195,12 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	var err error
-	if w.whole, err = w.repo.View(w.target); err != nil {
+	w.whole, err = w.repo.View(w.target)
+	if err != nil {
 		return Result{}, err
 	}
 	now := w.whole.Tree.Sub(CleanFolder(w.p.Folder))
-	if err := w.Remote.Prefetch(ctx, commonFolders(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
+	if err := w.options.Remote.Prefetch(ctx, commonFolders(now, w.p.Rendered), w.p.Rendered, 1); err != nil {
 		return Result{}, err
 	}
 	if err := w.checkPlace(); err != nil {
@@ -221,7 +215,7 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	if w.next.same && len(w.movedFrom) == 0 {
 		return w.withdrawProposal(ctx)
 	}
-	if err := w.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
+	if err := w.options.Remote.Prefetch(ctx, w.next.before, w.p.Rendered, 0); err != nil {
 		return Result{}, err
 	}
 	w.report = impact.Compare(w.next.before, withoutDotFolders(w.p.Rendered), impact.Options{Workload: w.p.Workload})
@@ -244,11 +238,12 @@ func (w *attempt) composeOutput() (err error) {
 			return newBlocked("mend spec.path of the GitOpsRepo", "the output cannot go to %s: %s", folder, err)
 		}
 	}
-	if err = checkFolder(w.whole.Tree, folder); err == nil {
+	err = checkFolder(w.whole.Tree, folder)
+	if err == nil {
 		now := w.whole.Tree.Sub(folder)
 		w.p.Rendered = expandChanged(w.p.Rendered, now)
 		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
-		w.next, err = composeFolder(w.Records, now, written, w.p.Rendered, w.wasOurs)
+		w.next, err = composeFolder(w.options.Records, now, written, w.p.Rendered, w.wasOurs)
 	}
 	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then
 		return failed
@@ -259,7 +254,8 @@ func (w *attempt) composeOutput() (err error) {
 	return nil
 }
 
-// commonFolders gives what of a folder is looked into to see whether it is as it should be.
+// commonFolders returns the entries of a folder that must be read to compare it with what was
+// rendered: those that both have, and the folder of the record.
 func commonFolders(now, rendered tree.Tree) tree.Tree {
 	var entries []tree.Entry
 	for old, fresh := range tree.ZipChanged(now, rendered) {
@@ -270,8 +266,8 @@ func commonFolders(now, rendered tree.Tree) tree.Tree {
 	return tree.FromEntries(entries)
 }
 
-// expandChanged gives what was rendered with the entries of folders at hand that are not as they
-// were: what the change means and the pack both look at them.
+// expandChanged loads the entries of changed folders of what was rendered: the report and the
+// pack both read them.
 func expandChanged(rendered, now tree.Tree) tree.Tree {
 	entries, next := slices.Clone(rendered.Entries()), 0
 	for old, fresh := range tree.ZipChanged(now, rendered) {
@@ -286,7 +282,7 @@ func expandChanged(rendered, now tree.Tree) tree.Tree {
 	return rendered.WithEntries(entries)
 }
 
-// withoutDotFolders gives the folders of cluster types.
+// withoutDotFolders returns the folders of cluster types.
 func withoutDotFolders(t tree.Tree) tree.Tree {
 	hidden := func(e tree.Entry) bool { return isDot(e.Name) }
 	if !slices.ContainsFunc(t.Entries(), hidden) {
@@ -301,35 +297,35 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 	if !errors.Is(err, git.ErrNoRevision) {
 		return err
 	}
-	if !w.Create {
-		return &MissingBranch{w.Remote.URL(), w.p.Branch}
+	if !w.options.Create {
+		return &MissingBranch{w.options.Remote.URL(), w.p.Branch}
 	}
-	if !w.Write { // all of it would be new
+	if !w.options.Write { // all of it would be new
 		return nil
 	}
 	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {
 		return err
 	}
-	w.beforeEffect("create the output branch")
+	w.options.beforeEffect("create the output branch")
 	begin := git.Commit{
-		Author: w.Author, When: time.Unix(0, 0).UTC(), Sign: w.Sign,
+		Author: w.options.Author, When: time.Unix(0, 0).UTC(), Sign: w.options.Sign,
 		Message: fmt.Sprintf("Begin the output of %s\n\n%s: %s\n", w.p.Environment, trailerEnvironment, w.p.Environment),
 	}
-	pack, err := w.Remote.Write(ctx, begin)
+	pack, err := w.options.Remote.Write(ctx, begin)
 	if err != nil {
 		return err
 	}
 	w.target = pack.Commits[0]
-	return w.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.p.Branch, New: w.target})
+	return w.options.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.p.Branch, New: w.target})
 }
 
 const heads = "refs/heads/"
 
-// newCommit gives the commit that holds what the branch should.
+// newCommit returns the commit that the output branch is to be at.
 func (w *attempt) newCommit() git.Commit {
 	next := w.withoutMovedFrom(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
 	c := git.Commit{
-		Tree: next, Author: w.Author, Sign: w.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
+		Tree: next, Author: w.options.Author, Sign: w.options.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
 		Message: commitMessage(w.p, w.changeTitle(), treeDigest(w.p.Environment, next.ID().String())),
 	}
 	if w.target != "" {

@@ -14,11 +14,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// RecordFile says, in a folder that Fairlead has written, what it owns there.
+// RecordFile is the file that names, in a folder that Fairlead writes, what it owns there.
 const RecordFile = ".fairlead/output.yaml"
 
 // Record says what a folder was rendered from. There is no time in it: the same
-// input gives the same record.
+// input makes the same record.
 type Record struct {
 	APIVersion   string    `json:"apiVersion" yaml:"apiVersion"`
 	Kind         string    `json:"kind" yaml:"kind"`
@@ -48,7 +48,7 @@ type Input struct {
 // NewRecord makes a record of environments.
 func NewRecord(written ...Written) Record { return Record{"fairlead.io/v1alpha1", "Output", written} }
 
-// Inputs gives commits as records have them.
+// Inputs converts commits to the inputs of a record.
 func Inputs(commits []source.Commit) []Input {
 	inputs := make([]Input, 0, len(commits))
 	for _, c := range commits {
@@ -57,7 +57,7 @@ func Inputs(commits []source.Commit) []Input {
 	return inputs
 }
 
-// Text gives the record as it is written; about is what its comment says. That of a branch has
+// Text returns the text of the record; about is its comment. That of a branch has
 // one environment, with a folder for each of thousands of cluster types: if none of the names
 // needs quotes, those after the first are put in by us.
 func (r Record) Text(about string) ([]byte, error) {

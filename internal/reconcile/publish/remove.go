@@ -25,9 +25,9 @@ type Removal struct {
 	IsOurs func(Written) (bool, error)
 }
 
-// Removed says how far a removal has got.
+// Removed is the progress of a removal.
 type Removed struct {
-	// Done says that there is nothing to remove.
+	// Done reports whether there is nothing left to remove.
 	Done bool
 	// Pull is the pull request that removes it, open or closed. Nobody but people merges it.
 	Pull *forge.Pull

@@ -18,7 +18,7 @@ const maxBelow = 6
 // the place, which only a person merges.
 func (w *attempt) checkPlace() error {
 	folder := CleanFolder(w.p.Folder)
-	own, err := HasRecord(w.Records, w.whole.Tree.Sub(folder), w.p.Environment)
+	own, err := HasRecord(w.options.Records, w.whole.Tree.Sub(folder), w.p.Environment)
 	if err != nil {
 		return fmt.Errorf("%s: %w", locationName(w.p.Branch, folder), err)
 	}
@@ -141,13 +141,13 @@ func (w *attempt) otherBelow(t tree.Tree, folder string, depth int) Written {
 }
 
 // otherIn returns the first environment that the record in a folder names, if it is not
-// this one. Of a record that cannot be read nobody knows whose it is.
+// this one. The owner of a record that cannot be read is unknown.
 func (w *attempt) otherIn(t tree.Tree, folder string) Written {
 	e, ok := t.Lookup(RecordFile)
 	if !ok || e.IsDir() {
 		return Written{}
 	}
-	r, err := w.Records.Read(e)
+	r, err := w.options.Records.Read(e)
 	if err != nil {
 		return Written{Environment: "unknown", Folder: folder}
 	}

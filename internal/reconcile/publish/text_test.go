@@ -104,7 +104,7 @@ func TestTrailersAreRead(t *testing.T) {
 
 func TestCommitIsAFunctionOfTheInputs(t *testing.T) {
 	commit := func(in []source.Commit) git.Commit {
-		w := &attempt{Options: Options{Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}}, p: Proposal{Environment: "dev", Inputs: sortedInputs("dev", in)}, whole: &git.View{}}
+		w := &attempt{options: Options{Author: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}}, p: Proposal{Environment: "dev", Inputs: sortedInputs("dev", in)}, whole: &git.View{}}
 		if err := w.composeOutput(); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func (o ownership) isUpdate(c git.CommitInfo) (bool, error) {
 }
 
 // isMerge reports whether a tree is what comes out if two trees are merged that were made
-// from one, file by file. Where both have changed a file, nobody but a person knows.
+// from one, file by file. Where both have changed a file, only a person can decide.
 func isMerge(merge, base, a, b tree.Tree) bool {
 	in, before, inA, inB := entriesByName(merge), entriesByName(base), entriesByName(a), entriesByName(b)
 	for _, names := range []map[string]tree.Entry{in, before, inA, inB} {

@@ -87,11 +87,11 @@ func (w *attempt) acknowledgeCommand() string {
 // cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
 // merge the next push as well. It comes before that push.
 func (w *attempt) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
-	merger, ok := w.Forge.(forge.Merger)
+	merger, ok := w.options.Forge.(forge.Merger)
 	if !ok || len(w.withheld) == 0 || last == nil || last.State != forge.Open {
 		return nil
 	}
-	w.beforeEffect("cancel auto-merge")
+	w.options.beforeEffect("cancel auto-merge")
 	err := merger.CancelAutoMerge(ctx, last.Number)
 	if errors.Is(err, forge.ErrUnsupported) {
 		return nil

@@ -21,8 +21,8 @@ import (
 // with, in the control plane; the rest is the name of the environment.
 const EphemeralBranches = "ephemeral/"
 
-// EphemeralFile says of such a branch what it is, in the root of the branch: where else
-// the environment's folder is, is known only when this was read.
+// EphemeralFile describes the environment of such a branch. It is in the root of the branch:
+// where the environment's folder is, is known only from what it names.
 const EphemeralFile = OwnFolder + "/ephemeral.yaml"
 
 // LongestLife is how long an ephemeral environment may live, from when its end was
@@ -45,7 +45,7 @@ type Ephemeral struct {
 // Settled reports whether all that must be known of it is known.
 func (e *Ephemeral) Settled() bool { return !e.Problems.Stops() }
 
-// asEnvironment gives it as one of the control plane's environments.
+// asEnvironment returns the ephemeral environment as one of the control plane's environments.
 func (e *Ephemeral) asEnvironment() *model.Environment {
 	c := *e.From
 	c.Object = model.Object{Kind: "Environment", Name: e.Name, Pos: e.Spec.Pos}
@@ -59,7 +59,7 @@ type ephemerals struct {
 	problems problem.List
 }
 
-// Ephemerals gives the ephemeral environments, sorted by name, and what is wrong with
+// Ephemerals returns the ephemeral environments, sorted by name, and what is wrong with
 // branches that should be one and cannot be given a name. They are no part of
 // [Source.Environments]: who makes a branch does not change what all others see.
 func (s *Source) Ephemerals(ctx context.Context) ([]*Ephemeral, problem.List, error) {
@@ -75,7 +75,8 @@ func (s *Source) Ephemerals(ctx context.Context) ([]*Ephemeral, problem.List, er
 	}
 	read := &ephemerals{}
 	if s.controlPlane != nil {
-		if read, err = s.readEphemerals(ctx, lasting); err != nil {
+		read, err = s.readEphemerals(ctx, lasting)
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -120,7 +121,7 @@ func (s *Source) readEphemerals(ctx context.Context, lasting []*model.Environmen
 	return all, nil
 }
 
-// ephemeralBranches gives the branches, sorted: also those that only the remote of a
+// ephemeralBranches returns the branches, sorted: also those that only the remote of a
 // clone has.
 func (s *Source) ephemeralBranches() ([]string, error) {
 	found := map[string]bool{}
@@ -142,7 +143,8 @@ const maxEphemeral = 1000
 // readEphemeral reads what a branch says of itself.
 func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*model.Environment) error {
 	var err error
-	if e.Head, err = s.controlPlane.Branch(e.Branch); err != nil {
+	e.Head, err = s.controlPlane.Branch(e.Branch)
+	if err != nil {
 		return err
 	}
 	view, err := s.controlPlane.View(e.Head)
@@ -217,7 +219,7 @@ func (s *Source) InControlPlane(ctx context.Context, e *model.Environment) (bool
 	return err == nil && repo == s.controlPlane, nil
 }
 
-// findEphemeral gives an ephemeral environment by its name; nil if there is none.
+// findEphemeral returns an ephemeral environment by its name; nil if there is none.
 func (s *Source) findEphemeral(ctx context.Context, name string) (*Ephemeral, error) {
 	if s.options.EnvironmentDir != "" {
 		return nil, nil
@@ -230,10 +232,10 @@ func (s *Source) findEphemeral(ctx context.Context, name string) (*Ephemeral, er
 	return all[i], nil
 }
 
-// OutputOf gives where the branch of an environment says that its output goes; nil if it
-// does not say. Nothing else is read.
+// OutputOf returns where the output of an environment goes, read from its branch alone; nil if
+// the branch does not name it.
 func (s *Source) OutputOf(ctx context.Context, environment string) (*model.GitOpsRepo, error) {
-	r := &reading{Source: s, env: environment}
+	r := &reading{source: s, env: environment}
 	if err := r.readEnvironment(ctx); err != nil {
 		return nil, err
 	}
@@ -247,7 +249,7 @@ func (s *Source) OutputOf(ctx context.Context, environment string) (*model.GitOp
 	return nil, nil
 }
 
-// parsedName gives the name of the environment that the layers are written for.
+// parsedName returns the name of the environment that the layers are written for.
 func (i Input) parsedName() string {
 	if i.Ephemeral != nil && i.Ephemeral.From != nil {
 		return i.Ephemeral.From.Name
@@ -288,7 +290,7 @@ func (e *Ephemeral) selectClusterTypes(m *model.Model) *model.Model {
 // reportStrayEphemerals reports an Ephemeral in the branch of an environment that is there to stay: it
 // came there by a merge, and the rest of its branch with it.
 func (r *reading) reportStrayEphemerals(layer model.Layer) {
-	for _, o := range r.options.Parser.Progress(r.env, layer).Ephemerals {
+	for _, o := range r.source.options.Parser.Progress(r.env, layer).Ephemerals {
 		r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
 			"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)
 	}

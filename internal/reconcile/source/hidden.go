@@ -16,7 +16,7 @@ func hidesRecord(all, loaded tree.Tree) bool {
 	return there && !record.IsDir() && !read
 }
 
-// hiddenRecordProblem says of an environment that its record is hidden.
+// hiddenRecordProblem returns the problem that the record of an environment is hidden.
 func hiddenRecordProblem(env, folder string) problem.List {
 	var l problem.List
 	file := path.Join(folder, promote.RecordFile)

@@ -116,7 +116,7 @@ func (f *ignoreFilter) appendPatterns(patterns []pattern, text, dir string) []pa
 	return patterns
 }
 
-// lastMatch gives the place of the last pattern that matches a file or folder itself, by the
+// lastMatch returns the place of the last pattern that matches a file or folder itself, by the
 // folder that it is in and its name; -1 for none. All of them count for that folder.
 func lastMatch(dir, name string, isFolder bool, patterns []pattern) int {
 	for i := len(patterns) - 1; i >= 0; i-- {

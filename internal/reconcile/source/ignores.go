@@ -2,8 +2,9 @@ package source
 
 import "path"
 
-// NewIgnoreMatcher reads patterns in the syntax of .gitignore, and gives what reports whether the
-// last one that matches a file, or a folder that it is in, is for it. Files are named
+// NewIgnoreMatcher parses patterns in the syntax of .gitignore, and returns a function that
+// reports whether they ignore a file: the last pattern decides that matches the file, or a
+// folder that it is in. Files are named
 // from the folder that the patterns are of.
 func NewIgnoreMatcher(patterns string) func(file string) bool {
 	read := new(ignoreFilter).appendPatterns(nil, patterns, "")

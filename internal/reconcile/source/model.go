@@ -20,7 +20,8 @@ func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*mode
 	}
 	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
 	m, more := s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)
-	if problems = append(problems, more...); problems.Stops() {
+	problems = append(problems, more...)
+	if problems.Stops() {
 		return nil, problems.Sorted(), nil
 	}
 	if read.Ephemeral != nil {

@@ -75,7 +75,8 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	b := Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
-		if b.Head, err = s.baseCommit(s.options.Base); err == nil {
+		b.Head, err = s.baseCommit(s.options.Base)
+		if err == nil {
 			b.Own, err = s.ownOnBase(ctx, b)
 		}
 	}
@@ -119,7 +120,7 @@ func withProblems(p *model.Progress, more problem.List) *model.Progress {
 	return &c
 }
 
-// promotionFiles gives the files that have to do with promotion: of a large base that
+// promotionFiles returns the files that have to do with promotion: of a large base that
 // is a few.
 func promotionFiles(all tree.Tree) (tree.Tree, error) {
 	var b tree.Builder
@@ -234,7 +235,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	return b, nil
 }
 
-// ownFiles gives the files of a branch that have to do with promotion: also what our
+// ownFiles returns the files of a branch that have to do with promotion: also what our
 // commands have written and Flux is told to ignore. files is what Flux would load.
 func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 	view, err := b.Repo.View(b.Head)
@@ -252,7 +253,7 @@ func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 	return promotionFiles(tree.FromEntries(entries))
 }
 
-// CommitAt gives the commit that the record names at another head of the branch, as it is
+// CommitAt returns the commit that the record names at another head of the branch, as it is
 // written; "" if it names none.
 func (b Branch) CommitAt(head string) (string, error) {
 	view, err := b.Repo.View(head)
@@ -270,7 +271,7 @@ func (b Branch) CommitAt(head string) (string, error) {
 	return commit, nil
 }
 
-// WithCommit gives the text of the record with another commit of the base, which is in
+// WithCommit returns the text of the record with another commit of the base, which is in
 // the control plane's repository as it is written there.
 func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
 	view, err := b.Repo.View(b.Head)

@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// ReadAt gives the input of an environment, at the revisions that the control plane
+// ReadAt returns the input of an environment, at the revisions that the control plane
 // names or at others.
 func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
-	r := &reading{Source: s, env: env, at: at}
+	r := &reading{source: s, env: env, at: at}
 	if r.at.Base == "" {
 		r.at.Base = s.options.Base
 	}
@@ -44,7 +44,7 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 
 // reading is one call of ReadAt.
 type reading struct {
-	*Source
+	source       *Source
 	env          string
 	at           Revisions
 	ephemeral    *Ephemeral // nil if the environment is there to stay
@@ -62,16 +62,17 @@ func (r *reading) newInput() Input {
 // readEnvironment reads the environment's own branch.
 func (r *reading) readEnvironment(ctx context.Context) error {
 	layer := model.Layer{Kind: model.Env, Name: r.env}
-	if r.options.EnvironmentDir != "" {
-		return r.addFolder(layer, r.options.EnvironmentDir)
+	if r.source.options.EnvironmentDir != "" {
+		return r.addFolder(layer, r.source.options.EnvironmentDir)
 	}
-	all, problems, err := r.Environments(ctx)
+	all, problems, err := r.source.Environments(ctx)
 	if err != nil {
 		return err
 	}
 	r.problems = append(r.problems, attributeProblems(problems, all, r.env)...)
 	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
-		if r.ephemeral, err = r.Source.findEphemeral(ctx, r.env); err != nil {
+		r.ephemeral, err = r.source.findEphemeral(ctx, r.env)
+		if err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func attributeProblems(problems problem.List, all []*model.Environment, env stri
 func (r *reading) readBase(ctx context.Context) error {
 	found := r.scanLayers()
 	main := mainBaseRepo(found.BaseRepos)
-	if r.options.BaseDir != "" {
+	if r.source.options.BaseDir != "" {
 		name := "main"
 		for _, b := range found.BaseRepos {
 			if b == main {
@@ -134,7 +135,7 @@ func (r *reading) readBase(ctx context.Context) error {
 			}
 			r.problems.Warnf(b.Pos, b.Subject(), "", "it is not read: --base-dir stands for %s", main.Subject())
 		}
-		return r.addFolder(model.Layer{Kind: model.Base, Name: name}, r.options.BaseDir)
+		return r.addFolder(model.Layer{Kind: model.Base, Name: name}, r.source.options.BaseDir)
 	}
 	if main == nil && r.recordHidden {
 		r.problems = append(r.problems, hiddenRecordProblem(r.env, r.recordFolder)...)
@@ -157,7 +158,7 @@ func (r *reading) readBase(ctx context.Context) error {
 	return nil
 }
 
-// mainBaseRepo gives the BaseRepo that is promoted: the one named main, or else the
+// mainBaseRepo returns the BaseRepo that is promoted: the one named main, or else the
 // first by name; nil if there are none.
 func mainBaseRepo(repos []*model.BaseRepo) *model.BaseRepo {
 	var first *model.BaseRepo
@@ -173,18 +174,18 @@ func mainBaseRepo(repos []*model.BaseRepo) *model.BaseRepo {
 }
 
 func (r *reading) addBaseHead() error {
-	commit, err := r.baseCommit(r.at.Base)
+	commit, err := r.source.baseCommit(r.at.Base)
 	if err != nil {
 		return err
 	}
-	return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.controlPlane, r.options.ControlPlane, commit, "", nil)
+	return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil)
 }
 
-// scanLayers gives what the layers that were read point to.
+// scanLayers returns what the layers that were read refer to.
 func (r *reading) scanLayers() model.References {
 	var all model.References
 	for _, l := range r.layers {
-		f := r.options.Parser.Scan(r.newInput().parsedName(), l)
+		f := r.source.options.Parser.Scan(r.newInput().parsedName(), l)
 		all.BaseRepos = append(all.BaseRepos, f.BaseRepos...)
 		all.Registrations = append(all.Registrations, f.Registrations...)
 	}
@@ -198,7 +199,7 @@ func (r *reading) readWorkloads(ctx context.Context) error {
 	parts := make([]reading, len(registrations))
 	errs := make([]error, len(registrations))
 	parallel.Each(maxParallel, registrations, func(i int, registration *model.Registration) {
-		parts[i] = reading{Source: r.Source, env: r.env, at: r.at}
+		parts[i] = reading{source: r.source, env: r.env, at: r.at}
 		errs[i] = parts[i].readRegistration(ctx, registration)
 	})
 	for i := range parts {
@@ -214,13 +215,13 @@ const maxParallel = 8
 
 func (r *reading) readRegistration(ctx context.Context, registration *model.Registration) error {
 	layer := model.Layer{Kind: model.Workloads, Name: registration.Name}
-	if dir, ok := r.options.Workloads[registration.Name]; ok {
+	if dir, ok := r.source.options.Workloads[registration.Name]; ok {
 		return r.addFolder(layer, dir)
 	}
 	if registration.Workload.Repo == "" { // the model says so
 		return nil
 	}
-	if r.controlPlane == nil && !r.repositories.isMapped(registration.Workload.Repo) {
+	if r.source.controlPlane == nil && !r.source.repositories.isMapped(registration.Workload.Repo) {
 		r.problems.Warnf(registration.Pos, registration.Subject(),
 			fmt.Sprintf("say --workload %s=DIR, or --map %s=PATH", registration.Name, registration.Workload.Repo),
 			"its workloads are left out: there is no folder for them")
@@ -237,7 +238,7 @@ func (r *reading) reportUnknownFolders(registrations []*model.Registration) {
 	for _, registration := range registrations {
 		names = append(names, registration.Name)
 	}
-	for name := range r.options.Workloads {
+	for name := range r.source.options.Workloads {
 		if !slices.Contains(names, name) {
 			r.problems.Addf(problem.Pos{}, "WorkloadRegistration/"+name, problem.DidYouMean(name, names),
 				"--workload names a registration that environment %s does not have", r.env)
@@ -282,13 +283,13 @@ func IsCommit(text string) bool { return commitID.MatchString(text) }
 // revision is the caller's: one that is not there is an error then, and not a
 // mistake of the object.
 func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
-	repo, err := r.repositories.openRepository(ctx, ref.Repo, layer.Kind != model.Workloads)
+	repo, err := r.source.repositories.openRepository(ctx, ref.Repo, layer.Kind != model.Workloads)
 	switch {
 	case errors.Is(err, git.ErrNotFound):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.repositories.displayName(ref.Repo))
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.source.repositories.displayName(ref.Repo))
 		return nil
 	case errors.Is(err, git.ErrAccess):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.repositories.displayName(ref.Repo))
+		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.source.repositories.displayName(ref.Repo))
 		return nil
 	case errors.Is(err, errFolder):
 		r.problems.Addf(by.Pos, by.Subject(), "a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
@@ -329,7 +330,7 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 // it is the root.
 func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.readFolder(r.env, layerName(layer), repo, commit, clean)
+	files, err := r.source.readFolder(r.env, layerName(layer), repo, commit, clean)
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
@@ -389,12 +390,13 @@ func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub
 	return t, err
 }
 
-// readOnce gives what is known of a folder of a commit, or reads it.
+// readOnce returns a folder of a commit from memory, or reads it.
 func (s *Source) readOnce(f commitFolder, read func() (tree.Tree, error)) (tree.Tree, error) {
 	s.mu.Lock()
 	known, ok := s.current.folders[f]
 	if !ok {
-		if known, ok = s.previous.folders[f]; ok {
+		known, ok = s.previous.folders[f]
+		if ok {
 			s.current.folders[f] = known
 		}
 	}

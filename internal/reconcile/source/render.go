@@ -65,7 +65,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 }
 
 // hasLayers reports whether the base and the environment could be read. Without one
-// of them nearly everything is missing, and to say so of each would help nobody.
+// of them nearly everything is missing, and a problem for each would only hide the cause.
 func hasLayers(layers []model.Layer) bool {
 	var base, env bool
 	for _, l := range layers {

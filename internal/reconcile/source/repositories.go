@@ -21,7 +21,7 @@ type repositories struct {
 	openLocation func(context.Context, string) (*git.Repository, error)
 	barrier      panics.Barrier
 	remote       bool // the control plane is on a server
-	bounded      bool // folders that it names must be beside it; who gives Open decides that
+	bounded      bool // folders that it names must be beside it; whoever sets Open decides that
 
 	mu        sync.Mutex
 	opened    map[string]*opening
@@ -40,8 +40,8 @@ type opening struct {
 	err  error
 }
 
-// errLocal says that something on a server names a repository of this machine, errFolder
-// that something in a folder names one that is not beside it.
+// errLocal: an object on a server names a repository of this machine. errFolder: an object in
+// a folder names one that is not beside it.
 var (
 	errLocal  = errors.New("not a URL")
 	errFolder = fmt.Errorf("not beside the control plane: %w", errLocal)
@@ -65,7 +65,8 @@ func (r *repositories) resetOptions(o Options) {
 		r.named = append(r.named, place)
 	}
 	r.remote, r.bounded = giturl.IsRemote(o.ControlPlane), o.Open == nil
-	if r.openLocation = o.Open; r.openLocation == nil {
+	r.openLocation = o.Open
+	if r.openLocation == nil {
 		r.openLocation = r.openOrFetch
 	}
 }
@@ -78,7 +79,7 @@ func normalizeURLs(maps map[string]string) map[string]string {
 	return out
 }
 
-// openControlPlane gives the control plane itself: of a local one, a folder inside
+// openControlPlane returns the control plane itself: of a local one, a folder inside
 // may be named.
 func (r *repositories) openControlPlane(ctx context.Context, location string) (*git.Repository, error) {
 	switch {
@@ -93,7 +94,7 @@ func (r *repositories) openControlPlane(ctx context.Context, location string) (*
 	return git.FindRepository(giturl.LocalPath(location))
 }
 
-// setOwnURLs says which URLs are the control plane's: its location and its remotes. A
+// setOwnURLs notes which URLs are the control plane's: its location and its remotes. A
 // local repository without remotes (or with local ones) has no URL to compare, so that every environment
 // and BaseRepo that no map names is taken to be in it.
 func (r *repositories) setOwnURLs(location string, repo *git.Repository) {
@@ -116,7 +117,8 @@ func (r *repositories) setOwnURLs(location string, repo *git.Repository) {
 	if origin != "" && !giturl.IsRemote(origin) {
 		r.folders = append(r.folders, absolutePath(repo.Location(), origin))
 	}
-	if r.named = append(r.named, origin); !r.hostIsSet {
+	r.named = append(r.named, origin)
+	if !r.hostIsSet {
 		r.tokenHost = giturl.Host(origin)
 	}
 	if !remote {
@@ -138,7 +140,7 @@ func (r *repositories) displayName(url string) string {
 	return giturl.Redact(url)
 }
 
-// openRepository gives the repository at a URL or path. partOfControlPlane says that it is
+// openRepository returns the repository at a URL or path. partOfControlPlane says that it is
 // one that an environment or a BaseRepo names.
 func (r *repositories) openRepository(ctx context.Context, location string, partOfControlPlane bool) (*git.Repository, error) {
 	place, mapped := r.locations[giturl.Normalize(location)]
@@ -171,7 +173,7 @@ func (r *repositories) openRepository(ctx context.Context, location string, part
 	return o.repo, o.err
 }
 
-// controlPlane gives the control plane if the location is one of its URLs.
+// controlPlane returns the control plane if the location is one of its URLs.
 func (r *repositories) controlPlane(location string, partOfControlPlane bool) *git.Repository {
 	r.mu.Lock()
 	defer r.mu.Unlock()

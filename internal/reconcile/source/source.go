@@ -32,7 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
-// Options says where the control plane is.
+// Options are where the control plane is, and how it is read.
 type Options struct {
 	// ControlPlane is a local repository or a URL; "" if all layers are folders.
 	ControlPlane string
@@ -58,13 +58,13 @@ type Options struct {
 	// CredentialsHost, if not "", is the only host that they are shown to instead: where the
 	// control plane is, was not said by who runs this.
 	CredentialsHost string
-	// Open gives the repository at a URL or path, as it is now; nil to open what is
+	// Open returns the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)
 	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
 	// bound.
 	RenderTimeout time.Duration
-	// Rendering says how templates are expanded.
+	// Rendering is how templates are expanded.
 	Rendering render.Options
 	// Parser is the one that the layers will be parsed with.
 	Parser *model.Parser
@@ -184,7 +184,7 @@ func (s *Source) Forget() {
 // from the rest of the base.
 const environmentsFolder = ".environments"
 
-// Environments gives the environments of the control plane, sorted by name, and
+// Environments returns the environments of the control plane, sorted by name, and
 // the problems of the files that they are written in: .environments of the base,
 // or all of the base if there is no such folder.
 func (s *Source) Environments(ctx context.Context) ([]*model.Environment, problem.List, error) {
@@ -224,7 +224,7 @@ func (s *Source) HasUnread() bool {
 	return s.environments != nil && s.environments.unread
 }
 
-// baseFiles gives the files of the base that the environments are found in.
+// baseFiles returns the files of the base that the environments are found in.
 func (s *Source) baseFiles() (tree.Tree, error) {
 	if s.options.BaseDir != "" || s.controlPlane == nil {
 		return ReadFolder(s.options.BaseDir)

@@ -73,7 +73,7 @@ func (s *Source) isOnBase(b Branch) bool {
 }
 
 // strayAbove reports holds and freezes of an environment's branch that lie above its
-// folder, in one that is no environment's: they are read by nobody.
+// folder, in one that is no environment's: they have no effect.
 func (s *Source) strayAbove(ctx context.Context, e *model.Environment, b Branch, root tree.Tree) (problem.List, error) {
 	if b.Folder == "" || s.isOnBase(b) {
 		return nil, nil
@@ -149,7 +149,7 @@ func (u *unreadCheck) checkOwnFolder(dir string, t tree.Tree) {
 }
 
 // checkNearOwn checks a folder that is named nearly as ours. Files of any other name in it are
-// somebody else's.
+// not Fairlead's.
 func (u *unreadCheck) checkNearOwn(dir string, t tree.Tree) {
 	for _, e := range t.Entries() {
 		file := path.Join(dir, e.Name)

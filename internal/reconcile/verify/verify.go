@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
-// ErrNoRecord says that nothing in a commit was written by Fairlead.
+// ErrNoRecord is the error for a commit in which Fairlead has written nothing.
 var ErrNoRecord = errors.New("nothing in it has a record of Fairlead (" + publish.RecordFile + "); if it was removed, verify an older commit")
 
 // Result is what came of one environment.
@@ -40,14 +40,15 @@ type Result struct {
 const MaxDifferent = 100
 
 // Commit verifies all environments that a commit has the output of, sorted by folder.
-// open gives the source of a control plane, by the place of its base.
+// open returns the source of a control plane, by the location of its base.
 func Commit(ctx context.Context, repo *git.Repository, commit string, open func(ctx context.Context, base string) (*source.Source, error)) ([]Result, error) {
 	view, err := repo.View(commit)
 	if err != nil {
 		return nil, err
 	}
 	records, err := findRecords(view.Tree, "", 0)
-	if err = errors.Join(err, view.Err()); err != nil {
+	err = errors.Join(err, view.Err())
+	if err != nil {
 		return nil, err
 	}
 	if len(records) == 0 {
@@ -56,8 +57,9 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 	var all []Result
 	for _, r := range records {
 		result, err := r.verifyOutput(ctx, view.Tree, open)
-		if err = errors.Join(err, view.Err()); err != nil {
-			return nil, fmt.Errorf("environment %s: %w", r.Environment, err)
+		err = errors.Join(err, view.Err())
+		if err != nil {
+			return nil, fmt.Errorf("environment %s: %w", r.written.Environment, err)
 		}
 		all = append(all, result)
 	}
@@ -66,8 +68,8 @@ func Commit(ctx context.Context, repo *git.Repository, commit string, open func(
 
 // foundRecord is one that was found in a folder.
 type foundRecord struct {
-	publish.Written
-	folder string
+	written publish.Written
+	folder  string
 }
 
 // maxDepth is how deep in a repository the folder of an output is looked for.
@@ -104,17 +106,17 @@ func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
 }
 
 func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
-	result := Result{Environment: r.Environment, Folder: r.folder, From: r.From, Different: []string{}}
+	result := Result{Environment: r.written.Environment, Folder: r.folder, From: r.written.From, Different: []string{}}
 	at := source.Revisions{Workloads: map[string]string{}}
 	base := ""
-	for _, in := range r.From {
+	for _, in := range r.written.From {
 		if in.Commit == "" {
 			return result, fmt.Errorf("its %s was a folder, %s, of which nobody knows what it held", in.Layer, in.Folder)
 		}
 		switch in.Layer {
 		case "base":
 			at.Base, base = in.Commit, in.Repo
-		case r.Environment:
+		case r.written.Environment:
 			at.Environment = in.Commit
 		default:
 			at.Workloads[in.Layer] = in.Commit
@@ -127,7 +129,7 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 	if err != nil {
 		return result, err
 	}
-	rendered, err := src.Render(ctx, r.Environment, at, &output.Cache{})
+	rendered, err := src.Render(ctx, r.written.Environment, at, &output.Cache{})
 	if err != nil {
 		return result, err
 	}
@@ -147,18 +149,19 @@ func (r foundRecord) compareTrees(result *Result, is, should tree.Tree) {
 		if change.Path == output.TrackingFile {
 			continue
 		}
-		if result.Count++; len(result.Different) < MaxDifferent {
+		result.Count++
+		if len(result.Different) < MaxDifferent {
 			result.Different = append(result.Different, change.Path)
 		}
 	}
 	slices.Sort(result.Different)
 }
 
-// comparedPart gives the part of a folder that is compared.
+// comparedPart returns the part of a folder that is compared.
 func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
-		if r.Folders == nil || slices.Contains(r.Folders, e.Name) {
+		if r.written.Folders == nil || slices.Contains(r.written.Folders, e.Name) {
 			kept = append(kept, e)
 			continue
 		}
@@ -169,7 +172,7 @@ func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	return tree.FromEntries(kept)
 }
 
-// commonPart gives the part of a tree whose paths are in another.
+// commonPart returns the part of a tree whose paths are in another.
 func commonPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
