@@ -104,12 +104,12 @@ const (
 
 // Result is what has become of a proposal.
 type Result struct {
-	State    State
-	Reason   string // one sentence; "" where the state says it all
-	Head     string // the commit at the head of the output branch
-	Commit   string // that proposes the change; "" if there is none
-	Pull     *forge.Pull
-	Report   impact.Report
+	State  State
+	Reason string // one sentence; "" where the state says it all
+	Head   string // the commit at the head of the output branch
+	Commit string // that proposes the change; "" if there is none
+	Pull   *forge.Pull
+	Report impact.Report
 	// Change is the change in one line; "" if nothing changes.
 	Change string
 	// Again reports whether to try again though no reference moves: merging is not possible
