@@ -55,7 +55,7 @@ type Forge interface {
 
 // Proposal is the content of a pull request.
 type Proposal struct {
-	Mark       string // whose it is: the environment
+	Mark       string // of the environment
 	Head, Base string // branches
 	Title      string // one line
 	Body       string // Markdown

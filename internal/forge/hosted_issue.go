@@ -25,7 +25,7 @@ type HostedIssue struct {
 // issueLabel is what our issues are found by; search would find them late.
 const issueLabel = "fairlead"
 
-// User returns who the token is of. It is asked once.
+// User returns the name or id of the token's user. The forge is asked once.
 func (h *Hosted[P]) User(ctx context.Context) (string, error) {
 	h.mu.Lock()
 	known := h.user
@@ -102,7 +102,7 @@ func (h *Hosted[P]) parseIssue(i HostedIssue) (Issue, bool) {
 	return issue, ok && issue.Number != 0
 }
 
-// formatIssue returns an issue as it is written.
+// formatIssue returns an issue with its mark in the body, and its label.
 func (h *Hosted[P]) formatIssue(i Issue) (HostedIssue, error) {
 	body, err := h.formatDocument(Document{Text: i.Body, Mark: i.Mark})
 	i.Title, i.Body = FitTitle(i.Title), body

@@ -16,7 +16,7 @@ const (
 
 // FitMarkdown cuts Markdown to so many characters, at the end of a line if it can. What is
 // open there, a block of code, <details> or a hidden comment, is closed, and a last
-// line notes that it was cut. A text that fits stays as it is.
+// line notes that it was cut. A text that fits is returned unchanged.
 func FitMarkdown(body string, limit int) string {
 	if utf8.RuneCountInString(body) <= limit {
 		return body

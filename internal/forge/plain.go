@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,12 +25,12 @@ const (
 
 // Plain is a forge in a repository that has no API: pull requests, issues and
 // statuses are documents in references of the repository itself. It reads the
-// remote's mirror as it is, and writes to the remote.
+// remote's mirror without fetching, and writes to the remote.
 type Plain struct {
 	store recordStore
 }
 
-// NewPlain makes a Plain. The author is whose name the documents' commits have.
+// NewPlain makes a Plain. The author is that of the documents' commits.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
 	return &Plain{store: recordStore{remote: remote, author: author, now: now}}
 }
@@ -89,8 +88,7 @@ func (p *Plain) AllPulls() ([]Pull, error) {
 		}
 		all = append(all, pull)
 	}
-	slices.SortFunc(all, func(a, b Pull) int { return cmp.Compare(b.Number, a.Number) })
-	return all, nil
+	return sortNewest(all, func(pull Pull) int { return pull.Number }), nil
 }
 
 // readPull reads a pull request. One whose commit is in the branch that it is for was
@@ -357,8 +355,7 @@ func (p *Plain) allIssues() ([]Issue, error) {
 		}
 		all = append(all, Issue{documentNumber(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
 	}
-	slices.SortFunc(all, func(a, b Issue) int { return cmp.Compare(b.Number, a.Number) })
-	return all, nil
+	return sortNewest(all, func(i Issue) int { return i.Number }), nil
 }
 
 // PutIssue opens an issue, or updates one.

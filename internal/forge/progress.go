@@ -21,7 +21,7 @@ type CommitStatus = gate.CommitStatus
 
 // ApprovalReader is a forge on which people approve pull requests.
 type ApprovalReader interface {
-	// Approvals returns who approves a pull request as it is now, sorted by login. An
+	// Approvals returns the approvals of a pull request at its head, sorted by login. An
 	// approval that was followed by a request for changes is none. Refused tells why one
 	// does not count.
 	Approvals(ctx context.Context, number int) ([]Approval, error)
@@ -96,7 +96,7 @@ type Annotation struct {
 	File    string
 	Line    int // from 1
 	Warning bool
-	Text    string // as it is: a forge that shows Markdown escapes it
+	Text    string // plain: a forge that shows Markdown escapes it
 }
 
 // Committer is a forge that makes commits itself, and signs them, so that branches

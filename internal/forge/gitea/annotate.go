@@ -14,7 +14,7 @@ import (
 )
 
 // AnnotateChange makes these the only comments of ours with this mark at lines of a pull
-// request, in one review. What stands there already is left alone, and what is out
+// request, in one review. Those that are there already stay, and what is out
 // of date is removed; if people have answered it, it is marked as resolved. Lines
 // that the diff does not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {

@@ -118,8 +118,8 @@ func unseenTeam(team string, err error) error {
 	return fmt.Errorf("the team %s: %w", forge.Quote(team), err)
 }
 
-// CommitAuthor returns the login of whose address a commit's author has; "" if no user has
-// it.
+// CommitAuthor returns the login of the user with the address of a commit's author; "" if there is
+// none.
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	found, _, err := callAPI(ctx, g, "read a commit", func(c *sdk.Client) (*sdk.Commit, *sdk.Response, error) {
 		return c.GetSingleCommit(g.owner, g.name, commit)

@@ -17,15 +17,15 @@ const (
 	// noMessage is how the SDK's error begins for an answer that is not JSON; the
 	// rest is the whole answer.
 	noMessage = "unknown API error"
-	// alreadyChanged is what it says of an issue or a pull request that another client is
+	// alreadyChanged is in the error for an issue or a pull request that another client is
 	// changing at this moment.
 	alreadyChanged = "already changed"
-	// outOfDate is what Gitea says of a branch that has moved.
+	// outOfDate is in the error for a branch that has moved.
 	outOfDate = "out of date"
-	// notAllowed is what it says of a user, or of a way to merge: waiting does not
+	// notAllowed is in the error for a user, or for a way to merge: waiting does not
 	// help.
 	notAllowed = "not allowed"
-	// scheduled is what it says of what it will merge already.
+	// scheduled is in the error for a pull request whose auto-merge is set already.
 	scheduled = "already scheduled"
 )
 

@@ -58,7 +58,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	}
 	_, _, err = callAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
 		answer, err := g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.Itoa(number), "merge"), nil, nil)
-		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
+		if errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
 			err = nil
 		}
 		return nil, answer, err
@@ -78,7 +78,7 @@ func (g *Forge) requestMerge(ctx context.Context, op string, p *sdk.PullRequest,
 	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit, later}
 	_, _, err := callAPI(ctx, g, op, func(*sdk.Client) (any, *sdk.Response, error) {
 		answer, err := g.sendRequest(ctx, http.MethodPost, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
-		if errors.Is(err, forge.ErrEmptyAnswer) { // as it is to a success
+		if errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
 			err = nil
 		}
 		return nil, answer, err

@@ -54,7 +54,7 @@ func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, sen
 	return answer, json.Unmarshal(all, into)
 }
 
-// answerMessage returns what an answer says went wrong; noMessage if it says nothing.
+// answerMessage returns the error message of an answer; noMessage if it has none.
 func answerMessage(answer []byte) string {
 	var found struct{ Message string }
 	if err := json.Unmarshal(answer, &found); err != nil || strings.TrimSpace(found.Message) == "" {

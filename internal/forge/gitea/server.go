@@ -11,7 +11,7 @@ import (
 // Forgejo.
 const TestedVersion = "1.26"
 
-// Server is what a server says that it is.
+// Server is the version of a server.
 type Server struct {
 	Version string // "1.26.0", "11.0.1+gitea-1.22.0"
 	Forgejo bool

@@ -109,7 +109,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	return slices.Compact(logins), nil
 }
 
-// isSegment reports whether a name is one segment of a path, as it is.
+// isSegment reports whether a name is one segment of a path without escapes.
 func isSegment(name string) bool {
 	return strings.Trim(name, ".") != "" && url.PathEscape(name) == name
 }

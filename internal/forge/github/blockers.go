@@ -129,7 +129,7 @@ func (g *Forge) readBranchRules(ctx context.Context, branch string) (branchRules
 	return n, err
 }
 
-// branchRule is a rule of a ruleset, as far as it is understood. go-github refuses
+// branchRule is a rule of a ruleset, with the fields that we need. go-github refuses
 // those that it does not know.
 type branchRule struct {
 	Parameters struct {

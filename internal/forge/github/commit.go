@@ -155,7 +155,7 @@ func newTreeEntry(path string, e tree.Entry) *gh.TreeEntry {
 	return &gh.TreeEntry{Path: &path, Mode: gh.String(fmt.Sprintf("%06o", uint32(e.Mode))), Type: &kind}
 }
 
-// isText reports whether JSON can hold a file as it is.
+// isText reports whether JSON can hold a file unencoded.
 func isText(data []byte) bool { return utf8.Valid(data) && !slices.Contains(data, 0) }
 
 func (g *Forge) addBlob(ctx context.Context, data []byte) error {

@@ -15,7 +15,7 @@ import (
 // methods are the ways to merge, the first that a repository allows is taken.
 var methods = []string{"merge", "squash", "rebase"}
 
-// What GitHub's refusals to merge are told apart by.
+// The phrases that distinguish GitHub's refusals to merge.
 const (
 	methodRefused = "not allowed on this repository"
 	autoRefused   = "not allowed for this repository"

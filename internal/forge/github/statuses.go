@@ -12,7 +12,7 @@ import (
 )
 
 // Statuses returns the latest status of a commit in each context, and its check runs,
-// whose names are their contexts. Where both are, the later one counts.
+// whose names are their contexts. Of two with one name, the later one counts.
 func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
 	// The combined status does not say who has set one.
 	said, err := listAll(g, "list statuses", func(o gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {

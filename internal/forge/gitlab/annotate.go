@@ -38,7 +38,7 @@ type position struct {
 }
 
 // AnnotateChange makes these the only threads of ours with this mark at lines of a merge
-// request. What stands there already is left alone. One that is out of date is
+// request. Those that are there already stay. One that is out of date is
 // removed; if people have answered in it, it is resolved. Lines that the diff does
 // not show are given back, and those that are too many.
 func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {

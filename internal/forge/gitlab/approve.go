@@ -99,8 +99,8 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// CommitAuthor returns the login of whose address a commit's author has; "" if no user shows
-// that address. (An administrator's token sees also those that are not shown.)
+// CommitAuthor returns the login of the user with the address of a commit's author; "" if no user
+// shows that address. (An administrator's token sees also those that are not shown.)
 func (g *Forge) CommitAuthor(ctx context.Context, commit string) (string, error) {
 	type author struct {
 		Email string `json:"author_email"`

@@ -46,7 +46,7 @@ func explainAnswer(what string, e *gl.ErrorResponse) error {
 	return r
 }
 
-// missingBranch is what GitLab says of a merge request that is not opened because one of its
+// missingBranch matches the error for a merge request that is not opened because one of its
 // branches is not there.
 var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exist`)
 
@@ -56,7 +56,7 @@ func isAlready(err error, state gl.BuildStateValue) bool {
 	return errors.As(err, &r) && strings.Contains(r.Reason, "Cannot transition status") && strings.Contains(r.Reason, fmt.Sprintf(" from :%s ", state))
 }
 
-// message is what GitLab says when it refuses.
+// message is the body of GitLab's errors.
 type message struct {
 	Message     any    `json:"message"` // a text, a list, or what is wrong with each field
 	Error       string `json:"error"`
@@ -64,7 +64,7 @@ type message struct {
 	Scope       string `json:"scope"` // that the token lacks
 }
 
-// readMessage reads a body; what is none, like a proxy's page, says nothing.
+// readMessage reads a body; one that is not JSON, like a proxy's page, counts as empty.
 func readMessage(body []byte) message {
 	var m message
 	if json.Unmarshal(body, &m) != nil {

@@ -65,7 +65,7 @@ func New(o forge.Options) (*Forge, error) {
 func (g *Forge) Name() string { return "gitlab" }
 
 // callAPI does one request for something in the project, or of the whole server if its
-// path begins with a slash. It says in an error what it was for, and tells the
+// path begins with a slash. It names the operation in its error, and calls the
 // observer. Answers are read into types of ours: those of client-go panic when an
 // answer is not as GitLab's are.
 func callAPI[T any](ctx context.Context, g *Forge, op, method, path string, o any) (v T, answer *gl.Response, err error) {
@@ -125,7 +125,7 @@ type item struct {
 	} `json:"references"`
 }
 
-// checkProject returns an error if an answer is of another project, as it is when ours was
+// checkProject returns an error if an answer is of another project, as after ours was
 // renamed and GitLab redirects.
 func (g *Forge) checkProject(i item) error {
 	project := i.References.Full

@@ -67,7 +67,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if err != nil || !m.Native.AutoMerge {
 		return err
 	}
-	// GitLab answers 201 to a refusal as well, and says so in the body only.
+	// GitLab answers 201 to a refusal as well; only the body tells.
 	done, _, err := callAPI[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
 	if err != nil || done.Status == "success" {
 		return err
@@ -83,7 +83,7 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 }
 
 // isDone reports whether a merge request can be merged and no pipeline of it runs:
-// GitLab does not wait for one that is not there.
+// GitLab does not wait without a pipeline.
 func (m mergeRequest) isDone() bool {
 	return m.MergeStatus == "mergeable" && (m.HeadPipeline == nil || m.HeadPipeline.Status == "success" || m.HeadPipeline.Status == "skipped")
 }
