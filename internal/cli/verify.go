@@ -81,9 +81,13 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	}
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
 		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: envCredentials(), Rendering: v.rendering}
-		if v.controlPlane != "" {
+		origin := giturl.Host(repo.RemoteURL("origin"))
+		switch {
+		case v.controlPlane != "":
 			o.ControlPlane = v.controlPlane
-		} else if o.CredentialsHost = giturl.Host(repo.RemoteURL("origin")); o.CredentialsHost == "" {
+		case origin != "":
+			o.CredentialsHost = origin
+		default:
 			o.Credentials, o.CredentialsHost = git.Credentials{}, "none"
 		}
 		return source.Open(ctx, o)

@@ -194,7 +194,8 @@ func errorMessage(status string, body []byte) string {
 		return status
 	}
 	text := strings.Trim(string(said.Message), `"`)
-	if text = cmp.Or(said.Detail, text, said.Error); text == "" {
+	text = cmp.Or(said.Detail, text, said.Error)
+	if text == "" {
 		return status
 	}
 	return status + ": " + forge.OneLine(text, 200)
