@@ -39,7 +39,7 @@ docs/settings.md describes the settings.`,
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,
 		Args: checkArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error { return s.runServe(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&s.config, "config", defaultSettingsFile, "settings `file`")
@@ -50,7 +50,7 @@ docs/settings.md describes the settings.`,
 	return c
 }
 
-func (s *serveCommand) run(ctx context.Context) error {
+func (s *serveCommand) runServe(ctx context.Context) error {
 	if s.check && s.once {
 		return usageErrorf("", "--check and --once exclude each other")
 	}
