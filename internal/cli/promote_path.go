@@ -64,7 +64,7 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 type copyReport struct {
 	From    string        `json:"from"`
 	To      string        `json:"to"`
-	State   folders.State `json:"state"` // "dry-run" for a dry run with changes
+	State   publish.State `json:"state"` // "dry-run" for a dry run with changes
 	Pull    *actions.Pull `json:"pull,omitempty"`
 	Added   []string      `json:"added"`
 	Changed []string      `json:"changed"`
@@ -91,7 +91,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		return err
 	}
 	if p.dryRun {
-		state := folders.InSync
+		state := publish.InSync
 		if !c.IsEmpty() {
 			state = "dry-run"
 		}
@@ -123,9 +123,9 @@ func newCopyReport(c folders.Copy, done folders.Result) copyReport {
 // resultText returns what became of the proposal.
 func (r copyReport) resultText() string {
 	switch r.State {
-	case folders.Proposed:
+	case publish.Proposed:
 		return "pull request " + pullText(*r.Pull) + " proposes it\n"
-	case folders.Declined:
+	case publish.Declined:
 		return "nothing was done: pull request " + pullText(*r.Pull) + ", which says the same, is closed\n"
 	}
 	return "nothing to do\n"

@@ -58,7 +58,7 @@ func ClearOutput(ctx context.Context, o publish.Options, environment, branch, fo
 		}
 	}
 	if ours && kept == "" {
-		beforeEffect(o, "remove the output of an ephemeral environment")
+		o.Announce("remove the output of an ephemeral environment")
 		return Cleared{Done: true}, o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + branch, Old: head})
 	}
 	done, err := clearFolder(ctx, o, environment, branch, head, folder, kept, merge)
@@ -67,12 +67,6 @@ func ClearOutput(ctx context.Context, o publish.Options, environment, branch, fo
 		done.Reason += "; " + kept
 	}
 	return done, err
-}
-
-func beforeEffect(o publish.Options, what string) {
-	if o.BeforeEffect != nil {
-		o.BeforeEffect(what)
-	}
 }
 
 // maxOutput bounds how far back an output's branch is looked at.
@@ -174,13 +168,8 @@ func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge
 	if !ok || merge == "" || merge == publish.Manual || pull.State != forge.Open {
 		return waits, nil
 	}
-	beforeEffect(o, "merge the pull request that removes an output")
-	var err error
-	if merge == publish.WhenGreen {
-		err = merger.EnableAutoMerge(ctx, pull.Number, pull.Commit)
-	} else {
-		err = merger.MergePull(ctx, pull.Number, pull.Commit)
-	}
+	o.Announce("merge the pull request that removes an output")
+	err := merge.Apply(ctx, merger, pull.Number, pull.Commit)
 	switch {
 	case errors.Is(err, forge.ErrUnsupported):
 		return waits, nil

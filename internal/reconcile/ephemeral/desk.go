@@ -165,7 +165,7 @@ func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environm
 	if err != nil {
 		return nil, err
 	}
-	switch e, err := d.findEphemeral(ctx, c.Name); {
+	switch e, err := d.source.Ephemeral(ctx, c.Name); {
 	case err != nil:
 		return nil, err
 	case e != nil:
@@ -175,16 +175,6 @@ func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environm
 		return nil, problem.Refusef("rename or remove it", "the control plane has a branch ephemeral, and Git has no branch beside it that begins with ephemeral/")
 	}
 	return lasting[i], nil
-}
-
-// findEphemeral returns an ephemeral environment; nil if there is none.
-func (d *Client) findEphemeral(ctx context.Context, name string) (*source.Ephemeral, error) {
-	all, _, err := d.source.Ephemerals(ctx)
-	i := slices.IndexFunc(all, func(e *source.Ephemeral) bool { return e.Name == name })
-	if err != nil || i < 0 {
-		return nil, err
-	}
-	return all[i], nil
 }
 
 // changedFiles returns the files that differ from the branch that it is made from, and where
@@ -318,7 +308,7 @@ func (d *Client) Extend(ctx context.Context, name string, ttl time.Duration) (Re
 // Remove ends an ephemeral environment now: the daemon removes what it has written for
 // it, and then its branch. One that cannot be read is a branch only, and goes at once.
 func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
-	e, err := d.findEphemeral(ctx, name)
+	e, err := d.source.Ephemeral(ctx, name)
 	if err == nil && e != nil && !e.Settled() {
 		r := Result{Name: name, Branch: e.Branch, Says: fmt.Sprintf("the branch %s is gone; it was no environment", e.Branch)}
 		return r, d.remote.Push(ctx, nil, git.RefUpdate{Ref: heads + e.Branch, Old: e.Head})
@@ -342,7 +332,7 @@ const maxRounds = 5
 // changeExpiry writes another end of an ephemeral environment.
 func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*source.Ephemeral) (time.Time, Result, error)) (Result, error) {
 	for range maxRounds {
-		e, err := d.findEphemeral(ctx, name)
+		e, err := d.source.Ephemeral(ctx, name)
 		if err != nil {
 			return Result{}, err
 		}

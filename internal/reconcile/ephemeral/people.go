@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -81,7 +82,7 @@ func isOursOnly(whole tree.Tree, folder, environment string) bool {
 // of those beside them.
 func isPartOf(w publish.Written, folder, file string) bool {
 	if folder != "" {
-		rest, ok := cutFolder(file, folder)
+		rest, ok := strings.CutPrefix(file, folder+"/")
 		if !ok {
 			return false
 		}
@@ -91,15 +92,6 @@ func isPartOf(w publish.Written, folder, file string) bool {
 		return true
 	}
 	return slices.ContainsFunc(w.Folders, func(name string) bool {
-		_, ok := cutFolder(file, name)
-		return ok
+		return strings.HasPrefix(file, name+"/")
 	})
-}
-
-// cutFolder returns the path of a file in a folder.
-func cutFolder(file, folder string) (string, bool) {
-	if len(file) <= len(folder) || file[:len(folder)] != folder || file[len(folder)] != '/' {
-		return file, false
-	}
-	return file[len(folder)+1:], true
 }

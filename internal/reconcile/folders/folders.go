@@ -242,16 +242,6 @@ func (c *Copy) mergeTrees(source, target tree.Tree, kept func(string) bool) (tre
 	return b.Tree(), nil
 }
 
-// State is what has become of a copy.
-type State string
-
-// The states of a copy.
-const (
-	InSync   State = "in-sync"  // the target holds it
-	Proposed State = "proposed" // a pull request is open
-	Declined State = "declined" // a person closed the pull request
-)
-
 // branchName is ours, and the same for the same two places. The readable part may be cut.
 func (c Copy) branchName(prefix string) string {
 	const most = 60
@@ -267,7 +257,7 @@ func (c Copy) branchName(prefix string) string {
 func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
 	ours := c.branchName(o.Prefix)
 	if c.IsEmpty() {
-		return Result{State: InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailerLine(), "There is nothing left to copy: the folder holds it.")
+		return Result{State: publish.InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailerLine(), "There is nothing left to copy: the folder holds it.")
 	}
 	return c.proposeCopy(ctx, o, ours, reason)
 }

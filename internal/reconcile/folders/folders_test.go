@@ -105,7 +105,7 @@ func (c *copier) propose() (folders.Result, error) {
 	return plan.Propose(context.Background(), c.Options, c.reason)
 }
 
-func (c *copier) want(state folders.State) forge.Pull {
+func (c *copier) want(state publish.State) forge.Pull {
 	c.Helper()
 	got, err := c.propose()
 	if err != nil || got.State != state {
@@ -142,7 +142,7 @@ func TestByteForByte(t *testing.T) {
 	w.person.Push("HEAD:main")
 	c := w.copier()
 	before := gittest.Files(t, w.server.Dir("fleet"), "main")
-	c.want(folders.Proposed)
+	c.want(publish.Proposed)
 	after := gittest.Files(t, w.server.Dir("fleet"), w.ours())
 	want := map[string]string{}
 	for path, text := range before {
@@ -170,32 +170,32 @@ func TestStable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, fleet)
 	c := w.copier()
-	first := c.want(folders.Proposed)
+	first := c.want(publish.Proposed)
 	if !strings.Contains(first.Body, "`old/er/gone.yaml`") || !strings.Contains(first.Body, "-image: 1\n+image: 2\n") {
 		t.Errorf("the pull request does not say what it means:\n%s", first.Body)
 	}
 	at := w.branch(w.ours())
-	c.want(folders.Proposed)
-	w.copier().want(folders.Proposed)
+	c.want(publish.Proposed)
+	w.copier().want(publish.Proposed)
 	if now := w.branch(w.ours()); now != at {
 		t.Errorf("the same change made another commit: %s, and before %s", now, at)
 	}
 	w.commit("main", map[string]string{"staging/app.yaml": "image: 3\n"})
-	second := c.want(folders.Proposed)
+	second := c.want(publish.Proposed)
 	if second.Number != first.Number || w.branch(w.ours()) == at {
 		t.Errorf("pull request %d, and before %d; the branch is at %s", second.Number, first.Number, w.branch(w.ours()))
 	}
 	w.commit("main", map[string]string{
 		"production/app.yaml": "image: 3\n", "production/deep/er/new.yaml": "new\n", "production/old/er/gone.yaml": "",
 	})
-	c.want(folders.InSync)
+	c.want(publish.InSync)
 	if left := w.ours(); left != "" {
 		t.Errorf("%s is left", left)
 	}
 	if pulls, err := c.Forge.Pulls(t.Context(), second.Head, "main"); err != nil || pulls[0].State != forge.Closed {
 		t.Errorf("the pull request is left: %+v (%v)", pulls, err)
 	}
-	c.want(folders.InSync)
+	c.want(publish.InSync)
 }
 
 // TestDeclined: one that somebody has closed stays closed until the content is another.
@@ -203,17 +203,17 @@ func TestDeclined(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, fleet)
 	c := w.copier()
-	pull := c.want(folders.Proposed)
+	pull := c.want(publish.Proposed)
 	if err := c.Forge.ClosePull(t.Context(), pull.Number, "not now"); err != nil {
 		t.Fatal(err)
 	}
-	if again := c.want(folders.Declined); again.Number != pull.Number {
+	if again := c.want(publish.Declined); again.Number != pull.Number {
 		t.Errorf("pull request %d was opened", again.Number)
 	}
 	w.commit("main", map[string]string{"README.md": "something else\n"})
-	c.want(folders.Declined)
+	c.want(publish.Declined)
 	w.commit("main", map[string]string{"staging/app.yaml": "image: 3\n"})
-	if again := c.want(folders.Proposed); again.Number == pull.Number {
+	if again := c.want(publish.Proposed); again.Number == pull.Number {
 		t.Errorf("the closed one is said to propose it")
 	}
 }
@@ -223,7 +223,7 @@ func TestForeignWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, fleet)
 	c := w.copier()
-	c.want(folders.Proposed)
+	c.want(publish.Proposed)
 	ours := w.ours()
 	w.commit(ours, map[string]string{"production/app.yaml": "image: mine\n"})
 	theirs := w.branch(ours)
@@ -234,7 +234,7 @@ func TestForeignWork(t *testing.T) {
 	w.commit("main", map[string]string{
 		"production/app.yaml": "image: 3\n", "production/deep/er/new.yaml": "new\n", "production/old/er/gone.yaml": "",
 	})
-	c.want(folders.InSync)
+	c.want(publish.InSync)
 	if now := w.branch(ours); now != theirs {
 		t.Errorf("the branch is at %q, and was at %s", now, theirs)
 	}

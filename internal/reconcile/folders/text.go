@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -17,8 +18,8 @@ import (
 
 // Result is what has become of a copy.
 type Result struct {
-	State State
-	Pull  forge.Pull // the zero Pull if it is in sync
+	State publish.State // in-sync, proposed or declined
+	Pull  forge.Pull    // the zero Pull if it is in sync
 }
 
 // locationsDigest names the two places.
@@ -46,9 +47,9 @@ func (c Copy) proposeCopy(ctx context.Context, o publish.Options, ours, reason s
 	case err != nil:
 		return Result{}, err
 	case pull.State == forge.Closed:
-		return Result{Declined, pull}, nil
+		return Result{publish.Declined, pull}, nil
 	}
-	return Result{Proposed, pull}, nil
+	return Result{publish.Proposed, pull}, nil
 }
 
 // Changes returns the files that are added, changed and removed, each sorted.
@@ -78,17 +79,10 @@ func (c Copy) Summary() string {
 		word  string
 	}{{added, "added"}, {changed, "changed"}, {removed, "removed"}} {
 		if len(n.files) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", countOfFiles(len(n.files)), n.word))
+			parts = append(parts, fmt.Sprintf("%s %s", text.Count(len(n.files), "file"), n.word))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func countOfFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 // Text is the report for a terminal; with lines, also what changes line by line. Texts of
@@ -106,7 +100,7 @@ func (c Copy) Text(lines bool) string {
 		}
 	}
 	if c.Kept+c.Skipped > 0 {
-		fmt.Fprintf(&b, "  left alone: %s of the target, %d of the source\n", countOfFiles(c.Kept), c.Skipped)
+		fmt.Fprintf(&b, "  left alone: %s of the target, %d of the source\n", text.Count(c.Kept, "file"), c.Skipped)
 	}
 	if lines {
 		b.WriteString("\n")
@@ -135,7 +129,7 @@ func (c Copy) commitMessage(reason string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID)
 	if reason != "" {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(reason), " "))
+		fmt.Fprintf(&b, "\n%s\n", text.OneLine(reason))
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.trailerLine())
 	return b.String()
@@ -165,7 +159,7 @@ func (c Copy) pullBody(reason string) string {
 		if len(list.files) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n**%s %s**\n\n", countOfFiles(len(list.files)), list.word)
+		fmt.Fprintf(&b, "\n**%s %s**\n\n", text.Count(len(list.files), "file"), list.word)
 		for _, file := range list.files[:min(len(list.files), maxListed)] {
 			fmt.Fprintf(&b, "- %s\n", forge.CodeSpan(file))
 		}
@@ -174,7 +168,7 @@ func (c Copy) pullBody(reason string) string {
 		}
 	}
 	if c.Kept+c.Skipped > 0 {
-		fmt.Fprintf(&b, "\nLeft alone, since they belong to one cluster: %s of the target, %d of the source.\n", countOfFiles(c.Kept), c.Skipped)
+		fmt.Fprintf(&b, "\nLeft alone, since they belong to one cluster: %s of the target, %d of the source.\n", text.Count(c.Kept, "file"), c.Skipped)
 	}
 	c.writeDiff(&b)
 	return b.String()
@@ -190,12 +184,12 @@ func (c Copy) writeDiff(b *strings.Builder) {
 		}
 		diff.WriteString(piece)
 	}
-	text := mention.ReplaceAllString(strings.ToValidUTF8(diff.String(), "�"), "@\u200b$1")
+	shown := mention.ReplaceAllString(strings.ToValidUTF8(diff.String(), "�"), "@\u200b$1")
 	fence := "```"
-	for strings.Contains(text, fence) {
+	for strings.Contains(shown, fence) {
 		fence += "`"
 	}
-	fmt.Fprintf(b, "\n<details><summary>Line by line</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, text, fence)
+	fmt.Fprintf(b, "\n<details><summary>Line by line</summary>\n\n%sdiff\n%s%s\n\n</details>\n", fence, shown, fence)
 }
 
 // mention is what some forges follow in code as well.

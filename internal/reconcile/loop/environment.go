@@ -371,21 +371,12 @@ func pullOf(p *forge.Pull) *status.Pull {
 // stopWithProblem makes a problem of an error that people must mend in the control plane or in
 // the settings; any other is tried again.
 func (l *Loop) stopWithProblem(to *model.GitOpsRepo, report *status.Environment, err error) error {
-	var missing *publish.MissingBranch
-	var blocked *publish.Blocked
 	var unknown *access.UnknownForge
-	hint := ""
-	switch {
-	case errors.As(err, &missing):
-		hint = missing.Hint()
-	case errors.As(err, &blocked):
-		hint = blocked.Hint()
-	case errors.As(err, &unknown):
-		hint = unknown.Hint()
-	default:
+	var hinted interface{ Hint() string }
+	if !errors.Is(err, publish.ErrBlocked) && !errors.As(err, &unknown) || !errors.As(err, &hinted) {
 		return err
 	}
-	report.Problems.Addf(to.Pos, to.Subject(), hint, "%s", strings.TrimPrefix(err.Error(), "publish: "))
+	report.Problems.Addf(to.Pos, to.Subject(), hinted.Hint(), "%s", strings.TrimPrefix(err.Error(), "publish: "))
 	report.State, report.Reason = status.Problems, stoppedReason(1)
 	return nil
 }

@@ -43,9 +43,7 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 		Environment: now.Environment, Branch: to.Branch, Folder: to.Path, Rendered: now.Tree, Inputs: now.Commits,
 		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: l.acknowledgedChanges(ctx, now),
 	})
-	var missing *publish.MissingBranch
-	var blocked *publish.Blocked
-	if errors.As(err, &missing) || errors.As(err, &blocked) {
+	if errors.Is(err, publish.ErrBlocked) {
 		return nil, nil // the environment's own report has it
 	}
 	var exceeding []publish.Withholding

@@ -465,8 +465,8 @@ func (m *Mover) pauseOutside() time.Duration {
 // report says how far a stage has got. What was decided and could not be done is waited
 // for.
 func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
-	var blocked *publish.Blocked
-	if errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
+	var blocked *problem.Refusal
+	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
 	} else if s.err != nil && d.State == promote.Promotes {
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()

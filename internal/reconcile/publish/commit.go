@@ -49,7 +49,7 @@ func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (stri
 	if err := w.whole.Err(); err != nil {
 		return "", err
 	}
-	w.options.beforeEffect("commit to our branch")
+	w.options.Announce("commit to our branch")
 	id, err := w.options.Committer.CreateCommit(ctx, forge.Commit{
 		Branch: w.ours, Old: head, Parent: w.target, Message: c.Message, Before: w.whole.Tree, Tree: c.Tree,
 	})

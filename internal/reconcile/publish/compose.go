@@ -1,11 +1,12 @@
 package publish
 
 import (
-	"fmt"
+	"errors"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -18,18 +19,14 @@ type Adoption struct {
 	Folders []string // that are replaced or removed
 }
 
-// Blocked is an error that lasts until a person changes the output branch, or where
-// the output goes.
-type Blocked struct{ summary, hint string }
-
-// Error says what stands in the way.
-func (e *Blocked) Error() string { return e.summary }
-
-// Hint says what to do about it.
-func (e *Blocked) Hint() string { return e.hint }
+// ErrBlocked is the kind of refusals that last until a person changes the output branch, or
+// where the output goes.
+var ErrBlocked = errors.New("blocked")
 
 func newBlocked(hint, format string, args ...any) error {
-	return &Blocked{fmt.Sprintf(format, args...), hint}
+	refusal := problem.Refusef(hint, format, args...)
+	refusal.Kind = ErrBlocked
+	return refusal
 }
 
 // composed is what a folder of the output branch is to hold.
@@ -68,7 +65,7 @@ func composeFolder(records *Records, now tree.Tree, written Written, rendered tr
 	if err != nil {
 		return composed{}, err
 	}
-	p.result.tree, p.result.before = tree.FromEntries(withFileIn(p.entries, RecordFile, text)), tree.FromEntries(p.replaced)
+	p.result.tree, p.result.before = withFile(tree.FromEntries(p.entries), RecordFile, text), tree.FromEntries(p.replaced)
 	p.result.same = equalExcept("", now, p.result.tree, RecordFile, output.TrackingFile)
 	return p.result, nil
 }
@@ -288,18 +285,6 @@ func withFile(t tree.Tree, file string, data []byte) tree.Tree {
 		entries = append(entries, tree.File(name, data))
 	}
 	return replaceFolder(t, folder, tree.FromEntries(entries))
-}
-
-// withFileIn returns the entries of a folder that has a file in a folder in it, in which there is
-// a folder or nothing.
-func withFileIn(entries []tree.Entry, file string, data []byte) []tree.Entry {
-	folder, below, _ := strings.Cut(file, "/")
-	i := slices.IndexFunc(entries, func(e tree.Entry) bool { return e.Name == folder })
-	if i < 0 {
-		return append(entries, tree.Dir(folder, withFile(tree.Tree{}, below, data)))
-	}
-	entries[i] = tree.Dir(folder, withFile(entries[i].Tree(), below, data))
-	return entries
 }
 
 func entriesWithout(t tree.Tree, name string) []tree.Entry {

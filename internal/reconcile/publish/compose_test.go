@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -38,7 +39,7 @@ func outcome(c composed, err error) string {
 	var b strings.Builder
 	if err != nil {
 		fmt.Fprintf(&b, "error: %s\n", err)
-		var hinted *Blocked
+		var hinted *problem.Refusal
 		if errors.As(err, &hinted) {
 			fmt.Fprintf(&b, "hint: %s\n", hinted.Hint())
 		}
@@ -153,7 +154,7 @@ func TestComposeIsBlockedByWhatIsNoFolder(t *testing.T) {
 	for name, e := range map[string]tree.Entry{
 		"link": tree.Link("pier", "dock"), "submodule": {Name: "pier", Mode: tree.ModeSubmodule, ID: tree.HashBlob(nil)}, "file": tree.File("pier", nil),
 	} {
-		var b *Blocked
+		var b *problem.Refusal
 		if _, err := composeFolder(nil, tree.FromEntries([]tree.Entry{e}), Written{Environment: "dev"}, rendered, nil); !errors.As(err, &b) || b.Hint() == "" {
 			t.Errorf("%s: %v", name, err)
 		}

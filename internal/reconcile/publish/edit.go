@@ -65,7 +65,7 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 	if err != nil || c == nil {
 		return e.Head, err
 	}
-	o.beforeEffect("commit to " + e.Branch)
+	o.Announce("commit to " + e.Branch)
 	pack, err := o.Remote.Write(ctx, *c)
 	if err != nil {
 		return "", err
@@ -131,10 +131,10 @@ func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c gi
 	pull := forge.Pull{}
 	switch last := found.open; {
 	case last == nil:
-		o.beforeEffect("open the pull request")
+		o.Announce("open the pull request")
 		pull, err = o.Forge.OpenPull(ctx, p)
 	case last.Title != p.Title || last.Body != p.Body:
-		o.beforeEffect("edit the pull request")
+		o.Announce("edit the pull request")
 		pull, err = o.Forge.EditPull(ctx, last.Number, p)
 	default:
 		pull = *last
@@ -185,7 +185,8 @@ func (e Edit) findKept(o Options, ours string) (string, error) {
 	return head, nil
 }
 
-func (o Options) beforeEffect(what string) {
+// Announce calls BeforeEffect, if there is one.
+func (o Options) Announce(what string) {
 	if o.BeforeEffect != nil {
 		o.BeforeEffect(what)
 	}
@@ -213,7 +214,7 @@ func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours 
 	if err != nil {
 		return err
 	}
-	o.beforeEffect("push our branch")
+	o.Announce("push our branch")
 	return o.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + ours, Old: head, New: id})
 }
 
@@ -255,7 +256,7 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 	if whose == ownerEdited {
 		return nil
 	}
-	o.beforeEffect("remove our branch")
+	o.Announce("remove our branch")
 	if err := o.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + head, Old: at}); err != nil {
 		return fmt.Errorf("remove %s: %w", head, err)
 	}

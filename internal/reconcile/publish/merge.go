@@ -20,6 +20,14 @@ const (
 	Direct    Merge = "direct"     // we, as soon as the forge lets us
 )
 
+// Apply merges a pull request at a commit, or has the forge do it later.
+func (m Merge) Apply(ctx context.Context, merger forge.Merger, number int, commit string) error {
+	if m == WhenGreen {
+		return merger.EnableAutoMerge(ctx, number, commit)
+	}
+	return merger.MergePull(ctx, number, commit)
+}
+
 // mergeAdvice returns what people have to change so that a pull request can be merged which the
 // forge refuses to merge; "" for any other error.
 func mergeAdvice(err error) string {
@@ -60,13 +68,8 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 			return r, nil
 		}
 	}
-	w.options.beforeEffect("merge the pull request")
-	var err error
-	if w.p.Merge == WhenGreen {
-		err = merger.EnableAutoMerge(ctx, r.Pull.Number, r.Commit)
-	} else {
-		err = merger.MergePull(ctx, r.Pull.Number, r.Commit)
-	}
+	w.options.Announce("merge the pull request")
+	err := w.p.Merge.Apply(ctx, merger, r.Pull.Number, r.Commit)
 	switch {
 	case errors.Is(err, forge.ErrMoved): // another process was faster: try again
 		return r, fmt.Errorf("%w: %w", git.ErrStale, err)

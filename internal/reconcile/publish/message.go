@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -26,13 +27,13 @@ const baseLayer = "base"
 
 // commitMessage returns the text of the commit.
 func commitMessage(p Proposal, title, digest string) string {
-	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, oneLine(digest))
+	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, text.OneLine(digest))
 }
 
 // inputTrailers returns the lines of a commit's message that name what it was rendered from.
 func inputTrailers(p Proposal) string {
 	var b strings.Builder
-	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, oneLine(value)) }
+	trailer := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, text.OneLine(value)) }
 	trailer(trailerEnvironment, p.Environment)
 	for _, c := range p.Inputs {
 		switch {
@@ -94,9 +95,6 @@ func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 			cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Folder, b.Folder))
 	})
 }
-
-// oneLine makes text one line.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // commitTime is that of the newest input.
 func commitTime(inputs []source.Commit) time.Time {

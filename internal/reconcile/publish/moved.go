@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -67,7 +68,7 @@ func (w *attempt) moveSummary() string {
 	}
 	var places []string
 	for _, l := range w.movedFrom {
-		places = append(places, fmt.Sprintf("%s (%s)", folderName(l.folder), countOf(l.removed, "cluster type")))
+		places = append(places, fmt.Sprintf("%s (%s)", folderName(l.folder), text.Count(l.removed, "cluster type")))
 	}
 	return "remove its output from " + strings.Join(places, " and ")
 }

@@ -88,14 +88,14 @@ func (o Options) closeOtherPulls(ctx context.Context, found proposals, disown fu
 // still has the digest of what we propose counts as declined by a person.
 func (o Options) closePull(ctx context.Context, pull forge.Pull, disown func(body string) string, reason string) error {
 	if body := disown(pull.Body); body != pull.Body {
-		o.beforeEffect("edit the pull request")
+		o.Announce("edit the pull request")
 		edited := pull.Proposal
 		edited.Body = body
 		if _, err := o.Forge.EditPull(ctx, pull.Number, edited); err != nil {
 			return err
 		}
 	}
-	o.beforeEffect("close the pull request")
+	o.Announce("close the pull request")
 	return o.Forge.ClosePull(ctx, pull.Number, reason)
 }
 

@@ -45,7 +45,7 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
-	w.options.beforeEffect("remove our branch")
+	w.options.Announce("remove our branch")
 	err = w.options.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
 	return done, err
 }
@@ -158,7 +158,7 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 		pack.Discard()
 		return err
 	}
-	w.options.beforeEffect("push our branch")
+	w.options.Announce("push our branch")
 	updates := []git.RefUpdate{{Ref: heads + w.ours, Old: head, New: pack.Commits[0]}}
 	if w.target != "" {
 		updates = append(updates, git.RefUpdate{Ref: heads + w.p.Branch, Old: w.target, New: w.target})
@@ -177,13 +177,13 @@ func (w *attempt) putPull(ctx context.Context, last *forge.Pull) (forge.Pull, er
 		Labels: w.pullLabels(),
 	}
 	if last == nil || last.State != forge.Open {
-		w.options.beforeEffect("open the pull request")
+		w.options.Announce("open the pull request")
 		return w.options.Forge.OpenPull(ctx, want)
 	}
 	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
 		return *last, nil
 	}
-	w.options.beforeEffect("edit the pull request")
+	w.options.Announce("edit the pull request")
 	return w.options.Forge.EditPull(ctx, last.Number, want)
 }
 
@@ -203,7 +203,7 @@ func (w *attempt) reportEdited(ctx context.Context, last *forge.Pull, head strin
 		return r, nil
 	}
 	edited.Body = withNotice(edited.Body, reason)
-	w.options.beforeEffect("edit the pull request")
+	w.options.Announce("edit the pull request")
 	pull, err := w.options.Forge.EditPull(ctx, last.Number, edited)
 	r.Pull = &pull
 	return r, err

@@ -121,16 +121,10 @@ type Result struct {
 	Withheld []Withholding
 }
 
-// MissingBranch is the error for an output branch that does not exist and may not be created.
-type MissingBranch struct{ Repo, Branch string }
-
-// Error names the branch and its repository.
-func (e *MissingBranch) Error() string { return fmt.Sprintf("%s has no branch %s", e.Repo, e.Branch) }
-
-// Hint returns the command that creates the branch.
-func (e *MissingBranch) Hint() string {
-	return fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
-		shellWord(e.Repo), tree.EmptyID, shellWord(heads+e.Branch))
+// missingBranch returns the error for an output branch that does not exist and may not be created.
+func missingBranch(repo, branch string) error {
+	return newBlocked(fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
+		shellWord(repo), tree.EmptyID, shellWord(heads+branch)), "%s has no branch %s", repo, branch)
 }
 
 // maxRounds bounds how often a publication begins anew because another process was faster.
@@ -298,7 +292,7 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 		return err
 	}
 	if !w.options.Create {
-		return &MissingBranch{w.options.Remote.URL(), w.p.Branch}
+		return missingBranch(w.options.Remote.URL(), w.p.Branch)
 	}
 	if !w.options.Write { // all of it would be new
 		return nil
@@ -306,7 +300,7 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 	if err := errors.Join(w.checkName(w.p.Branch), w.checkSpelling()); err != nil {
 		return err
 	}
-	w.options.beforeEffect("create the output branch")
+	w.options.Announce("create the output branch")
 	begin := git.Commit{
 		Author: w.options.Author, When: time.Unix(0, 0).UTC(), Sign: w.options.Sign,
 		Message: fmt.Sprintf("Begin the output of %s\n\n%s: %s\n", w.p.Environment, trailerEnvironment, w.p.Environment),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -139,7 +140,7 @@ func TestMissingBranch(t *testing.T) {
 	what := w.simple("a")
 	what.Branch = "clusters/it's-dev"
 	_, err := p.try(what)
-	var missing *publish.MissingBranch
+	var missing *problem.Refusal
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), what.Branch) {
 		t.Fatalf("the error is %v", err)
 	}
@@ -265,7 +266,7 @@ func TestBlocked(t *testing.T) {
 		t.Helper()
 		refs := p.refs()
 		_, err := p.try(what)
-		var b *publish.Blocked
+		var b *problem.Refusal
 		if !errors.As(err, &b) || !strings.Contains(err.Error(), want) || b.Hint() == "" {
 			t.Errorf("the error is %v, want %s", err, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -64,7 +65,7 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
-	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, countOf(len(removed), "cluster type")))
+	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, text.Count(len(removed), "cluster type")))
 	edit := Edit{
 		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
 		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailerLine()),
@@ -100,7 +101,7 @@ func (r Removal) branchName(prefix string) string {
 }
 
 // trailerLine returns the last line of the messages of our commits.
-func (r Removal) trailerLine() string { return "Fairlead-Removal: " + oneLine(r.Environment) }
+func (r Removal) trailerLine() string { return "Fairlead-Removal: " + text.OneLine(r.Environment) }
 
 // pullBody returns the text of the pull request. It says what is removed first.
 func (r Removal) pullBody(removed []string) string {
@@ -163,11 +164,4 @@ func withoutOutput(whole tree.Tree, folder string, written Written, keep string)
 	}
 	rest := tree.FromEntries(slices.DeleteFunc(slices.Clone(whole.Sub(folder).Entries()), goes))
 	return replaceFolder(whole, folder, withFile(withFile(rest, RecordFile, nil), output.TrackingFile, nil)), removed
-}
-
-func countOf(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
@@ -67,7 +68,7 @@ func TestPlaceOfAnother(t *testing.T) {
 			p.Create = true
 			before := w.refs()
 			r, err := p.try(what)
-			var blocked *publish.Blocked
+			var blocked *problem.Refusal
 			switch {
 			case !test.taken && (err != nil || r.State != publish.Proposed):
 				t.Errorf("it is %s, %v", r.State, err)

@@ -91,7 +91,7 @@ func (w *attempt) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
 	if !ok || len(w.withheld) == 0 || last == nil || last.State != forge.Open {
 		return nil
 	}
-	w.options.beforeEffect("cancel auto-merge")
+	w.options.Announce("cancel auto-merge")
 	err := merger.CancelAutoMerge(ctx, last.Number)
 	if errors.Is(err, forge.ErrUnsupported) {
 		return nil

@@ -67,22 +67,13 @@ func (s *Source) Ephemerals(ctx context.Context) ([]*Ephemeral, problem.List, er
 	if err != nil {
 		return nil, nil, err
 	}
-	s.mu.Lock()
-	known := s.ephemerals
-	s.mu.Unlock()
-	if known != nil {
-		return known.found, known.problems, nil
+	if s.controlPlane == nil {
+		return nil, nil, nil
 	}
-	read := &ephemerals{}
-	if s.controlPlane != nil {
-		read, err = s.readEphemerals(ctx, lasting)
-		if err != nil {
-			return nil, nil, err
-		}
+	read, err := loadOnce(&s.mu, &s.ephemerals, func() (*ephemerals, error) { return s.readEphemerals(ctx, lasting) })
+	if err != nil {
+		return nil, nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ephemerals = read
 	return read.found, read.problems, nil
 }
 
@@ -219,8 +210,8 @@ func (s *Source) InControlPlane(ctx context.Context, e *model.Environment) (bool
 	return err == nil && repo == s.controlPlane, nil
 }
 
-// findEphemeral returns an ephemeral environment by its name; nil if there is none.
-func (s *Source) findEphemeral(ctx context.Context, name string) (*Ephemeral, error) {
+// Ephemeral returns an ephemeral environment by its name; nil if there is none.
+func (s *Source) Ephemeral(ctx context.Context, name string) (*Ephemeral, error) {
 	if s.options.EnvironmentDir != "" {
 		return nil, nil
 	}

@@ -37,34 +37,25 @@ type Base struct {
 
 // Base reads what the base says about promotion now, once after each [Source.Refresh].
 func (s *Source) Base(ctx context.Context) (Base, error) {
-	s.mu.Lock()
-	known := s.base
-	s.mu.Unlock()
-	if known != nil {
-		return *known, nil
-	}
-	read, err := s.readBase(ctx)
+	read, err := loadOnce(&s.mu, &s.base, func() (*Base, error) { return s.readBase(ctx) })
 	if err != nil {
 		return Base{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.base = &read
-	return read, nil
+	return *read, nil
 }
 
-func (s *Source) readBase(ctx context.Context) (Base, error) {
+func (s *Source) readBase(ctx context.Context) (*Base, error) {
 	found, problems, err := s.Environments(ctx)
 	if err != nil {
-		return Base{}, err
+		return nil, err
 	}
 	all, err := s.baseFiles()
 	if err != nil {
-		return Base{}, err
+		return nil, err
 	}
 	files, err := promotionFiles(all)
 	if err != nil {
-		return Base{}, fmt.Errorf("read the base: %w", err)
+		return nil, fmt.Errorf("read the base: %w", err)
 	}
 	layer := model.Layer{Kind: model.Base, Name: "promotion", Files: files}
 	progress := s.options.Parser.Progress("", layer)
@@ -72,12 +63,12 @@ func (s *Source) readBase(ctx context.Context) (Base, error) {
 	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
 	progress = withProblems(progress, unread)
 	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayHolds(progress, found)...))
-	b := Base{Repo: s.controlPlane, Environments: found, Progress: progress}
+	b := &Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
 		b.Head, err = s.baseCommit(s.options.Base)
 		if err == nil {
-			b.Own, err = s.ownOnBase(ctx, b)
+			b.Own, err = s.ownOnBase(ctx, *b)
 		}
 	}
 	return b, err
@@ -167,7 +158,7 @@ func (s *Source) Branch(ctx context.Context, env string) (Branch, error) {
 			return s.readBranch(ctx, e)
 		}
 	}
-	e, err := s.findEphemeral(ctx, env)
+	e, err := s.Ephemeral(ctx, env)
 	if err != nil || e == nil || !e.Settled() {
 		return Branch{Progress: &model.Progress{}}, err
 	}

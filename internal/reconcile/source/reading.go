@@ -71,7 +71,7 @@ func (r *reading) readEnvironment(ctx context.Context) error {
 	}
 	r.problems = append(r.problems, attributeProblems(problems, all, r.env)...)
 	if !slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == r.env }) {
-		r.ephemeral, err = r.source.findEphemeral(ctx, r.env)
+		r.ephemeral, err = r.source.Ephemeral(ctx, r.env)
 		if err != nil {
 			return err
 		}

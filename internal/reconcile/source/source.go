@@ -180,6 +180,24 @@ func (s *Source) Forget() {
 	s.options.Parser.Forget()
 }
 
+// loadOnce returns what was read before, or reads it. An error is not kept.
+func loadOnce[T any](mu *sync.Mutex, known **T, read func() (*T, error)) (*T, error) {
+	mu.Lock()
+	before := *known
+	mu.Unlock()
+	if before != nil {
+		return before, nil
+	}
+	fresh, err := read()
+	if err != nil {
+		return nil, err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	*known = fresh
+	return fresh, nil
+}
+
 // environmentsFolder is where Kalypso has the environments. Flux reads it apart
 // from the rest of the base.
 const environmentsFolder = ".environments"
