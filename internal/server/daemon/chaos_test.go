@@ -217,7 +217,7 @@ func (c *chaos) note(format string, args ...any) {
 func (c *chaos) start() {
 	c.Helper()
 	host := strings.TrimPrefix(strings.TrimSuffix(c.server.URL("out"), "/out.git"), "http://")
-	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %s/data%d\nwrite: true\ntimeout: 5s\nlisten: 127.0.0.1:0\nlog: {level: debug, format: json}\n"+
+	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %s/data%d\nwrite: true\ntimeout: 30s\nlisten: 127.0.0.1:0\nlog: {level: debug, format: json}\n"+
 		"schedule: {interval: 1s}\nforges:\n- {host: %q, kind: git}\n", c.server.URL("cp"), c.dir, c.data, host)
 	settings := filepath.Join(c.dir, "fairlead.yaml")
 	c.must(os.WriteFile(settings, []byte(text), 0o600))
