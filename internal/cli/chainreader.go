@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -114,7 +115,11 @@ func (d daemonClient) addStates(ctx context.Context, items []ephemeral.Item) err
 func (daemonClient) Close() {}
 
 // observer is a loop that writes nothing.
-type observer struct{ loop *loop.Loop }
+type observer struct {
+	loop     *loop.Loop
+	settings *config.Settings
+	store    *status.Store
+}
 
 // Close closes the loop.
 func (o observer) Close() { o.loop.Close() }
@@ -136,8 +141,9 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
 	}
-	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: &status.Store{}, Now: cc.now, Inbox: inbox})
-	return observer{loop}, err
+	store := &status.Store{}
+	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: store, Now: cc.now, Inbox: inbox})
+	return observer{loop, &settings, store}, err
 }
 
 // Chain runs one cycle.
@@ -145,10 +151,10 @@ func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	if err := o.loop.Cycle(ctx); err != nil {
 		return status.Chain{}, withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
 	}
-	if o.loop.Settings.Promotion != "managed" {
+	if o.settings.Promotion != "managed" {
 		return status.Chain{External: true, Stages: []status.Stage{}}, nil
 	}
-	chain := o.loop.Store.Snapshot().Chain
+	chain := o.store.Snapshot().Chain
 	if chain.Checked.IsZero() {
 		return chain, errors.New("it could not be found out how far commits have got; fairlead serve --once says why")
 	}

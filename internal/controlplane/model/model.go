@@ -220,6 +220,14 @@ func (m *Model) PromotedCommit() string {
 	return ""
 }
 
+// OutputRepo returns where the environment's output goes; nil if no object names a place.
+func (m *Model) OutputRepo() *GitOpsRepo {
+	if m == nil || len(m.GitOpsRepos) == 0 {
+		return nil
+	}
+	return m.GitOpsRepos[0]
+}
+
 // WorkloadOf returns a function from the full names of deployment targets of the models
 // to the workloads that they belong to; "" for an unknown target. If several models know a
 // target, the last one counts.

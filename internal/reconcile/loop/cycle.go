@@ -37,6 +37,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/preview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
@@ -83,7 +84,7 @@ func (o Options) withDefaults() Options {
 
 // Loop is the daemon's work. Its cycles must not overlap.
 type Loop struct {
-	Options
+	options     Options
 	remotes     *repos.Set
 	source      *source.Source
 	author      git.Signature
@@ -100,7 +101,7 @@ type Loop struct {
 	undone       bool // something must be tried again though no reference moves
 	hasWorked    bool // since memory was last given back, something has moved
 	opened       bool
-	previews     previews
+	previews     *preview.Previewer
 	retired      []retiredOutput // that have left the control plane, or a place
 	searched     bool            // there is no more than is known of that
 	complete     bool            // all environments that there are were read
@@ -118,7 +119,7 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{Options: o, environments: map[string]*environment{}, wakes: newWakes(), pullErrors: map[string]string{}, previews: previews{noted: map[int]shownNotes{}}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: newWakes(), pullErrors: map[string]string{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
@@ -144,6 +145,10 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	l.remotes = repos.New(ctx, repos.Options{
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
+	})
+	l.previews = preview.New(preview.Options{
+		Settings: s, Remotes: l.remotes, SourceOptions: l.sourceOptions, Author: l.author, Logger: o.Logger, Now: o.Now, Random: o.Random,
+		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
 	})
 	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
@@ -192,27 +197,27 @@ func (l *Loop) Cycle(ctx context.Context) error { return l.runCycle(ctx, nil) }
 // were, and when all are asked next does not change.
 func (l *Loop) runCycle(ctx context.Context, asked repos.Scope) error {
 	l.number++
-	started := l.Now()
+	started := l.options.Now()
 	l.roundTime = started
 	l.promoter.Begin(started)
-	l.Store.StartCycle(started)
+	l.options.Store.BeginCycle(started)
 	err := l.isolateRound(ctx, asked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c := status.Cycle{Number: l.number, Started: started, Took: l.Now().Sub(started), Outcome: status.OutcomeOK}
+	c := status.Cycle{Number: l.number, Started: started, Took: l.options.Now().Sub(started), Outcome: status.OutcomeOK}
 	if err != nil {
 		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
-		l.Logger.Error("the control plane could not be read", "error", err)
+		l.options.Logger.Error("the control plane could not be read", "error", err)
 	}
 	if asked == nil {
-		l.nextPoll = l.Settings.NextPoll(l.Now(), l.Random())
+		l.nextPoll = l.options.Settings.NextPoll(l.options.Now(), l.options.Random())
 	}
 	c.Next = l.nextPoll
-	l.Store.SetCycle(c)
-	l.Store.SetRemotes(l.remotes.Report())
-	l.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
-	l.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+	l.options.Store.SetCycle(c)
+	l.options.Store.SetRemotes(l.remotes.Report())
+	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
+	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 	return err
 }
 
@@ -229,12 +234,12 @@ func (l *Loop) runRound(ctx context.Context, asked repos.Scope) error {
 		if l.promoter.Due(asked != nil) || l.promoter.CheckPulls(ctx) {
 			l.undone = l.promoter.Move(ctx, l.source, l.environmentReports())
 		}
-		l.previewChanges(ctx)
+		l.previews.Preview(ctx, l.source, l.orders.Limits)
 		l.freeMemory()
 		return l.reportControlPlane(nil)
 	}
 	l.hasWorked = true
-	l.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
+	l.options.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
 	err := l.refreshSource(ctx)
 	if err := l.reportControlPlane(err); err != nil {
 		return err
@@ -260,7 +265,7 @@ func (l *Loop) runRound(ctx context.Context, asked repos.Scope) error {
 		l.undone = true
 	}
 	l.retireEnvironments(ctx)
-	l.previewChanges(ctx)
+	l.previews.Preview(ctx, l.source, l.orders.Limits)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()
 }
@@ -288,23 +293,22 @@ func (l *Loop) environmentReports() map[string]status.Environment {
 // Simulate returns when a commit of the base would reach each environment under today's
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	l.promoter.Begin(l.Now())
+	l.promoter.Begin(l.options.Now())
 	return l.promoter.Simulate(ctx, l.source, l.environmentReports(), revision)
 }
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.
 func (l *Loop) KnowsRepository(normal string) bool { return l.remotes.KnowsRepository(normal) }
 
-// newParser returns a parser that reads nothing more once the process ends.
-func (l *Loop) newParser() *model.Parser {
-	p := model.NewParser()
-	p.Canceled = l.processEnds
-	return p
-}
-
-// renderOptions returns how the settings want templates to be expanded.
-func (l *Loop) renderOptions() render.Options {
-	return render.Options{PublishMissing: l.Settings.MissingValues == "publish"}
+// sourceOptions returns the options of a new source of the control plane, whose parser reads
+// nothing more once the process ends.
+func (l *Loop) sourceOptions() source.Options {
+	s, parser := l.options.Settings, model.NewParser()
+	parser.Canceled = l.processEnds
+	return source.Options{
+		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Open: l.remotes.Open, Parser: parser, Barrier: l.barrier,
+		RenderTimeout: s.RenderTimeout, Rendering: render.Options{PublishMissing: s.MissingValues == "publish"},
+	}
 }
 
 // refreshSource has the control plane read as it is now.
@@ -313,11 +317,7 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	if l.source != nil {
 		return l.source.Refresh(ctx)
 	}
-	s, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier,
-		RenderTimeout: l.Settings.RenderTimeout, Rendering: l.renderOptions(),
-	})
+	s, err := source.Open(ctx, l.sourceOptions())
 	if err == nil {
 		l.source, l.opened = s, true
 	}
@@ -329,13 +329,13 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 func (l *Loop) reportControlPlane(err error) error {
 	shown := err
 	if shown == nil {
-		shown = l.remotes.RemoteError(l.readLocation(l.Settings.ControlPlane.Repo))
+		shown = l.remotes.RemoteError(l.readLocation(l.options.Settings.ControlPlane.Repo))
 	}
 	text := ""
 	if shown != nil {
 		text = shown.Error()
 	}
-	l.Store.SetControlPlane(text)
+	l.options.Store.SetControlPlane(text)
 	if err != nil {
 		l.undone = true
 	}
@@ -350,12 +350,12 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 		return nil, false, err
 	}
 	for _, e := range found {
-		if len(l.Settings.Environments) == 0 || slices.Contains(l.Settings.Environments, e.Name) {
+		if len(l.options.Settings.Environments) == 0 || slices.Contains(l.options.Settings.Environments, e.Name) {
 			names = append(names, e.Name)
 		}
 	}
 	names = slices.Compact(names)
-	for _, name := range l.Settings.Environments {
+	for _, name := range l.options.Settings.Environments {
 		if slices.Contains(names, name) {
 			continue
 		}
@@ -369,7 +369,7 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 	}
 	if len(names) == 0 {
 		hint := "an object of kind Environment in .environments/ of the base makes one"
-		l.Logger.Warn("the control plane has no environments", "hint", hint)
+		l.options.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
 	return names, !problems.Stops() && !l.source.HasUnread(), nil
 }
@@ -389,7 +389,7 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 			}
 			gone = len(named) == 0
 			if !gone {
-				l.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
+				l.options.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
 			}
 		}
 		if gone {
@@ -398,7 +398,7 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 			l.searched = false // for when it is certain
 		}
 		delete(l.environments, name)
-		l.Metrics.ForgetEnvironment(name)
+		l.options.Metrics.ForgetEnvironment(name)
 	}
 	for _, name := range names {
 		if l.environments[name] == nil {
@@ -406,7 +406,7 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 		}
 		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}
-	l.Store.RetainEnvironments(names)
+	l.options.Store.Forget(names)
 	return nil
 }
 
@@ -417,19 +417,19 @@ func (l *Loop) reconcileEnvironments(ctx context.Context, names []string) {
 	for _, name := range names {
 		all = append(all, l.environments[name])
 	}
-	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
+	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
 	retry := l.searchLeftovers(ctx, all)
-	l.Metrics.SetQueueLength(len(all))
+	l.options.Metrics.SetQueueLength(len(all))
 	left := len(all)
 	var mu sync.Mutex
-	parallel.Each(l.Settings.Parallel, all, func(_ int, e *environment) {
+	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) {
 		again := l.publishEnvironment(ctx, e)
 		mu.Lock()
 		defer mu.Unlock()
 		left--
-		l.Metrics.SetQueueLength(left)
+		l.options.Metrics.SetQueueLength(left)
 		retry = retry || again
 	})
 	l.undone = retry

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -63,22 +64,22 @@ type attempt struct {
 
 // renderEnvironment renders an environment.
 func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
-	started := l.Now()
+	started := l.options.Now()
 	e.attempt = attempt{paused: l.roundTime.Before(e.retryAt) && !l.isOtherwiseWithheld(e) && !l.hasNewHeads(ctx, e)}
 	if e.attempt.paused {
 		return
 	}
-	l.Metrics.SetUnfinishedSince(e.name, l.Store.StartEnvironment(e.name, started))
+	l.options.Metrics.SetUnfinishedSince(e.name, l.options.Store.Begin(e.name, started))
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
 	if panics.Is(e.attempt.err) {
 		e.cache = output.Cache{} // it may be half of what it should be
 	}
-	e.attempt.took = l.Now().Sub(started)
+	e.attempt.took = l.options.Now().Sub(started)
 }
 
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
-	l.Logger.Debug("render", "environment", e.name)
+	l.options.Logger.Debug("render", "environment", e.name)
 	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 		return err
 	}
 	e.location = ""
-	if to := gitOpsRepo(e.attempt.rendered.Model); to != nil {
+	if to := e.attempt.rendered.Model.OutputRepo(); to != nil {
 		e.location = strings.ToLower(strings.Join([]string{giturl.Identify(l.readLocation(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
 	}
 	return nil
@@ -128,7 +129,7 @@ func (l *Loop) findRivals(ctx context.Context, all []*environment) {
 // ownsLocation reports whether the place of an environment's output has its record. If that
 // cannot be read, publishing reports it.
 func (l *Loop) ownsLocation(ctx context.Context, e *environment) bool {
-	to := gitOpsRepo(e.attempt.rendered.Model)
+	to := e.attempt.rendered.Model.OutputRepo()
 	if to == nil {
 		return false
 	}
@@ -145,11 +146,11 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 		return true
 	}
 	e.withheld = fmt.Sprint(l.orders.Withheld[e.name])
-	started, before, err := l.Now(), e.reported, a.err
+	started, before, err := l.options.Now(), e.reported, a.err
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
 	}
-	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.Now().Sub(started))
+	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.options.Now().Sub(started))
 }
 
 // settleAttempt reports how a round with an environment has ended, and decides when the next one
@@ -159,12 +160,12 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		return true
 	}
 	report := e.report
-	report.Name, report.Checked, report.Took = e.name, l.Now(), took
+	report.Name, report.Checked, report.Took = e.name, l.options.Now(), took
 	e.rateLimited = false
 	if err != nil {
 		e.failedHeads = l.readHeads(ctx, e)
 		e.failures++
-		e.retryAt = l.Now().Add(repos.BackoffAfter(e.failures, l.Random()))
+		e.retryAt = l.options.Now().Add(repos.BackoffAfter(e.failures, l.options.Random()))
 		var limit *forge.RateLimit
 		if errors.As(err, &limit) && limit.Until.After(e.retryAt) {
 			e.retryAt, e.rateLimited = limit.Until, true
@@ -175,7 +176,7 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		l.finishEnvironment(e)
 		e.failedHeads = l.readHeads(ctx, e)
 		e.failures = min(e.failures+1, maxWaits)
-		e.retryAt = l.Now().Add(repos.BackoffAfter(e.failures, l.Random()))
+		e.retryAt = l.options.Now().Add(repos.BackoffAfter(e.failures, l.options.Random()))
 	} else {
 		l.finishEnvironment(e)
 		e.failures, e.retryAt = 0, time.Time{}
@@ -190,11 +191,11 @@ const maxWaits = 5
 
 // reportEnvironment reports an environment to the store, the metrics and the log.
 func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quiet bool, err error) {
-	l.Store.SetEnvironment(r)
-	l.Metrics.RecordEnvironment(r.Name, string(r.State), r.Took)
+	l.options.Store.Set(r)
+	l.options.Metrics.RecordEnvironment(r.Name, string(r.State), r.Took)
 	problems, warnings := r.Problems.Count()
-	l.Metrics.SetProblems(r.Name, problems, warnings)
-	l.Metrics.SetAssignments(r.Name, r.Assignments)
+	l.options.Metrics.SetProblems(r.Name, problems, warnings)
+	l.options.Metrics.SetAssignments(r.Name, r.Assignments)
 	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
 	if r.Change != "" {
 		args = append(args, "change", r.Change)
@@ -208,21 +209,21 @@ func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quie
 		args = append(args, "reason", r.Reason)
 	}
 	if err != nil {
-		l.Logger.Error("environment", append(args, "error", err)...)
+		l.options.Logger.Error("environment", append(args, "error", err)...)
 		return
 	}
 	level := slog.LevelInfo
 	if quiet {
 		level = slog.LevelDebug
 	}
-	l.Logger.Log(ctx, level, "environment", args...)
+	l.options.Logger.Log(ctx, level, "environment", args...)
 }
 
 // publishIfChanged publishes what was rendered if something about it has changed, or reports what
 // stops it. The report is in e.
 func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
-	to := gitOpsRepo(r.Model)
+	to := r.Model.OutputRepo()
 	problems := r.Problems
 	if a.rival != "" {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
@@ -273,14 +274,6 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	return nil
 }
 
-// gitOpsRepo returns where the environment's output goes; nil if the model names no place.
-func gitOpsRepo(m *model.Model) *model.GitOpsRepo {
-	if m == nil || len(m.GitOpsRepos) == 0 {
-		return nil
-	}
-	return m.GitOpsRepos[0]
-}
-
 // digestReport names everything that a report depends on.
 func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *status.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
@@ -302,7 +295,7 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)
 	}
 	if out != nil {
-		for _, branch := range []string{to.Branch, l.Settings.Output.BranchPrefix + r.Environment} {
+		for _, branch := range []string{to.Branch, l.options.Settings.Output.BranchPrefix + r.Environment} {
 			head, err := out.Mirror().Branch(branch)
 			if err != nil && !errors.Is(err, git.ErrNoRevision) {
 				return [sha256.Size]byte{}, err
@@ -332,19 +325,19 @@ func reportInputs(commits []source.Commit) []status.Input {
 func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, report *status.Environment) error {
 	r := a.rendered
 	f, err := out.Forge()
-	if err != nil && l.Settings.Write {
+	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, report, fmt.Errorf("the GitOps repository: %w", err))
 	}
 	limits := l.orders.Limits(e.name)
 	result, err := publish.Publish(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.Settings.Output.Create || e.ephemeral != nil, Write: l.Settings.Write, BeforeEffect: l.BeforeEffect, Committer: out.Committer(f), Records: &l.records,
+		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
+		Create: l.options.Settings.Output.Create || e.ephemeral != nil, Write: l.options.Settings.Write, BeforeEffect: l.options.BeforeEffect, Committer: out.Committer(f), Records: &l.records,
 	}, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck:   func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
-		Limits:    &limits, Acknowledged: l.acknowledgedChanges(ctx, r),
+		Limits:    &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
 		MovedFrom:      l.leftBehindFolders(e), IsOurs: l.isOurs(ctx),
 	})
@@ -386,12 +379,5 @@ func stoppedReason(problems int) string {
 	if problems == 1 {
 		verb = "stops"
 	}
-	return fmt.Sprintf("%s %s it; its output stays as it is", countNoun(problems, "problem"), verb)
-}
-
-func countNoun(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return fmt.Sprintf("%s %s it; its output stays as it is", text.Count(problems, "problem"), verb)
 }

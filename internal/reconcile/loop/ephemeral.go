@@ -38,7 +38,7 @@ func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, err
 	if said := fmt.Sprint(problems); said != t.logged {
 		t.logged = said
 		for _, p := range problems {
-			l.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
+			l.options.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
 		}
 	}
 	for _, e := range found {
@@ -77,7 +77,7 @@ func (l *Loop) mergeOf(name string) publish.Merge {
 // isWanted reports whether an ephemeral environment is one to look at: it is named in the
 // settings, or the one is that it was made from.
 func (l *Loop) isWanted(e *source.Ephemeral) bool {
-	only := l.Settings.Environments
+	only := l.options.Settings.Environments
 	known := l.ephemerals.all[e.Name] != nil // what cannot be read any more is still there
 	return len(only) == 0 || known || slices.Contains(only, e.Name) || e.Spec != nil && slices.Contains(only, e.Spec.From)
 }
@@ -101,7 +101,7 @@ func (l *Loop) isOver(ctx context.Context, t *ephemerals, e *source.Ephemeral) (
 	gone := retiredOutput{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
 	to, err := l.source.OutputOf(ctx, e.Name)
 	if err != nil { // its branch is broken; that must not keep anything else from going on
-		l.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
+		l.options.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
 		return false, nil
 	}
 	if to != nil {
@@ -152,7 +152,7 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	}
 	l.warnOfEnd(e)
 	r := &e.attempt.rendered
-	to := gitOpsRepo(r.Model)
+	to := r.Model.OutputRepo()
 	from, err := l.source.OutputOf(ctx, e.ephemeral.From.Name)
 	if err != nil || to == nil || from == nil {
 		return err
@@ -162,7 +162,7 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 	}
 	right := *to
 	right.Repo = from.Repo
-	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.Settings.ControlPlane.Repo))
+	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.options.Settings.ControlPlane.Repo))
 	if same(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
 		return l.checkFree(ctx, e, to)
 	}
@@ -234,10 +234,10 @@ func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cle
 // removeBranch removes the branch of an environment whose time is over, last of all. If
 // a person has extended it meanwhile, it stays, and gets its output again.
 func (l *Loop) removeBranch(ctx context.Context, e *source.Ephemeral) error {
-	l.BeforeEffect("remove the branch of an ephemeral environment")
+	l.options.BeforeEffect("remove the branch of an ephemeral environment")
 	if err := l.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {
 		return fmt.Errorf("remove the branch %s of the control plane: %w", e.Branch, err)
 	}
-	l.Logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
+	l.options.Logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
 	return nil
 }

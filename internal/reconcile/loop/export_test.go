@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -35,3 +36,6 @@ func (l *Loop) VerifyLie(environment string) error {
 	e.attempt.rendered = rendered
 	return l.verifyRendering(context.Background(), e)
 }
+
+// Settings returns the settings that the loop works with.
+func (l *Loop) Settings() *config.Settings { return l.options.Settings }

@@ -35,7 +35,7 @@ func (l *Loop) findFormer() (former []*model.Environment, named []string, err er
 
 // isListed reports whether an environment is one that this daemon looks after.
 func (l *Loop) isListed(name string) bool {
-	only := l.Settings.Environments
+	only := l.options.Settings.Environments
 	return len(only) == 0 || slices.Contains(only, name)
 }
 
@@ -58,7 +58,7 @@ func (l *Loop) hasLeft(name string, certain bool) (bool, error) {
 // withdrawRecords closes the pull requests, and removes the branches, that propose a commit of
 // the base for environments that have left, whether or not a daemon ran when they did.
 func (l *Loop) withdrawRecords(ctx context.Context) error {
-	if !l.complete || !l.Settings.Write {
+	if !l.complete || !l.options.Settings.Write {
 		return nil
 	}
 	proposed, err := l.promoter.ProposedRecords()
@@ -129,7 +129,7 @@ func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Out
 		if from.ephemeral != nil || !s.isListed(from.name) && !s.isListed(name) || from.output.Repo == "" {
 			continue
 		}
-		shared := s.isSameRepo(from.output.Repo, s.Settings.ControlPlane.Repo)
+		shared := s.isSameRepo(from.output.Repo, s.options.Settings.ControlPlane.Repo)
 		to := status.Output{Repo: from.output.Repo}
 		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
 		to.Folder = publish.CleanFolder(to.Folder)

@@ -50,7 +50,7 @@ func (l *Loop) noteOutput(e *environment, now status.Output) {
 
 // leftBehindFolders returns the folders of the branch of an environment's output that it has left.
 func (l *Loop) leftBehindFolders(e *environment) []string {
-	if l.Settings.Output.Retired == keepRetired {
+	if l.options.Settings.Output.Retired == keepRetired {
 		return nil
 	}
 	var folders []string
@@ -72,7 +72,7 @@ const keepRetired = "keep"
 func (l *Loop) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
 		from := baseOf(w)
-		if from == nil || from.Commit == "" || !l.isSameRepo(from.Repo, l.Settings.ControlPlane.Repo) {
+		if from == nil || from.Commit == "" || !l.isSameRepo(from.Repo, l.options.Settings.ControlPlane.Repo) {
 			return false, nil
 		}
 		base, err := l.source.Base(ctx)
@@ -133,11 +133,11 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 // what environments have left goes with what is proposed for them. Of one that could not be read
 // it is looked for once that can be. again reports whether it has to be searched once more.
 func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if !l.complete || !l.Settings.Write {
+	if !l.complete || !l.options.Settings.Write {
 		return false
 	}
 	for _, e := range all {
-		if to := gitOpsRepo(e.attempt.rendered.Model); e.attempt.err == nil && to != nil {
+		if to := e.attempt.rendered.Model.OutputRepo(); e.attempt.err == nil && to != nil {
 			l.noteOutput(e, outputTo(to))
 			l.searched = l.searched && (e.searched || e.ephemeral != nil) // these do not move
 		}
@@ -153,7 +153,7 @@ func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again b
 		return false
 	}
 	if err != nil {
-		l.Logger.Warn("what environments have left could not be looked for", "error", err)
+		l.options.Logger.Warn("what environments have left could not be looked for", "error", err)
 		return true
 	}
 	return again
@@ -203,7 +203,7 @@ func (s *search) isolatePart(ctx context.Context, repo, branch string, part func
 	if !errors.As(err, &refused) {
 		s.incomplete, s.again = true, true
 	}
-	s.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
+	s.options.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -233,7 +233,7 @@ func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo s
 // the output of.
 func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
 	mirror := out.Mirror()
-	proposed, ours := strings.CutPrefix(branch, s.Settings.Output.BranchPrefix)
+	proposed, ours := strings.CutPrefix(branch, s.options.Settings.Output.BranchPrefix)
 	if ours {
 		info, err := mirror.Commit(head)
 		if err != nil || s.environments[proposed] != nil || !publish.IsOurs(info, proposed) {
@@ -368,12 +368,12 @@ func (l *Loop) retireMoved() {
 // was proposed when they had gone, or had their output elsewhere.
 func (l *Loop) withdrawRemovals(ctx context.Context) {
 	for _, e := range l.environments {
-		if e.output.Repo == "" || !l.Settings.Write {
+		if e.output.Repo == "" || !l.options.Settings.Write {
 			continue
 		}
 		err := l.barrier.Run("withdraw a removal", e.name, func() error { return l.withdrawRemoval(ctx, e) })
 		if err != nil && ctx.Err() == nil {
-			l.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
+			l.options.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
 			l.undone = true
 		}
 	}
@@ -382,7 +382,7 @@ func (l *Loop) withdrawRemovals(ctx context.Context) {
 func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
 	out := l.remotes.KnownRemote(l.readLocation(e.output.Repo))
 	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
-	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.Settings.Output.BranchPrefix) {
+	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.options.Settings.Output.BranchPrefix) {
 		return nil
 	}
 	f, err := out.Forge()
@@ -394,7 +394,7 @@ func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
 
 // removalOptions returns the options for the removal of an output.
 func (l *Loop) removalOptions(out *repos.Remote, f forge.Forge) publish.Options {
-	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.BeforeEffect}
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
 }
 
 // isWantedAgain reports whether what was to go is wanted again.
@@ -425,8 +425,8 @@ func folderName(folder string) string {
 // longer there, unless the settings keep it.
 func (l *Loop) removeOutput(ctx context.Context, e retiredOutput, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if l.Settings.Output.Retired == keepRetired {
-		l.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
+	if l.options.Settings.Output.Retired == keepRetired {
+		l.options.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
 		return done, nil
 	}
 	removed, err := publish.ProposeRemoval(ctx, l.removalOptions(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.removalReason(e), IsOurs: l.isOurs(ctx)})
@@ -436,7 +436,7 @@ func (l *Loop) removeOutput(ctx context.Context, e retiredOutput, out *repos.Rem
 	case err != nil || removed.Done:
 		return done, err
 	case removed.Pull.State != forge.Open:
-		l.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
+		l.options.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
 		return done, nil
 	}
 	reason := fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)

@@ -138,7 +138,7 @@ func TestEphemeralLeftWhileDown(t *testing.T) {
 		"a change proposed": func(w *world, d *daemon) {
 			w.edit("ephemeral/pr-7", "cluster-types/cloud.yaml", "metadata:", "metadata:\n  annotations: {a: b}")
 			w.more += "merge: {pr-7: manual}\n"
-			d.Settings.Merge = map[string]string{"pr-7": "manual"}
+			d.Settings().Merge = map[string]string{"pr-7": "manual"}
 			w.change(7)
 			d.cycle()
 			if len(w.openOf("pr-7")) == 0 {

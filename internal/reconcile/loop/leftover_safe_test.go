@@ -139,7 +139,7 @@ func TestKept(t *testing.T) {
 			w, d := settled(t, scaffold.Branches)
 			before := w.head("out", "prod")
 			if name == "settings" {
-				d.Settings.Output.Retired = "keep"
+				d.Settings().Output.Retired = "keep"
 			}
 			w.remove("prod")
 			d.cycle()
@@ -152,9 +152,9 @@ func TestKept(t *testing.T) {
 				d.cycle()
 				d.Close()
 				w.change(w.now.Minute() + w.now.Hour())
-				retired := d.Settings.Output.Retired
+				retired := d.Settings().Output.Retired
 				d = w.begin(w.TempDir())
-				d.Settings.Output.Retired = retired
+				d.Settings().Output.Retired = retired
 				d.cycle()
 			}
 			open := slices.DeleteFunc(w.pullsOf("removal of prod"), func(p forge.Pull) bool { return p.State != forge.Open })

@@ -155,12 +155,12 @@ func (w *world) letIn(environments ...string) {
 
 func listed(w *world, d *daemon) {
 	w.more += "environments: [dev, prod]\n"
-	d.Settings.Environments = []string{"dev", "prod"}
+	d.Settings().Environments = []string{"dev", "prod"}
 }
 
 func proposed(w *world, d *daemon) {
 	w.more = strings.Replace(w.more, "prod: direct", "prod: manual", 1)
-	d.Settings.Merge["prod"] = "manual"
+	d.Settings().Merge["prod"] = "manual"
 	w.change(7)
 	d.cycle()
 	w.open("prod")

@@ -35,7 +35,7 @@ func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
 // this round and has an API, by repository.
 func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 	all := map[*repos.Remote][]*environment{}
-	if !l.Settings.Write {
+	if !l.options.Settings.Write {
 		return all
 	}
 	for _, e := range l.environments {
@@ -74,7 +74,7 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 		text = err.Error()
 	}
 	if text != "" && text != l.pullErrors[remote.URL()] {
-		l.Logger.Warn("our pull requests could not be read", "repo", remote.URL(), "error", err)
+		l.options.Logger.Warn("our pull requests could not be read", "repo", remote.URL(), "error", err)
 	}
 	l.pullErrors[remote.URL()] = text
 	return pulls, err

@@ -55,7 +55,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 	l.withdrawRemovals(ctx)
 	err := l.barrier.Run("withdraw records", "", func() error { return l.withdrawRecords(ctx) })
 	if err != nil && ctx.Err() == nil {
-		l.Logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
+		l.options.Logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
 		l.undone = true
 	}
 	var left []retiredOutput
@@ -70,7 +70,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			l.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
+			l.options.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
 			l.undone = true
 			done = ephemeral.Cleared{Reason: err.Error()}
 		}
@@ -87,7 +87,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
 			})
 		} else {
-			l.Store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.Now()})
+			l.options.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: l.options.Now()})
 		}
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
@@ -96,7 +96,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 	for name, e := range l.environments {
 		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
 			e.report.Removals = removals[name]
-			l.Store.SetEnvironment(e.report)
+			l.options.Store.Set(e.report)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (l *Loop) retireEnvironments(ctx context.Context) {
 // ephemeral.
 func (l *Loop) withdrawEnvironment(ctx context.Context, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if !l.Settings.Write {
+	if !l.options.Settings.Write {
 		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
 	}
 	if e.ended != nil {
@@ -174,10 +174,10 @@ func (l *Loop) clearOutput(ctx context.Context, e retiredOutput, out *repos.Remo
 		return l.removeOutput(ctx, e, out, f)
 	}
 	done, err := ephemeral.ClearOutput(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: l.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.BeforeEffect,
+		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect,
 	}, e.name, e.output.Branch, e.output.Folder, e.merge)
 	if err == nil && done.Done && done.Kept != "" {
-		l.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
+		l.options.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
 	}
 	return done, err
 }
@@ -202,12 +202,12 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e retiredOutput) e
 		if p.State != forge.Open {
 			continue
 		}
-		l.BeforeEffect("edit the pull request of an environment that is gone")
+		l.options.BeforeEffect("edit the pull request of an environment that is gone")
 		p.Body = reason + "\n"
 		if _, err := f.EditPull(ctx, p.Number, p.Proposal); err != nil {
 			return err
 		}
-		l.BeforeEffect("close the pull request of an environment that is gone")
+		l.options.BeforeEffect("close the pull request of an environment that is gone")
 		if err := f.ClosePull(ctx, p.Number, reason); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (l *Loop) closePulls(ctx context.Context, f forge.Forge, e retiredOutput) e
 
 // proposalBranch returns the branch that the output of an environment is proposed from.
 func (l *Loop) proposalBranch(environment string) string {
-	return l.Settings.Output.BranchPrefix + environment
+	return l.options.Settings.Output.BranchPrefix + environment
 }
 
 // removeProposalBranch removes the branch that the output was proposed from, if it is as we left it.
@@ -242,16 +242,16 @@ func (l *Loop) removeProposalBranch(ctx context.Context, e retiredOutput, out *r
 			return err
 		}
 		if !known {
-			l.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.proposalBranch(e.name), "commit", head)
+			l.options.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", l.proposalBranch(e.name), "commit", head)
 			return nil
 		}
 	}
-	l.BeforeEffect("remove the branch of an environment that is gone")
+	l.options.BeforeEffect("remove the branch of an environment that is gone")
 	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + l.proposalBranch(e.name), Old: head})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
-	l.Logger.Info("an environment is gone", "environment", e.name)
+	l.options.Logger.Info("an environment is gone", "environment", e.name)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
@@ -18,7 +19,7 @@ import (
 // of the control plane that it is made from, and, if problems stop it, in an issue
 // of the GitOps repository that closes itself.
 func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
-	if !l.Settings.Write {
+	if !l.options.Settings.Write {
 		return nil
 	}
 	s := forge.Status{Context: "fairlead/" + e.name, Outcome: outcomeOf(report), Description: describeReport(report)}
@@ -38,7 +39,7 @@ func describeReport(r *status.Environment) string {
 	switch {
 	case r.State == status.Problems && len(r.Problems) > 0:
 		n, _ := r.Problems.Count()
-		return fmt.Sprintf("%s: %s", countNoun(n, "problem"), firstProblem(r))
+		return fmt.Sprintf("%s: %s", text.Count(n, "problem"), firstProblem(r))
 	case r.State == status.InSync: // maybe by a pull request that we have merged just now
 		return "The output is up to date"
 	case len(r.Withheld) > 0:
@@ -102,13 +103,13 @@ func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remot
 		}
 		n, _ := report.Problems.Count()
 		want.Mark, want.Open = mark, true
-		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, countNoun(n, "problem"))
+		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
 		want.Body = issueBody(report)
 	}
 	if open >= 0 && want == known[open] {
 		return nil
 	}
-	l.BeforeEffect("put the issue")
+	l.options.BeforeEffect("put the issue")
 	if _, err := f.PutIssue(ctx, want); err != nil {
 		return fmt.Errorf("put the issue: %w", err)
 	}

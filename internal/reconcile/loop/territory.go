@@ -43,7 +43,7 @@ func (t reserved) hasRepo(repo string) bool {
 
 // findReserved returns what the control plane is read from, as far as this cycle knows.
 func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, error) {
-	t := reserved{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.Settings.ControlPlane.Branch): true}}
+	t := reserved{map[string][]giturl.Identity{}, map[string]bool{strings.ToLower(l.options.Settings.ControlPlane.Branch): true}}
 	found, _, err := l.source.Environments(ctx)
 	if err != nil {
 		return t, err
@@ -56,7 +56,7 @@ func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, 
 			t.addRepo(l.readLocation(repo))
 		}
 	}
-	add(l.Settings.ControlPlane.Repo)
+	add(l.options.Settings.ControlPlane.Repo)
 	for _, e := range found {
 		add(e.ControlPlane.Repo)
 		t.branches[strings.ToLower(e.ControlPlane.Branch)] = true
@@ -82,7 +82,7 @@ func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, 
 func (l *Loop) checkLocations(ctx context.Context, all []*environment) {
 	t, err := l.findReserved(ctx, all)
 	for _, e := range all {
-		to := gitOpsRepo(e.attempt.rendered.Model)
+		to := e.attempt.rendered.Model.OutputRepo()
 		if e.attempt.err != nil || to == nil {
 			continue
 		}
@@ -136,26 +136,26 @@ func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoR
 
 // verdict is a refusal, and whether it holds also for a place that the environment has.
 type verdict struct {
-	refusal
-	always bool
+	refusal refusal
+	always  bool
 }
 
 // checkAllowed returns why nothing of Fairlead's output belongs in a place; nil if it may.
 func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *verdict {
 	lower, shown := strings.ToLower(to.Branch), giturl.Redact(to.Repo)
 	place := l.readLocation(to.Repo)
-	allowed, named, literally := l.Settings.AllowsOutput(to.Repo, to.Branch)
+	allowed, named, literally := l.options.Settings.AllowsOutput(to.Repo, to.Branch)
 	if !allowed || !named {
-		a, n, b := l.Settings.AllowsOutput(place, to.Branch)
+		a, n, b := l.options.Settings.AllowsOutput(place, to.Branch)
 		allowed, named, literally = allowed || a, named || n, literally || b
 	}
 	entry := fmt.Sprintf("output.allow in the settings, as {repo: %s, branches: [%s]}, is what lets output go there", shown, to.Branch)
 	switch {
 	case !allowed:
 		return &verdict{refusal{fmt.Sprintf("the settings do not let output go to branch %s of %s", to.Branch, shown), entry}, true}
-	case strings.HasPrefix(lower, strings.ToLower(l.Settings.Output.BranchPrefix)):
+	case strings.HasPrefix(lower, strings.ToLower(l.options.Settings.Output.BranchPrefix)):
 		return &verdict{refusal: refusal{
-			fmt.Sprintf("Fairlead proposes changes from branches whose names begin with %s, and output cannot go to %s", l.Settings.Output.BranchPrefix, to.Branch),
+			fmt.Sprintf("Fairlead proposes changes from branches whose names begin with %s, and output cannot go to %s", l.options.Settings.Output.BranchPrefix, to.Branch),
 			"have the output go to another branch"}}
 	case strings.HasPrefix(lower, source.EphemeralBranches) || strings.HasPrefix(lower, "ephemeral-output/"):
 		return &verdict{refusal: refusal{

@@ -13,13 +13,10 @@ import (
 // rendered from nothing next time.
 func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	r := e.attempt.rendered
-	if r.Tree.ID() == e.verified || !l.Settings.ShouldVerify(l.Random()) {
+	if r.Tree.ID() == e.verified || !l.options.Settings.ShouldVerify(l.options.Random()) {
 		return nil
 	}
-	fresh, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: l.newParser(), Barrier: l.barrier, RenderTimeout: l.Settings.RenderTimeout, Rendering: l.renderOptions(),
-	})
+	fresh, err := source.Open(ctx, l.sourceOptions())
 	if err != nil {
 		return err
 	}
@@ -28,7 +25,7 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 		return err
 	}
 	same := again.Tree.ID() == r.Tree.ID()
-	l.Metrics.RecordVerification(same)
+	l.options.Metrics.RecordVerification(same)
 	if same {
 		e.verified = r.Tree.ID()
 		return nil

@@ -61,7 +61,7 @@ func (l *Loop) Wake(repo string) {
 		return
 	}
 	concerned := []string{repo}
-	for url, place := range l.Settings.Map {
+	for url, place := range l.options.Settings.Map {
 		if strings.EqualFold(giturl.Normalize(url), repo) {
 			concerned = append(concerned, giturl.Normalize(place))
 		}
@@ -80,7 +80,7 @@ func (l *Loop) WakeWithoutPoll() { l.wakes.add("") }
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
 		asked := l.wakes.take()
-		if !l.Now().Before(l.nextPollTime()) {
+		if !l.options.Now().Before(l.nextPollTime()) {
 			asked = nil
 		}
 		_ = l.runCycle(ctx, asked) // it is in the report, and logged
@@ -100,9 +100,9 @@ const shortestPause = time.Second
 
 // pauseLength returns how long to wait for the next cycle.
 func (l *Loop) pauseLength() time.Duration {
-	pause := l.nextPollTime().Sub(l.Now())
+	pause := l.nextPollTime().Sub(l.options.Now())
 	if look := l.promoter.Next(); !look.IsZero() {
-		pause = min(pause, max(look.Sub(l.Now()), shortestPause))
+		pause = min(pause, max(look.Sub(l.options.Now()), shortestPause))
 	}
 	return pause
 }

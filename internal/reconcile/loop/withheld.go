@@ -52,10 +52,7 @@ func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.W
 		return l.orders.Withheld[e.name], nil
 	}
 	e.unread.Store(true) // the next round has to read what this one did not
-	fresh, err := source.Open(ctx, source.Options{
-		ControlPlane: l.Settings.ControlPlane.Repo, BaseBranch: l.Settings.ControlPlane.Branch, Map: l.Settings.Map,
-		Open: l.remotes.Open, Parser: l.newParser(),
-	})
+	fresh, err := source.Open(ctx, l.sourceOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +72,7 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
 	}
 	asked, moved := map[*repos.Remote]bool{}, false
 	for _, at := range []struct{ repo, branch, head string }{
-		{l.Settings.ControlPlane.Repo, l.Settings.ControlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head},
+		{l.options.Settings.ControlPlane.Repo, l.options.Settings.ControlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head},
 	} {
 		remote := l.remotes.RemoteOf(at.repo)
 		if at.repo == "" || remote == nil || remote.Mirror() == nil {
@@ -141,4 +138,13 @@ func outcomeOf(r *status.Environment) forge.Outcome {
 		return forge.Pending
 	}
 	return forge.Success
+}
+
+// withheldOf returns why a proposal waits for a person, as reports have it.
+func withheldOf(all []publish.Withholding) []status.Withheld {
+	var withheld []status.Withheld
+	for _, w := range all {
+		withheld = append(withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID})
+	}
+	return withheld
 }

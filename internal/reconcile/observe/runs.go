@@ -42,7 +42,7 @@ type WorkflowRunner struct {
 // are the statuses of the base commit as they are now. An Answer without an Outcome means
 // that the workflow could not be started; its Reason is why.
 func (r WorkflowRunner) Advance(ctx context.Context, commit string, need gate.Need, said []forge.CommitStatus, now time.Time) gate.Answer {
-	s := workflowStep{WorkflowRunner: r, commit: commit, need: need, context: RunContext(need), now: now}
+	s := workflowStep{runner: r, commit: commit, need: need, context: RunContext(need), now: now}
 	s.workflow = forge.Workflow{Name: need.Workflow, Ref: cmp.Or(need.Ref, r.Branch), Inputs: need.Inputs}
 	i := slices.IndexFunc(said, func(st forge.CommitStatus) bool { return st.Context == s.context })
 	switch {
@@ -72,7 +72,7 @@ func RunContext(need gate.Need) string {
 
 // workflowStep is one look at one run.
 type workflowStep struct {
-	WorkflowRunner
+	runner   WorkflowRunner
 	commit   string
 	need     gate.Need
 	context  string
@@ -114,7 +114,7 @@ func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.Com
 	if other, err := s.hasOtherStatus(ctx, before.Description, text); err != nil || other {
 		return s.leaveToOther(err)
 	}
-	if err := s.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
+	if err := s.runner.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
 		reason := oneLine(err.Error())
 		// If this fails, the run is looked for, as if it had been started.
 		_ = s.writeStatus(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
@@ -131,10 +131,10 @@ func (s workflowStep) claimWord() string {
 // hasOtherStatus reports whether the run has a status by now with another description than these:
 // another daemon has started it, or it has ended. What the forge does not show yet is none.
 func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool, error) {
-	if s.Statuses == nil {
+	if s.runner.Statuses == nil {
 		return false, nil
 	}
-	said, err := s.Statuses(ctx, s.commit)
+	said, err := s.runner.Statuses(ctx, s.commit)
 	return slices.ContainsFunc(said, func(st forge.CommitStatus) bool {
 		return st.Context == s.context && !slices.Contains(known, st.Description)
 	}), err
@@ -153,7 +153,7 @@ func (s workflowStep) leaveToOther(err error) gate.Answer {
 // followRun looks for the run that was dispatched, and how it went.
 func (s workflowStep) followRun(ctx context.Context, said forge.CommitStatus, others []forge.CommitStatus) gate.Answer {
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: said.URL}
-	runs, err := s.Dispatcher.WorkflowRuns(ctx, s.workflow, s.searchSince(said))
+	runs, err := s.runner.Dispatcher.WorkflowRuns(ctx, s.workflow, s.searchSince(said))
 	if err != nil {
 		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
 		return pending
@@ -270,5 +270,5 @@ func (s workflowStep) recordRun(ctx context.Context, said forge.CommitStatus, ru
 }
 
 func (s workflowStep) writeStatus(ctx context.Context, o forge.Outcome, text, url string) error {
-	return s.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, maxText), URL: url})
+	return s.runner.SetStatus(ctx, s.commit, forge.Status{Context: s.context, Outcome: o, Description: forge.OneLine(text, maxText), URL: url})
 }

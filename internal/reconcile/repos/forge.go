@@ -21,7 +21,7 @@ type Scope map[string]bool
 func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
 
 // ReadLocation returns where a repository is read that the control plane names by a URL.
-func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.Settings, url) }
+func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.options.Settings, url) }
 
 // RemoteOf returns the remote of a repository that the control plane names by a URL: also of
 // the control plane under another of its URLs; nil if it is not known.
@@ -34,7 +34,7 @@ func (r *Set) RemoteOf(url string) *Remote {
 
 // ControlPlane returns the remote of the control plane; nil if it is not known yet.
 func (r *Set) ControlPlane() *Remote {
-	return r.KnownRemote(r.ReadLocation(r.Settings.ControlPlane.Repo))
+	return r.KnownRemote(r.ReadLocation(r.options.Settings.ControlPlane.Repo))
 }
 
 // KnowsRepository reports whether a repository is read, by its normalized URL: also by the URL
@@ -47,12 +47,12 @@ func (r *Set) KnowsRepository(normal string) bool {
 			return true
 		}
 	}
-	for url := range r.Settings.Map {
+	for url := range r.options.Settings.Map {
 		if strings.EqualFold(giturl.Normalize(url), normal) {
 			return true
 		}
 	}
-	return strings.EqualFold(giturl.Normalize(r.Settings.ControlPlane.Repo), normal)
+	return strings.EqualFold(giturl.Normalize(r.options.Settings.ControlPlane.Repo), normal)
 }
 
 // Forge returns the forge of a remote. It is made once: some remember what they have
@@ -65,10 +65,10 @@ func (m *Remote) Forge() (forge.Forge, error) {
 	}
 	made, err := m.set.keys.OpenForge(m.location, access.Observer{
 		OnCall: func(kind, op string, took time.Duration, err error) {
-			m.set.Metrics.RecordForgeCall(kind, op, took, err != nil)
+			m.set.options.Metrics.RecordForgeCall(kind, op, took, err != nil)
 		},
-		OnRemaining: m.set.Metrics.SetRateLimitRemaining,
-	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.Author, m.set.Now) })
+		OnRemaining: m.set.options.Metrics.SetRateLimitRemaining,
+	}, func() forge.Forge { return forge.NewPlain(m.Remote, m.set.options.Author, m.set.options.Now) })
 	if err == nil {
 		m.forge = made
 	}
@@ -112,7 +112,7 @@ func (r *Set) ReportStatus(ctx context.Context, said *StatusCache, url, commit s
 	var refused *problem.Refusal
 	var unknown *access.UnknownForge
 	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrRefused) || errors.Is(err, git.ErrNotFound) || errors.As(err, &refused) || errors.As(err, &unknown) {
-		r.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
+		r.options.Logger.Warn("the status of a commit could not be set", "repo", giturl.Redact(url), "commit", commit, "error", err)
 		said.remember(url, commit, s)
 		return nil
 	}
@@ -130,7 +130,7 @@ func (r *Set) SetCommitStatus(ctx context.Context, said *StatusCache, url, commi
 	if repo == nil {
 		return nil
 	}
-	r.BeforeEffect("set the status of " + commit)
+	r.options.BeforeEffect("set the status of " + commit)
 	f, err := repo.Forge()
 	if err == nil {
 		err = f.SetStatus(ctx, commit, s)

@@ -47,8 +47,8 @@ type Options struct {
 // Set is all remotes. It may be used concurrently, but for rounds, which follow each
 // other.
 type Set struct {
-	Options
-	keys *access.Keyring
+	options Options
+	keys    *access.Keyring
 	// within makes the context of what is fetched while something is read.
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) *Set {
 	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, limit)
 	}
-	return &Set{Options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}, within: within}
+	return &Set{options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}, within: within}
 }
 
 // Poll begins a round: the remotes in a scope are asked for their references at once,
@@ -196,19 +196,19 @@ func (r *Set) EnsureRemote(place string) (*Remote, error) {
 		m.lastReading = r.reads
 		return m, nil
 	}
-	guard, err := access.GuardLocation(r.Settings, place)
+	guard, err := access.GuardLocation(r.options.Settings, place)
 	if err != nil {
 		return nil, err
 	}
 	made, err := git.NewRemote(git.RemoteOptions{
-		Guard: guard, IsTrusted: r.Settings.NamesRepository,
-		URL: place, Dir: filepath.Join(r.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.Settings.Timeout,
+		Guard: guard, IsTrusted: r.options.Settings.NamesRepository,
+		URL: place, Dir: filepath.Join(r.options.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.options.Settings.Timeout,
 		Credentials: r.keys.GitCredentials(place), NarrowPoll: true, Partial: true, NewContext: r.within,
 		OnFilter: func(filter string) {
-			r.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
+			r.options.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
 		},
 		Observe: func(op string, took time.Duration, err error) {
-			r.Metrics.RecordGitCall(op, giturl.Redact(place), took, err != nil)
+			r.options.Metrics.RecordGitCall(op, giturl.Redact(place), took, err != nil)
 		},
 	})
 	if err != nil {
@@ -231,7 +231,7 @@ func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	if m.askedRound == r.round || passed && m.err == nil {
 		return false, m.err
 	}
-	now := r.Now()
+	now := r.options.Now()
 	if now.Before(m.retryAt) || passed {
 		return false, fmt.Errorf("%w: %w", errBackingOff, m.err)
 	}
@@ -241,8 +241,8 @@ func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	}
 	defer leave()
 	m.askedRound, m.checkedAt = r.round, now
-	r.BeforeEffect("ask " + m.location)
-	err = r.Barrier.Run("read", m.URL(), func() (err error) {
+	r.options.BeforeEffect("ask " + m.location)
+	err = r.options.Barrier.Run("read", m.URL(), func() (err error) {
 		moved, err = m.Sync(ctx)
 		return err
 	})
@@ -282,20 +282,20 @@ func (r *Set) acquireHost(ctx context.Context, place string) (leave func(), err 
 
 // recordOutcome notes how an exchange ended. The caller has the lock.
 func (m *Remote) recordOutcome(r *Set, err error) {
-	now := r.Now()
+	now := r.options.Now()
 	if err == nil {
 		if m.failures > 0 {
-			r.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
+			r.options.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
 		}
 		m.err, m.failures, m.failingSince, m.retryAt = nil, 0, time.Time{}, time.Time{}
-		r.Metrics.SetRemoteFailing(m.URL(), false)
+		r.options.Metrics.SetRemoteFailing(m.URL(), false)
 		return
 	}
 	if m.failures == 0 {
 		m.failingSince = now
 	}
 	m.failures++
-	pause := BackoffAfter(m.failures, r.Random())
+	pause := BackoffAfter(m.failures, r.options.Random())
 	var busy *git.BusyError
 	if errors.As(err, &busy) {
 		pause = max(pause, busy.After)
@@ -305,8 +305,8 @@ func (m *Remote) recordOutcome(r *Set, err error) {
 	if errors.Is(err, git.ErrDamaged) {
 		what = "the mirror of a repository cannot be read"
 	}
-	r.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.retryAt)
-	r.Metrics.SetRemoteFailing(m.URL(), true)
+	r.options.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.retryAt)
+	r.options.Metrics.SetRemoteFailing(m.URL(), true)
 }
 
 // BackoffAfter returns how long to wait after so many failures in a row.
@@ -346,8 +346,8 @@ func (r *Set) Maintain(ctx context.Context) {
 	all := slices.Collect(maps.Values(r.all))
 	r.mu.Unlock()
 	for _, m := range all {
-		if err := r.Barrier.Run("tidy", m.URL(), func() error { return m.Maintain(ctx) }); err != nil && ctx.Err() == nil {
-			r.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
+		if err := r.options.Barrier.Run("tidy", m.URL(), func() error { return m.Maintain(ctx) }); err != nil && ctx.Err() == nil {
+			r.options.Logger.Warn("a mirror could not be tidied", "repo", m.URL(), "error", err)
 		}
 	}
 }

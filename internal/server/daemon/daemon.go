@@ -66,7 +66,7 @@ const maxCycles = 20
 // the state at the end.
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, err := newLoop(ctx, o, store, nil, openInbox(o))
+	loop, err := newLoop(ctx, o, store, nil, NewLogger(o.Settings.Log, o.Log), openInbox(o))
 	if err != nil {
 		return status.Snapshot{}, err
 	}
@@ -93,18 +93,18 @@ func openInbox(o Options) *observe.Inbox {
 	return reports
 }
 
-func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, reports *observe.Inbox) (*loop.Loop, error) {
+func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger, reports *observe.Inbox) (*loop.Loop, error) {
 	if err := checkGit(ctx, o.Settings); err != nil {
 		return nil, err
 	}
-	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: NewLogger(o.Settings.Log, o.Log), Inbox: reports})
+	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: logger, Inbox: reports})
 }
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
-	store, m := &status.Store{}, metrics.New(o.Version)
+	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	reports := openInbox(o)
-	loop, err := newLoop(ctx, o, store, m, reports)
+	loop, err := newLoop(ctx, o, store, m, logger, reports)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -118,10 +118,10 @@ func Serve(ctx context.Context, o Options) error {
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
-		loop.Logger.Info("listening", "address", listener.Addr().String())
+		logger.Info("listening", "address", listener.Addr().String())
 	}
 	if !o.Settings.Write {
-		loop.Logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
+		logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
 	hooks := webhook.New(webhook.Options{
 		Secrets: o.Settings.WebhookSecrets, Known: loop.KnowsRepository, Now: time.Now, Observe: m.RecordWebhook,
@@ -132,18 +132,18 @@ func Serve(ctx context.Context, o Options) error {
 		},
 		Report: func(e observe.Event) {
 			if err := reports.Add(e); err != nil {
-				loop.Logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
+				logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
 			}
 			loop.WakeWithoutPoll()
 		},
 	})
-	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: loop.Logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
-	return runUntilDone(ctx, loop, o, listener, window)
+	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
+	return runUntilDone(ctx, loop, store, o, listener, window)
 }
 
 // runUntilDone runs the loop, and the HTTP server if there is a listener, until ctx ends or the
 // server fails, and waits for both.
-func runUntilDone(ctx context.Context, loop *loop.Loop, o Options, listener net.Listener, window http.Handler) error {
+func runUntilDone(ctx context.Context, loop *loop.Loop, store *status.Store, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -159,7 +159,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, o Options, listener net.
 	}
 	loop.Run(ctx, func() {
 		if o.After != nil && ctx.Err() == nil {
-			o.After(loop.Store.Snapshot())
+			o.After(store.Snapshot())
 		}
 	})
 	stop()

@@ -192,8 +192,9 @@ webhooks: {github: {secret: {env: HOOK}, previous: {env: OLD_HOOK}}, gitlab: {se
 func (s *secretive) begin(data string, other map[string]string) error {
 	s.Helper()
 	settings, store, m := s.settings(data, other), &status.Store{}, metrics.New("test")
+	logger := daemon.NewLogger(settings.Log, s)
 	loop, err := loop.New(s.Context(), loop.Options{
-		Settings: settings, Store: store, Metrics: m, Logger: daemon.NewLogger(settings.Log, s), Now: func() time.Time { return s.now }, Random: func() float64 { return 0 },
+		Settings: settings, Store: store, Metrics: m, Logger: logger, Now: func() time.Time { return s.now }, Random: func() float64 { return 0 },
 	})
 	s.show("begin", err)
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *secretive) begin(data string, other map[string]string) error {
 	hooks := webhook.New(webhook.Options{
 		Secrets: settings.WebhookSecrets, Known: loop.KnowsRepository, Wake: func(e webhook.Event) { loop.Wake(e.Repo) }, Now: time.Now, Observe: m.RecordWebhook,
 	})
-	s.window = web.New(web.Options{Store: store, Metrics: m, Version: "test", Logger: loop.Logger, Webhooks: hooks, Wake: func() { loop.Wake("") }})
+	s.window = web.New(web.Options{Store: store, Metrics: m, Version: "test", Logger: logger, Webhooks: hooks, Wake: func() { loop.Wake("") }})
 	return nil
 }
 

@@ -1,22 +1,23 @@
-package loop
+package preview
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 const (
-	// maxPreview bounds a comment, in bytes; all forges take more.
-	maxPreview = 50_000
-	// maxPreviewProblems bounds the problems that are listed for one environment.
-	maxPreviewProblems = 20
+	// maxComment bounds a comment, in bytes; all forges take more.
+	maxComment = 50_000
+	// maxProblems bounds the problems that are listed for one environment.
+	maxProblems = 20
 )
 
-// previewText is the comment on a pull request of the control plane.
-func previewText(all []environmentPreview, before, after string) string {
+// commentText is the comment on a pull request of the control plane.
+func commentText(all []environmentPreview, before, after string) string {
 	var b strings.Builder
 	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
 	for _, p := range all {
@@ -27,30 +28,30 @@ func previewText(all []environmentPreview, before, after string) string {
 		case p.report.IsEmpty():
 			b.WriteString("Nothing changes.\n")
 		default:
-			b.WriteString(strings.TrimSpace(p.report.Markdown(maxPreview/len(all))) + "\n")
+			b.WriteString(strings.TrimSpace(p.report.Markdown(maxComment/len(all))) + "\n")
 		}
-		previewExceeding(&b, p)
-		previewProblems(&b, p.listed)
+		writeExceeding(&b, p)
+		writeProblems(&b, p.listed)
 		if n := len(p.problems) - len(p.listed); n > 0 {
-			fmt.Fprintf(&b, "\n%s at the lines of this change\n", countNoun(n, "remark"))
+			fmt.Fprintf(&b, "\n%s at the lines of this change\n", text.Count(n, "remark"))
 		}
 	}
 	fmt.Fprintf(&b, "\n`fairlead diff %s %s` says the same in a clone of the control plane.\n", before[:min(12, len(before))], after[:min(12, len(after))])
 	return b.String()
 }
 
-// unreadText is the comment on a fork's pull request that we cannot read.
-func unreadText(commit string) string {
+// unreadComment is the comment on a fork's pull request that we cannot read.
+func unreadComment(commit string) string {
 	return fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
 		"Pushed to a branch of this repository, the change is previewed.\n", forge.CodeSpan(commit))
 }
 
-func previewProblems(b *strings.Builder, problems problem.List) {
+func writeProblems(b *strings.Builder, problems problem.List) {
 	for i, p := range problems {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		if i == maxPreviewProblems {
+		if i == maxProblems {
 			fmt.Fprintf(b, "- and %d more\n", len(problems)-i)
 			return
 		}
@@ -66,10 +67,10 @@ func previewProblems(b *strings.Builder, problems problem.List) {
 	}
 }
 
-// previewStatus is the status of a pull request's commit: it fails if the change
+// commitStatus is the status of a pull request's commit: it fails if the change
 // brings a problem, and not for those that are there anyway.
-func previewStatus(all []environmentPreview) forge.Status {
-	s := forge.Status{Context: previewContext, Outcome: forge.Success}
+func commitStatus(all []environmentPreview) forge.Status {
+	s := forge.Status{Context: statusContext, Outcome: forge.Success}
 	changed, stopped := 0, 0
 	for _, p := range all {
 		n, _ := p.problems.Count()
@@ -81,11 +82,11 @@ func previewStatus(all []environmentPreview) forge.Status {
 	switch {
 	case stopped > 0:
 		s.Outcome = forge.Failure
-		s.Description = countNoun(stopped, "problem") + " would come with it"
+		s.Description = text.Count(stopped, "problem") + " would come with it"
 	case changed == 0:
 		s.Description = "Nothing that is rendered changes"
 	default:
-		s.Description = fmt.Sprintf("Changes the output of %s", countNoun(changed, "environment"))
+		s.Description = fmt.Sprintf("Changes the output of %s", text.Count(changed, "environment"))
 	}
 	return s
 }

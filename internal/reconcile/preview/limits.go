@@ -1,4 +1,4 @@
-package loop
+package preview
 
 import (
 	"context"
@@ -12,36 +12,36 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// previewExcess finds out what of a change exceeds the limits. That the output cannot be
+// checkLimits finds out what of a change exceeds the limits. That the output cannot be
 // read is noted in the preview.
-func (l *Loop) previewExcess(ctx context.Context, p *environmentPreview, old, now source.Rendered) error {
+func (v *Previewer) checkLimits(ctx context.Context, p *environmentPreview, old, now source.Rendered) error {
 	var err error
-	p.exceeding, err = l.previewLimits(ctx, old, now)
+	p.exceeding, err = v.findExceeding(ctx, old, now)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	l.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
+	v.options.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
 	p.unknown = true
 	return nil
 }
 
-// previewLimits returns what of a change exceeds the limits of its environment and is not
+// findExceeding returns what of a change exceeds the limits of its environment and is not
 // acknowledged. The name of the change is known before the merge: it is of what the
 // output's place holds now and of what would be rendered. A change that moves the output
 // waits for a person in any case, and is not looked at: its place may be a stranger's.
-func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]publish.Withholding, error) {
-	was, to := gitOpsRepo(old.Model), gitOpsRepo(now.Model)
+func (v *Previewer) findExceeding(ctx context.Context, old, now source.Rendered) ([]publish.Withholding, error) {
+	was, to := old.Model.OutputRepo(), now.Model.OutputRepo()
 	if was == nil || to == nil || was.RepoRef != to.RepoRef {
 		return nil, nil
 	}
-	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
+	out, err := v.options.Remotes.OpenOutput(ctx, v.options.Remotes.ReadLocation(to.Repo))
 	if err != nil {
 		return nil, err
 	}
-	limits := l.orders.Limits(now.Environment)
-	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: l.Settings.Output.BranchPrefix, Author: l.author}, publish.Proposal{
+	limits := v.limits(now.Environment)
+	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: v.options.Settings.Output.BranchPrefix, Author: v.options.Author}, publish.Proposal{
 		Environment: now.Environment, Branch: to.Branch, Folder: to.Path, Rendered: now.Tree, Inputs: now.Commits,
-		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: l.acknowledgedChanges(ctx, now),
+		Workload: model.WorkloadOf(now.Model), Limits: &limits, Acknowledged: v.source.AcknowledgedChanges(ctx, now),
 	})
 	if errors.Is(err, publish.ErrBlocked) {
 		return nil, nil // the environment's own report has it
@@ -55,9 +55,9 @@ func (l *Loop) previewLimits(ctx context.Context, old, now source.Rendered) ([]p
 	return exceeding, err
 }
 
-// previewExceeding writes what a person has to acknowledge, and how that is done before
+// writeExceeding writes what a person has to acknowledge, and how that is done before
 // the merge.
-func previewExceeding(b *strings.Builder, p environmentPreview) {
+func writeExceeding(b *strings.Builder, p environmentPreview) {
 	if p.unknown {
 		b.WriteString("\nWhether its output would wait for a person is not known: the GitOps repository cannot be read now.\n")
 	}

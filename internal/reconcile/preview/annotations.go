@@ -1,4 +1,4 @@
-package loop
+package preview
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type shownNotes struct {
 // annotateChange writes problems at the lines of a pull request, and takes them off
 // what the comment lists. What cannot be written there stays in the comment. The error is
 // one to be tried again; the comment lists everything then.
-func (l *Loop) annotateChange(ctx context.Context, f forge.Forge, b previewBranch, c forge.Change, all []environmentPreview) error {
+func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetBranch, c forge.Change, all []environmentPreview) error {
 	to, ok := f.(forge.Annotator)
 	if !ok {
 		return nil
@@ -29,18 +29,18 @@ func (l *Loop) annotateChange(ctx context.Context, f forge.Forge, b previewBranc
 	if len(notes) > 0 {
 		of = fmt.Sprint(c.Commit, notes)
 	}
-	was, known := l.previews.noted[c.Number]
+	was, known := v.noted[c.Number]
 	if !known || was.of != of {
-		l.BeforeEffect("say it at the lines of a change")
-		left, err := to.AnnotateChange(ctx, c, previewContext, notes)
+		v.options.BeforeEffect("say it at the lines of a change")
+		left, err := to.AnnotateChange(ctx, c, statusContext, notes)
 		switch {
-		case l.cannotAnnotate(c, err):
+		case v.cannotAnnotate(c, err):
 			left = notes
 		case err != nil:
 			return fmt.Errorf("say it at the lines: %w", err)
 		}
 		was = shownNotes{of, left}
-		l.previews.noted[c.Number] = was
+		v.noted[c.Number] = was
 	}
 	for i := range all {
 		all[i].listed = slices.DeleteFunc(slices.Clone(all[i].problems), func(p problem.Problem) bool {
@@ -52,10 +52,10 @@ func (l *Loop) annotateChange(ctx context.Context, f forge.Forge, b previewBranc
 }
 
 // cannotAnnotate reports whether trying again is of no use after an error.
-func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
+func (v *Previewer) cannotAnnotate(c forge.Change, err error) bool {
 	var refused *problem.Refusal
 	if errors.Is(err, git.ErrAccess) || errors.As(err, &refused) {
-		l.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
+		v.options.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
 		return true
 	}
 	return errors.Is(err, forge.ErrUnsupported)
@@ -63,7 +63,7 @@ func (l *Loop) cannotAnnotate(c forge.Change, err error) bool {
 
 // listAnnotations returns what is wrong in the files of a branch, once though several
 // environments have it.
-func (b previewBranch) listAnnotations(all []environmentPreview) []forge.Annotation {
+func (b targetBranch) listAnnotations(all []environmentPreview) []forge.Annotation {
 	var notes []forge.Annotation
 	for _, p := range all {
 		for _, is := range p.problems {
@@ -76,7 +76,7 @@ func (b previewBranch) listAnnotations(all []environmentPreview) []forge.Annotat
 }
 
 // annotationOf returns a problem as an annotation at its line; false if it is in no file of the branch.
-func (b previewBranch) annotationOf(p problem.Problem) (forge.Annotation, bool) {
+func (b targetBranch) annotationOf(p problem.Problem) (forge.Annotation, bool) {
 	layer := "base"
 	if !b.base {
 		layer = b.environments[0]

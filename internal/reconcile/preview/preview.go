@@ -1,0 +1,348 @@
+// Package preview comments on pull requests of the control plane what merging them would change
+// in every environment.
+//
+// What the package keeps true: a change is rendered with its target as it was when the change
+// was made, and with a memory of its own, so that what people try does not push out what is
+// true; a fork gets nothing read with our credentials; nothing is written but a comment, a
+// commit status and annotations, and only when their content has changed.
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// Options are the collaborators of a Previewer. All must be there.
+type Options struct {
+	Settings *config.Settings
+	Remotes  *repos.Set
+	// SourceOptions returns those of a new source of the control plane, with a parser of its own.
+	SourceOptions func() source.Options
+	Author        git.Signature
+	Logger        *slog.Logger
+	Now           func() time.Time
+	Random        func() float64 // in [0, 1), for jitter
+	BeforeEffect  func(what string)
+	// Barrier keeps a panic with the pull request or the environment that it is about.
+	Barrier panics.Barrier
+}
+
+// Previewer comments on the open pull requests of the control plane what they change. What it
+// remembers saves work, and may be lost.
+type Previewer struct {
+	options Options
+	source  *source.Source                        // of the control plane, in this round
+	limits  func(environment string) model.Limits // likewise
+
+	// sources are made while there are pull requests: one for those of people who may push
+	// to the control plane (false), and one for those from forks.
+	sources map[bool]*source.Source
+	done    string             // the input of the last pass
+	said    map[string]string  // by pull request: the input of the last preview
+	noted   map[int]shownNotes // by the number of the pull request
+	next    time.Time          // before which nothing is tried again
+	failed  int
+}
+
+// New returns a Previewer that has seen no pull request yet.
+func New(o Options) *Previewer { return &Previewer{options: o, noted: map[int]shownNotes{}} }
+
+const (
+	statusContext = "fairlead/preview"
+	commentMark   = "preview"
+)
+
+// isDue reports whether something may be there to be previewed: a branch or the
+// head of a pull request has moved since the last pass.
+func (v *Previewer) isDue() bool {
+	return v.options.Settings.Write && v.inputKey() != v.done && !v.options.Now().Before(v.next)
+}
+
+// inputKey names what previews are made from: the heads of pull requests, which
+// forges keep in references, and, while some are open, those of branches. It is "" if
+// the control plane is not read yet.
+func (v *Previewer) inputKey() string {
+	cp := v.options.Remotes.KnownRemote(v.options.Remotes.ReadLocation(v.options.Settings.ControlPlane.Repo))
+	if cp == nil || cp.Mirror() == nil {
+		return ""
+	}
+	if len(v.said) == 0 {
+		return cp.ProposalDigest()
+	}
+	heads, err := cp.Mirror().Refs("refs/heads/")
+	if err != nil {
+		return ""
+	}
+	return cp.ProposalDigest() + fmt.Sprint(heads) // fmt prints maps sorted by key
+}
+
+// Preview comments on the pull requests of the control plane that are new, or whose head or
+// target has moved. src is the control plane as this round has read it, limits those of its
+// environments. What fails is tried again later, and stops nothing else.
+func (v *Previewer) Preview(ctx context.Context, src *source.Source, limits func(environment string) model.Limits) {
+	if !v.isDue() {
+		return
+	}
+	v.source, v.limits = src, limits
+	err := v.options.Barrier.Run("preview", "", func() error { return v.previewAll(ctx) })
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		v.failed++
+		v.next = v.options.Now().Add(repos.BackoffAfter(v.failed, v.options.Random()))
+		v.options.Logger.Warn("a preview failed", "error", err, "next", v.next)
+	default:
+		v.failed, v.next, v.done = 0, time.Time{}, v.inputKey()
+	}
+}
+
+func (v *Previewer) previewAll(ctx context.Context) error {
+	cp := v.options.Remotes.KnownRemote(v.options.Remotes.ReadLocation(v.options.Settings.ControlPlane.Repo))
+	f, err := cp.Forge()
+	if err != nil {
+		return err
+	}
+	reviewer, ok := f.(forge.Reviewer)
+	if !ok { // there are no pull requests of people
+		return nil
+	}
+	for _, s := range v.sources {
+		if err := s.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	branches, err := v.targetBranches(ctx, cp)
+	if err != nil {
+		return err
+	}
+	changes, err := reviewer.Changes(ctx, "") // in one call, however many branches there are
+	if err != nil {
+		return fmt.Errorf("list the pull requests of the control plane: %w", err)
+	}
+	var failed []error
+	open, numbers := map[string]string{}, map[int]bool{}
+	for _, b := range branches {
+		for _, c := range changes {
+			if c.Base != b.name {
+				continue
+			}
+			numbers[c.Number] = true
+			of := fmt.Sprintf("%d %s", c.Number, b.name)
+			now := fmt.Sprintf("%s on %s", c.Commit, b.head)
+			if v.said[of] == now {
+				open[of] = now
+				continue
+			}
+			err := v.options.Barrier.Run("preview", fmt.Sprintf("pull request %d", c.Number), func() error {
+				return v.previewChange(ctx, cp, f, reviewer, b, c)
+			})
+			if errors.Is(err, errForkUnread) {
+				continue // the comment says so, and it is previewed when something moves
+			}
+			if err != nil {
+				failed = append(failed, fmt.Errorf("preview pull request %d: %w", c.Number, err))
+				continue
+			}
+			open[of] = now
+		}
+	}
+	v.said = open
+	if len(numbers) == 0 {
+		v.sources = nil // what they remember is not needed
+	}
+	maps.DeleteFunc(v.noted, func(number int, _ shownNotes) bool { return !numbers[number] })
+	return errors.Join(failed...)
+}
+
+// openSource returns the source of previews. It has a memory of its own, so that what
+// people try does not push out what is true.
+func (v *Previewer) openSource(ctx context.Context, fork bool) (*source.Source, error) {
+	if s := v.sources[fork]; s != nil {
+		return s, nil
+	}
+	o := v.options.SourceOptions()
+	o.Open = func(ctx context.Context, location string) (*git.Repository, error) {
+		// A fork must not have us fetch with our credentials what it names, and show it.
+		if fork && v.options.Remotes.KnownRemote(location) == nil {
+			return nil, git.ErrAccess
+		}
+		return v.options.Remotes.Open(ctx, location)
+	}
+	s, err := source.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if v.sources == nil {
+		v.sources = map[bool]*source.Source{}
+	}
+	v.sources[fork] = s
+	return s, nil
+}
+
+// targetBranch is a branch of the control plane that people propose changes to.
+type targetBranch struct {
+	name, head   string
+	base         bool
+	environments []string // that it is about
+}
+
+// targetBranches returns the branch of the base, and those of the environments.
+func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]targetBranch, error) {
+	found, _, err := v.source.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []targetBranch{{name: v.options.Settings.ControlPlane.Branch, base: true}}
+	for _, e := range found {
+		if len(v.options.Settings.Environments) > 0 && !slices.Contains(v.options.Settings.Environments, e.Name) {
+			continue
+		}
+		all[0].environments = append(all[0].environments, e.Name)
+		if e.ControlPlane.Branch != all[0].name {
+			all = append(all, targetBranch{name: e.ControlPlane.Branch, environments: []string{e.Name}})
+		}
+	}
+	for i := range all {
+		all[i].head, err = cp.Mirror().Branch(all[i].name)
+		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(all, func(b targetBranch) bool { return b.head == "" }), nil
+}
+
+// environmentPreview is what a pull request means for one environment.
+type environmentPreview struct {
+	environment string
+	report      impact.Report
+	problems    problem.List // that come with it
+	listed      problem.List // those of them that the comment lists
+	stops       bool
+	exceeding   []publish.Withholding // not acknowledged yet
+	unknown     bool                  // whether it exceeds the limits
+}
+
+// previewChange renders a pull request and what it was made from, and comments what differs.
+func (v *Previewer) previewChange(ctx context.Context, cp *repos.Remote, f forge.Forge, to forge.Reviewer, b targetBranch, c forge.Change) error {
+	if err := cp.Fetch(ctx, c.Commit); err != nil {
+		return v.reportUnread(ctx, to, c, err)
+	}
+	before, err := cp.Mirror().MergeBase(c.Commit, b.head)
+	if err != nil {
+		return err
+	}
+	if before == "" {
+		before = b.head
+	}
+	src, err := v.openSource(ctx, c.Fork)
+	if err != nil {
+		return err
+	}
+	var all []environmentPreview
+	for _, name := range b.environments {
+		p, err := v.previewIsolated(ctx, src, name, b.revisionsAt(before), b.revisionsAt(c.Commit))
+		if err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	later := v.annotateChange(ctx, f, b, c, all)
+	v.options.BeforeEffect("say what a change means")
+	if err := to.PutComment(ctx, c.Number, commentMark, commentText(all, before, c.Commit)); err != nil {
+		return err
+	}
+	s := commitStatus(all)
+	v.options.Logger.Info("preview", "pull", c.Number, "branch", b.name, "says", s.Description)
+	return errors.Join(f.SetStatus(ctx, c.Commit, s), later)
+}
+
+// errForkUnread is the error for a fork whose commit the server does not send.
+var errForkUnread = errors.New("its commit cannot be read")
+
+// reportUnread comments on a fork's pull request why there is no preview: forges that keep the
+// heads of forks to themselves, or take them away, do not give them later either.
+func (v *Previewer) reportUnread(ctx context.Context, to forge.Reviewer, c forge.Change, err error) error {
+	// git upload-pack ends the connection over a commit that it does not give.
+	if !c.Fork || !errors.Is(err, git.ErrNoRevision) && !strings.Contains(err.Error(), "not our ref") {
+		return err
+	}
+	v.options.Logger.Warn("a pull request from a fork cannot be read", "pull", c.Number, "error", err)
+	if err := to.PutComment(ctx, c.Number, commentMark, unreadComment(c.Commit)); err != nil {
+		return err
+	}
+	return errForkUnread
+}
+
+// revisionsAt returns the revisions at which a commit of the branch is read.
+func (b targetBranch) revisionsAt(commit string) source.Revisions {
+	if b.base {
+		return source.Revisions{Base: commit}
+	}
+	return source.Revisions{Environment: commit}
+}
+
+func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (environmentPreview, error) {
+	p := environmentPreview{environment: name}
+	var cache output.Cache // what both have is rendered once
+	old, err := src.Render(ctx, name, before, &cache)
+	if err != nil {
+		return p, err
+	}
+	now, err := src.Render(ctx, name, after, &cache)
+	if err != nil {
+		return p, err
+	}
+	known := map[string]bool{}
+	for _, was := range old.Problems {
+		known[was.String()] = true
+	}
+	found := now.Problems
+	if !old.Problems.Stops() && !now.Problems.Stops() {
+		found = output.WithIdleSince(old.Model, now.Model, found)
+	}
+	for _, is := range found {
+		if !known[is.String()] {
+			p.problems = append(p.problems, is)
+		}
+	}
+	p.listed, p.stops = p.problems, now.Problems.Stops()
+	if !p.stops && !old.Problems.Stops() {
+		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
+		err = v.checkLimits(ctx, &p, old, now)
+	}
+	return p, err
+}
+
+// previewIsolated previews one environment. A panic is a problem that the change has, so
+// that its author learns of it, and the preview of other environments is there.
+func (v *Previewer) previewIsolated(ctx context.Context, src *source.Source, name string, before, after source.Revisions) (found environmentPreview, err error) {
+	err = v.options.Barrier.Run("preview", name, func() (err error) {
+		found, err = v.previewEnvironment(ctx, src, name, before, after)
+		return err
+	})
+	var e *panics.Error
+	if !errors.As(err, &e) {
+		return found, err
+	}
+	var list problem.List
+	list.Addf(problem.Pos{}, "Environment/"+name, "report it with the stack in the log of the daemon", "it cannot be rendered: %v", e)
+	return environmentPreview{environment: name, problems: list, listed: list, stops: true}, nil
+}
