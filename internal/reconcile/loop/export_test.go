@@ -18,11 +18,7 @@ func (l *Loop) Wrap(place string, wrap func(forge.Forge) forge.Forge) error {
 // CycleOf runs a cycle that asks some repositories only, as one that somebody has
 // begun does.
 func (l *Loop) CycleOf(ctx context.Context, repositories []string) error {
-	asked := repos.Scope{}
-	for _, repo := range repositories {
-		asked[repo] = true
-	}
-	return l.runCycle(ctx, asked)
+	return l.runCycle(ctx, repos.Only(repositories...))
 }
 
 // VerifyLie compares an environment whose memory gave another tree than it should.

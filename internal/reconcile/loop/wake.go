@@ -13,23 +13,17 @@ import (
 // wakeRequests is what was asked for since the last cycle began.
 type wakeRequests struct {
 	mu   sync.Mutex
-	all  bool
-	some repos.Scope
+	poll repos.Scope
 	news chan struct{} // has an element if something was asked for
 }
 
-func newWakes() *wakeRequests {
-	return &wakeRequests{some: repos.Scope{}, news: make(chan struct{}, 1)}
-}
+func newWakes() *wakeRequests { return &wakeRequests{news: make(chan struct{}, 1)} }
 
-// add asks for some repositories, or for all of them if none is named.
-func (w *wakeRequests) add(normal ...string) {
+// add asks for a cycle that polls some repositories.
+func (w *wakeRequests) add(poll repos.Scope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all = w.all || len(normal) == 0
-	for _, repo := range normal {
-		w.some[strings.ToLower(repo)] = true
-	}
+	w.poll = w.poll.With(poll)
 	select {
 	case w.news <- struct{}{}:
 	default: // it is known already
@@ -44,34 +38,31 @@ func (w *wakeRequests) take() repos.Scope {
 	case <-w.news:
 	default:
 	}
-	taken := w.some
-	if w.all {
-		taken = nil
-	}
-	w.all, w.some = false, repos.Scope{}
+	taken := w.poll
+	w.poll = repos.Scope{}
 	return taken
 }
 
-// Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. Of the
-// repositories only this one is asked, given as [giturl.Normalize] does; "" is all of
-// them, as in a scheduled cycle. Any goroutine may call it; it does not wait.
+// Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. It polls only this
+// repository, given as [giturl.Normalize] does; "" is all of them, as in a scheduled cycle. Any
+// goroutine may call it; it does not wait.
 func (l *Loop) Wake(repo string) {
 	if repo == "" {
-		l.wakes.add()
+		l.wakes.add(repos.All)
 		return
 	}
 	concerned := []string{repo}
-	for url, place := range l.options.Settings.Map {
+	for url, location := range l.options.Settings.Map {
 		if strings.EqualFold(giturl.Normalize(url), repo) {
-			concerned = append(concerned, giturl.Normalize(place))
+			concerned = append(concerned, giturl.Normalize(location))
 		}
 	}
-	l.wakes.add(concerned...)
+	l.wakes.add(repos.Only(concerned...))
 }
 
 // WakeWithoutPoll has [Loop.Run] begin a cycle now without polling, for example after a cluster's
 // report. Any goroutine may call it; it does not wait.
-func (l *Loop) WakeWithoutPoll() { l.wakes.add("") }
+func (l *Loop) WakeWithoutPoll() { l.wakes.add(repos.Only()) }
 
 // Run runs cycles as the settings' schedule says, when the time of an ephemeral
 // environment is up or a gate may change its verdict, and when it is woken, until
@@ -79,11 +70,11 @@ func (l *Loop) WakeWithoutPoll() { l.wakes.add("") }
 // so. What goes wrong is in the reports; after is called when a cycle is over.
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
-		asked := l.wakes.take()
+		poll := l.wakes.take()
 		if !l.options.Now().Before(l.nextPollTime()) {
-			asked = nil
+			poll = repos.All
 		}
-		_ = l.runCycle(ctx, asked) // it is in the report, and logged
+		_ = l.runCycle(ctx, poll) // it is in the report, and logged
 		after()
 		timer := time.NewTimer(l.pauseLength())
 		select {

@@ -14,12 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Scope is the repositories that a round asks, by their normalized URLs in lower case:
-// forges write names in their own case. nil is all.
-type Scope map[string]bool
-
-func (s Scope) has(normal string) bool { return s == nil || s[strings.ToLower(normal)] }
-
 // ReadLocation returns where a repository is read that the control plane names by a URL.
 func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.options.Settings, url) }
 

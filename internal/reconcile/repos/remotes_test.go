@@ -43,7 +43,7 @@ func TestPollBoundsEachHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set.Poll(t.Context(), nil)
+	set.Poll(t.Context(), repos.All)
 	if peak != most {
 		t.Errorf("%d were asked at a time, want %d", peak, most)
 	}
@@ -62,7 +62,7 @@ func TestPollBoundsEachHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set.Poll(ctx, nil) // ends, though the server never answers
+	set.Poll(ctx, repos.All) // ends, though the server never answers
 }
 
 func newSet(t *testing.T, ctx context.Context, server *gittest.Server) *repos.Set {

@@ -1,0 +1,126 @@
+package loop
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// readControlPlane reads the control plane as it is now: its environments, and what is written
+// about them. It returns the names of those to work on.
+func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error) {
+	defer func() { l.reportControlPlane(err) }()
+	if err := l.refreshSource(ctx); err != nil {
+		return nil, err
+	}
+	names, l.complete, err = l.listEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.orders, err = l.promoter.Orders(ctx, l.source)
+	if err != nil {
+		return nil, err
+	}
+	names, err = l.addEphemerals(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return names, l.forgetRetired(names, l.complete)
+}
+
+// refreshSource has the control plane read as it is now.
+func (l *Loop) refreshSource(ctx context.Context) (err error) {
+	l.remotes.BeginReading()
+	if l.source != nil {
+		return l.source.Refresh(ctx)
+	}
+	s, err := source.Open(ctx, l.sourceOptions())
+	if err == nil {
+		l.source, l.opened = s, true
+	}
+	return err
+}
+
+// reportControlPlane reports to the store whether the control plane can be read. It cannot
+// either when an old copy of it is used.
+func (l *Loop) reportControlPlane(err error) {
+	shown := err
+	if shown == nil {
+		shown = l.remotes.RemoteError(l.readLocation(l.options.Settings.ControlPlane.Repo))
+	}
+	text := ""
+	if shown != nil {
+		text = shown.Error()
+	}
+	l.options.Store.SetControlPlane(text)
+	l.undone = l.undone || err != nil
+}
+
+// listEnvironments returns the environments to work on, and whether it is certain that these are all.
+// The problems of the files that they are written in are reported with each of them.
+func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bool, err error) {
+	found, problems, err := l.source.Environments(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range found {
+		if len(l.options.Settings.Environments) == 0 || slices.Contains(l.options.Settings.Environments, e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	names = slices.Compact(names)
+	for _, name := range l.options.Settings.Environments {
+		if slices.Contains(names, name) {
+			continue
+		}
+		left, err := l.hasLeft(name, !problems.Stops() && !l.source.HasUnread())
+		if err != nil {
+			return nil, false, err
+		}
+		if !left {
+			names = append(names, name) // to be reported: there is no such environment
+		}
+	}
+	if len(names) == 0 {
+		hint := "an object of kind Environment in .environments/ of the base makes one"
+		l.options.Logger.Warn("the control plane has no environments", "hint", hint)
+	}
+	return names, !problems.Stops() && !l.source.HasUnread(), nil
+}
+
+// forgetRetired drops what is known of environments that are gone. If that is not certain, one may
+// only seem to be, because its file cannot be read: what was written for it stays.
+func (l *Loop) forgetRetired(names []string, certain bool) error {
+	for name, e := range l.environments {
+		if slices.Contains(names, name) {
+			continue
+		}
+		gone := certain || e.ephemeral != nil
+		if gone && e.ephemeral == nil {
+			named, err := l.source.StillNamed(name)
+			if err != nil {
+				return err
+			}
+			gone = len(named) == 0
+			if !gone {
+				l.options.Logger.Warn("an environment is missing, and a file with the environments has its name still: what it has stays", "environment", name)
+			}
+		}
+		if gone {
+			l.noteRetired(e)
+		} else {
+			l.searched = false // for when it is certain
+		}
+		delete(l.environments, name)
+		l.options.Metrics.ForgetEnvironment(name)
+	}
+	for _, name := range names {
+		if l.environments[name] == nil {
+			l.environments[name] = &environment{name: name}
+		}
+		l.environments[name].ephemeral = l.ephemerals.all[name]
+	}
+	l.options.Store.Forget(names)
+	return nil
+}
