@@ -87,7 +87,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err := l.verifyRendering(ctx, e); err != nil {
 		return err
 	}
-	if err := l.checkEphemeral(ctx, e); err != nil {
+	if err := l.ephemerals.checkEphemeral(ctx, e); err != nil {
 		return err
 	}
 	e.location = ""
@@ -252,7 +252,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	}
 	if to != nil {
 		report.Output = outputTo(to)
-		l.noteOutput(e, report.Output)
+		l.retirement.noteOutput(e, report.Output)
 		report.Output.Wanted = r.Tree.ID().String()
 	}
 	if problems.Stops() {
@@ -286,7 +286,7 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
 	if e := l.environments[r.Environment]; e != nil {
-		fmt.Fprintf(h, "%q\n", l.leftBehindFolders(e)) // the root is "", and not nothing
+		fmt.Fprintf(h, "%q\n", l.retirement.leftBehindFolders(e)) // the root is "", and not nothing
 	}
 	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
@@ -339,7 +339,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
 		Limits:    &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
-		MovedFrom:      l.leftBehindFolders(e), IsOurs: l.isOurs(ctx),
+		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
 	if err != nil {
 		return l.stopWithProblem(to, report, fmt.Errorf("publish: %w", err))

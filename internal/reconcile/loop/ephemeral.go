@@ -13,14 +13,25 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// ephemerals are the environments that are there for a time. All of it is read anew in
-// each round that reads the control plane.
-type ephemerals struct {
+// ephemeralLife is what becomes of environments that are there for a time: when they begin, end,
+// and are removed. What it knows is read anew in each round that reads the control plane.
+type ephemeralLife struct {
+	options  Options
+	remotes  *repos.Set
+	barrier  panics.Barrier
+	promoter *promoter.Mover
+	orders   *promoter.Orders // of the round
+
+	source *source.Source // the control plane, as this round has read it
+	now    time.Time      // of the round
+
 	all    map[string]*source.Ephemeral // that live, by name
 	ended  []retiredOutput              // whose time is over
 	next   time.Time                    // when something becomes of one though no reference moves; zero for never
@@ -29,46 +40,47 @@ type ephemerals struct {
 
 // addEphemerals returns the names of all environments to work on: those that are there to
 // stay, and ephemeral ones whose time is not over.
-func (l *Loop) addEphemerals(ctx context.Context, names []string) ([]string, error) {
-	t := ephemerals{all: map[string]*source.Ephemeral{}, logged: l.ephemerals.logged}
-	found, problems, err := l.source.Ephemerals(ctx)
+func (f *ephemeralLife) addEphemerals(ctx context.Context, names []string) ([]string, error) {
+	found, problems, err := f.source.Ephemerals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if said := fmt.Sprint(problems); said != t.logged {
-		t.logged = said
+	before := *f
+	f.all, f.ended, f.next = map[string]*source.Ephemeral{}, nil, time.Time{}
+	if said := fmt.Sprint(problems); said != f.logged {
+		f.logged = said
 		for _, p := range problems {
-			l.options.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
+			f.options.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
 		}
 	}
 	for _, e := range found {
-		if !l.isWanted(e) {
+		if !f.isWanted(e, before.all[e.Name] != nil) {
 			continue
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == e.Name })
 		var over bool
-		err := l.barrier.Run("look at", e.Name, func() (err error) {
-			over, err = l.isOver(ctx, &t, e)
+		err := f.barrier.Run("look at", e.Name, func() (err error) {
+			over, err = f.isOver(ctx, e)
 			return err
 		})
 		if err != nil && !panics.Is(err) { // what has panicked is reported, and stays as it is
+			*f = before
 			return nil, err
 		}
 		if over {
 			continue
 		}
-		t.all[e.Name], names = e, append(names, e.Name)
-		l.orders.Merge[e.Name] = string(l.mergeOf(e.Name))
-		l.promoter.Withhold(ctx, l.source, e.Name, &l.orders)
+		f.all[e.Name], names = e, append(names, e.Name)
+		f.orders.Merge[e.Name] = string(f.mergeOf(e.Name))
+		f.promoter.Withhold(ctx, f.source, e.Name, f.orders)
 	}
-	l.ephemerals = t
 	return names, nil
 }
 
 // mergeOf returns who merges the pull requests of an ephemeral environment: Fairlead, if the
 // settings do not say who.
-func (l *Loop) mergeOf(name string) publish.Merge {
-	if merge, ok := l.orders.Merge[name]; ok {
+func (f *ephemeralLife) mergeOf(name string) publish.Merge {
+	if merge, ok := f.orders.Merge[name]; ok {
 		return publish.Merge(merge)
 	}
 	return publish.Direct
@@ -76,95 +88,70 @@ func (l *Loop) mergeOf(name string) publish.Merge {
 
 // isWanted reports whether an ephemeral environment is one to look at: it is named in the
 // settings, or the one is that it was made from.
-func (l *Loop) isWanted(e *source.Ephemeral) bool {
-	only := l.options.Settings.Environments
-	known := l.ephemerals.all[e.Name] != nil // what cannot be read any more is still there
+func (f *ephemeralLife) isWanted(e *source.Ephemeral, known bool) bool {
+	only := f.options.Settings.Environments
 	return len(only) == 0 || known || slices.Contains(only, e.Name) || e.Spec != nil && slices.Contains(only, e.Spec.From)
 }
 
 // isOver reports whether the time of an environment is over, and remembers it; or else
 // when to look again. A broken one stays until people have mended it: it is not known
 // what would have to be removed.
-func (l *Loop) isOver(ctx context.Context, t *ephemerals, e *source.Ephemeral) (bool, error) {
+func (f *ephemeralLife) isOver(ctx context.Context, e *source.Ephemeral) (bool, error) {
 	if !e.Settled() {
 		return false, nil
 	}
-	now := l.roundTime
+	now := f.now
 	for _, at := range []time.Time{ephemeral.NearEnd(e), e.Spec.Expires} {
 		if at.After(now) {
-			t.wakeAt(at)
+			f.wakeAt(at)
 		}
 	}
 	if e.Spec.Expires.After(now) {
 		return false, nil
 	}
-	gone := retiredOutput{name: e.Name, whole: true, merge: l.mergeOf(e.Name), ended: e}
-	to, err := l.source.OutputOf(ctx, e.Name)
+	gone := retiredOutput{name: e.Name, whole: true, merge: f.mergeOf(e.Name), ended: e}
+	to, err := f.source.OutputOf(ctx, e.Name)
 	if err != nil { // its branch is broken; that must not keep anything else from going on
-		l.options.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
+		f.options.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
 		return false, nil
 	}
 	if to != nil {
 		gone.output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
 	}
-	t.ended = append(t.ended, gone)
+	f.ended = append(f.ended, gone)
 	return true, nil
 }
 
-func (t *ephemerals) wakeAt(at time.Time) {
-	if t.next.IsZero() || at.Before(t.next) {
-		t.next = at
+func (f *ephemeralLife) wakeAt(at time.Time) {
+	if f.next.IsZero() || at.Before(f.next) {
+		f.next = at
 	}
 }
 
 // isEnded reports whether the time of an environment is over.
-func (l *Loop) isEnded(name string) bool {
-	return slices.ContainsFunc(l.ephemerals.ended, func(e retiredOutput) bool { return e.name == name })
-}
-
-// nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
-// something becomes of an ephemeral environment, or when a freeze begins or ends.
-func (l *Loop) nextPollTime() time.Time {
-	if at := earlierTime(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.nextPoll) {
-		return at
-	}
-	return l.nextPoll
-}
-
-// isTimeUp reports, once, whether something becomes of an ephemeral environment now, or a
-// freeze begins or ends.
-func (l *Loop) isTimeUp() bool {
-	up := false
-	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
-		if !next.IsZero() && !l.roundTime.Before(*next) {
-			up, *next = true, time.Time{}
-		}
-	}
-	return up
+func (f *ephemeralLife) isEnded(name string) bool {
+	return slices.ContainsFunc(f.ended, func(e retiredOutput) bool { return e.name == name })
 }
 
 // checkEphemeral stops an ephemeral environment whose output does not go where it should:
 // who may make its branch need not be allowed to choose where else we write. Its problems are
 // reported where it should go. That its end is near is a warning.
-func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
+func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) error {
 	if e.ephemeral == nil || !e.ephemeral.Settled() {
 		return nil
 	}
-	l.warnOfEnd(e)
+	f.warnOfEnd(e)
 	r := &e.attempt.rendered
 	to := r.Model.OutputRepo()
-	from, err := l.source.OutputOf(ctx, e.ephemeral.From.Name)
+	from, err := f.source.OutputOf(ctx, e.ephemeral.From.Name)
 	if err != nil || to == nil || from == nil {
 		return err
 	}
-	same := func(a, b string) bool {
-		return giturl.Normalize(l.readLocation(a)) == giturl.Normalize(l.readLocation(b))
-	}
 	right := *to
 	right.Repo = from.Repo
-	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, same(from.Repo, l.options.Settings.ControlPlane.Repo))
-	if same(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
-		return l.checkFree(ctx, e, to)
+	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, f.remotes.IsSameRepository(from.Repo, f.options.Settings.ControlPlane.Repo))
+	if f.remotes.IsSameRepository(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
+		return f.checkFree(ctx, e, to)
 	}
 	r.Problems.Addf(to.Pos, to.Subject(), fmt.Sprintf("that is repo: %s, branch: %s, path: %s", giturl.Redact(right.Repo), right.Branch, cmp.Or(right.Path, ".")),
 		"the output of an ephemeral environment goes beside that of %s, and nowhere else", e.ephemeral.From.Name)
@@ -176,8 +163,8 @@ func (l *Loop) checkEphemeral(ctx context.Context, e *environment) error {
 
 // checkFree stops an ephemeral environment where something is already that is not its
 // own: it would be replaced, and removed in the end.
-func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
-	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
+func (f *ephemeralLife) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
+	out, err := f.remotes.OpenOutput(ctx, f.remotes.ReadLocation(to.Repo))
 	if err != nil { // publishing reports it
 		return nil
 	}
@@ -210,8 +197,8 @@ func (l *Loop) checkFree(ctx context.Context, e *environment, to *model.GitOpsRe
 }
 
 // warnOfEnd adds a warning to the report of an environment whose end is near.
-func (l *Loop) warnOfEnd(e *environment) {
-	if l.roundTime.Before(ephemeral.NearEnd(e.ephemeral)) {
+func (f *ephemeralLife) warnOfEnd(e *environment) {
+	if f.now.Before(ephemeral.NearEnd(e.ephemeral)) {
 		return
 	}
 	e.attempt.rendered.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
@@ -220,8 +207,8 @@ func (l *Loop) warnOfEnd(e *environment) {
 
 // hasEnded asks the control plane once more: what was read may be old, and a person may
 // have extended the environment since.
-func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cleared, error) {
-	now, err := l.remotes.ControlPlane().ListBranches(ctx)
+func (f *ephemeralLife) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cleared, error) {
+	now, err := f.remotes.ControlPlane().ListBranches(ctx)
 	if err != nil {
 		return ephemeral.Cleared{}, fmt.Errorf("ask whether %s was extended: %w", e.Name, err)
 	}
@@ -233,11 +220,11 @@ func (l *Loop) hasEnded(ctx context.Context, e *source.Ephemeral) (ephemeral.Cle
 
 // removeBranch removes the branch of an environment whose time is over, last of all. If
 // a person has extended it meanwhile, it stays, and gets its output again.
-func (l *Loop) removeBranch(ctx context.Context, e *source.Ephemeral) error {
-	l.options.BeforeEffect("remove the branch of an ephemeral environment")
-	if err := l.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {
+func (f *ephemeralLife) removeBranch(ctx context.Context, e *source.Ephemeral) error {
+	f.options.BeforeEffect("remove the branch of an ephemeral environment")
+	if err := f.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {
 		return fmt.Errorf("remove the branch %s of the control plane: %w", e.Branch, err)
 	}
-	l.options.Logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
+	f.options.Logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
 	return nil
 }

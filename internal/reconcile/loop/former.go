@@ -15,18 +15,18 @@ import (
 // findFormer returns the environments that have left the control plane and are ours to clean up
 // after: with environments in the settings, those that are listed. named are those that seem to
 // have left, while a file has their name still.
-func (l *Loop) findFormer() (former []*model.Environment, named []string, err error) {
-	all, err := l.source.FormerEnvironments()
+func (r *retirement) findFormer() (former []*model.Environment, named []string, err error) {
+	all, err := r.source.FormerEnvironments()
 	if err != nil {
 		return nil, nil, err
 	}
 	var names []string
 	for _, e := range all {
-		if l.environments[e.Name] == nil && l.isListed(e.Name) {
+		if r.environments[e.Name] == nil && r.isListed(e.Name) {
 			former, names = append(former, e), append(names, e.Name)
 		}
 	}
-	named, err = l.source.StillNamed(names...)
+	named, err = r.source.StillNamed(names...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,38 +34,38 @@ func (l *Loop) findFormer() (former []*model.Environment, named []string, err er
 }
 
 // isListed reports whether an environment is one that this daemon looks after.
-func (l *Loop) isListed(name string) bool {
-	only := l.options.Settings.Environments
+func (r *retirement) isListed(name string) bool {
+	only := r.options.Settings.Environments
 	return len(only) == 0 || slices.Contains(only, name)
 }
 
 // hasLeft reports whether an environment that the settings list, and that is not in the control
 // plane, was there before: the base has had it, or this process has seen its output.
-func (l *Loop) hasLeft(name string, certain bool) (bool, error) {
+func (r *retirement) hasLeft(name string, certain bool) (bool, error) {
 	if !certain {
 		return false, nil
 	}
-	if named, err := l.source.StillNamed(name); err != nil || len(named) > 0 {
+	if named, err := r.source.StillNamed(name); err != nil || len(named) > 0 {
 		return false, err
 	}
-	if e := l.environments[name]; e != nil && e.output.Repo != "" {
+	if e := r.environments[name]; e != nil && e.output.Repo != "" {
 		return true, nil
 	}
-	former, err := l.source.FormerEnvironments()
+	former, err := r.source.FormerEnvironments()
 	return slices.ContainsFunc(former, func(e *model.Environment) bool { return e.Name == name }), err
 }
 
 // withdrawRecords closes the pull requests, and removes the branches, that propose a commit of
 // the base for environments that have left, whether or not a daemon ran when they did.
-func (l *Loop) withdrawRecords(ctx context.Context) error {
-	if !l.complete || !l.options.Settings.Write {
+func (r *retirement) withdrawRecords(ctx context.Context) error {
+	if !r.complete || !r.options.Settings.Write {
 		return nil
 	}
-	proposed, err := l.promoter.ProposedRecords()
+	proposed, err := r.promoter.ProposedRecords()
 	if err != nil {
 		return err
 	}
-	present, _, err := l.source.Environments(ctx)
+	present, _, err := r.source.Environments(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 	if len(proposed) == 0 {
 		return nil
 	}
-	former, _, err := l.findFormer()
+	former, _, err := r.findFormer()
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 		if !slices.Contains(proposed, e.Name) {
 			continue
 		}
-		if err := l.promoter.WithdrawRecord(ctx, e); err != nil {
+		if err := r.promoter.WithdrawRecord(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ func (l *Loop) withdrawRecords(ctx context.Context) error {
 // be in the GitOps repositories. An environment of the same name that another control plane has
 // output of there may have an issue of its own, which stays.
 func (s *search) closeFormerIssues(ctx context.Context) {
-	for _, place := range s.outputRepositories() {
-		out := s.remotes.KnownRemote(place)
+	for _, place := range s.retirement.outputRepositories() {
+		out := s.retirement.remotes.KnownRemote(place)
 		if out == nil || out.Mirror() == nil {
 			continue
 		}
@@ -108,7 +108,7 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 				if s.foreign[name] {
 					continue
 				}
-				if err := s.closeIssues(ctx, f, name); err != nil {
+				if err := s.retirement.closeIssues(ctx, f, name); err != nil {
 					return fmt.Errorf("close the issues of %s: %w", name, err)
 				}
 			}
@@ -125,15 +125,15 @@ func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Out
 	if there, err := s.isKnown(ctx, name); err != nil || there {
 		return nil, err
 	}
-	for _, from := range s.environments {
-		if from.ephemeral != nil || !s.isListed(from.name) && !s.isListed(name) || from.output.Repo == "" {
+	for _, from := range s.retirement.environments {
+		if from.ephemeral != nil || !s.retirement.isListed(from.name) && !s.retirement.isListed(name) || from.output.Repo == "" {
 			continue
 		}
-		shared := s.isSameRepo(from.output.Repo, s.options.Settings.ControlPlane.Repo)
+		shared := s.retirement.remotes.IsSameRepository(from.output.Repo, s.retirement.options.Settings.ControlPlane.Repo)
 		to := status.Output{Repo: from.output.Repo}
 		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
 		to.Folder = publish.CleanFolder(to.Folder)
-		if !s.isSameRepo(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
+		if !s.retirement.remotes.IsSameRepository(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
 			continue
 		}
 		if found, err := written(); err != nil || found == nil {
@@ -147,18 +147,18 @@ func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Out
 // isKnown reports whether the control plane has an environment, or had one that was no ephemeral
 // one, or has its name still in a file.
 func (s *search) isKnown(ctx context.Context, name string) (bool, error) {
-	lasting, _, err := s.source.Environments(ctx)
+	lasting, _, err := s.retirement.source.Environments(ctx)
 	if err != nil {
 		return false, err
 	}
-	former, err := s.source.FormerEnvironments()
+	former, err := s.retirement.source.FormerEnvironments()
 	if err != nil {
 		return false, err
 	}
 	if slices.ContainsFunc(append(former, lasting...), func(e *model.Environment) bool { return e.Name == name }) {
 		return true, nil
 	}
-	temporary, _, err := s.source.Ephemerals(ctx)
+	temporary, _, err := s.retirement.source.Ephemerals(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -167,6 +167,6 @@ func (s *search) isKnown(ctx context.Context, name string) (bool, error) {
 			return true, nil
 		}
 	}
-	named, err := s.source.StillNamed(name)
+	named, err := s.retirement.source.StillNamed(name)
 	return len(named) > 0, err
 }

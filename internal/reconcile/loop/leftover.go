@@ -21,41 +21,36 @@ import (
 )
 
 // isSameOutput reports whether two outputs are one folder of one branch.
-func (l *Loop) isSameOutput(a, b status.Output) bool {
-	return l.isSameBranch(a, b) && a.Folder == b.Folder
+func (r *retirement) isSameOutput(a, b status.Output) bool {
+	return r.isSameBranch(a, b) && a.Folder == b.Folder
 }
 
-func (l *Loop) isSameBranch(a, b status.Output) bool {
-	return a.Branch == b.Branch && l.isSameRepo(a.Repo, b.Repo)
-}
-
-// isSameRepo reports whether two URLs are of one repository.
-func (l *Loop) isSameRepo(a, b string) bool {
-	return giturl.Normalize(l.readLocation(a)) == giturl.Normalize(l.readLocation(b))
+func (r *retirement) isSameBranch(a, b status.Output) bool {
+	return a.Branch == b.Branch && r.remotes.IsSameRepository(a.Repo, b.Repo)
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
 // written there is to go.
-func (l *Loop) noteOutput(e *environment, now status.Output) {
+func (r *retirement) noteOutput(e *environment, now status.Output) {
 	if now.Repo == "" {
 		return
 	}
 	before := e.output
 	e.output = now
-	if before.Repo != "" && !l.isSameOutput(before, now) {
+	if before.Repo != "" && !r.isSameOutput(before, now) {
 		e.leftBehind = append(e.leftBehind, before)
 	}
-	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool { return l.isSameOutput(o, now) })
+	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool { return r.isSameOutput(o, now) })
 }
 
 // leftBehindFolders returns the folders of the branch of an environment's output that it has left.
-func (l *Loop) leftBehindFolders(e *environment) []string {
-	if l.options.Settings.Output.Retired == keepRetired {
+func (r *retirement) leftBehindFolders(e *environment) []string {
+	if r.options.Settings.Output.Retired == keepRetired {
 		return nil
 	}
 	var folders []string
 	for _, o := range e.leftBehind {
-		if l.isSameBranch(o, e.output) {
+		if r.isSameBranch(o, e.output) {
 			folders = append(folders, o.Folder)
 		}
 	}
@@ -69,13 +64,13 @@ const keepRetired = "keep"
 // isOurs returns what reports whether something was written by this control plane for one of
 // its environments: from its repository, and from a commit that its base has. Others may
 // write to the same GitOps repository, for environments of the same name.
-func (l *Loop) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
+func (r *retirement) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
 		from := baseOf(w)
-		if from == nil || from.Commit == "" || !l.isSameRepo(from.Repo, l.options.Settings.ControlPlane.Repo) {
+		if from == nil || from.Commit == "" || !r.remotes.IsSameRepository(from.Repo, r.options.Settings.ControlPlane.Repo) {
 			return false, nil
 		}
-		base, err := l.source.Base(ctx)
+		base, err := r.source.Base(ctx)
 		if err != nil || base.Repo == nil {
 			return false, err
 		}
@@ -96,19 +91,19 @@ func baseOf(w publish.Written) *publish.Input {
 // that left while no daemon ran, or whose output moved since. It takes only what is proven to be
 // of this control plane. What cannot be searched does not keep the rest from being found; again
 // reports that it has to be searched once more.
-func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
-	former, named, err := l.findFormer()
+func (r *retirement) findLeftovers(ctx context.Context) (again bool, err error) {
+	former, named, err := r.findFormer()
 	if err != nil {
 		return true, err
 	}
-	s := &search{Loop: l, foreign: map[string]bool{}, incomplete: len(named) > 0} // what has its name still may be gone in the next round
+	s := &search{retirement: r, foreign: map[string]bool{}, incomplete: len(named) > 0} // what has its name still may be gone in the next round
 	for _, e := range former {
 		s.former = append(s.former, e.Name)
 	}
-	for _, place := range l.outputRepositories() {
+	for _, place := range r.outputRepositories() {
 		repo := giturl.Redact(place)
 		s.isolatePart(ctx, repo, "", func() error {
-			out, err := l.remotes.OpenOutput(ctx, place)
+			out, err := r.remotes.OpenOutput(ctx, place)
 			if err != nil { // that is reported with the repository; when it answers again there is another round
 				s.incomplete = true
 				return nil
@@ -117,43 +112,43 @@ func (l *Loop) findLeftovers(ctx context.Context) (again bool, err error) {
 		})
 	}
 	for _, e := range s.found {
-		if !slices.ContainsFunc(l.retired, func(g retiredOutput) bool { return g.name == e.name && l.isSameOutput(g.output, e.output) }) {
-			l.retired = append(l.retired, e)
+		if !slices.ContainsFunc(r.retired, func(g retiredOutput) bool { return g.name == e.name && r.isSameOutput(g.output, e.output) }) {
+			r.retired = append(r.retired, e)
 		}
 	}
 	s.closeFormerIssues(ctx)
-	for _, e := range l.environments {
+	for _, e := range r.environments {
 		e.searched = !s.incomplete && e.output.Repo != ""
 	}
-	l.searched = !s.incomplete
+	r.searched = !s.incomplete
 	return s.again, nil
 }
 
 // searchLeftovers looks for what was left, if that is not known, before anything is published:
 // what environments have left goes with what is proposed for them. Of one that could not be read
 // it is looked for once that can be. again reports whether it has to be searched once more.
-func (l *Loop) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if !l.complete || !l.options.Settings.Write {
+func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
+	if !r.complete || !r.options.Settings.Write {
 		return false
 	}
 	for _, e := range all {
 		if to := e.attempt.rendered.Model.OutputRepo(); e.attempt.err == nil && to != nil {
-			l.noteOutput(e, outputTo(to))
-			l.searched = l.searched && (e.searched || e.ephemeral != nil) // these do not move
+			r.noteOutput(e, outputTo(to))
+			r.searched = r.searched && (e.searched || e.ephemeral != nil) // these do not move
 		}
 	}
-	if l.searched {
+	if r.searched {
 		return false
 	}
-	err := l.barrier.Run("look for what is left", "", func() (err error) {
-		again, err = l.findLeftovers(ctx)
+	err := r.barrier.Run("look for what is left", "", func() (err error) {
+		again, err = r.findLeftovers(ctx)
 		return err
 	})
 	if ctx.Err() != nil {
 		return false
 	}
 	if err != nil {
-		l.options.Logger.Warn("what environments have left could not be looked for", "error", err)
+		r.options.Logger.Warn("what environments have left could not be looked for", "error", err)
 		return true
 	}
 	return again
@@ -165,17 +160,17 @@ func outputTo(to *model.GitOpsRepo) status.Output {
 }
 
 // outputRepositories returns the GitOps repositories that are known, sorted.
-func (l *Loop) outputRepositories() []string {
+func (r *retirement) outputRepositories() []string {
 	var places []string
-	for _, e := range l.environments {
+	for _, e := range r.environments {
 		for _, o := range append(slices.Clone(e.leftBehind), e.output) {
 			if o.Repo != "" {
-				places = append(places, l.readLocation(o.Repo))
+				places = append(places, r.remotes.ReadLocation(o.Repo))
 			}
 		}
 	}
-	for _, e := range l.retired {
-		places = append(places, l.readLocation(e.output.Repo))
+	for _, e := range r.retired {
+		places = append(places, r.remotes.ReadLocation(e.output.Repo))
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
@@ -183,7 +178,7 @@ func (l *Loop) outputRepositories() []string {
 
 // search is one search for what environments have left.
 type search struct {
-	*Loop
+	retirement *retirement
 	former     []string        // environments that the base has had
 	foreign    map[string]bool // names of environments that others have written output for
 	found      []retiredOutput
@@ -195,7 +190,7 @@ type search struct {
 // logged, and concerns no other part. A tree with names that Git refuses is none that
 // Fairlead wrote, and is not searched again.
 func (s *search) isolatePart(ctx context.Context, repo, branch string, part func() error) {
-	err := s.barrier.Run("look for what is left", repo, part)
+	err := s.retirement.barrier.Run("look for what is left", repo, part)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -203,7 +198,7 @@ func (s *search) isolatePart(ctx context.Context, repo, branch string, part func
 	if !errors.As(err, &refused) {
 		s.incomplete, s.again = true, true
 	}
-	s.options.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
+	s.retirement.options.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -233,10 +228,10 @@ func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo s
 // the output of.
 func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
 	mirror := out.Mirror()
-	proposed, ours := strings.CutPrefix(branch, s.options.Settings.Output.BranchPrefix)
+	proposed, ours := strings.CutPrefix(branch, s.retirement.options.Settings.Output.BranchPrefix)
 	if ours {
 		info, err := mirror.Commit(head)
-		if err != nil || s.environments[proposed] != nil || !publish.IsOurs(info, proposed) {
+		if err != nil || s.retirement.environments[proposed] != nil || !publish.IsOurs(info, proposed) {
 			return err
 		}
 	}
@@ -258,15 +253,15 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 // searchFolder decides whether the output of an environment, by the record in a folder, is left
 // from before. ours reports whether the branch is one that Fairlead proposes from.
 func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Output, environment string, ours bool) error {
-	there := s.environments[environment]
-	if there != nil && (there.output.Repo == "" || s.isSameOutput(there.output, at) || slices.ContainsFunc(there.leftBehind, func(o status.Output) bool { return s.isSameOutput(o, at) })) {
+	there := s.retirement.environments[environment]
+	if there != nil && (there.output.Repo == "" || s.retirement.isSameOutput(there.output, at) || slices.ContainsFunc(there.leftBehind, func(o status.Output) bool { return s.retirement.isSameOutput(o, at) })) {
 		return nil
 	}
 	var to *status.Output
 	var err error
 	if there == nil && !slices.Contains(s.former, environment) {
 		to, err = s.ephemeralOutput(ctx, environment, at, ours, func() (*publish.Written, error) {
-			return publish.FindWritten(view, at.Folder, environment, s.isOurs(ctx))
+			return publish.FindWritten(view, at.Folder, environment, s.retirement.isOurs(ctx))
 		})
 	} else {
 		to, err = s.configuredOutput(ctx, view, at.Repo, at.Folder, environment)
@@ -288,7 +283,7 @@ func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Out
 // people have copied to a branch or a folder of theirs is not where we have written it.
 func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
 	written, err := publish.FindWritten(view, folder, environment, func(w publish.Written) (bool, error) {
-		ours, err := s.isOurs(ctx)(w)
+		ours, err := s.retirement.isOurs(ctx)(w)
 		if base := baseOf(w); !ours && base != nil && base.Repo != "" {
 			s.foreign[environment] = true
 		}
@@ -301,10 +296,10 @@ func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, fol
 	if i < 0 {
 		return nil, nil
 	}
-	said, err := s.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
+	said, err := s.retirement.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
 	for _, to := range said {
 		at := status.Output{Repo: repo, Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
-		if at.Folder == folder && s.isSameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
+		if at.Folder == folder && s.retirement.isSameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
 			return &at, err
 		}
 	}
@@ -349,16 +344,16 @@ func findRecords(view *git.View) map[string]string {
 
 // retireMoved has what environments have left in other branches and repositories be removed,
 // once their output is proposed where it goes now.
-func (l *Loop) retireMoved() {
-	for _, e := range l.environments {
+func (r *retirement) retireMoved() {
+	for _, e := range r.environments {
 		if e.report.State != status.InSync && e.report.State != status.Proposed {
 			continue
 		}
 		e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool {
-			if l.isSameBranch(o, e.output) {
+			if r.isSameBranch(o, e.output) {
 				return e.report.State == status.InSync // it went with the change
 			}
-			l.retired = append(l.retired, retiredOutput{name: e.name, output: o, moved: true})
+			r.retired = append(r.retired, retiredOutput{name: e.name, output: o, moved: true})
 			return true
 		})
 	}
@@ -366,49 +361,49 @@ func (l *Loop) retireMoved() {
 
 // withdrawRemovals withdraws what removes the output of environments from where it goes now: it
 // was proposed when they had gone, or had their output elsewhere.
-func (l *Loop) withdrawRemovals(ctx context.Context) {
-	for _, e := range l.environments {
-		if e.output.Repo == "" || !l.options.Settings.Write {
+func (r *retirement) withdrawRemovals(ctx context.Context) {
+	for _, e := range r.environments {
+		if e.output.Repo == "" || !r.options.Settings.Write {
 			continue
 		}
-		err := l.barrier.Run("withdraw a removal", e.name, func() error { return l.withdrawRemoval(ctx, e) })
+		err := r.barrier.Run("withdraw a removal", e.name, func() error { return r.withdrawRemoval(ctx, e) })
 		if err != nil && ctx.Err() == nil {
-			l.options.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
-			l.undone = true
+			r.options.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
+			r.undone = true
 		}
 	}
 }
 
-func (l *Loop) withdrawRemoval(ctx context.Context, e *environment) error {
-	out := l.remotes.KnownRemote(l.readLocation(e.output.Repo))
+func (r *retirement) withdrawRemoval(ctx context.Context, e *environment) error {
+	out := r.remotes.KnownRemote(r.remotes.ReadLocation(e.output.Repo))
 	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
-	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), l.options.Settings.Output.BranchPrefix) {
+	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), r.options.Settings.Output.BranchPrefix) {
 		return nil
 	}
 	f, err := out.Forge()
 	if err != nil {
 		return err
 	}
-	return publish.WithdrawRemoval(ctx, l.removalOptions(out, f), removal)
+	return publish.WithdrawRemoval(ctx, r.removalOptions(out, f), removal)
 }
 
 // removalOptions returns the options for the removal of an output.
-func (l *Loop) removalOptions(out *repos.Remote, f forge.Forge) publish.Options {
-	return publish.Options{Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign, Write: true, BeforeEffect: l.options.BeforeEffect}
+func (r *retirement) removalOptions(out *repos.Remote, f forge.Forge) publish.Options {
+	return publish.Options{Remote: out.Remote, Forge: f, Prefix: r.options.Settings.Output.BranchPrefix, Author: r.author, Sign: r.sign, Write: true, BeforeEffect: r.options.BeforeEffect}
 }
 
 // isWantedAgain reports whether what was to go is wanted again.
-func (l *Loop) isWantedAgain(e retiredOutput) bool {
-	there := l.environments[e.name]
+func (r *retirement) isWantedAgain(e retiredOutput) bool {
+	there := r.environments[e.name]
 	if e.moved {
-		return there != nil && l.isSameOutput(there.output, e.output)
+		return there != nil && r.isSameOutput(there.output, e.output)
 	}
-	return there != nil || e.ended == nil && l.isEnded(e.name)
+	return there != nil || e.ended == nil && r.ephemerals.isEnded(e.name)
 }
 
 // removalReason returns the reason, in one sentence, why an output is to go.
-func (l *Loop) removalReason(e retiredOutput) string {
-	if there := l.environments[e.name]; e.moved && there != nil {
+func (r *retirement) removalReason(e retiredOutput) string {
+	if there := r.environments[e.name]; e.moved && there != nil {
 		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, folderName(there.output.Folder))
 	}
 	return fmt.Sprintf("The environment %s is no longer in the control plane", e.name)
@@ -423,20 +418,20 @@ func folderName(folder string) string {
 
 // removeOutput proposes to remove the output of an environment that is there no more, or no
 // longer there, unless the settings keep it.
-func (l *Loop) removeOutput(ctx context.Context, e retiredOutput, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
+func (r *retirement) removeOutput(ctx context.Context, e retiredOutput, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if l.options.Settings.Output.Retired == keepRetired {
-		l.options.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
+	if r.options.Settings.Output.Retired == keepRetired {
+		r.options.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, l.removalOptions(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: l.removalReason(e), IsOurs: l.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, r.removalOptions(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil
 	case err != nil || removed.Done:
 		return done, err
 	case removed.Pull.State != forge.Open:
-		l.options.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
+		r.options.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
 		return done, nil
 	}
 	reason := fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)

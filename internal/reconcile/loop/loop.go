@@ -78,6 +78,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// proposalBranch returns the branch that the output of an environment is proposed from.
+func (o Options) proposalBranch(environment string) string {
+	return o.Settings.Output.BranchPrefix + environment
+}
+
 // Loop is the daemon's work. Its cycles must not overlap.
 type Loop struct {
 	options     Options
@@ -98,10 +103,8 @@ type Loop struct {
 	hasWorked    bool // since memory was last given back, something has moved
 	opened       bool
 	previews     *preview.Previewer
-	retired      []retiredOutput // that have left the control plane, or a place
-	searched     bool            // there is no more than is known of that
-	complete     bool            // all environments that there are were read
-	ephemerals   ephemerals
+	retirement   *retirement
+	ephemerals   *ephemeralLife
 	wakes        *wakeRequests
 	promoter     *promoter.Mover
 	orders       promoter.Orders
@@ -142,6 +145,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
 	})
+	l.ephemerals = &ephemeralLife{options: o, remotes: l.remotes, barrier: l.barrier, orders: &l.orders}
 	l.previews = preview.New(preview.Options{
 		Settings: s, Remotes: l.remotes, SourceOptions: l.sourceOptions, Author: l.author, Logger: o.Logger, Now: o.Now, Random: o.Random,
 		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
@@ -151,6 +155,11 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Author: l.author, Sign: l.sign, Step: o.BeforeEffect, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
 		Barrier: l.barrier,
 	})
+	l.ephemerals.promoter = l.promoter
+	l.retirement = &retirement{
+		options: o, remotes: l.remotes, author: l.author, sign: l.sign, barrier: l.barrier, promoter: l.promoter, ephemerals: l.ephemerals,
+		environments: l.environments, recordNames: l.recordNames,
+	}
 	return l, nil
 }
 

@@ -23,7 +23,7 @@ func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
 			continue
 		}
 		for _, e := range environments {
-			if !isAsReported(e.report, l.proposalBranch(e.name), pulls) {
+			if !isAsReported(e.report, l.options.proposalBranch(e.name), pulls) {
 				e.reported, changed = [sha256.Size]byte{}, true
 			}
 		}
@@ -46,7 +46,7 @@ func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 		if remote == nil || remote.Mirror() == nil || !l.remotes.HasAnswered(remote) {
 			continue
 		}
-		if _, err := remote.Mirror().Branch(l.proposalBranch(e.name)); err == nil {
+		if _, err := remote.Mirror().Branch(l.options.proposalBranch(e.name)); err == nil {
 			all[remote] = append(all[remote], e)
 		}
 	}

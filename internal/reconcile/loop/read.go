@@ -14,7 +14,7 @@ func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error)
 	if err := l.refreshSource(ctx); err != nil {
 		return nil, err
 	}
-	names, l.complete, err = l.listEnvironments(ctx)
+	names, l.retirement.complete, err = l.listEnvironments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -22,11 +22,12 @@ func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	names, err = l.addEphemerals(ctx, names)
+	l.ephemerals.now = l.roundTime
+	names, err = l.ephemerals.addEphemerals(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	return names, l.forgetRetired(names, l.complete)
+	return names, l.forgetRetired(names, l.retirement.complete)
 }
 
 // refreshSource has the control plane read as it is now.
@@ -38,6 +39,7 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	s, err := source.Open(ctx, l.sourceOptions())
 	if err == nil {
 		l.source, l.opened = s, true
+		l.ephemerals.source, l.retirement.source = s, s
 	}
 	return err
 }
@@ -74,7 +76,7 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 		if slices.Contains(names, name) {
 			continue
 		}
-		left, err := l.hasLeft(name, !problems.Stops() && !l.source.HasUnread())
+		left, err := l.retirement.hasLeft(name, !problems.Stops() && !l.source.HasUnread())
 		if err != nil {
 			return nil, false, err
 		}
@@ -108,9 +110,9 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 			}
 		}
 		if gone {
-			l.noteRetired(e)
+			l.retirement.noteRetired(e)
 		} else {
-			l.searched = false // for when it is certain
+			l.retirement.searched = false // for when it is certain
 		}
 		delete(l.environments, name)
 		l.options.Metrics.ForgetEnvironment(name)

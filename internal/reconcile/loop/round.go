@@ -36,10 +36,10 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	all := l.renderEnvironments(ctx, names)
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
-	l.undone = l.searchLeftovers(ctx, all)
+	l.undone = l.retirement.searchLeftovers(ctx, all)
 	l.publishEnvironments(ctx, all)
 	l.promoteCommits(ctx)
-	l.retireEnvironments(ctx)
+	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
 	l.previewChanges(ctx)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()

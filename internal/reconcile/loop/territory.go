@@ -100,7 +100,7 @@ func (l *Loop) checkLocations(ctx context.Context, all []*environment) {
 // beside the place of the environment that it was made from, and is judged as that.
 func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoRef, t reserved) (*refusal, error) {
 	if e.name == "promotion" && (t.hasRepo(to.Repo) || t.hasRepo(l.readLocation(to.Repo))) {
-		ours := l.proposalBranch(e.name)
+		ours := l.options.proposalBranch(e.name)
 		return &refusal{
 			fmt.Sprintf("Git has no branch %s beside %s/…, which Fairlead proposes the records of environments from", ours, ours),
 			"give the environment another name, or have its output go to a repository of its own",
@@ -122,7 +122,7 @@ func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoR
 		}
 	}
 	no := l.checkAllowed(to, t)
-	if no == nil || strings.EqualFold(to.Branch, l.proposalBranch(name)) { // publishing reports what is wrong with one's own
+	if no == nil || strings.EqualFold(to.Branch, l.options.proposalBranch(name)) { // publishing reports what is wrong with one's own
 		return nil, nil
 	}
 	if no.always {

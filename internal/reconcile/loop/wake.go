@@ -97,3 +97,24 @@ func (l *Loop) pauseLength() time.Duration {
 	}
 	return pause
 }
+
+// nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
+// something becomes of an ephemeral environment, or when a freeze begins or ends.
+func (l *Loop) nextPollTime() time.Time {
+	if at := earlierTime(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.nextPoll) {
+		return at
+	}
+	return l.nextPoll
+}
+
+// isTimeUp reports, once, whether something becomes of an ephemeral environment now, or a
+// freeze begins or ends.
+func (l *Loop) isTimeUp() bool {
+	up := false
+	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
+		if !next.IsZero() && !l.roundTime.Before(*next) {
+			up, *next = true, time.Time{}
+		}
+	}
+	return up
+}

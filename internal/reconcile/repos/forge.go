@@ -17,6 +17,11 @@ import (
 // ReadLocation returns where a repository is read that the control plane names by a URL.
 func (r *Set) ReadLocation(url string) string { return access.ReadLocation(r.options.Settings, url) }
 
+// IsSameRepository reports whether two URLs are read at one place.
+func (r *Set) IsSameRepository(a, b string) bool {
+	return giturl.Normalize(r.ReadLocation(a)) == giturl.Normalize(r.ReadLocation(b))
+}
+
 // RemoteOf returns the remote of a repository that the control plane names by a URL: also of
 // the control plane under another of its URLs; nil if it is not known.
 func (r *Set) RemoteOf(url string) *Remote {

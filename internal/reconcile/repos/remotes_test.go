@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,11 +68,18 @@ func TestPollBoundsEachHost(t *testing.T) {
 
 func newSet(t *testing.T, ctx context.Context, server *gittest.Server) *repos.Set {
 	t.Helper()
-	s, problems := config.Parse("fairlead.yaml", []byte("controlPlane: {repo: "+server.URL("cp")+"}\ndataDir: "+t.TempDir()+"\n"), t.TempDir(), func(string) string { return "" })
+	return newSetWith(t, ctx, server, "", time.Now)
+}
+
+// newSetWith returns a set with more settings, in which HOST is the server, and a clock.
+func newSetWith(t *testing.T, ctx context.Context, server *gittest.Server, more string, now func() time.Time) *repos.Set {
+	t.Helper()
+	more = strings.ReplaceAll(more, "HOST", strings.TrimSuffix(server.URL(""), "/.git"))
+	s, problems := config.Parse("fairlead.yaml", []byte("controlPlane: {repo: "+server.URL("cp")+"}\ndataDir: "+t.TempDir()+"\n"+more), t.TempDir(), func(string) string { return "" })
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
 	return repos.New(ctx, repos.Options{
-		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: func() float64 { return 0 }, BeforeEffect: func(string) {},
+		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: now, Random: func() float64 { return 0 }, BeforeEffect: func(string) {},
 	})
 }
