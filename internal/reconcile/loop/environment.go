@@ -69,7 +69,7 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	if e.attempt.paused {
 		return
 	}
-	l.options.Metrics.SetUnfinishedSince(e.name, l.options.Store.Begin(e.name, started))
+	l.options.Metrics.SetUnfinishedSince(e.name, l.options.Store.StartEnvironment(e.name, started))
 	e.attempt.err = l.barrier.Run("render", e.name, func() error { return l.tryRender(ctx, e) })
 	if panics.Is(e.attempt.err) {
 		e.cache = output.Cache{} // it may be half of what it should be
@@ -191,7 +191,7 @@ const maxWaits = 5
 
 // reportEnvironment reports an environment to the store, the metrics and the log.
 func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quiet bool, err error) {
-	l.options.Store.Set(r)
+	l.options.Store.SetEnvironment(r)
 	l.options.Metrics.RecordEnvironment(r.Name, string(r.State), r.Took)
 	problems, warnings := r.Problems.Count()
 	l.options.Metrics.SetProblems(r.Name, problems, warnings)

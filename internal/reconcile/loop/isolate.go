@@ -13,6 +13,6 @@ func (l *Loop) reportPanic(work, of string, e *panics.Error) {
 
 // finishEnvironment notes that the work on an environment has ended well.
 func (l *Loop) finishEnvironment(e *environment) {
-	l.options.Store.Finish(e.name)
+	l.options.Store.FinishEnvironment(e.name)
 	l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
 }

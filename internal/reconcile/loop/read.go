@@ -123,6 +123,6 @@ func (l *Loop) forgetRetired(names []string, certain bool) error {
 		}
 		l.environments[name].ephemeral = l.ephemerals.all[name]
 	}
-	l.options.Store.Forget(names)
+	l.options.Store.RetainEnvironments(names)
 	return nil
 }

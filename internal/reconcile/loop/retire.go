@@ -112,7 +112,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
 			})
 		} else {
-			r.options.Store.Set(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: r.options.Now()})
+			r.options.Store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: r.options.Now()})
 		}
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
@@ -121,7 +121,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 	for name, e := range r.environments {
 		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
 			e.report.Removals = removals[name]
-			r.options.Store.Set(e.report)
+			r.options.Store.SetEnvironment(e.report)
 		}
 	}
 	return r.undone

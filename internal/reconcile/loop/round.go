@@ -57,7 +57,7 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	started := l.options.Now()
 	l.roundTime = started
 	l.promoter.Begin(started)
-	l.options.Store.BeginCycle(started)
+	l.options.Store.StartCycle(started)
 	err := l.isolateRound(ctx, poll)
 	if ctx.Err() != nil {
 		return ctx.Err()
