@@ -41,6 +41,9 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if pulls.open != nil {
+		if err := w.checkUnmoved(ctx, head); err != nil {
+			return Result{}, err
+		}
 		if err := w.options.closePull(ctx, *pulls.open, withoutDigest, reasonWithdrawn); err != nil {
 			return Result{}, err
 		}
@@ -48,6 +51,20 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	w.options.Announce("remove our branch")
 	err = w.options.Remote.Push(ctx, nil, git.RefUpdate{Ref: heads + w.ours, Old: head})
 	return done, err
+}
+
+// checkUnmoved fetches, and fails if our branch is not at head any more: the pull request that
+// the forge has found may be for a commit that another daemon has pushed since.
+func (w *attempt) checkUnmoved(ctx context.Context, head string) error {
+	_, err := w.options.Remote.Sync(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := w.options.Remote.Mirror().Branch(w.ours)
+	if err == nil && now != head || errors.Is(err, git.ErrNoRevision) {
+		return fmt.Errorf("withdraw the proposal from %s: %w", w.ours, git.ErrStale)
+	}
+	return err
 }
 
 // isSuperseded reports whether what our branch proposes was made from other inputs, which may

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -148,4 +149,41 @@ func TestKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lateForge calls before once, before it lists the open pull requests.
+type lateForge struct {
+	*counting
+	before func()
+}
+
+func (f *lateForge) OpenPulls(ctx context.Context) ([]forge.Pull, error) {
+	if before := f.before; before != nil {
+		f.before = nil
+		before()
+	}
+	return f.counting.OpenPulls(ctx)
+}
+
+// TestProposedMeanwhile: what was proposed was merged, and before the one that is behind asks
+// the forge, another proposes newer inputs from the same branch. That proposal stays.
+func TestProposedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ahead, behind := w.publisher(), w.publisher()
+	ahead.want(publish.Proposed, w.simple("a"))
+	w.merge()
+	newer := w.proposal("2", map[string]string{"pier/gull-main/reconciler.yaml": "kind: Puller\nfrom: b\n"})
+	if _, err := behind.Remote.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := behind.Options
+	o.Forge = &lateForge{ahead.forge, func() { ahead.want(publish.Proposed, newer) }}
+	older := w.simple("a")
+	older.IsCurrent = func(context.Context) (bool, error) { return false, nil }
+	r, err := publish.Publish(t.Context(), o, older)
+	if err != nil || r.State != publish.InSync || !r.Again {
+		t.Errorf("it is %+v, and the error is %v", r, err)
+	}
+	equal(t, "pull requests", w.states(), "merged open")
 }
