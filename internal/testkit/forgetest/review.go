@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -118,8 +119,21 @@ func mergesOnlyTheCommit(r *run) {
 	r.wantError(r.merger().MergePull(r.context(), pull.Number, old), forge.ErrMoved)
 	r.wantError(r.merger().MergePull(r.context(), pull.Number, strings.Repeat("a", 40)), forge.ErrMoved)
 	r.wantEqual("state", r.state(), forge.Open)
-	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
+	r.mergeWhenReady(pull.Number, commit)
 	r.wantEqual("state", r.state(), forge.Merged)
+}
+
+// mergeWhenReady merges a pull request, once the forge has looked whether it can be merged.
+func (r *run) mergeWhenReady(number int, commit string) {
+	r.Helper()
+	err := r.merger().MergePull(r.context(), number, commit)
+	if r.Until != nil && errors.Is(err, forge.ErrNotReady) {
+		r.Until(func() bool {
+			err = r.merger().MergePull(r.context(), number, commit)
+			return !errors.Is(err, forge.ErrNotReady)
+		})
+	}
+	r.must(err)
 }
 
 func mergesNotYet(r *run) {
