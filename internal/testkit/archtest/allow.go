@@ -27,9 +27,9 @@ func eachNode(src *source, visit func(f *file, place string, n ast.Node)) {
 	})
 }
 
-// except reports what found says of each node, but for the places on the list;
+// checkExcept reports what found says of each node, but for the places on the list;
 // and the places on the list where found says nothing any more.
-func (a allowances) except(src *source, list string, found func(f *file, n ast.Node) problem.List) problem.List {
+func (a allowances) checkExcept(src *source, list string, found func(f *file, n ast.Node) problem.List) problem.List {
 	var l problem.List
 	used := map[string]bool{}
 	eachNode(src, func(f *file, place string, n ast.Node) {
@@ -55,14 +55,14 @@ func declName(d ast.Decl) string {
 	if !ok {
 		return ""
 	}
-	if t := receiver(fn); t != "" {
+	if t := receiverName(fn); t != "" {
 		return t + "." + fn.Name.Name
 	}
 	return fn.Name.Name
 }
 
-// receiver gives the name of a method's type, "" for a function.
-func receiver(fn *ast.FuncDecl) string {
+// receiverName gives the name of a method's type, "" for a function.
+func receiverName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""
 	}

@@ -58,11 +58,11 @@ var rules = []rule{
 // the house, sorted; the subject of each problem is the name of its rule. The
 // error says that the source could not be read.
 func Check(fsys fs.FS) (problem.List, error) {
-	return check(fsys, ourHouse, rules)
+	return checkRules(fsys, ourHouse, rules)
 }
 
-func check(fsys fs.FS, h house, rules []rule) (problem.List, error) {
-	src, err := read(fsys)
+func checkRules(fsys fs.FS, h house, rules []rule) (problem.List, error) {
+	src, err := readSource(fsys)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ var small = house{
 
 func report(t *testing.T, files fstest.MapFS, r rule) string {
 	t.Helper()
-	problems, err := check(files, small, []rule{r})
+	problems, err := checkRules(files, small, []rule{r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +105,12 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := read(os.DirFS("../../.."))
+	src, err := readSource(os.DirFS("../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	src.house = ourHouse
-	lines := src.table(packagesSection, 0)
+	lines := src.readTable(packagesSection, 0)
 	if len(lines) == 0 {
 		t.Fatalf("%s has no table in %q", pagePath, packagesSection)
 	}

@@ -22,7 +22,7 @@ func checkComments(src *source) problem.List {
 			l.Addf(problem.Pos{File: p.dir}, "", "say what the package keeps true",
 				"the package comment has %d lines, fewer than %d", n, minPackageComment)
 		}
-		for _, f := range p.code() {
+		for _, f := range p.programFiles() {
 			for _, e := range exportedNames(f) {
 				if !e.explains {
 					l.Addf(f.pos(e.id), "", "say what it gives, in which unit or shape, and when it fails",
@@ -37,7 +37,7 @@ func checkComments(src *source) problem.List {
 // packageComment gives the number of lines of the package's comment, which may be
 // in a test if the package has nothing else.
 func packageComment(p *pkg) int {
-	files := p.code()
+	files := p.programFiles()
 	if len(files) == 0 {
 		files = p.files
 	}
@@ -68,7 +68,7 @@ func exportedNames(f *file) []exported {
 	for _, d := range f.syntax.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			switch t := receiver(d); {
+			switch t := receiverName(d); {
 			case !d.Name.IsExported():
 			case t == "":
 				all = append(all, exported{d.Name, "function", d.Doc != nil})

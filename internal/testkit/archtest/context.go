@@ -11,7 +11,7 @@ import (
 func checkContext(src *source) problem.List {
 	var l problem.List
 	src.eachFile(func(_ *pkg, f *file) {
-		name := f.uses("context")
+		name := f.importName("context")
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.StructType:
@@ -33,4 +33,4 @@ func checkContext(src *source) problem.List {
 	return l
 }
 
-func isContext(t ast.Expr, name string) bool { return selected(t, name) == "Context" }
+func isContext(t ast.Expr, name string) bool { return selectedName(t, name) == "Context" }

@@ -15,21 +15,21 @@ const testsOnly = "tests"
 // imports.
 func checkDependencies(src *source) problem.List {
 	var l problem.List
-	listed := src.table(dependenciesSection, 0)
+	listed := src.readTable(dependenciesSection, 0)
 	used := map[int]bool{}
 	for _, p := range src.packages {
 		for _, f := range p.files {
 			for _, i := range f.imports() {
-				if !foreign(i.path) {
+				if !isForeign(i.path) {
 					continue
 				}
-				d, ok := dependency(listed, i.path)
+				d, ok := findDependency(listed, i.path)
 				used[d.line] = true
 				switch {
 				case !ok:
 					l.Addf(f.pos(i.spec), "", "do without it, or give the reason in "+pagePath,
 						"%s is in a module that %q does not name", i.path, dependenciesSection)
-				case d.cells[1] == testsOnly && !f.test && !within(p.dir, testFolder):
+				case d.cells[1] == testsOnly && !f.test && !isWithin(p.dir, testFolder):
 					l.Addf(f.pos(i.spec), "", "the page has it for tests only", "the program imports %s", i.path)
 				}
 			}
@@ -43,17 +43,17 @@ func checkDependencies(src *source) problem.List {
 	return l
 }
 
-// foreign reports whether an import is neither ours nor of the standard library.
-func foreign(importPath string) bool {
-	_, mine := ours(importPath)
+// isForeign reports whether an import is neither ours nor of the standard library.
+func isForeign(importPath string) bool {
+	_, mine := moduleFolder(importPath)
 	first, _, _ := strings.Cut(importPath, "/")
 	return !mine && strings.Contains(first, ".")
 }
 
-// dependency gives the line of the module that has the imported package.
-func dependency(listed []tableLine, importPath string) (tableLine, bool) {
+// findDependency gives the line of the module that has the imported package.
+func findDependency(listed []tableLine, importPath string) (tableLine, bool) {
 	for _, d := range listed {
-		if len(d.cells) > 1 && within(importPath, d.cells[0]) {
+		if len(d.cells) > 1 && isWithin(importPath, d.cells[0]) {
 			return d, true
 		}
 	}

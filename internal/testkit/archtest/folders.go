@@ -41,10 +41,10 @@ var folders = []folder{
 // testFolder holds what only tests import.
 const testFolder = "internal/testkit"
 
-// level returns the index of the folder that holds a package, or -1.
-func (s *source) level(dir string) int {
+// folderIndex returns the index of the folder that holds a package, or -1.
+func (s *source) folderIndex(dir string) int {
 	for i, f := range s.folders {
-		if within(dir, f.path) {
+		if isWithin(dir, f.path) {
 			return i
 		}
 	}
@@ -53,7 +53,7 @@ func (s *source) level(dir string) int {
 
 // isPure reports whether a package is in a pure folder.
 func (s *source) isPure(dir string) bool {
-	level := s.level(dir)
+	level := s.folderIndex(dir)
 	return level >= 0 && s.folders[level].pure
 }
 
@@ -62,13 +62,13 @@ func (s *source) isPure(dir string) bool {
 func checkFolders(src *source) problem.List {
 	var l problem.List
 	for _, p := range src.packages {
-		level := src.level(p.dir)
+		level := src.folderIndex(p.dir)
 		if level < 0 {
 			l.Addf(problem.Pos{File: p.dir}, "", "move it into the folder of its work, or add the folder to internal/testkit/archtest/folders.go",
 				"the package is in no folder of the picture")
 			continue
 		}
-		for _, f := range p.code() {
+		for _, f := range p.programFiles() {
 			l = append(l, checkImportsOf(src, f, p.dir, level)...)
 		}
 	}
@@ -78,11 +78,11 @@ func checkFolders(src *source) problem.List {
 func checkImportsOf(src *source, f *file, dir string, level int) problem.List {
 	var l problem.List
 	for _, i := range f.imports() {
-		to, ok := ours(i.path)
+		to, ok := moduleFolder(i.path)
 		if !ok {
 			continue
 		}
-		if src.level(to) > level {
+		if src.folderIndex(to) > level {
 			l.Addf(f.pos(i.spec), "", "data goes one way: move what both need to a folder above, or pass it in",
 				"%s imports %s, which is in a folder below", dir, path.Clean(to))
 		}

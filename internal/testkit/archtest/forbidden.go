@@ -28,7 +28,7 @@ var unfinished = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|XX[X])\b`)
 // checkForbidden reports init functions, panics, and marks of unfinished work;
 // and sleeping tests, which are slow on a good day and fail on a bad one.
 func checkForbidden(src *source) problem.List {
-	l := src.panics.except(src, "internal/testkit/archtest/forbidden.go", findPanic)
+	l := src.panics.checkExcept(src, "internal/testkit/archtest/forbidden.go", findPanic)
 	for _, p := range src.packages {
 		for _, f := range p.files {
 			l = append(l, findInit(f)...)
@@ -77,9 +77,9 @@ func findUnfinished(f *file) problem.List {
 
 func findSleep(f *file) problem.List {
 	var l problem.List
-	clock := f.uses("time")
+	clock := f.importName("time")
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if selected(n, clock) == "Sleep" {
+		if selectedName(n, clock) == "Sleep" {
 			l.Addf(f.pos(n), "", "wait for what the test waits for", "a test sleeps")
 		}
 		return true

@@ -19,7 +19,7 @@ var goroutineOwners = allowances{
 // checkGoroutines reports goroutines, and calls of a method named Go (of a
 // WaitGroup or the like), outside of their owners.
 func checkGoroutines(src *source) problem.List {
-	return src.goroutineOwners.except(src, "internal/testkit/archtest/goroutines.go", func(f *file, n ast.Node) problem.List {
+	return src.goroutineOwners.checkExcept(src, "internal/testkit/archtest/goroutines.go", func(f *file, n ast.Node) problem.List {
 		var l problem.List
 		if startsGoroutine(n) {
 			l.Addf(f.pos(n), "", "use a function that waits for what it starts; if this is one, name it in internal/testkit/archtest/goroutines.go",

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
-// drawers are words that say nothing of what is inside.
-var drawers = []string{"util", "helper", "common", "misc", "manager", "service", "handler"}
+// vagueWords are words that say nothing of what is inside.
+var vagueWords = []string{"util", "helper", "common", "misc", "manager", "service", "handler"}
 
 // checkNames reports packages, files and exported names that are drawers, getters,
 // or say their package's name again. Fields are left alone: they often are the
@@ -21,7 +21,7 @@ func checkNames(src *source) problem.List {
 		for _, f := range p.files {
 			name := f.syntax.Name.Name
 			for _, w := range []string{name, path.Base(p.dir), strings.TrimSuffix(path.Base(f.path), ".go")} {
-				if d := drawer(w); d != "" {
+				if d := vagueWord(w); d != "" {
 					l.Addf(problem.Pos{File: f.path}, "", "name it for what is in it", "%q in the name of a package or file says nothing", d)
 				}
 			}
@@ -46,24 +46,24 @@ type exported struct {
 func checkName(f *file, pkgName string, e exported) problem.List {
 	var l problem.List
 	name := e.id.Name
-	if d := drawer(name); d != "" {
+	if d := vagueWord(name); d != "" {
 		l.Addf(f.pos(e.id), "", "name it for what it is or does", "%q in %s says nothing", d, name)
 	}
-	if rest, ok := strings.CutPrefix(name, "Get"); ok && startsWord(rest) && e.callable() {
+	if rest, ok := strings.CutPrefix(name, "Get"); ok && startsWord(rest) && e.isFunction() {
 		l.Addf(f.pos(e.id), "", "name it for what it gives", "%s is named Get", name)
 	}
 	if rest, ok := strings.CutSuffix(name, "Impl"); ok && rest != "" {
 		l.Addf(f.pos(e.id), "", "name it for what sets it apart", "%s is named Impl", name)
 	}
-	if e.kind != "method" && stutters(name, pkgName) {
+	if e.kind != "method" && repeatsPackage(name, pkgName) {
 		l.Addf(f.pos(e.id), "", "readers see the package's name before it", "%s.%s says %q twice", pkgName, name, pkgName)
 	}
 	return l
 }
 
-func (e exported) callable() bool { return e.kind == "function" || e.kind == "method" }
+func (e exported) isFunction() bool { return e.kind == "function" || e.kind == "method" }
 
-func stutters(name, pkgName string) bool {
+func repeatsPackage(name, pkgName string) bool {
 	if len(name) <= len(pkgName) || !strings.EqualFold(name[:len(pkgName)], pkgName) {
 		return false
 	}
@@ -75,10 +75,10 @@ func startsWord(s string) bool {
 	return s == "" || !unicode.IsLower([]rune(s)[0])
 }
 
-// drawer gives the drawer, in singular or plural, that is a whole word of a name.
-func drawer(name string) string {
-	for _, w := range words(name) {
-		for _, d := range drawers {
+// vagueWord gives the drawer, in singular or plural, that is a whole word of a name.
+func vagueWord(name string) string {
+	for _, w := range splitWords(name) {
+		for _, d := range vagueWords {
 			if w == d || w == d+"s" {
 				return w
 			}
@@ -87,9 +87,9 @@ func drawer(name string) string {
 	return ""
 }
 
-// words splits a name at underscores and changes of case, in lower case:
+// splitWords splits a name at underscores and changes of case, in lower case:
 // "HTTPServer_test" is "http", "server", "test".
-func words(name string) []string {
+func splitWords(name string) []string {
 	var all []string
 	runes := []rune(name)
 	start := 0

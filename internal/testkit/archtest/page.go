@@ -25,9 +25,9 @@ type tableLine struct {
 	cells []string
 }
 
-// table gives the lines of the tables in a section. The cell whose index is
+// readTable gives the lines of the tables in a section. The cell whose index is
 // quoted is in backquotes; a line where it is not belongs to a head.
-func (s *source) table(section string, quoted int) []tableLine {
+func (s *source) readTable(section string, quoted int) []tableLine {
 	var all []tableLine
 	in := false
 	for i, text := range strings.Split(string(s.page), "\n") {
@@ -57,7 +57,7 @@ func (s *source) packageTable() string {
 	b.WriteString("| package | what it does |\n|---|---|\n")
 	for level := range s.folders {
 		for _, p := range s.packages {
-			if s.level(p.dir) == level {
+			if s.folderIndex(p.dir) == level {
 				fmt.Fprintf(&b, "| `%s` | %s |\n", p.dir, strings.ReplaceAll(p.synopsis(), "|", `\|`))
 			}
 		}
@@ -70,7 +70,7 @@ func (s *source) packageTable() string {
 func checkPage(src *source) problem.List {
 	var l problem.List
 	want := strings.Split(strings.TrimSuffix(src.packageTable(), "\n"), "\n")[2:]
-	got := src.table(packagesSection, 0)
+	got := src.readTable(packagesSection, 0)
 	for i, w := range want {
 		switch {
 		case i >= len(got):

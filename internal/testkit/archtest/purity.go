@@ -46,12 +46,12 @@ func checkPurity(src *source) problem.List {
 
 func clockAndChance(p *pkg, f *file) problem.List {
 	var l problem.List
-	clock, rand := f.uses("time"), cmp.Or(f.uses("math/rand"), f.uses("math/rand/v2"))
+	clock, rand := f.importName("time"), cmp.Or(f.importName("math/rand"), f.importName("math/rand/v2"))
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if name := selected(n, clock); slices.Contains(clockNames, name) {
+		if name := selectedName(n, clock); slices.Contains(clockNames, name) {
 			l.Addf(f.pos(n), "", "pass the time in", "%s is pure and uses time.%s", p.dir, name)
 		}
-		if name := selected(n, rand); name != "" && !slices.Contains(seededNames, name) {
+		if name := selectedName(n, rand); name != "" && !slices.Contains(seededNames, name) {
 			l.Addf(f.pos(n), "", "pass a generator in", "%s is pure and uses rand.%s", p.dir, name)
 		}
 		return true
@@ -65,7 +65,7 @@ func bringsTheWorld(importPath string) bool {
 
 func withinAny(name string, roots []string) bool {
 	for _, root := range roots {
-		if within(name, root) {
+		if isWithin(name, root) {
 			return true
 		}
 	}

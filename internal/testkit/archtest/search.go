@@ -20,10 +20,10 @@ func checkSearchable(src *source) problem.List {
 	var l problem.List
 	all, short := 0, 0
 	for _, p := range src.packages {
-		if within(p.dir, testFolder) {
+		if isWithin(p.dir, testFolder) {
 			continue
 		}
-		for _, f := range p.code() {
+		for _, f := range p.programFiles() {
 			for _, d := range f.syntax.Decls {
 				fn, ok := d.(*ast.FuncDecl)
 				if !ok {
@@ -64,7 +64,7 @@ func isOneWord(name string) bool {
 // usedElsewhere reports whether another file of the package uses a name that it does not
 // declare itself.
 func usedElsewhere(p *pkg, own *file, name string) bool {
-	for _, f := range p.code() {
+	for _, f := range p.programFiles() {
 		if f == own || f.importsAs(name) {
 			continue
 		}

@@ -17,7 +17,7 @@ var limits = sizes{file: 500, function: 80, oneWord: 12}
 func checkSizes(src *source) problem.List {
 	var l problem.List
 	for _, p := range src.packages {
-		for _, f := range p.code() {
+		for _, f := range p.programFiles() {
 			if most := src.limits.file; f.lines > most {
 				l.Addf(problem.Pos{File: f.path}, "", "split it by noun", "the file has %d lines, more than %d", f.lines, most)
 			}

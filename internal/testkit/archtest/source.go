@@ -40,15 +40,15 @@ type file struct {
 	fset   *token.FileSet
 }
 
-// read parses all Go files below the root. Dot-folders and testdata are no part
+// readSource parses all Go files below the root. Dot-folders and testdata are no part
 // of the program, as for the go command.
-func read(fsys fs.FS) (*source, error) {
+func readSource(fsys fs.FS) (*source, error) {
 	src := &source{fset: token.NewFileSet()}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && name != "." && skipped(d.Name()) {
+		if d.IsDir() && name != "." && isSkipped(d.Name()) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || path.Ext(name) != ".go" {
@@ -66,7 +66,7 @@ func read(fsys fs.FS) (*source, error) {
 	return src, nil
 }
 
-func skipped(dir string) bool {
+func isSkipped(dir string) bool {
 	return dir == "testdata" || strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_")
 }
 
@@ -81,7 +81,7 @@ func (s *source) addFile(fsys fs.FS, name string) error {
 	}
 	dir := path.Dir(name)
 	// WalkDir may go into a subfolder between two files of a package.
-	p := s.lookup(dir)
+	p := s.findPackage(dir)
 	if p == nil {
 		p = &pkg{dir: dir}
 		s.packages = append(s.packages, p)
@@ -96,8 +96,8 @@ func (s *source) addFile(fsys fs.FS, name string) error {
 	return nil
 }
 
-// lookup gives the package in a folder, or nil.
-func (s *source) lookup(dir string) *pkg {
+// findPackage gives the package in a folder, or nil.
+func (s *source) findPackage(dir string) *pkg {
 	for _, p := range s.packages {
 		if p.dir == dir {
 			return p
@@ -106,8 +106,8 @@ func (s *source) lookup(dir string) *pkg {
 	return nil
 }
 
-// code gives the package's files that are part of the program.
-func (p *pkg) code() []*file {
+// programFiles gives the package's files that are part of the program.
+func (p *pkg) programFiles() []*file {
 	var code []*file
 	for _, f := range p.files {
 		if !f.test {
@@ -120,7 +120,7 @@ func (p *pkg) code() []*file {
 // eachFile calls visit for every file that is part of the program.
 func (s *source) eachFile(visit func(*pkg, *file)) {
 	for _, p := range s.packages {
-		for _, f := range p.code() {
+		for _, f := range p.programFiles() {
 			visit(p, f)
 		}
 	}
@@ -156,8 +156,8 @@ func (f *file) imports() []imported {
 	return all
 }
 
-// uses gives the name by which the file knows an imported package, or "".
-func (f *file) uses(importPath string) string {
+// importName gives the name by which the file knows an imported package, or "".
+func (f *file) importName(importPath string) string {
 	for _, i := range f.imports() {
 		if i.path == importPath {
 			return i.name
@@ -166,8 +166,8 @@ func (f *file) uses(importPath string) string {
 	return ""
 }
 
-// selected gives the name in "pkg.name"; "" if n is something else.
-func selected(n ast.Node, pkg string) string {
+// selectedName gives the name in "pkg.name"; "" if n is something else.
+func selectedName(n ast.Node, pkg string) string {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok || pkg == "" {
 		return ""
@@ -178,12 +178,12 @@ func selected(n ast.Node, pkg string) string {
 	return sel.Sel.Name
 }
 
-// ours gives the folder of an import path in this module.
-func ours(importPath string) (dir string, ok bool) {
+// moduleFolder gives the folder of an import path in this module.
+func moduleFolder(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// within reports whether a folder or an import path is root or below it.
-func within(name, root string) bool {
+// isWithin reports whether a folder or an import path is root or below it.
+func isWithin(name, root string) bool {
 	return name == root || strings.HasPrefix(name, root+"/")
 }

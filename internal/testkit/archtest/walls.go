@@ -27,7 +27,7 @@ func checkWalls(src *source) problem.List {
 	src.eachFile(func(p *pkg, f *file) {
 		for _, i := range f.imports() {
 			for _, w := range walls {
-				if within(i.path, w.dependency) && !within(p.dir, w.inside) {
+				if isWithin(i.path, w.dependency) && !isWithin(p.dir, w.inside) {
 					l.Addf(f.pos(i.spec), "", "say it in our own words, and translate in "+w.inside,
 						"%s imports %s, which only %s may", p.dir, i.path, w.inside)
 				}
