@@ -19,3 +19,20 @@ func Count(n int, noun string) string {
 
 // OneLine returns a text on one line, with single spaces between its words.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Shorten returns a text that is at most limit bytes long unchanged, and the beginning of a longer
+// one with an ellipsis.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// Join lists words as in "a, b and c"; last is what stands before the last one, as in " and ".
+func Join(words []string, last string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + last + words[n-1]
+	}
+	return strings.Join(words, "")
+}

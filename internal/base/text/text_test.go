@@ -21,3 +21,27 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"", 0, ""}, {"four", 4, "four"}, {"fives", 4, "five…"}, {"né", 2, "n…"}, {"né", 3, "né"},
+	} {
+		if got := text.Shorten(c.text, c.limit); got != c.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	for want, words := range map[string][]string{
+		"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"},
+	} {
+		if got := text.Join(words, " and "); got != want {
+			t.Errorf("Join(%q) = %q, want %q", words, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -99,9 +100,9 @@ func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broke
 	return of, false
 }
 
-func compileSchema(text string) *compiledSchema {
+func compileSchema(source string) *compiledSchema {
 	s := &compiledSchema{verdicts: map[Digest]verdict{}}
-	document, err := decodeSchema(text)
+	document, err := decodeSchema(source)
 	if err != nil {
 		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
 		return s
@@ -111,11 +112,11 @@ func compileSchema(text string) *compiledSchema {
 		return s
 	}
 	err = panics.RunLibrary("the validator", func() (err error) {
-		s.schema, err = gojsonschema.NewSchema(loaderOf(document, text))
+		s.schema, err = gojsonschema.NewSchema(loaderOf(document, source))
 		return err
 	})
 	if err != nil {
-		s.problem = fmt.Sprintf("the schema is not a JSON Schema: %s", oneLine(err.Error()))
+		s.problem = fmt.Sprintf("the schema is not a JSON Schema: %s", text.OneLine(err.Error()))
 	}
 	return s
 }
@@ -152,8 +153,6 @@ func loaderOf(document any, text string) gojsonschema.JSONLoader {
 	return gojsonschema.NewGoLoader(document)
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // maxMessages bounds the messages about the values of one assignment.
 const maxMessages = 100
 
@@ -182,7 +181,7 @@ func (s *compiledSchema) validateData(data map[string]any) verdict {
 		return nil
 	})
 	if err != nil {
-		return verdict{[]string{oneLine(err.Error())}, steps, true}
+		return verdict{[]string{text.OneLine(err.Error())}, steps, true}
 	}
 	slices.Sort(messages)
 	if more := len(messages) - maxMessages; more > 0 {

@@ -11,6 +11,7 @@ import (
 	gh "github.com/google/go-github/v57/github"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -74,7 +75,7 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 		sent += len(some)
 		change := gh.UpdateCheckRunOptions{
 			Name: name, Status: gh.String("in_progress"),
-			Output: &gh.CheckRunOutput{Title: gh.String(countProblems(notes)), Summary: &summary, Annotations: writeAnnotations(some)},
+			Output: &gh.CheckRunOutput{Title: gh.String(text.Count(len(notes), "problem")), Summary: &summary, Annotations: writeAnnotations(some)},
 		}
 		if sent == len(notes) {
 			change.Status, change.Conclusion, change.ExternalID = gh.String("completed"), &conclusion, &digest
@@ -92,14 +93,6 @@ func (g *Forge) addCheck(ctx context.Context, commit, name, digest string, notes
 		}
 		id = run.GetID()
 	}
-}
-
-// countProblems returns the number of annotations as text.
-func countProblems(notes []forge.Annotation) string {
-	if len(notes) == 1 {
-		return "1 problem"
-	}
-	return fmt.Sprintf("%d problems", len(notes))
 }
 
 // maxMessage is how long an annotation can be, in bytes.

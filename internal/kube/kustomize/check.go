@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -270,7 +271,7 @@ func (c *checker) checkKeyValues(s *source, generator string, from types.KvPairS
 			name = file
 		}
 		if strings.Contains(name, "=") {
-			c.refuseRef(r, "write key=path", "%q has more than one =", shortenText(entry, 80))
+			c.refuseRef(r, "write key=path", "%q has more than one =", text.Shorten(entry, 80))
 			continue
 		}
 		size += c.checkRawFile(r.withValue(name))

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -118,15 +119,7 @@ func (s *source) buildProblem(sentence string) problem.Problem {
 // oneLine returns krusty's message as one short line, with paths of the tree.
 func oneLine(message string) string {
 	message = strings.NewReplacer(mount+"/", "", mount, ".").Replace(message)
-	return shortenText(strings.Join(strings.Fields(message), " "), 400)
-}
-
-// shortenText cuts text after about limit bytes.
-func shortenText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
+	return text.Shorten(text.OneLine(message), 400)
 }
 
 func orDot(dir string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -35,7 +36,7 @@ func isRemote(name string) bool {
 // findEntry looks a name up, from the kustomization's folder, and returns its path and its entry.
 // It reports a name that a build may not read, and returns false.
 func (c *checker) findEntry(r nameRef) (at string, e tree.Entry, ok bool) {
-	name := shortenText(r.value, 80)
+	name := text.Shorten(r.value, 80)
 	at = path.Join(r.dir, r.value)
 	switch {
 	case r.value == "":
@@ -55,7 +56,7 @@ func (c *checker) findEntry(r nameRef) (at string, e tree.Entry, ok bool) {
 }
 
 func (c *checker) lookUpPath(r nameRef, at string) (string, tree.Entry, bool) {
-	name := shortenText(r.value, 80)
+	name := text.Shorten(r.value, 80)
 	folder := c.files
 	var e tree.Entry
 	for part := range strings.SplitSeq(at, "/") {

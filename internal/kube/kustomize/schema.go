@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 const (
@@ -54,7 +56,7 @@ func (c *checker) checkTypes(r nameRef, docs []*yaml.Node) {
 		for name, schema := range mappingPairs(doc) {
 			refs, ok := collectReferences(schema, plainRef)
 			if !ok {
-				c.refuseRef(r, hintRef, "type %q of the file has a reference that is not a plain name, or an alias", shortenText(name.Value, 80))
+				c.refuseRef(r, hintRef, "type %q of the file has a reference that is not a plain name, or an alias", text.Shorten(name.Value, 80))
 				return
 			}
 			types[name.Value] = append(types[name.Value], refs...)

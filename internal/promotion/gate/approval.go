@@ -52,7 +52,7 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 		problems = append(problems, spec.Problem("remove the gate if nobody has to approve", "count is 0"))
 	case len(g.teams) == 0 && len(g.people) > 0 && len(g.people) < s.Count:
 		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are wanted, and only %s may approve",
-			text.Count(s.Count, "approval"), joinAnd(g.people)))
+			text.Count(s.Count, "approval"), text.Join(g.people, " and ")))
 	}
 	return g, problems
 }
@@ -77,7 +77,7 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 		parts = append(parts, fmt.Sprintf("%s missing%s", text.Count(missing, "approval"), g.describeApprovers()))
 	}
 	if len(counted) > 0 {
-		parts = append(parts, "approved by "+joinAnd(counted))
+		parts = append(parts, "approved by "+text.Join(counted, " and "))
 	}
 	parts = append(parts, slices.Compact(refused)...)
 	if missing <= 0 {
@@ -192,7 +192,7 @@ func (g approvalGate) describeApprovers() string {
 	if len(who) == 0 {
 		return ""
 	}
-	return ", of " + joinWords(who, " or ")
+	return ", of " + text.Join(who, " or ")
 }
 
 // Forecast has no known end.

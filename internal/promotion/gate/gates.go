@@ -113,16 +113,6 @@ func formatTime(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 MST"
 // shortCommit returns the beginning of a commit's id, for people.
 func shortCommit(commit string) string { return commit[:min(len(commit), 7)] }
 
-// joinAnd lists words for people: "a, b and c".
-func joinAnd(words []string) string { return joinWords(words, " and ") }
-
-func joinWords(words []string, last string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + last + words[n-1]
-	}
-	return strings.Join(words, "")
-}
-
 // unansweredReason returns why a need could not be answered; "" if that is not known.
 func (f Facts) unansweredReason(key string) string {
 	if a, ok := f.Answers[key]; ok && a.Reason != "" {

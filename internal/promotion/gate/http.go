@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -76,7 +77,7 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 	}
 	for _, p := range placeholder.FindAllString(s.URL, -1) {
 		if !slices.Contains(placeholders, p) {
-			add("there are "+joinAnd(placeholders), "the URL has a placeholder %s, which nothing stands for", p)
+			add("there are "+text.Join(placeholders, " and "), "the URL has a placeholder %s, which nothing stands for", p)
 		}
 	}
 	_, host, _ := strings.Cut(s.URL, "://")

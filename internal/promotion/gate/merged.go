@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -30,7 +31,7 @@ func (g mergedGate) Evaluate(f Facts) Verdict {
 	case f.Pull == nil:
 		return g.wait("the output is not on its branch yet")
 	case len(f.Pull.Missing) > 0:
-		return g.wait("pull request %d is not merged; it lacks %s", f.Pull.Number, joinAnd(f.Pull.Missing))
+		return g.wait("pull request %d is not merged; it lacks %s", f.Pull.Number, text.Join(f.Pull.Missing, " and "))
 	default:
 		return g.wait("pull request %d is not merged", f.Pull.Number)
 	}

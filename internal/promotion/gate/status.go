@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -74,17 +75,17 @@ func (g statusGate) Evaluate(f Facts) Verdict {
 	}
 	switch {
 	case g.target == targetOutput && f.OutputCommit == "":
-		return g.wait("there is no output to report %s on yet", joinAnd(g.contexts))
+		return g.wait("there is no output to report %s on yet", text.Join(g.contexts, " and "))
 	case len(waiting) > 0:
-		return g.wait("%s%s", joinAnd(waiting), f.unansweredReason(g.Needs(f)[0].Key))
+		return g.wait("%s%s", text.Join(waiting, " and "), f.unansweredReason(g.Needs(f)[0].Key))
 	default:
-		return g.pass("%s succeeded", joinAnd(g.contexts))
+		return g.pass("%s succeeded", text.Join(g.contexts, " and "))
 	}
 }
 
 // Forecast has no known end.
 func (g statusGate) Forecast(f Facts, from time.Time) Forecast {
-	return forecastVerdict(g.Evaluate(f), from, joinAnd(g.contexts))
+	return forecastVerdict(g.Evaluate(f), from, text.Join(g.contexts, " and "))
 }
 
 // latestStatus returns the latest status of a context; of several at one time, the worst.

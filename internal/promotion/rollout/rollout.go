@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Phase is how far a reconciler has got with the revision that it observed.
@@ -330,10 +332,4 @@ func FormatDuration(d time.Duration) string {
 	return text
 }
 
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
-}
+func oneLine(message string) string { return text.Shorten(text.OneLine(message), 200) }

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
@@ -163,10 +164,4 @@ func readRevision(text string) (branch, commit string, ok bool) {
 	return strings.TrimPrefix(m[1]+m[2], "refs/heads/"), m[3], true
 }
 
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > longestMessage {
-		text = strings.ToValidUTF8(text[:longestMessage], "") + "…"
-	}
-	return text
-}
+func oneLine(message string) string { return text.Shorten(text.OneLine(message), longestMessage) }

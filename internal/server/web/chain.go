@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -109,7 +110,7 @@ func behindText(s status.Stage, head string) string {
 	case s.Commit == "":
 		return ""
 	case s.Behind > 0:
-		return countText(s.Behind, "commit") + " behind the base"
+		return text.Count(s.Behind, "commit") + " behind the base"
 	case s.Commit == head:
 		return "the newest of the base"
 	default:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -109,7 +110,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 func newView(all status.Snapshot, now time.Time) view {
 	v := view{
 		Style:     template.CSS(styleSheet),
-		Counted:   countText(len(all.Environments), "environment"),
+		Counted:   text.Count(len(all.Environments), "environment"),
 		Attention: countAttention(all),
 		Chain:     newChainView(all.Chain, now),
 	}
@@ -146,7 +147,7 @@ func newRow(e status.Environment, now time.Time) row {
 		Took:        elapsedText(e.Took),
 	}
 	if e.Assignments > 0 || e.ClusterTypes > 0 {
-		r.Extent = countText(e.Assignments, "assignment") + ", " + countText(e.ClusterTypes, "cluster type")
+		r.Extent = text.Count(e.Assignments, "assignment") + ", " + text.Count(e.ClusterTypes, "cluster type")
 	}
 	if e.Pull != nil {
 		r.PullLink = safeLink(e.Pull.URL)
@@ -215,19 +216,12 @@ func problemCountText(l problem.List) string {
 	problems, warnings := l.Count()
 	switch {
 	case warnings == 0:
-		return countText(problems, "problem")
+		return text.Count(problems, "problem")
 	case problems == 0:
-		return countText(warnings, "warning")
+		return text.Count(warnings, "warning")
 	default:
-		return countText(problems, "problem") + ", " + countText(warnings, "warning")
+		return text.Count(problems, "problem") + ", " + text.Count(warnings, "warning")
 	}
-}
-
-func countText(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // newMoment returns a time relative to now: "3 min ago", "in 40 s".
