@@ -20,7 +20,7 @@ const all = "all"
 // Kinds returns the names of the kinds that have a schema, sorted.
 func Kinds() []string {
 	var kinds []string
-	for _, name := range names() {
+	for _, name := range schemaNames() {
 		if name != all {
 			kinds = append(kinds, name)
 		}
@@ -31,15 +31,15 @@ func Kinds() []string {
 // Schema returns the JSON Schema of a kind, in whatever case it is written. "all" is
 // the schema for files with objects of any kind.
 func Schema(kind string) ([]byte, bool) {
-	for _, name := range names() {
+	for _, name := range schemaNames() {
 		if strings.EqualFold(name, kind) {
-			return read(name), true
+			return readSchema(name), true
 		}
 	}
 	return nil, false
 }
 
-func names() []string {
+func schemaNames() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic("schemas: " + err.Error())
@@ -51,7 +51,7 @@ func names() []string {
 	return out
 }
 
-func read(name string) []byte {
+func readSchema(name string) []byte {
 	data, err := files.ReadFile(name + ".json")
 	if err != nil {
 		panic("schemas: " + err.Error())

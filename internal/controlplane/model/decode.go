@@ -49,8 +49,8 @@ func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
 	d.problems.Addf(d.positionOf(n), d.subject, hint, format, args...)
 }
 
-// into fills v, of the type that path should have, from n.
-func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
+// decodeValue fills v, of the type that path should have, from n.
+func (d *decoder) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 	n = yamldoc.ResolveAlias(n)
 	if !d.spendBudget(1) {
 		return
@@ -84,7 +84,7 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 		d.decodeList(n, v, path)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.into(n, v.Elem(), path)
+		d.decodeValue(n, v.Elem(), path)
 	default:
 		panic(fmt.Sprintf("model: a spec struct has a field of type %s, which the decoder does not know", v.Type()))
 	}
@@ -171,7 +171,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		if yamldoc.IsNull(value) && d.refusesNull(value, f, braces, into) {
 			continue
 		}
-		d.into(value, v.FieldByIndex(f.Index), into)
+		d.decodeValue(value, v.FieldByIndex(f.Index), into)
 	}
 	for _, f := range fields {
 		if isRequired(f) && !seen[yamldoc.KeyOf(f)] {
@@ -211,7 +211,7 @@ func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for key, value := range d.uniquePairs(n) {
 		item := reflect.New(v.Type().Elem()).Elem()
-		d.into(value, item, yamldoc.JoinPath(path, key.Value))
+		d.decodeValue(value, item, yamldoc.JoinPath(path, key.Value))
 		v.SetMapIndex(reflect.ValueOf(key.Value), item)
 	}
 }
@@ -223,7 +223,7 @@ func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
-		d.into(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		d.decodeValue(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 

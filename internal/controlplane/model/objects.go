@@ -47,7 +47,7 @@ type body[S any] struct {
 func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object, S, metadataSpec) {
 	var b body[S]
 	d.subject = kind + "/" + nameOf(n)
-	d.into(n, reflect.ValueOf(&b).Elem(), "")
+	d.decodeValue(n, reflect.ValueOf(&b).Elem(), "")
 	return r.readMetadata(n, kind, b.Metadata, d), b.Spec, b.Metadata
 }
 
@@ -250,7 +250,7 @@ func (r *reader) readConfigMap(n *yaml.Node, d *decoder) {
 		configMapBody
 	}
 	d.subject = "ConfigMap/" + nameOf(n)
-	d.into(n, reflect.ValueOf(&b).Elem(), "")
+	d.decodeValue(n, reflect.ValueOf(&b).Elem(), "")
 	o := r.readMetadata(n, "ConfigMap", b.Metadata, d)
 	platform, app := o.Labels[platformConfigLabel] == "true", strings.HasPrefix(o.Name, appConfigPrefix)
 	if !platform && !app {

@@ -321,7 +321,7 @@ func queueOf(n *yaml.Node, d *decoder) Queue {
 		var b struct {
 			Batch time.Duration `yaml:"batch" required:"true"`
 		}
-		d.into(n, reflect.ValueOf(&b).Elem(), "queue")
+		d.decodeValue(n, reflect.ValueOf(&b).Elem(), "queue")
 		return Queue{QueueBatch, b.Batch}
 	}
 	q := Queue{Policy: d.decodeText(n, "queue", false)}
@@ -383,7 +383,7 @@ func (g GateSpec) Decode(into any) problem.List {
 		d.decodeStruct(&yaml.Node{Kind: yaml.MappingNode, Line: g.node.Line}, v, g.Kind)
 		return problems
 	}
-	d.into(g.node, v, g.Kind)
+	d.decodeValue(g.node, v, g.Kind)
 	return problems
 }
 

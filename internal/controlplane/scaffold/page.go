@@ -21,8 +21,8 @@ const environmentMark = "ENVIRONMENT"
 
 // page is the data of a file's template.
 type page struct {
-	Options
-	Daemon
+	Options     Options
+	Daemon      Daemon
 	Environment string // "" if the file is for all of them
 }
 
@@ -50,7 +50,7 @@ func (p page) addFile(b *tree.Builder, from, to string) error {
 	if !strings.Contains(to, environmentMark) {
 		return p.putFile(b, from, to)
 	}
-	for _, env := range p.Environments {
+	for _, env := range p.Options.Environments {
 		one := p
 		one.Environment = env
 		if err := one.putFile(b, from, strings.ReplaceAll(to, environmentMark, env)); err != nil {
@@ -99,19 +99,19 @@ func (p page) expandFile(file string) (string, error) {
 func (p page) File(file string) (string, error) { return p.expandFile("files/" + file) }
 
 // EditorSchema returns the JSON Schema of all kinds as text.
-func (p page) EditorSchema() string { return string(p.Schema) }
+func (p page) EditorSchema() string { return string(p.Options.Schema) }
 
 // ByFolder reports whether the output of environments is in folders.
-func (p page) ByFolder() bool { return p.Layout == Folders }
+func (p page) ByFolder() bool { return p.Options.Layout == Folders }
 
 // Compared reports whether the GitOps repository has a workflow that compares.
-func (p page) Compared() bool { return p.canBeCompared() }
+func (p page) Compared() bool { return p.Options.canBeCompared() }
 
 // First reports whether the page's environment is the first that a change reaches.
-func (p page) First() bool { return p.Environment == p.Environments[0] }
+func (p page) First() bool { return p.Environment == p.Options.Environments[0] }
 
 // FirstEnvironment returns the name of the environment that a change reaches first.
-func (p page) FirstEnvironment() string { return p.Environments[0] }
+func (p page) FirstEnvironment() string { return p.Options.Environments[0] }
 
 var (
 	plainYAML  = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)

@@ -29,18 +29,18 @@ func (f Fields) Find(key string) (reflect.StructField, bool) {
 }
 
 // Keys returns the keys of the fields, separated by commas.
-func (f Fields) Keys() string { return strings.Join(f.keys(), ", ") }
+func (f Fields) Keys() string { return strings.Join(f.keyList(), ", ") }
 
 // HintFor returns a hint for an unknown key: the key that is nearly the same, or else intro and
 // all keys.
 func (f Fields) HintFor(key, intro string) string {
-	if hint := problem.DidYouMean(key, f.keys()); hint != "" {
+	if hint := problem.DidYouMean(key, f.keyList()); hint != "" {
 		return hint
 	}
 	return intro + f.Keys()
 }
 
-func (f Fields) keys() []string {
+func (f Fields) keyList() []string {
 	keys := make([]string, len(f))
 	for i, field := range f {
 		keys[i] = KeyOf(field)

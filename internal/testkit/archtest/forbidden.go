@@ -10,15 +10,15 @@ import (
 // panics are the functions that may give up, each with the reason why what they
 // find cannot be.
 var panics = allowances{
-	"internal/testkit/fleet/fleet.go: newTree":            "the paths of a fleet are made here, not read",
-	"internal/controlplane/model/decode.go: decoder.into": "which types the specs are made of is in source",
-	"internal/render/output/output.go: trackingEntry":     "the path is a constant",
-	"internal/base/panics/panics.go: Relay.Raise":         "it has happened in another goroutine, and is carried on to its barrier",
-	"internal/render/part.go: newBlock":                   "the part was cut from a template that did parse",
-	"internal/base/tree/tree.go: FromEntries":             "the caller checks names that come from outside, as its comment says",
-	"schemas/schemas.go: names":                           "what is embedded can be read",
-	"schemas/schemas.go: read":                            "what is embedded can be read",
-	"templates/templates.go: Files":                       "what is embedded can be read, and has the names of files",
+	"internal/testkit/fleet/fleet.go: newTree":                   "the paths of a fleet are made here, not read",
+	"internal/controlplane/model/decode.go: decoder.decodeValue": "which types the specs are made of is in source",
+	"internal/render/output/output.go: trackingEntry":            "the path is a constant",
+	"internal/base/panics/panics.go: Relay.Raise":                "it has happened in another goroutine, and is carried on to its barrier",
+	"internal/render/part.go: newBlock":                          "the part was cut from a template that did parse",
+	"internal/base/tree/tree.go: FromEntries":                    "the caller checks names that come from outside, as its comment says",
+	"schemas/schemas.go: schemaNames":                            "what is embedded can be read",
+	"schemas/schemas.go: readSchema":                             "what is embedded can be read",
+	"templates/templates.go: Files":                              "what is embedded can be read, and has the names of files",
 }
 
 // unfinished finds the marks of work that was left for later. It is written so
