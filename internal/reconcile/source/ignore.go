@@ -128,7 +128,9 @@ func lastMatch(dir, name string, isFolder bool, patterns []pattern) int {
 	return -1
 }
 
-// pattern is one line of a .sourceignore file.
+// pattern is one line of a .sourceignore file. go-git's gitignore package is not used: it does
+// not know [!a], "**/a/b" stops at the first folder a, and it compares every pattern with every
+// part of every path, without a bound.
 type pattern struct {
 	dir     string // the folder that it counts for, with a slash at the end; "" for all
 	include bool   // it begins with "!"
