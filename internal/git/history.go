@@ -29,12 +29,8 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 // from commit back in which the file is the same. It reads at most limit commits.
 func (r *Repository) LastChangedBy(commit, file string, limit int) (CommitInfo, error) {
 	fileAt := func(commit string) (tree.ID, error) {
-		v, err := r.View(commit)
-		if err != nil {
-			return tree.ID{}, err
-		}
-		e, _ := v.Tree.Lookup(file)
-		return e.ID, v.Err()
+		e, _, err := r.FindEntry(commit, file)
+		return e.ID, err
 	}
 	if err := r.prefetchFile(commit, file); err != nil {
 		return CommitInfo{}, err
@@ -84,12 +80,8 @@ func (r *Repository) FileVersions(commit, file string, limit, versions int) ([][
 				return nil, err
 			}
 		}
-		v, err := r.View(id)
+		e, ok, err := r.FindEntry(id, file)
 		if err != nil {
-			return nil, err
-		}
-		e, ok := v.Tree.Lookup(file)
-		if err := v.Err(); err != nil {
 			return nil, err
 		}
 		if !ok || e.ID == last {

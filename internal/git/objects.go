@@ -164,8 +164,11 @@ func (r *Repository) readBlob(id tree.ID, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// View is a commit's tree of which each folder is read when it is looked into, so
-// that two large trees can be compared at the cost of what differs.
+// View is a commit's tree whose folders and files are read when the caller asks for them, by a
+// partial mirror from its server, so that comparing two large trees costs what differs. What
+// could not be read is missing in it: the caller checks [View.Err] before it uses what it found.
+// To read one file or the id of one folder, use [Repository.FindEntry] and
+// [Repository.FolderID].
 type View struct {
 	Tree tree.Tree
 
@@ -183,8 +186,7 @@ const maxKnown = 4_000
 // id only.
 const maxViewed = 4 << 20
 
-// View returns the tree of a commit to look into; that of "" is empty. What could not
-// be read is missing in it: ask [View.Err] before what was found is believed.
+// View returns the tree of a commit, to be read on demand; that of "" is empty.
 func (r *Repository) View(commit string) (*View, error) {
 	v := &View{repo: r, known: map[tree.ID]tree.Tree{}}
 	if commit == "" {
@@ -196,6 +198,29 @@ func (r *Repository) View(commit string) (*View, error) {
 	}
 	v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
 	return v, v.Err()
+}
+
+// FindEntry returns the entry at a path of a commit and reports whether there is one. A partial
+// mirror fetches the folders on the path, and the file. Unlike a [View], it returns the error of
+// reading at once.
+func (r *Repository) FindEntry(commit, path string) (e tree.Entry, ok bool, err error) {
+	v, err := r.View(commit)
+	if err != nil {
+		return tree.Entry{}, false, err
+	}
+	e, ok = v.Tree.Lookup(path)
+	return e, ok, v.Err()
+}
+
+// FolderID returns the id of a folder of a commit, "" for all of it; that of the empty tree if
+// there is no such folder. It reads as FindEntry does.
+func (r *Repository) FolderID(commit, folder string) (tree.ID, error) {
+	v, err := r.View(commit)
+	if err != nil {
+		return tree.ID{}, err
+	}
+	id := v.Tree.Sub(folder).ID()
+	return id, v.Err()
 }
 
 // LocalView returns the tree of a commit as far as it is here, and nothing is fetched: a folder

@@ -83,12 +83,8 @@ func (d *Session) AddException(ctx context.Context, name, revision, reason strin
 			c.summary = fmt.Sprintf("%s may pass the freeze %s already", promote.ShortID(commit), name)
 			return c, nil
 		}
-		view, err := v.base.Repo.View(v.base.Head)
+		e, _, err := v.base.Repo.FindEntry(v.base.Head, there.Pos.File)
 		if err != nil {
-			return c, err
-		}
-		e, _ := view.Tree.Lookup(there.Pos.File)
-		if err := view.Err(); err != nil {
 			return c, err
 		}
 		text, err := withException(e.Data, exceptionSpec{commit, reason})

@@ -187,12 +187,8 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 	if to == nil {
 		return "", nil, problem.Refusef("an object of kind GitOpsRepo there says it", "the branch of %s does not say where the output goes", c.From)
 	}
-	view, err := branch.Repo.View(branch.Head)
+	e, _, err := branch.Repo.FindEntry(branch.Head, to.Pos.File)
 	if err != nil {
-		return "", nil, err
-	}
-	e, _ := view.Tree.Lookup(to.Pos.File)
-	if err := view.Err(); err != nil {
 		return "", nil, err
 	}
 	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(d.locationOf(to.Repo)) == giturl.Normalize(d.locationOf(d.options.ControlPlane)))
@@ -357,12 +353,8 @@ func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*sou
 
 // commitExpiry commits another end to the branch, and returns the commit.
 func (d *Client) commitExpiry(ctx context.Context, e *source.Ephemeral, until time.Time, title string) (string, error) {
-	view, err := d.remote.Mirror().View(e.Head)
+	file, _, err := d.remote.Mirror().FindEntry(e.Head, source.EphemeralFile)
 	if err != nil {
-		return "", err
-	}
-	file, _ := view.Tree.Lookup(source.EphemeralFile)
-	if err := view.Err(); err != nil {
 		return "", err
 	}
 	data := file.Data

@@ -158,12 +158,8 @@ func (p place) line() (same []string, before string, err error) {
 	}
 	var want tree.ID
 	for i, commit := range commits {
-		view, err := repo.View(commit)
+		id, err := repo.FolderID(commit, p.folder)
 		if err != nil {
-			return nil, "", err
-		}
-		id := view.Tree.Sub(p.folder).ID()
-		if err := view.Err(); err != nil {
 			return nil, "", err
 		}
 		if i == 0 {
@@ -222,18 +218,12 @@ func (m *Mover) others(s *standing) []string {
 // holds reports whether a commit holds the same as the head in the folder of the
 // environment.
 func (p place) holds(commit string) bool {
-	ids := make([]tree.ID, 2)
-	for i, at := range []string{commit, p.head} {
-		view, err := p.remote.Mirror().View(at)
-		if err != nil { // it is of another repository, or gone
-			return false
-		}
-		ids[i] = view.Tree.Sub(p.folder).ID()
-		if view.Err() != nil {
-			return false
-		}
+	theirs, err := p.remote.Mirror().FolderID(commit, p.folder)
+	if err != nil { // it is of another repository, or gone
+		return false
 	}
-	return ids[0] == ids[1]
+	ours, err := p.remote.Mirror().FolderID(p.head, p.folder)
+	return err == nil && theirs == ours
 }
 
 // approver gives the forge of a repository as one that knows who people are; nil if it

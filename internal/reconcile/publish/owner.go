@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"path"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -106,12 +107,8 @@ func (w *attempt) wasOurs() (bool, error) {
 		if before >= maxRecordHistory {
 			return false, false, nil
 		}
-		view, err := w.repo.View(c.ID)
-		if err != nil {
-			return false, false, err
-		}
-		_, found = view.Tree.Sub(CleanFolder(w.p.Folder)).Lookup(RecordFile)
-		return found, false, view.Err()
+		_, found, err = w.repo.FindEntry(c.ID, path.Join(CleanFolder(w.p.Folder), RecordFile))
+		return found, false, err
 	})
 }
 

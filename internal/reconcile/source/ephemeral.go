@@ -138,12 +138,8 @@ func (s *Source) readEphemeral(ctx context.Context, e *Ephemeral, lasting []*mod
 	if err != nil {
 		return err
 	}
-	view, err := s.controlPlane.View(e.Head)
+	file, ok, err := s.controlPlane.FindEntry(e.Head, EphemeralFile)
 	if err != nil {
-		return err
-	}
-	file, ok := view.Tree.Lookup(EphemeralFile)
-	if err := view.Err(); err != nil {
 		return err
 	}
 	pos, subject := problem.Pos{Layer: e.Name, File: EphemeralFile}, "Ephemeral/"+e.Name

@@ -247,12 +247,8 @@ func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
 // CommitAt returns the commit that the record names at another head of the branch, as it is
 // written; "" if it names none.
 func (b Branch) CommitAt(head string) (string, error) {
-	view, err := b.Repo.View(head)
+	e, _, err := b.Repo.FindEntry(head, b.Record)
 	if err != nil {
-		return "", err
-	}
-	e, _ := view.Tree.Lookup(b.Record)
-	if err := view.Err(); err != nil {
 		return "", err
 	}
 	commit, err := promote.RecordedCommit(e.Data)
@@ -265,12 +261,8 @@ func (b Branch) CommitAt(head string) (string, error) {
 // WithCommit returns the text of the record with another commit of the base, which is in
 // the control plane's repository as it is written there.
 func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
-	view, err := b.Repo.View(b.Head)
+	e, ok, err := b.Repo.FindEntry(b.Head, b.Record)
 	if err != nil {
-		return nil, err
-	}
-	e, ok := view.Tree.Lookup(b.Record)
-	if err := view.Err(); err != nil {
 		return nil, err
 	}
 	if !ok {
