@@ -85,11 +85,11 @@ func files(t *testing.T, r *git.Repository, revision string) tree.Tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := r.Tree(id)
+	listed, err := r.ReadTree(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := r.Load(listed, tree.Tree{}, everything)
+	loaded, err := r.LoadFiles(listed, tree.Tree{}, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +158,11 @@ func TestLoadBefore(t *testing.T) {
 	write(map[string]string{"moves/b.yaml": "three", "moves/d.yaml": "one", "turns/a.yaml": "two"})
 	repo := open(t, dir)
 	want := files(t, repo, "HEAD")
-	listed, err := repo.Tree(run(t, dir, "rev-parse", "HEAD"))
+	listed, err := repo.ReadTree(run(t, dir, "rev-parse", "HEAD"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := repo.Load(listed, first, everything)
+	got, err := repo.LoadFiles(listed, first, everything)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,10 +172,10 @@ func TestLoadBefore(t *testing.T) {
 	if got.Sub("still") != first.Sub("still") || got.Sub("moves") == first.Sub("moves") {
 		t.Error("a folder that is as it was is another, or one that is not is the same")
 	}
-	if same, err := repo.Load(listed, got, everything); err != nil || same != got {
+	if same, err := repo.LoadFiles(listed, got, everything); err != nil || same != got {
 		t.Errorf("what was loaded before is loaded again (%v)", err)
 	}
-	if nothing, err := repo.Load(listed, tree.Tree{}, func(string, int64) bool { return false }); err != nil || nothing != listed {
+	if nothing, err := repo.LoadFiles(listed, tree.Tree{}, func(string, int64) bool { return false }); err != nil || nothing != listed {
 		t.Errorf("where nothing is wanted, the tree is another (%v)", err)
 	}
 }
@@ -322,7 +322,7 @@ func TestMirrorAtOnce(t *testing.T) {
 			if got, err := r.Resolve("main"); got != want {
 				t.Errorf("main is %s (%v), want %s", got, err, want)
 			}
-			if _, err := r.Tree(want); err != nil {
+			if _, err := r.ReadTree(want); err != nil {
 				t.Error(err)
 			}
 		})
@@ -395,7 +395,7 @@ func TestNastyTrees(t *testing.T) {
 	}
 	for want, root := range nasty {
 		commit := run(t, dir, "commit-tree", root, "-m", "nasty")
-		if _, err := open(t, dir).Tree(commit); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := open(t, dir).ReadTree(commit); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -446,7 +446,7 @@ func TestDamagedMirror(t *testing.T) {
 					t.Fatal(err)
 				}
 				if id, err := r.Mirror().Resolve("main"); err == nil {
-					_, _ = r.Mirror().Tree(id)
+					_, _ = r.Mirror().ReadTree(id)
 				}
 			}
 			if got := files(t, reopened(t, server.URL+"/cp.git", dir).Mirror(), "main").ID().String(); got != want {
@@ -462,7 +462,7 @@ func TestDamagedMirror(t *testing.T) {
 						t.Fatal(err)
 					}
 					if id, err := r.Mirror().Resolve("main"); err == nil {
-						if _, err := r.Mirror().Tree(id); err != nil && !errors.Is(err, git.ErrDamaged) {
+						if _, err := r.Mirror().ReadTree(id); err != nil && !errors.Is(err, git.ErrDamaged) {
 							t.Errorf("the error does not say that the mirror is damaged: %v", err)
 						}
 					}

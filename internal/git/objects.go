@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
-// Tree returns all files of a commit, without their content. A partial mirror fetches the
+// ReadTree returns all files of a commit, without their content. A partial mirror fetches the
 // folders that it lacks.
-func (r *Repository) Tree(commit string) (tree.Tree, error) {
+func (r *Repository) ReadTree(commit string) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
@@ -98,11 +98,11 @@ func (r *Repository) readDeltaBase(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
-// Load returns t with the content of the files that want accepts by path and size in bytes. It
+// LoadFiles returns t with the content of the files that want accepts by path and size in bytes. It
 // calls want with size 0 first and does not read a file that is refused then. Content is taken
 // from before, a tree that was loaded with the same want, where its files are the same. A
 // partial mirror fetches the content that it lacks.
-func (r *Repository) Load(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
+func (r *Repository) LoadFiles(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	loaded, err := r.loadTree("", t, before, want)

@@ -291,7 +291,7 @@ func TestMaintain(t *testing.T) {
 			t.Errorf("%s leads to\n%s\nwant\n%s", branch, got, want)
 		}
 	}
-	if _, err := r.Mirror().Tree(old); err != nil {
+	if _, err := r.Mirror().ReadTree(old); err != nil {
 		t.Errorf("the mirror is read after it was tidied: %v", err)
 	}
 }
@@ -323,7 +323,7 @@ func TestMaintainBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	gittest.Git(t, dir, "fsck", "--full", "--strict")
-	if _, err := ours.Mirror().Tree(brought); err != nil {
+	if _, err := ours.Mirror().ReadTree(brought); err != nil {
 		t.Error(err)
 	}
 }

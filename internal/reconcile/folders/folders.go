@@ -185,11 +185,11 @@ func (c *Copy) composeTrees(fromHead string) error {
 		differs[change.Path] = true
 	}
 	want := func(file string, _ int64) bool { return differs[file] }
-	c.Before, err = c.To.Remote.Mirror().Load(target, tree.Tree{}, want)
+	c.Before, err = c.To.Remote.Mirror().LoadFiles(target, tree.Tree{}, want)
 	if err != nil {
 		return err
 	}
-	source, err = c.From.Remote.Mirror().Load(source, tree.Tree{}, want)
+	source, err = c.From.Remote.Mirror().LoadFiles(source, tree.Tree{}, want)
 	if err != nil {
 		return err
 	}
@@ -198,13 +198,13 @@ func (c *Copy) composeTrees(fromHead string) error {
 }
 
 func readFolder(p Location, commit string) (tree.Tree, error) {
-	t, err := p.Remote.Mirror().Tree(commit)
+	t, err := p.Remote.Mirror().ReadTree(commit)
 	return t.Sub(p.Folder), err
 }
 
 // keptFiles returns a function that reports whether a file is left alone.
 func (c *Copy) keptFiles(target tree.Tree) (func(string) bool, error) {
-	loaded, err := c.To.Remote.Mirror().Load(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
+	loaded, err := c.To.Remote.Mirror().LoadFiles(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
 	if err != nil {
 		return nil, err
 	}

@@ -307,7 +307,7 @@ func (w *world) writer(repo, branch string) *writer {
 	if p.head, err = remote.Mirror().Branch(branch); err != nil {
 		w.Fatal(err)
 	}
-	if p.files, err = remote.Mirror().Tree(p.head); err != nil {
+	if p.files, err = remote.Mirror().ReadTree(p.head); err != nil {
 		w.Fatal(err)
 	}
 	w.writers[repo+" "+branch] = p

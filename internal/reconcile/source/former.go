@@ -129,14 +129,14 @@ func (s *Source) OutputsAt(ctx context.Context, environment, repo, commit string
 	if err != nil {
 		return nil, err
 	}
-	all, err := from.Tree(commit)
+	all, err := from.ReadTree(commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	files, err := from.Load(all, tree.Tree{}, isContentWanted)
+	files, err := from.LoadFiles(all, tree.Tree{}, isContentWanted)
 	if err != nil {
 		return nil, err
 	}

@@ -368,11 +368,11 @@ func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub
 	before := s.previous.layers[key]
 	s.mu.Unlock()
 	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
-		t, err := repo.Tree(commit)
+		t, err := repo.ReadTree(commit)
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		t, err = repo.Load(t, tree.Tree{}, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+		t, err = repo.LoadFiles(t, tree.Tree{}, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
 		if err != nil {
 			return tree.Tree{}, err
 		}
@@ -380,7 +380,7 @@ func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		return repo.Load(kept.Sub(sub), before, isContentWanted)
+		return repo.LoadFiles(kept.Sub(sub), before, isContentWanted)
 	})
 	if err == nil {
 		s.mu.Lock()
