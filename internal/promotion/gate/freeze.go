@@ -19,7 +19,7 @@ const minAbbreviation = 7
 // EvaluateFreezes returns whether a freeze keeps the commit from the environment now. Every
 // environment has this gate.
 func EvaluateFreezes(f Facts) Verdict {
-	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b Freeze) int {
+	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b *model.Freeze) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
 	})
 	var parts []Verdict
@@ -27,13 +27,13 @@ func EvaluateFreezes(f Facts) Verdict {
 	var next time.Time
 	for _, z := range all {
 		switch {
-		case !z.coversEnvironment(f.Environment) || z.hasEnded(f.Now):
+		case !coversEnvironment(z, f.Environment) || hasEnded(z, f.Now):
 		case f.Now.Before(z.From):
 			if next.IsZero() || z.From.Before(next) {
 				next = z.From
 			}
 		default:
-			v := z.evaluate(f)
+			v := evaluateFreeze(z, f)
 			parts = append(parts, v)
 			if v.Status == Pass {
 				passed = append(passed, v.Reason)
@@ -48,16 +48,16 @@ func EvaluateFreezes(f Facts) Verdict {
 	return v
 }
 
-func (z Freeze) coversEnvironment(environment string) bool {
+func coversEnvironment(z *model.Freeze, environment string) bool {
 	return len(z.Environments) == 0 || slices.Contains(z.Environments, environment)
 }
 
-func (z Freeze) hasEnded(now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
+func hasEnded(z *model.Freeze, now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
 
-// evaluate is for a freeze that is in force.
-func (z Freeze) evaluate(f Facts) Verdict {
+// evaluateFreeze is for a freeze that is in force.
+func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	gate := gateName(cmp.Or(z.Name, string(freezeGate)))
-	if reason, ok := z.findException(f.Commit); ok {
+	if reason, ok := findException(z, f.Commit); ok {
 		return gate.pass("freeze %s does not apply to %s: %s", z.Name, shortCommit(f.Commit), cmp.Or(reason, "it is an exception"))
 	}
 	text := fmt.Sprintf("freeze %s: %s", z.Name, cmp.Or(z.Reason, "no reason is given"))
@@ -68,7 +68,7 @@ func (z Freeze) evaluate(f Facts) Verdict {
 }
 
 // findException returns the reason why a commit may pass. The exception may abbreviate its id.
-func (z Freeze) findException(commit string) (string, bool) {
+func findException(z *model.Freeze, commit string) (string, bool) {
 	if reason, ok := z.Except[commit]; ok && commit != "" {
 		return reason, true
 	}
@@ -79,13 +79,4 @@ func (z Freeze) findException(commit string) (string, bool) {
 		}
 	}
 	return z.Except[best], best != ""
-}
-
-// ReadFreezes returns the freezes that people have written.
-func ReadFreezes(p *model.Progress) []Freeze {
-	var all []Freeze
-	for _, f := range p.Freezes {
-		all = append(all, Freeze{Name: f.Name, Reason: f.Reason, Environments: f.Environments, From: f.From, To: f.To, Except: f.Except})
-	}
-	return all
 }

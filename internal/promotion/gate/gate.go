@@ -8,6 +8,7 @@ package gate
 import (
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
@@ -87,7 +88,7 @@ type Facts struct {
 	// OtherEnvironments are the environments whose output is on the same branch: a status that does
 	// not name the environment could be of any of them.
 	OtherEnvironments []string
-	Freezes           []Freeze
+	Freezes           []*model.Freeze
 	// Approvals are those in Git. Those of a pull request are in Pull.
 	Approvals []Approval
 	// Teams are the members of the teams that gates name.
@@ -137,16 +138,6 @@ type CommitStatus struct {
 	URL         string
 	Time        time.Time
 	Author      string // a login; "" if the forge does not tell
-}
-
-// Freeze keeps everything as it is for a time.
-type Freeze struct {
-	Name         string
-	Reason       string
-	Environments []string  // nil for all
-	From, To     time.Time // zero for always, and for ever
-	// Except are the commits that may pass, with reasons.
-	Except map[string]string
 }
 
 // NeedKind is how a need is answered.

@@ -194,7 +194,7 @@ func randomFacts(r *rand.Rand) Facts {
 		f.BaseStatuses, f.OutputStatuses = append(f.BaseStatuses, s), append(f.OutputStatuses, s)
 		f.Authors = append(f.Authors, word())
 		f.Approvals = append(f.Approvals, Approval{Approver: word(), Time: at(), Location: word(), Login: word(), Refused: word()})
-		f.Freezes = append(f.Freezes, Freeze{Name: word(), From: at(), To: at(), Except: map[string]string{word(): word()}})
+		f.Freezes = append(f.Freezes, &model.Freeze{Object: model.Object{Name: word()}, From: at(), To: at(), Except: map[string]string{word(): word()}})
 		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, Time: at()})
 		f.Teams["org/sre"] = append(f.Teams["org/sre"], word())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
@@ -108,34 +109,36 @@ func TestRollout(t *testing.T) {
 }
 
 func TestFreezes(t *testing.T) {
-	friday := Freeze{Name: "black-friday", Reason: "sales", From: before(time.Hour), To: before(-48 * time.Hour)}
+	friday := model.Freeze{Object: model.Object{Name: "black-friday"}, Reason: "sales", From: before(time.Hour), To: before(-48 * time.Hour)}
 	for _, test := range []struct {
 		name   string
-		freeze []Freeze
-		change func(*Freeze)
+		freeze []model.Freeze
+		change func(*model.Freeze)
 		want   string
 	}{
 		{"none", nil, nil, "pass: nothing is frozen"},
-		{"all", []Freeze{friday}, nil, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"for ever", []Freeze{friday}, func(z *Freeze) { z.To, z.From = time.Time{}, time.Time{} }, "wait: freeze black-friday: sales, until somebody ends it"},
-		{"this environment", []Freeze{friday}, func(z *Freeze) { z.Environments = []string{"prod", "stage"} }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"another environment", []Freeze{friday}, func(z *Freeze) { z.Environments = []string{"prod"} }, "pass: nothing is frozen"},
-		{"to come", []Freeze{friday}, func(z *Freeze) { z.From = before(-time.Hour) }, "pass: nothing is frozen [11-23 13:00]"},
-		{"begins now", []Freeze{friday}, func(z *Freeze) { z.From = noon }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"ends now", []Freeze{friday}, func(z *Freeze) { z.To = noon }, "pass: nothing is frozen"},
-		{"excepted", []Freeze{friday}, func(z *Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix for CVE"} },
+		{"all", []model.Freeze{friday}, nil, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
+		{"for ever", []model.Freeze{friday}, func(z *model.Freeze) { z.To, z.From = time.Time{}, time.Time{} }, "wait: freeze black-friday: sales, until somebody ends it"},
+		{"this environment", []model.Freeze{friday}, func(z *model.Freeze) { z.Environments = []string{"prod", "stage"} }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
+		{"another environment", []model.Freeze{friday}, func(z *model.Freeze) { z.Environments = []string{"prod"} }, "pass: nothing is frozen"},
+		{"to come", []model.Freeze{friday}, func(z *model.Freeze) { z.From = before(-time.Hour) }, "pass: nothing is frozen [11-23 13:00]"},
+		{"begins now", []model.Freeze{friday}, func(z *model.Freeze) { z.From = noon }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
+		{"ends now", []model.Freeze{friday}, func(z *model.Freeze) { z.To = noon }, "pass: nothing is frozen"},
+		{"excepted", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix for CVE"} },
 			"pass: freeze black-friday does not apply to 1111111: hotfix for CVE"},
-		{"excepted by the beginning", []Freeze{friday}, func(z *Freeze) { z.Except = map[string]string{"1111111": "hotfix for CVE"} },
+		{"excepted by the beginning", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111": "hotfix for CVE"} },
 			"pass: freeze black-friday does not apply to 1111111: hotfix for CVE"},
-		{"too short a beginning", []Freeze{friday}, func(z *Freeze) { z.Except = map[string]string{"1111": "", "": ""} },
+		{"too short a beginning", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111": "", "": ""} },
 			"wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"two", []Freeze{{Name: "b", Reason: "moving"}, friday}, func(z *Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix"} }, "wait: freeze b: moving, until somebody ends it"},
+		{"two", []model.Freeze{{Object: model.Object{Name: "b"}, Reason: "moving"}, friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix"} }, "wait: freeze b: moving, until somebody ends it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := facts(func(f *Facts) { f.Freezes = test.freeze })
+			f := facts(func(*Facts) {})
+			for _, freeze := range test.freeze {
+				f.Freezes = append(f.Freezes, &freeze)
+			}
 			if n := len(f.Freezes); test.change != nil {
-				f.Freezes = append([]Freeze{}, f.Freezes...)
-				test.change(&f.Freezes[n-1])
+				test.change(f.Freezes[n-1])
 			}
 			if diff := cmp.Diff(test.want, tell(EvaluateFreezes(f))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

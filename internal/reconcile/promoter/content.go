@@ -7,10 +7,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// outputHolds reports whether an output branch holds, in a folder, what was rendered for an
-// environment from a commit of the base. The record there names both, and what is beside it
-// has to be what it names: somebody may have taken the files back and left the record.
-func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
+// isOutputOf reports whether an output branch holds, in a folder, what was rendered for an
+// environment from a commit of the base. The record names both, and the files beside it must be
+// those that it names: a person may have reverted the files and left the record.
+func (m *Promoter) isOutputOf(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
 	view, err := repo.View(head)
 	if err != nil {
 		return false, err
@@ -20,7 +20,7 @@ func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, com
 	if err := view.Err(); err != nil || !ok || e.IsDir() {
 		return false, err
 	}
-	r, err := m.Records.Read(e)
+	r, err := m.options.Records.Read(e)
 	if err != nil { // a person has edited it; publishing reports that
 		return false, nil
 	}
@@ -35,13 +35,13 @@ func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, com
 	return false, nil
 }
 
-// maxAhead bounds how many commits before one are looked at for a time that is not ahead.
-const maxAhead = 100
+// maxFutureCommits bounds how many commits are searched for a time that is not in the future.
+const maxFutureCommits = 100
 
-// notAhead returns when a commit was made; if it says that this is still to come, its clock was
-// wrong, and the newest time before it that is not ahead of now is the least that is known.
-func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
-	for range maxAhead {
+// trustedTime returns when a commit was made. If that is in the future, its clock was wrong, and
+// the newest earlier time that is not in the future is used.
+func trustedTime(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
+	for range maxFutureCommits {
 		if !c.When.After(now) {
 			return c.When, nil
 		}
@@ -57,8 +57,8 @@ func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time,
 	return time.Time{}, nil
 }
 
-// earliest returns the earlier one of two times.
-func earliest(a, b time.Time) time.Time {
+// earlierTime returns the earlier one of two times.
+func earlierTime(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// forgetRetired drops what is remembered of environments that are no stage any more.
-func (m *Mover) forgetRetired(chain model.Chain) {
+// forgetRetired drops caches of environments that are no longer stages.
+func (m *Promoter) forgetRetired(chain model.Chain) {
 	names := make([]string, len(chain.Stages))
 	for i, s := range chain.Stages {
 		names[i] = s.Name
 	}
-	keepOnly(m.said, names)
-	keepOnly(m.proven, names)
-	keepOnly(m.pasts, names)
-	keepOnly(m.failures, names)
+	keepOnly(m.published, names)
+	keepOnly(m.proofs, names)
+	keepOnly(m.previousOutputs, names)
+	keepOnly(m.loggedErrors, names)
 }
 
 func keepOnly[V any](all map[string]V, names []string) {

@@ -15,27 +15,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Reversal is a commit of an environment's branch by which a person took its record back
-// to an older commit of the base, as git revert of a promotion does. It is a rollback: the
-// environment stays there until it is released.
+// Reversal is a commit of an environment's branch by which a person took its record back to an
+// older commit of the base, as git revert of a promotion does. It is a rollback: the environment
+// stays there until it is released.
 type Reversal struct {
 	Commit string // of the environment's branch
-	By     string
+	Author string
 }
 
-// text says what it is in the place of a hold's reason.
-func (r Reversal) text(environment string) string {
-	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.ShortID(r.Commit), environment)
+// holdReason describes the reversal as the reason of a hold.
+func (r Reversal) holdReason(environment string) string {
+	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.Author, promote.ShortID(r.Commit), environment)
 }
 
-// reversals remembers what was found of a branch at a head.
-type reversalMemory struct {
+// cachedReversal is the result of FindReversal for a head.
+type cachedReversal struct {
 	head, base string
 	found      *Reversal
 }
 
-// reversal finds the reversal that holds an environment; nil if there is none.
-func (m *Mover) reversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
+// findReversal returns the reversal that holds an environment; nil if there is none.
+func (m *Promoter) findReversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
 	m.mu.Lock()
 	known, ok := m.reversals[environment]
 	m.mu.Unlock()
@@ -48,12 +48,12 @@ func (m *Mover) reversal(base source.Base, branch source.Branch, environment str
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reversals[environment] = reversalMemory{branch.Head, base.Head, found}
+	m.reversals[environment] = cachedReversal{branch.Head, base.Head, found}
 	return found, nil
 }
 
-// FindReversal finds the commit by which a person took back the record of an environment;
-// nil if nobody did, or it was released since.
+// FindReversal returns the commit by which a person took back the record of an environment; nil if
+// there is none, or it was released since.
 func FindReversal(base source.Base, b source.Branch, environment string) (*Reversal, error) {
 	if base.Repo == nil || b.Repo == nil {
 		return nil, nil
@@ -65,7 +65,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
 		return nil, err
 	}
-	were, err := recorded(base, b, by.ID)
+	were, err := recordedCommits(base, b, by.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
 }
 
-// isHeldBy reports whether a commit brings a Hold with it, or has ours in its place.
+// isHeldBy reports whether a commit adds a Hold, or has ours.
 func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, error) {
 	view, err := b.Repo.View(c.ID)
 	if err != nil {
@@ -114,8 +114,7 @@ func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, erro
 	return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
 }
 
-// isPromotion reports whether a commit is a step that we have taken, or one of our
-// commands.
+// isPromotion reports whether a commit is a promotion or an action of Fairlead.
 func isPromotion(c git.CommitInfo, environment string) bool {
 	trailers := publish.Trailers(c.Message)
 	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
@@ -124,20 +123,20 @@ func isPromotion(c git.CommitInfo, environment string) bool {
 // isReleased reports whether the branch says that a reversal was released.
 func isReleased(b source.Branch, commit string) bool {
 	for _, r := range b.Progress.Releases {
-		if len(r.Commit) >= shortestID && strings.HasPrefix(commit, r.Commit) {
+		if len(r.Commit) >= minAbbreviation && strings.HasPrefix(commit, r.Commit) {
 			return true
 		}
 	}
 	return false
 }
 
-// shortestID is what the abbreviated id of a commit must have at least.
-const shortestID = 7
+// minAbbreviation is the least number of digits of an abbreviated commit.
+const minAbbreviation = 7
 
-// recorded returns the commits of the base that the record named at a commit of the branch
-// and before, newest first; "" first if it names none there. What the base's branch does
-// not have, or has no more, is left out: to leave that is not to go back.
-func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
+// recordedCommits returns the commits of the base that the record named at a commit of the branch
+// and before, newest first; "" first if it names none there. Commits that the base's branch does
+// not have are left out: leaving them is not going back.
+func recordedCommits(base source.Base, b source.Branch, head string) ([]string, error) {
 	now, err := b.CommitAt(head)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,118 @@
+package promoter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// loadEarlierProofs reads which earlier commits of environments were proven there, as far as the
+// environments after them need it.
+func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h promote.History) {
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
+		err := m.runIsolated("look at the past", s, func() error {
+			for _, commit := range m.proofCandidates(all, s, h) {
+				proven, err := m.wasProven(ctx, s, commit, h)
+				if err != nil {
+					return err
+				}
+				s.stage.Proven[commit] = proven
+			}
+			return nil
+		})
+		if err != nil {
+			s.recordError(err)
+			s.stage.PartialProven = true
+		}
+	})
+}
+
+// maxEarlierProofs bounds the earlier commits that one round reads.
+const maxEarlierProofs = 50
+
+// proofCandidates returns the commits older than this stage's and newer than its successors'.
+func (m *Promoter) proofCandidates(all []*stageState, s *stageState, h promote.History) []string {
+	var some []string
+	for _, after := range all {
+		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Contains(s.stage.Commit) || after.stage.StoppedReason != "" {
+			continue
+		}
+		between := h.CommitsBetween(s.stage.Commit, after.stage.Commit)
+		if n := len(between); n > maxEarlierProofs && after.spec.Queue.Policy == model.QueueEvery { // the oldest comes next
+			between = between[n-maxEarlierProofs:]
+		}
+		for _, commit := range between[:min(maxEarlierProofs, len(between))] {
+			if !slices.Contains(some, commit) {
+				some = append(some, commit)
+			}
+		}
+	}
+	return some
+}
+
+// proofCache has the earlier commits that are known to be proven in an environment while its branch
+// does not move. Others are not cached: a forge may show a status late.
+type proofCache struct {
+	head   string
+	proven map[string]bool
+}
+
+// wasProven reports whether a commit was proven in an environment that has a newer one now.
+func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.History) (bool, error) {
+	m.mu.Lock()
+	if m.proofs[s.spec.Name].head != s.branch.Head {
+		m.proofs[s.spec.Name] = proofCache{s.branch.Head, map[string]bool{}}
+	}
+	remembered := m.proofs[s.spec.Name].proven // of one stage, which one goroutine looks at
+	m.mu.Unlock()
+	if remembered[commit] {
+		return true, nil
+	}
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+	if err != nil {
+		return false, err
+	}
+	proven := slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
+		return st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success
+	})
+	if proven {
+		proven, err = wasNotReverted(s, commit, h)
+		if err != nil {
+			return false, err
+		}
+	}
+	if proven {
+		remembered[commit] = true
+	}
+	return proven, nil
+}
+
+// maxVersions bounds how many earlier records are read.
+const maxVersions = 50
+
+// wasNotReverted reports whether an environment that had a commit was never rolled back behind it:
+// a rollback means that the commit is bad, whatever was proven.
+func wasNotReverted(s *stageState, commit string, h promote.History) (bool, error) {
+	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
+	if err != nil {
+		return false, err
+	}
+	for _, text := range versions { // newest first
+		had, err := promote.RecordedCommit(text)
+		if err != nil || had == "" {
+			continue
+		}
+		if had == commit {
+			return true, nil
+		}
+		if !h.IsNewer(had, commit) { // or of another line: nobody knows
+			return false, nil
+		}
+	}
+	return false, nil // that is longer ago than what we look at
+}

@@ -1,0 +1,44 @@
+package promoter
+
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Environment is what a cycle has found of an environment: the facts that its promotions are decided
+// from. The caller makes it where the environment was reconciled.
+type Environment struct {
+	// BaseCommit is the commit of the base that was rendered; "" if none was.
+	BaseCommit string
+	// RenderFailure is why the environment cannot be rendered or published; "" if it can.
+	RenderFailure string
+	Problems      problem.List
+	// Repo, Branch and Folder are where the output goes; Repo is "" if that is not known.
+	Repo, Branch, Folder string
+	// Head is the commit of the output branch that was compared with the rendered output.
+	Head string
+	// InSync reports whether the branch holds the rendered output, and JustMerged whether it was
+	// merged by us, so that Head is from before.
+	InSync, JustMerged bool
+	Pull               *gate.Pull // the open pull request of the output
+	// ExceededLimit is why only a person may merge the pull request; "" if nothing requires it.
+	ExceededLimit string
+	// Withheld is passed to the report of promotions.
+	Withheld []status.Withheld
+}
+
+// renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first
+// problem.
+func (e *Environment) renderVerdict() gate.Verdict {
+	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: e.RenderFailure}
+	if e.Problems.Stops() {
+		v.Reason = firstStopping(e.Problems).String()
+		if n, _ := e.Problems.Count(); n > 1 {
+			v.Reason += fmt.Sprintf(", and %d more", n-1)
+		}
+	}
+	return v
+}

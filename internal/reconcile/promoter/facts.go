@@ -1,0 +1,385 @@
+package promoter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+)
+
+// maxNeedRounds bounds how often gates may ask for more because of an answer.
+const maxNeedRounds = 4
+
+// answerNeeds reads what gates need to know. What cannot be read stays unknown and is waited for;
+// the first error is that of the stage.
+func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f gate.Facts) gate.Facts {
+	done := map[string]bool{}
+	for range maxNeedRounds {
+		more := false
+		for _, need := range gates.Needs(f) {
+			if done[need.Key] {
+				continue
+			}
+			done[need.Key], more = true, true
+			var err error
+			f, err = m.answerNeed(ctx, s, need, f)
+			if err != nil {
+				s.recordError(fmt.Errorf("%s: %w", need.Key, err))
+				f = withAnswer(f, need.Key, gate.Answer{Reason: err.Error()})
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return f
+}
+
+// answerNeed answers one need.
+func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f gate.Facts) (gate.Facts, error) {
+	switch need.Kind {
+	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
+		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), f.Commit)
+		f.BaseStatuses = said
+		if err != nil || need.Kind == gate.BaseStatuses {
+			return f, err
+		}
+	case gate.OutputStatuses:
+		return m.readOutputStatuses(ctx, s, f)
+	case gate.Clusters:
+		f.Reports = m.clusterReports(s)
+		return f, nil
+	case gate.Approvals:
+		return m.readApprovals(ctx, s, f)
+	case gate.Members:
+		return m.readTeamMembers(ctx, need.Team, f)
+	}
+	var a gate.Answer
+	var err error
+	if need.Kind == gate.HTTP {
+		a = m.askServer(ctx, need)
+	} else {
+		a, err = m.runWorkflow(ctx, need, f)
+	}
+	if err == nil {
+		f = withAnswer(f, need.Key, a)
+	}
+	return f, err
+}
+
+// withAnswer returns facts with one more answer.
+func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
+	answers := maps.Clone(f.Answers)
+	if answers == nil {
+		answers = map[string]gate.Answer{}
+	}
+	answers[key] = a
+	f.Answers = answers
+	return f
+}
+
+// maxSameOutputs bounds how many commits with the same output are asked for statuses.
+const maxSameOutputs = 5
+
+// readOutputStatuses reads the statuses of the commits that hold the output: others may have pushed
+// to the branch after clusters reported on an older one. The newest counts. Contexts that reported
+// on the previous output must report on this one too.
+func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
+	f.OutputStatuses, f.PreviousStatuses = nil, nil
+	f.OtherEnvironments = m.sharingEnvironments(s)
+	if f.OutputCommit == "" {
+		return f, nil
+	}
+	same, before, err := s.output.readSameOutputs()
+	if err != nil {
+		return f, err
+	}
+	for _, commit := range same {
+		said, err := m.readStatuses(ctx, s.output.remote, commit)
+		if err != nil {
+			return f, err
+		}
+		for _, st := range said {
+			if !slices.ContainsFunc(f.OutputStatuses, func(k gate.CommitStatus) bool { return k.Context == st.Context }) {
+				f.OutputStatuses = append(f.OutputStatuses, st)
+			}
+		}
+	}
+	if before != "" {
+		f.PreviousStatuses, err = m.readPreviousStatuses(ctx, s, before, f.OutputStatuses)
+	}
+	return f, err
+}
+
+// previousOutput is what was reported on the output before, as read when the output after it had
+// successorStatuses.
+type previousOutput struct {
+	commit                      string
+	statuses, successorStatuses []gate.CommitStatus
+}
+
+// readPreviousStatuses returns the statuses of the previous output. It reads them again only when
+// the statuses of its successor have changed.
+func (m *Promoter) readPreviousStatuses(ctx context.Context, s *stageState, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
+	m.mu.Lock()
+	known := m.previousOutputs[s.spec.Name]
+	m.mu.Unlock()
+	if known.commit == commit && slices.Equal(known.successorStatuses, since) {
+		return known.statuses, nil
+	}
+	said, err := m.readStatuses(ctx, s.output.remote, commit)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.previousOutputs[s.spec.Name] = previousOutput{commit, said, since}
+	return said, nil
+}
+
+// readSameOutputs returns the head of an output branch with the commits before it that hold the
+// same in the folder, and the newest that holds something else; "" if that is far back.
+func (p outputLocation) readSameOutputs() (same []string, before string, err error) {
+	repo := p.remote.Mirror()
+	commits, err := repo.FirstParents(p.head, maxSameOutputs+1, func(string) bool { return false })
+	if err != nil {
+		return nil, "", err
+	}
+	var want tree.ID
+	for i, commit := range commits {
+		id, err := repo.FolderID(commit, p.folder)
+		if err != nil {
+			return nil, "", err
+		}
+		if i == 0 {
+			want = id
+		}
+		if id != want {
+			return same, commit, nil
+		}
+		same = append(same, commit)
+	}
+	return same[:min(maxSameOutputs, len(same))], "", nil
+}
+
+// clusterReports returns what clusters have reported of the output branch.
+func (m *Promoter) clusterReports(s *stageState) []rollout.Report {
+	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
+		return nil
+	}
+	alone := len(m.sharingEnvironments(s)) == 0
+	holds := map[string]bool{} // by commit, whether it holds what the head does
+	return m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+		elsewhere := e.Branch != "" && e.Branch != s.output.branch
+		if e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
+			return false, false
+		}
+		if _, err := s.output.remote.Mirror().Commit(e.Commit); err != nil { // it is of another repository
+			return false, false
+		}
+		same, known := holds[e.Commit]
+		if !known {
+			same = s.output.holdsSameOutput(e.Commit)
+			holds[e.Commit] = same
+		}
+		return same, same || m.now.Sub(e.When) < staleClusterAfter
+	})
+}
+
+// staleClusterAfter is how long a cluster that is silent about this commit is still required. Flux
+// reports every commit that changes something, and nothing reports a removed cluster.
+const staleClusterAfter = 7 * 24 * time.Hour
+
+// sharingEnvironments returns the environments with their output on the same branch: a report that
+// does not name its environment could be of any of them.
+func (m *Promoter) sharingEnvironments(s *stageState) []string {
+	var names []string
+	for name, e := range m.environments {
+		if name != s.spec.Name && e.Branch == s.output.branch && m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(e.Repo)) == s.output.remote {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// holdsSameOutput reports whether a commit holds the same as the head in the folder of the
+// environment.
+func (p outputLocation) holdsSameOutput(commit string) bool {
+	theirs, err := p.remote.Mirror().FolderID(commit, p.folder)
+	if err != nil { // it is of another repository, or gone
+		return false
+	}
+	ours, err := p.remote.Mirror().FolderID(p.head, p.folder)
+	return err == nil && theirs == ours
+}
+
+// approvalReaderOf returns the forge of a repository as an approval reader; nil if it is none, or
+// the repository is unknown.
+func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
+	if r == nil {
+		return nil, nil
+	}
+	f, err := r.Forge()
+	if err != nil {
+		return nil, err
+	}
+	known, _ := f.(forge.ApprovalReader)
+	return known, nil
+}
+
+// readApprovals adds the approvals of the pull request.
+func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
+	asked, err := approvalReaderOf(m.options.Remotes.RemoteOf(s.branch.URL))
+	if err != nil || asked == nil {
+		return f, err
+	}
+	given := len(f.Approvals)
+	if f.Pull != nil {
+		all, err := asked.Approvals(ctx, f.Pull.Number)
+		if err != nil {
+			return f, err
+		}
+		pull := *f.Pull
+		for i := range all {
+			all[i].Location, all[i].Login = fmt.Sprintf("pull request %d", pull.Number), all[i].Approver
+		}
+		pull.Approvals = all
+		f.Pull, given = &pull, given+len(all)
+	}
+	if given == 0 { // nobody's login is looked at
+		return f, nil
+	}
+	f.Approvals, err = m.withLogins(ctx, s, f.Approvals)
+	if err != nil {
+		return f, err
+	}
+	coming, err := s.promotedCommits(f.Commit)
+	if err != nil || coming == nil { // without authors nobody is known to be another one
+		f.Authors = nil
+		return f, err
+	}
+	f.Authors = slices.Clone(f.Authors)
+	for _, c := range coming {
+		author, err := m.authorOf(ctx, m.options.Remotes.ControlPlane(), c.ID)
+		if err != nil {
+			f.Authors = nil
+			return f, err
+		}
+		if author != "" && !slices.Contains(f.Authors, author) {
+			f.Authors = append(f.Authors, author)
+		}
+	}
+	return f, nil
+}
+
+// withLogins returns approvals in files with the logins of those who committed them, where the
+// forge knows their addresses.
+func (m *Promoter) withLogins(ctx context.Context, s *stageState, files []gate.Approval) ([]gate.Approval, error) {
+	all := slices.Clone(files)
+	for i, a := range all {
+		login, err := m.authorOf(ctx, m.options.Remotes.RemoteOf(s.branch.URL), a.Commit)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return files, err
+		}
+		all[i].Login = login
+	}
+	return all, nil
+}
+
+// authorOf returns the login of a commit's author, where the forge knows it. It never changes.
+func (m *Promoter) authorOf(ctx context.Context, repo *repos.Remote, commit string) (string, error) {
+	m.mu.Lock()
+	known, ok := m.logins[commit]
+	m.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	asked, err := approvalReaderOf(repo)
+	if err != nil || asked == nil {
+		return "", err
+	}
+	login, err := asked.CommitAuthor(ctx, commit)
+	if err != nil || login == "" { // somebody may still open an account with that address
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.logins) > maxAnswers {
+		clear(m.logins)
+	}
+	m.logins[commit] = login
+	return login, nil
+}
+
+func (m *Promoter) readTeamMembers(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
+	asked, err := approvalReaderOf(m.options.Remotes.ControlPlane())
+	if err != nil || asked == nil {
+		return f, err
+	}
+	logins, err := asked.TeamMembers(ctx, team)
+	if errors.Is(err, forge.ErrNotFound) {
+		return f, fmt.Errorf("there is no team %s, or it may not be seen", team)
+	}
+	if err != nil {
+		return f, err
+	}
+	teams := map[string][]string{team: logins}
+	for name, known := range f.Teams {
+		teams[name] = known
+	}
+	f.Teams = teams
+	return f, nil
+}
+
+// askServer asks an HTTP server, unless its last answer is recent enough.
+func (m *Promoter) askServer(ctx context.Context, need gate.Need) gate.Answer {
+	asked := need.URL + " " + need.Secret
+	m.mu.Lock()
+	last, ok := m.answers[asked]
+	m.mu.Unlock()
+	if ok && m.now.Before(last.Time.Add(need.MaxAge)) {
+		return last
+	}
+	a := observe.ProbeURL(ctx, http.DefaultClient, m.options.Settings.Probe, need, m.now)
+	a.URL = need.URL
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.answers) > maxAnswers {
+		clear(m.answers)
+	}
+	m.answers[asked] = a
+	return a
+}
+
+// maxAnswers bounds the cached answers of HTTP servers.
+const maxAnswers = 1000
+
+// runWorkflow runs a workflow once for a commit, and returns its outcome.
+func (m *Promoter) runWorkflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
+	remote := m.options.Remotes.ControlPlane()
+	if remote == nil || !m.options.Settings.Write {
+		return gate.Answer{Reason: "writing is off"}, nil
+	}
+	found, err := remote.Forge()
+	if err != nil {
+		return gate.Answer{}, err
+	}
+	dispatcher, _ := found.(forge.Dispatcher)
+	m.options.BeforeEffect("run " + need.Workflow)
+	runs := observe.WorkflowRunner{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.options.Settings.ControlPlane.Branch}
+	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
+		runs.Statuses = witness.Statuses
+	}
+	return runs.Advance(ctx, f.Commit, need, f.BaseStatuses, m.now), nil
+}

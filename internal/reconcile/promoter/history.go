@@ -1,0 +1,330 @@
+package promoter
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// maxHistory bounds how many commits of the base's branch are read.
+const maxHistory = 10_000
+
+// maxCachedSteps bounds the cached steps of the line.
+const maxCachedSteps = 20_000
+
+// historyCache is what was last read of the base's branch. It may be lost.
+type historyCache struct {
+	actionCommits map[lineStep]bool // whether a step is one that nobody promotes
+	ownFolders    string            // the places that levers was found with
+	key           string            // what history was found for
+	history       promote.History
+}
+
+// lineStep is a commit of the base's line and the one before it; "" if there is none.
+type lineStep struct{ commit, before string }
+
+// loadHistory returns the line of the base's branch, newest first, back to the oldest commit that
+// an environment has. Commits that change only what our commands and promotions write there are
+// left out, unless an environment has one: a freeze is not something to promote, and neither is a
+// promotion.
+func (m *Promoter) loadHistory(base source.Base, has []string) (promote.History, error) {
+	own := strings.Join(base.Own, "\n")
+	key := strings.Join(append([]string{base.Head, own}, has...), "\n")
+	if m.historyCache.key == key {
+		return m.historyCache.history, nil
+	}
+	if m.historyCache.actionCommits == nil || len(m.historyCache.actionCommits) > maxCachedSteps || m.historyCache.ownFolders != own {
+		m.historyCache.actionCommits, m.historyCache.ownFolders = map[lineStep]bool{}, own
+	}
+	if len(has) == 0 {
+		newest, err := ResolvePromotable(base, base.Head)
+		if err != nil {
+			return promote.History{}, err
+		}
+		has = []string{newest}
+	}
+	w, err := readLine(base.Repo, base.Head, has, false)
+	if err != nil {
+		return promote.History{}, err
+	}
+	h, err := w.toHistory(func(s lineStep) (bool, error) {
+		if slices.Contains(has, s.commit) {
+			return false, nil
+		}
+		return m.isActionCommit(base, s)
+	})
+	if err == nil {
+		m.historyCache.key, m.historyCache.history = key, h
+	}
+	return h, err
+}
+
+// isActionCommit is the function of that name with a cache.
+func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
+	lever, known := m.historyCache.actionCommits[s]
+	if known {
+		return lever, nil
+	}
+	lever, err := isActionCommit(base.Repo, s, base.Own)
+	if err == nil {
+		m.historyCache.actionCommits[s] = lever
+	}
+	return lever, err
+}
+
+// ReadHistory returns the whole history of the base's branch, with those of some commits that the
+// branch contains.
+func ReadHistory(base source.Base, has ...string) (promote.History, error) {
+	has = slices.DeleteFunc(has, func(c string) bool { return !source.IsCommit(c) })
+	w, err := readLine(base.Repo, base.Head, has, true)
+	if err != nil {
+		return promote.History{}, err
+	}
+	return w.toHistory(func(lineStep) (bool, error) { return false, nil })
+}
+
+// ResolvePromotable returns the commit of a revision of the base, or the newest before it that
+// changes more than what our commands and promotions write.
+func ResolvePromotable(base source.Base, revision string) (string, error) {
+	commit, err := base.Repo.Resolve(revision)
+	if err != nil {
+		return "", err
+	}
+	for range maxHistory {
+		lever, err := isActionCommit(base.Repo, lineStep{commit: commit}, base.Own)
+		if err != nil || !lever {
+			return commit, err
+		}
+		info, err := base.Repo.Commit(commit)
+		if err != nil {
+			return "", err
+		}
+		commit = info.Parents[0] // a lever has one
+	}
+	return commit, nil
+}
+
+// isActionCommit reports whether a commit differs from the one before it only in our folder, and in
+// what environments have on the base's own branch. If none is given, its first parent is the one
+// before it.
+func isActionCommit(repo *git.Repository, s lineStep, own []string) (bool, error) {
+	info, err := repo.Commit(s.commit)
+	if err != nil || len(info.Parents) == 0 {
+		return false, err
+	}
+	if s.before == "" {
+		s.before = info.Parents[0]
+	}
+	var views [2]*git.View
+	for i, at := range []string{s.before, s.commit} {
+		views[i], err = repo.View(at)
+		if err != nil {
+			return false, err
+		}
+	}
+	only := differInOnly("", views[0].Tree, views[1].Tree, append([]string{source.OwnFolder}, own...))
+	for _, view := range views {
+		err := view.Err()
+		var refused *git.InvalidTreeError
+		if errors.As(err, &refused) { // none that our commands or promotions have written
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return only && views[0].Tree.ID() != views[1].Tree.ID(), nil // an empty commit is somebody's
+}
+
+// differInOnly reports whether all that differs between two folders is in some places. It reads
+// only the folders on the way to these.
+func differInOnly(prefix string, a, b tree.Tree, places []string) bool {
+	for old, fresh := range tree.ZipChanged(a, b) {
+		at := path.Join(prefix, max(old.Name, fresh.Name))
+		switch {
+		case slices.Contains(places, at):
+		case !slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(place, at+"/") }),
+			old.Name != "" && !old.IsDir(), fresh.Name != "" && !fresh.IsDir(), !differInOnly(at, old.Tree(), fresh.Tree(), places):
+			return false
+		}
+	}
+	return true
+}
+
+// firstParentLine is what the base's branch was at, newest first.
+type firstParentLine struct {
+	repo        *git.Repository
+	whole       bool // it does not end with the oldest commit that is looked for
+	commits     []string
+	sideCommits []string // that the newest contains, and that are not among the commits
+}
+
+// readLine reads what the branch was at before it got to head, back to the oldest of some commits,
+// or the whole of it. That is the first parents; but where a person merged the branch into their
+// own work and pushed that, the branch was at another parent before: the one that contains all
+// commits that it was known to be at, if the first does not.
+func readLine(repo *git.Repository, head string, has []string, whole bool) (firstParentLine, error) {
+	l := firstParentLine{repo: repo, whole: whole}
+	err := l.appendFirstParents(head, has)
+	lost := map[string]bool{} // that head does not contain
+	for err == nil {
+		var missing, at string
+		turn := len(l.commits)
+		for _, c := range has {
+			if lost[c] || slices.Contains(l.commits, c) || slices.Contains(l.sideCommits, c) {
+				continue
+			}
+			var n int
+			n, err = l.countContaining(c)
+			if err != nil {
+				return l, err
+			}
+			lost[c] = n == 0
+			if n > 0 && n <= turn {
+				missing, at, turn = c, l.commits[n-1], n
+			}
+		}
+		if missing == "" {
+			break
+		}
+		var parent string
+		parent, err = l.findParentWith(at, missing, has)
+		if err == nil && parent != "" {
+			l.commits = l.commits[:turn:turn]
+			err = l.appendFirstParents(parent, has)
+		} else {
+			l.sideCommits = append(l.sideCommits, missing)
+		}
+	}
+	return l, err
+}
+
+// appendFirstParents appends a commit and its first parents, back to the oldest of some.
+func (l *firstParentLine) appendFirstParents(commit string, until []string) error {
+	missing := map[string]bool{}
+	for _, c := range until {
+		missing[c] = !slices.Contains(l.commits, c)
+	}
+	left := 0
+	for _, is := range missing {
+		if is {
+			left++
+		}
+	}
+	more, err := l.repo.FirstParents(commit, maxHistory-len(l.commits), func(c string) bool {
+		if missing[c] {
+			missing[c] = false
+			left--
+		}
+		return left == 0 && !l.whole
+	})
+	l.commits = append(l.commits, more...)
+	return err
+}
+
+// countContaining returns how many of the commits contain one: they are the newest.
+func (l *firstParentLine) countContaining(commit string) (int, error) {
+	return searchCount(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
+}
+
+// countOutside returns how many of the commits one does not contain: they are the newest.
+func (l *firstParentLine) countOutside(commit string) (int, error) {
+	return searchCount(len(l.commits), func(i int) (bool, error) {
+		contains, err := l.repo.Contains(commit, l.commits[i])
+		return !contains, err
+	})
+}
+
+// searchCount returns how many of n ordered things satisfy a condition: the first ones.
+func searchCount(n int, is func(i int) (bool, error)) (int, error) {
+	low, high := 0, n
+	for low < high {
+		middle := (low + high) / 2
+		ok, err := is(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// findParentWith returns the parent of a merge that contains a commit, and all of these that the
+// parent contains which the line goes on with; "" if there is none.
+func (l *firstParentLine) findParentWith(merge, commit string, has []string) (string, error) {
+	info, err := l.repo.Commit(merge)
+	if err != nil {
+		return "", err
+	}
+	next := ""
+	if i := slices.Index(l.commits, merge); i+1 < len(l.commits) {
+		next = l.commits[i+1]
+	}
+	for _, parent := range info.Parents {
+		all, err := l.repo.Contains(parent, commit)
+		for _, c := range has {
+			if err != nil || !all {
+				break
+			}
+			var before, too bool
+			if next != "" {
+				before, err = l.repo.Contains(next, c)
+			}
+			if before && err == nil {
+				too, err = l.repo.Contains(parent, c)
+				all = too
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+		if all {
+			return parent, nil
+		}
+	}
+	return "", nil
+}
+
+// toHistory returns the history of the line without some of its steps.
+func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promote.History, error) {
+	var kept []string
+	places := make([]int, len(l.commits)+1) // by index, how many that are newer are kept
+	for i, commit := range l.commits {
+		places[i] = len(kept)
+		s := lineStep{commit: commit}
+		if i+1 < len(l.commits) {
+			s.before = l.commits[i+1]
+		}
+		out, err := leftOut(s)
+		if err != nil {
+			return promote.History{}, err
+		}
+		if !out {
+			kept = append(kept, commit)
+		}
+	}
+	places[len(l.commits)] = len(kept)
+	var beside []promote.SideCommit
+	for _, commit := range l.sideCommits {
+		newer, err := l.countContaining(commit)
+		if err != nil {
+			return promote.History{}, err
+		}
+		older, err := l.countOutside(commit)
+		if err != nil {
+			return promote.History{}, err
+		}
+		beside = append(beside, promote.SideCommit{Commit: commit, Newer: places[newer], Older: places[older]})
+	}
+	return promote.NewHistory(kept, beside...), nil
+}

@@ -1,0 +1,82 @@
+// Package promoter promotes commits of the base from one environment to the next.
+//
+// What the package keeps true:
+//   - promote.DecideStages decides, from facts that were read before; an unknown fact is waited
+//     for.
+//   - A promotion is one commit on the environment's branch, which changes the record and nothing
+//     else, or a pull request for it. If the branch has moved, the whole round is repeated.
+//   - The state is in Git and at the forge: the record, the statuses of commits, and files that
+//     people write. A new Promoter comes to the same decisions.
+package promoter
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Options are what a Promoter needs. All but Metrics, Records and Inbox are required.
+type Options struct {
+	Settings *config.Settings
+	Remotes  *repos.Set
+	Store    *status.Store
+	Metrics  *metrics.Metrics
+	Logger   *slog.Logger
+	Random   func() float64 // in [0, 1), for jitter
+	Author   git.Signature
+	Sign     git.Signer
+	// BeforeEffect is called before each side effect.
+	BeforeEffect func(what string)
+	// OnPromoted is called with the normalized URL of an environment's repository after a promotion
+	// there.
+	OnPromoted func(repo string)
+	// Records caches the records of outputs; nil reads each anew.
+	Records *publish.Records
+	// Inbox has the reports of clusters; nil for none.
+	Inbox *observe.Inbox
+	// Barrier turns a panic in the work for one environment into its error.
+	Barrier panics.Barrier
+}
+
+// Promoter promotes commits from one environment to the next.
+type Promoter struct {
+	options Options
+
+	// The fields below are caches, and may be lost.
+	source          *source.Source
+	environments    map[string]Environment
+	mu              sync.Mutex
+	published       map[string]*repos.StatusCache  // by environment
+	answers         map[string]gate.Answer         // of HTTP needs
+	proofs          map[string]proofCache          // by environment
+	previousOutputs map[string]previousOutput      // by environment
+	logins          map[string]string              // of authors, by commit
+	statuses        map[outputLocation]*statusRead // in this look
+	now             time.Time                      // when the round began: what is decided in it is decided of one time
+	historyCache    historyCache                   // of the base's branch
+	loggedProblem   string                         // the problem that was logged last
+	loggedErrors    map[string]string              // by environment, that were logged last
+	reversals       map[string]cachedReversal      // by environment
+	syncedCommits   map[string]string              // by environment, the commit that its output was in sync with
+	schedule        schedule
+	openPulls       string // the open ones of records, in the last round
+}
+
+// New returns a Promoter.
+func New(o Options) *Promoter {
+	return &Promoter{
+		options: o, published: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proofs: map[string]proofCache{},
+		reversals: map[string]cachedReversal{}, syncedCommits: map[string]string{}, previousOutputs: map[string]previousOutput{}, logins: map[string]string{}, statuses: map[outputLocation]*statusRead{}, loggedErrors: map[string]string{},
+	}
+}

@@ -1,0 +1,149 @@
+package promoter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// StartRound starts a round. All decisions of the round use this time.
+func (m *Promoter) StartRound(at time.Time) { m.now = at }
+
+// NextRound returns when to run a round without an event; zero for never.
+func (m *Promoter) NextRound() time.Time { return m.schedule.next }
+
+// IsDue reports whether to run a round though no reference has moved, and whether an event has woken
+// the loop.
+func (m *Promoter) IsDue(woken bool) bool { return m.schedule.isDue(m.now, woken) }
+
+// RunRound reads how far commits have been promoted, and promotes them further. It runs after a
+// cycle has rendered all environments, and decides from its results. again reports whether another
+// round is needed though no reference moves.
+func (m *Promoter) RunRound(ctx context.Context, src *source.Source, environments map[string]Environment) (again bool) {
+	m.noteSynced(environments)
+	if m.options.Settings.Promotion != managedPromotion {
+		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.now})
+		return false
+	}
+	m.source, m.environments = src, environments
+	m.schedule.start(m.now)
+	var report status.Chain
+	var promoted bool
+	err := m.options.Barrier.Run("promote", "", func() (err error) {
+		report, promoted, err = m.reconcile(ctx)
+		return err
+	})
+	if ctx.Err() != nil || errors.Is(err, errMoved) {
+		return true
+	}
+	if err != nil {
+		m.schedule.planFailed(m.now, m.options.Random)
+		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.schedule.next)
+		return false
+	}
+	report.Checked = m.now
+	m.options.Store.SetPromotions(report)
+	return promoted
+}
+
+// managedPromotion is the setting that makes Fairlead promote.
+const managedPromotion = "managed"
+
+// reconcile evaluates every stage once and applies the decisions: it loads the order of promotion,
+// observes all stages, decides, applies, reports, and plans the next round. promoted reports whether
+// we pushed a promotion, which the remote does not report as news.
+func (m *Promoter) reconcile(ctx context.Context) (report status.Chain, promoted bool, err error) {
+	base, chain, problems, err := m.loadPromotion(ctx, m.source)
+	if err != nil {
+		return status.Chain{}, false, err
+	}
+	report = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
+	if chain.External || base.Repo == nil {
+		report.Problems = problems.Sorted()
+		return report, false, nil
+	}
+	stages, more := m.newStages(chain, base)
+	problems = append(problems, more...)
+	report.Problems = problems.Sorted()
+	m.logProblems(report.Problems)
+	if problems.Stops() {
+		return report, false, nil
+	}
+	history, err := m.observeStages(ctx, base, stages)
+	if err != nil {
+		return report, false, err
+	}
+	decisions, err := m.decideStages(ctx, stages, history)
+	if err != nil {
+		return report, false, err
+	}
+	if err := m.applyDecisions(ctx, base, stages, decisions); err != nil {
+		return report, false, err
+	}
+	for i, s := range stages {
+		m.logError(s)
+		promoted = promoted || s.promoted
+		report.Stages = append(report.Stages, s.newReport(decisions[i], history))
+	}
+	m.schedule.planNext(m.now, summarizeRound(stages, report.Stages), m.options.Settings.Schedule.Interval, m.options.Random)
+	return report, promoted, nil
+}
+
+// observeStages reads the facts of all stages, and returns the history of the base's branch back to
+// the oldest commit that they have.
+func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages []*stageState) (promote.History, error) {
+	history, err := m.readBranches(ctx, base, stages)
+	if err != nil {
+		return promote.History{}, err
+	}
+	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) { m.evaluateStageIsolated(ctx, s, history) })
+	m.loadEarlierProofs(ctx, stages, history)
+	return history, nil
+}
+
+// newStages returns the states of a chain's stages, in which nothing is known yet.
+func (m *Promoter) newStages(chain model.Chain, base source.Base) ([]*stageState, problem.List) {
+	clear(m.statuses)
+	m.forgetRetired(chain)
+	var problems problem.List
+	all := make([]*stageState, len(chain.Stages))
+	for i, s := range chain.Stages {
+		all[i] = &stageState{spec: s, base: base}
+		if e, ok := m.environments[s.Name]; ok {
+			all[i].environment = &e
+		}
+		if m.published[s.Name] == nil {
+			m.published[s.Name] = &repos.StatusCache{}
+		}
+		all[i].published = m.published[s.Name]
+		problems = append(problems, all[i].compileGates()...)
+	}
+	return all, problems
+}
+
+// readBranches reads the branches of all environments, and the history of the base back to the
+// oldest commit that they have.
+func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.History, error) {
+	var wanted []string
+	for _, s := range all {
+		if err := m.runIsolated("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
+			s.recordError(err)
+			s.stage.StoppedReason = "its branch cannot be read: " + err.Error()
+			continue
+		}
+		if s.stage.Commit != "" {
+			wanted = append(wanted, s.stage.Commit)
+		}
+	}
+	slices.Sort(wanted)
+	return m.loadHistory(base, slices.Compact(wanted))
+}
