@@ -7,9 +7,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// outputHolds reports whether an output branch holds, in a folder, what was rendered for an
-// environment from a commit of the base. The record there names both, and what is beside it
-// has to be what it names: somebody may have taken the files back and left the record.
+// isOutputOf reports whether an output branch holds, in a folder, what was rendered for an
+// environment from a commit of the base. The record names both, and the files beside it must be
+// those that it names: a person may have reverted the files and left the record.
 func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
 	view, err := repo.View(head)
 	if err != nil {
@@ -20,7 +20,7 @@ func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, com
 	if err := view.Err(); err != nil || !ok || e.IsDir() {
 		return false, err
 	}
-	r, err := m.Records.Read(e)
+	r, err := m.options.Records.Read(e)
 	if err != nil { // a person has edited it; publishing reports that
 		return false, nil
 	}
@@ -35,11 +35,11 @@ func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, com
 	return false, nil
 }
 
-// maxAhead bounds how many commits before one are looked at for a time that is not ahead.
+// maxFutureCommits bounds how many commits are searched for a time that is not in the future.
 const maxAhead = 100
 
-// notAhead returns when a commit was made; if it says that this is still to come, its clock was
-// wrong, and the newest time before it that is not ahead of now is the least that is known.
+// trustedTime returns when a commit was made. If that is in the future, its clock was wrong, and
+// the newest earlier time that is not in the future is used.
 func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
 	for range maxAhead {
 		if !c.When.After(now) {

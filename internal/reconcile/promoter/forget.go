@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// forgetRetired drops what is remembered of environments that are no stage any more.
+// forgetRetired drops caches of environments that are no longer stages.
 func (m *Mover) forgetRetired(chain model.Chain) {
 	names := make([]string, len(chain.Stages))
 	for i, s := range chain.Stages {

@@ -8,12 +8,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// isolate runs work for one environment, so that a panic in it is that environment's error.
+// runIsolated runs work for one environment, so that a panic in it is that environment's error.
 func (m *Mover) isolate(work string, s *standing, do func() error) error {
-	return m.Barrier.Run(work, s.spec.Name, do)
+	return m.options.Barrier.Run(work, s.spec.Name, do)
 }
 
-// standIsolated is stand where a panic stops the environment, and no other.
+// evaluateStageIsolated is evaluateStage where a panic stops the environment, and no other.
 func (m *Mover) standIsolated(ctx context.Context, s *standing, h promote.History) {
 	err := m.isolate("look at the commit", s, func() error { m.stand(ctx, s, h); return nil })
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *Mover) standIsolated(ctx context.Context, s *standing, h promote.Histor
 	}
 }
 
-// enterIsolated is enter where a panic keeps the commit waiting.
+// evaluateGatesIsolated is evaluateGates where a panic keeps the commit waiting.
 func (m *Mover) enterIsolated(ctx context.Context, s *standing, to string) (v gate.Verdict) {
 	err := m.isolate("ask the gates", s, func() error { v = m.enter(ctx, s, to); return nil })
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// CheckPulls reports whether the open pull requests of records are others than in the last
-// round: to close one, or to open it again, moves no reference. They are listed, with one
-// call, if this round has asked the control plane and a branch of ours is there.
+// CheckPulls reports whether the open pull requests of records have changed since the last round,
+// which moves no reference. They are listed, with one call, if this round has fetched the control
+// plane and a branch of ours exists.
 func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
-	remote := m.Remotes.ControlPlane()
-	if !m.Settings.Write || m.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.Remotes.HasAnswered(remote) {
+	remote := m.options.Remotes.ControlPlane()
+	if !m.options.Settings.Write || m.options.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.options.Remotes.HasAnswered(remote) {
 		return false
 	}
-	prefix := m.Settings.Output.BranchPrefix + recordBranches
+	prefix := m.options.Settings.Output.BranchPrefix + recordBranches
 	refs, err := remote.Mirror().Refs("refs/heads/" + prefix)
 	if err != nil || len(refs) == 0 {
 		return false
@@ -34,7 +34,7 @@ func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
 	return changed
 }
 
-// plainGit is the name of the forge that has no API.
+// plainGit is the name of the forge without an API.
 const plainGit = "git"
 
 // describePulls names the pull requests from branches with a prefix.

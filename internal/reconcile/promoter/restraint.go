@@ -21,12 +21,12 @@ import (
 
 // restraint is a hold or a freeze of an environment's output that is in force.
 type restraint struct {
-	promote.Restraint
-	publish.Withholding
+	scope       promote.Restraint
+	withholding publish.Withholding
 }
 
-// Withheld returns why only a person may merge the output of an environment now: its
-// holds, the freezes that cover it, and what cannot be read and may be one of them.
+// FindWithholdings returns why only a person may merge the output of an environment now: its holds,
+// the freezes that cover it, and unreadable files that may be one of them.
 func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment string) ([]publish.Withholding, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
@@ -51,22 +51,23 @@ func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment st
 	}
 	all = append(append(all, held...), frozen...)
 	output := ""
-	if slices.ContainsFunc(all, func(r restraint) bool { return r.AllowedCommit != "" }) {
-		if output, err = m.outputCommit(ctx, src, environment, has); err != nil {
+	if slices.ContainsFunc(all, func(r restraint) bool { return r.scope.AllowedCommit != "" }) {
+		output, err = m.outputCommit(ctx, src, environment, has)
+		if err != nil {
 			return nil, err
 		}
 	}
 	var reasons []publish.Withholding
 	for _, r := range all {
-		if r.Restrains(has, output) {
-			reasons = append(reasons, r.Withholding)
+		if r.scope.Restrains(has, output) {
+			reasons = append(reasons, r.withholding)
 		}
 	}
 	return reasons, nil
 }
 
-// Withhold adds to orders why the output of an environment waits. What is not known of it
-// keeps its output as it is.
+// WithholdEnvironment adds to a policy why the output of an environment waits. An error keeps the
+// output as it is.
 func (m *Mover) Withhold(ctx context.Context, src *source.Source, environment string, o *Orders) {
 	reasons, err := m.Withheld(ctx, src, environment)
 	if err != nil {
@@ -77,8 +78,8 @@ func (m *Mover) Withhold(ctx context.Context, src *source.Source, environment st
 	}
 }
 
-// withholdAll adds to orders why the output of environments waits, and when that changes
-// by itself. What is not known of one keeps its output as it is.
+// withholdEnvironments adds to a policy why the output of environments waits, and when that changes
+// without an event. An error keeps an environment's output as it is.
 func (m *Mover) withholdAll(ctx context.Context, src *source.Source, base source.Base, o *Orders) {
 	for _, e := range base.Environments {
 		m.Withhold(ctx, src, e.Name, o)
@@ -92,13 +93,12 @@ func (m *Mover) withholdAll(ctx context.Context, src *source.Source, base source
 	}
 }
 
-// unreadable returns restraints for what cannot be understood: it may be a hold or a
-// freeze.
+// unreadableRestraints returns restraints for what has problems: it may be a hold or a freeze.
 func unreadable(base source.Base, branch source.Branch) []restraint {
 	var all []restraint
 	add := func(cause publish.Cause, where string, problems problem.List) {
 		if i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
-			all = append(all, restraint{Withholding: publish.Withholding{
+			all = append(all, restraint{withholding: publish.Withholding{
 				Cause: cause, Reason: fmt.Sprintf("what %s says about promotion has a problem, and may be a %s: %s", where, cause, problems[i]),
 			}})
 		}
@@ -116,8 +116,7 @@ func unreadable(base source.Base, branch source.Branch) []restraint {
 	return all
 }
 
-// holds returns the holds of an environment's output, with that of a record that was
-// taken back.
+// activeHolds returns the holds of an environment's output, and the reversal of its record.
 func (m *Mover) holds(base source.Base, branch source.Branch, environment string) ([]restraint, error) {
 	var all []restraint
 	for _, h := range branch.Progress.Holds {
@@ -135,7 +134,7 @@ func (m *Mover) holds(base source.Base, branch source.Branch, environment string
 		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
 	}
 	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
-	if m.Settings.Promotion != managed || !lasting {
+	if m.options.Settings.Promotion != managed || !lasting {
 		return all, nil
 	}
 	back, err := m.reversal(base, branch, environment)
@@ -146,7 +145,7 @@ func (m *Mover) holds(base source.Base, branch source.Branch, environment string
 	return all, err
 }
 
-// heldBecause says why nothing is promoted to an environment; "" if nobody holds it.
+// holdReason returns why an environment is held; "" if it is not.
 func (m *Mover) heldBecause(s *standing) (string, error) {
 	var all []string
 	for _, h := range s.branch.Progress.Holds {
@@ -163,16 +162,16 @@ func (m *Mover) heldBecause(s *standing) (string, error) {
 	return strings.Join(all, "; "), err
 }
 
-// holdText says why an environment is held, by whom, and until when.
+// holdText returns why an environment is held, by whom, and until when.
 func holdText(branch source.Branch, h *model.Hold, environment string) (string, error) {
 	who, err := broughtBy(branch.Repo, branch.Head, h.Pos.File)
 	return fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment), err
 }
 
-// noReason is said where nobody has given one.
+// noReason stands for a missing reason.
 const noReason = "no reason is given"
 
-// broughtBy returns who committed what a file holds.
+// lastChangedBy returns who last changed a file.
 func broughtBy(repo *git.Repository, head, file string) (string, error) {
 	if repo == nil || head == "" {
 		return "a file of " + file, nil
@@ -181,7 +180,7 @@ func broughtBy(repo *git.Repository, head, file string) (string, error) {
 	return cmp.Or(info.Author.Email, info.Author.Name, "nobody who is known"), err
 }
 
-// freezes returns the freezes that cover an environment now.
+// activeFreezes returns the freezes that cover an environment now.
 func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint, error) {
 	var all []restraint
 	for i, f := range base.Progress.Freezes {
@@ -199,19 +198,19 @@ func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint,
 		if !f.To.IsZero() {
 			until = f.To.UTC().Format(time.RFC3339)
 		}
-		r := restraint{Withholding: publish.Withholding{
+		r := restraint{withholding: publish.Withholding{
 			Cause: publish.CauseFreeze, Reason: fmt.Sprintf("freeze %s: %s (by %s, until %s)", f.Name, cmp.Or(f.Reason, noReason), who, until),
 		}}
 		if gate.EvaluateFreezes(facts).Status == gate.Pass { // the commit is an exception
-			r.AllowedCommit = has
+			r.scope.AllowedCommit = has
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
 
-// resolved returns the id of a commit of the base, or the text where the base does not
-// have it.
+// resolveOrKeep returns the id of a commit of the base, or the text where the base does not have
+// it.
 func (m *Mover) resolved(base source.Base, commit string) string {
 	if base.Repo == nil || commit == "" {
 		return commit
@@ -223,8 +222,8 @@ func (m *Mover) resolved(base source.Base, commit string) string {
 	return id
 }
 
-// noteReached remembers which commit the output of an environment was in sync with: where
-// a commit changes nothing, its output does not name it.
+// noteSynced records which commit the output of an environment was in sync with: where a commit
+// changes nothing, its output does not name it.
 func (m *Mover) noteReached(environments map[string]status.Environment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,8 +234,8 @@ func (m *Mover) noteReached(environments map[string]status.Environment) {
 	}
 }
 
-// outputCommit returns has if the output of an environment was made from that commit of
-// the base; "" if it was made from another one.
+// outputCommit returns promoted if the output of an environment was rendered from that commit of
+// the base; "" if it was rendered from another one.
 func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
 	m.mu.Lock()
 	reached := m.reached[environment]
@@ -248,7 +247,7 @@ func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environmen
 	if err != nil || to == nil {
 		return "", err
 	}
-	remote, err := m.Remotes.OpenOutput(ctx, m.Remotes.ReadLocation(to.Repo))
+	remote, err := m.options.Remotes.OpenOutput(ctx, m.options.Remotes.ReadLocation(to.Repo))
 	if err != nil {
 		return "", err
 	}

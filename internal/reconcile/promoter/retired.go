@@ -13,11 +13,11 @@ import (
 // ProposedRecords returns the names of the environments for which a branch of ours in the control
 // plane proposes a record, sorted.
 func (m *Mover) ProposedRecords() ([]string, error) {
-	remote := m.Remotes.ControlPlane()
-	if remote == nil || remote.Mirror() == nil || m.Settings.Promotion != managed {
+	remote := m.options.Remotes.ControlPlane()
+	if remote == nil || remote.Mirror() == nil || m.options.Settings.Promotion != managed {
 		return nil, nil
 	}
-	prefix := "refs/heads/" + m.Settings.Output.BranchPrefix + recordBranches
+	prefix := "refs/heads/" + m.options.Settings.Output.BranchPrefix + recordBranches
 	refs, err := remote.Mirror().Refs(prefix)
 	if err != nil {
 		return nil, err

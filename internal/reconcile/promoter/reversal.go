@@ -15,26 +15,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// Reversal is a commit of an environment's branch by which a person took its record back
-// to an older commit of the base, as git revert of a promotion does. It is a rollback: the
-// environment stays there until it is released.
+// Reversal is a commit of an environment's branch by which a person took its record back to an
+// older commit of the base, as git revert of a promotion does. It is a rollback: the environment
+// stays there until it is released.
 type Reversal struct {
 	Commit string // of the environment's branch
 	By     string
 }
 
-// text says what it is in the place of a hold's reason.
+// holdReason describes the reversal as the reason of a hold.
 func (r Reversal) text(environment string) string {
 	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.ShortID(r.Commit), environment)
 }
 
-// reversals remembers what was found of a branch at a head.
+// cachedReversal is the result of FindReversal for a head.
 type reversalMemory struct {
 	head, base string
 	found      *Reversal
 }
 
-// reversal finds the reversal that holds an environment; nil if there is none.
+// findReversal returns the reversal that holds an environment; nil if there is none.
 func (m *Mover) reversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
 	m.mu.Lock()
 	known, ok := m.reversals[environment]
@@ -52,8 +52,8 @@ func (m *Mover) reversal(base source.Base, branch source.Branch, environment str
 	return found, nil
 }
 
-// FindReversal finds the commit by which a person took back the record of an environment;
-// nil if nobody did, or it was released since.
+// FindReversal returns the commit by which a person took back the record of an environment; nil if
+// there is none, or it was released since.
 func FindReversal(base source.Base, b source.Branch, environment string) (*Reversal, error) {
 	if base.Repo == nil || b.Repo == nil {
 		return nil, nil
@@ -81,7 +81,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
 }
 
-// isHeldBy reports whether a commit brings a Hold with it, or has ours in its place.
+// isHeldBy reports whether a commit adds a Hold, or has ours.
 func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, error) {
 	view, err := b.Repo.View(c.ID)
 	if err != nil {
@@ -114,8 +114,7 @@ func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, erro
 	return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
 }
 
-// isPromotion reports whether a commit is a step that we have taken, or one of our
-// commands.
+// isPromotion reports whether a commit is a promotion or an action of Fairlead.
 func isPromotion(c git.CommitInfo, environment string) bool {
 	trailers := publish.Trailers(c.Message)
 	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
@@ -131,12 +130,12 @@ func isReleased(b source.Branch, commit string) bool {
 	return false
 }
 
-// shortestID is what the abbreviated id of a commit must have at least.
+// minAbbreviation is the least number of digits of an abbreviated commit.
 const shortestID = 7
 
-// recorded returns the commits of the base that the record named at a commit of the branch
-// and before, newest first; "" first if it names none there. What the base's branch does
-// not have, or has no more, is left out: to leave that is not to go back.
+// recordedCommits returns the commits of the base that the record named at a commit of the branch
+// and before, newest first; "" first if it names none there. Commits that the base's branch does
+// not have are left out: leaving them is not going back.
 func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
 	now, err := b.CommitAt(head)
 	if err != nil {

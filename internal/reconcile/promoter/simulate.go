@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Simulate says when a commit of the base would reach each environment under today's
-// gates, from what a cycle has found, at the time of [Mover.Begin]. It changes nothing.
+// SimulateArrivals returns when a commit of the base would reach each environment under the current
+// gates, from what a cycle has found, at the time of [Promoter.StartRound]. It changes nothing.
 func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments map[string]status.Environment, revision string) ([]promote.Arrival, error) {
 	m.source, m.environments = src, environments
 	base, chain, problems, err := m.written(ctx, src)
@@ -30,7 +30,8 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 		return nil, err
 	}
 	all, more := m.standings(chain, base)
-	if problems = append(problems, more...); problems.Stops() {
+	problems = append(problems, more...)
+	if problems.Stops() {
 		return nil, &Blocked{problems.Sorted()}
 	}
 	h, err := m.line(ctx, base, all)
@@ -40,7 +41,7 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	if !h.Contains(commit) {
 		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.ShortID(commit))
 	}
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {
@@ -58,10 +59,10 @@ func (m *Mover) Simulate(ctx context.Context, src *source.Source, environments m
 	return promote.SimulateArrivals(h, stages, commit, enter, proof, m.round), nil
 }
 
-// Blocked says that nothing is promoted because of problems.
+// BlockedError means that problems stop all promotions.
 type Blocked struct{ Problems problem.List }
 
-// Error says how many there are.
+// Error returns how many there are.
 func (e *Blocked) Error() string {
 	n, _ := e.Problems.Count()
 	return fmt.Sprintf("nothing is promoted until %s mended", map[bool]string{true: "1 problem is", false: fmt.Sprintf("%d problems are", n)}[n == 1])
@@ -85,7 +86,7 @@ func (m *Mover) forecastEnter(ctx context.Context, s *standing, commit string, f
 	return forecast
 }
 
-// forecastProof takes what is known of the commit if the environment has it.
+// forecastProof uses the facts of the commit if the environment has it.
 func (s *standing) forecastProof(commit string, from time.Time) gate.Forecast {
 	f := gate.Facts{Now: s.facts.Now, Environment: s.spec.Name, Commit: commit}
 	if s.stage.Commit == commit {
@@ -93,7 +94,8 @@ func (s *standing) forecastProof(commit string, from time.Time) gate.Forecast {
 	}
 	running := s.running.Forecast(f, from)
 	soaking := s.soaking.Forecast(f, running.Time)
-	if soaking.WaitsFor = running.WaitsFor; running.Time.After(soaking.Time) {
+	soaking.WaitsFor = running.WaitsFor
+	if running.Time.After(soaking.Time) {
 		soaking.Time = running.Time
 	}
 	return soaking

@@ -1,13 +1,12 @@
-// Package promoter takes commits of the base from one environment to the next.
+// Package promoter promotes commits of the base from one environment to the next.
 //
 // What the package keeps true:
-//   - What is decided is decided by promote.DecideStages, of facts that were found before; what
-//     could not be found out is waited for.
-//   - A step is one commit on the environment's branch, which changes the record and
-//     nothing else, or a pull request for it. Where the branch has moved, all is looked
-//     at again.
-//   - What is remembered is in Git and at the forge: the record, the statuses of
-//     commits, and files that people write. A Mover that is made anew comes to the same.
+//   - promote.DecideStages decides, from facts that were read before; an unknown fact is waited
+//     for.
+//   - A promotion is one commit on the environment's branch, which changes the record and nothing
+//     else, or a pull request for it. If the branch has moved, the whole round is repeated.
+//   - The state is in Git and at the forge: the record, the statuses of commits, and files that
+//     people write. A new Promoter comes to the same decisions.
 package promoter
 
 import (
@@ -37,7 +36,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Options are what a Mover needs. All must be there but Metrics, Records and Inbox.
+// Options are what a Promoter needs. All but Metrics, Records and Inbox are required.
 type Options struct {
 	Settings *config.Settings
 	Remotes  *repos.Set
@@ -47,24 +46,24 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	Author   git.Signature
 	Sign     git.Signer
-	// Step is told before each thing that changes the world.
+	// BeforeEffect is called before each side effect.
 	Step func(what string)
-	// Moved is told the repository of an environment's branch that was given another
-	// commit, by its normalized URL.
+	// OnPromoted is called with the normalized URL of an environment's repository after a promotion
+	// there.
 	Moved func(repo string)
-	// Records are those of outputs; nil to read each anew.
+	// Records caches the records of outputs; nil reads each anew.
 	Records *publish.Records
-	// Inbox has what clusters have reported; nil for nothing.
+	// Inbox has the reports of clusters; nil for none.
 	Inbox *observe.Inbox
-	// Barrier keeps a panic in the work for one environment there.
+	// Barrier turns a panic in the work for one environment into its error.
 	Barrier panics.Barrier
 }
 
-// Mover takes commits from one environment to the next.
+// Promoter promotes commits from one environment to the next.
 type Mover struct {
-	Options
+	options Options
 
-	// What follows may be lost.
+	// The fields below are caches, and may be lost.
 	source       *source.Source
 	environments map[string]status.Environment // as the cycle has left them
 	mu           sync.Mutex
@@ -88,30 +87,29 @@ type Mover struct {
 	pulls        string                        // the open ones of records, in the last round
 }
 
-// New makes a Mover.
+// New returns a Promoter.
 func New(o Options) *Mover {
 	return &Mover{
-		Options: o, said: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
+		options: o, said: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
 		reversals: map[string]reversalMemory{}, reached: map[string]string{}, pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
 	}
 }
 
-// Orders are what a cycle is to do differently because of promotions.
+// Policy is what a cycle has to respect because of promotions.
 type Orders struct {
-	// Merge says by environment who merges its output: what a Promotion says counts
-	// before what the settings say.
+	// Merge is by environment who merges its output: a Promotion overrides the settings.
 	Merge map[string]string
 	// Withheld has by environment the reasons why only a person may merge its output.
 	Withheld map[string][]publish.Withholding
 	progress *model.Progress // of the base
-	// Waits says by environment why its output is not proposed: what nobody has promoted
-	// to it was proven nowhere.
+	// WaitReasons has by environment why its output is not proposed: nothing was promoted to it
+	// yet.
 	Waits map[string]string
-	// Next is when Withheld changes though nothing moves; zero for never.
+	// NextChange is when Withheld changes without an event; zero for never.
 	Next time.Time
 }
 
-// Limits returns those of an environment's output.
+// Limits returns the limits of an environment's output.
 func (o Orders) Limits(environment string) model.Limits {
 	if o.progress == nil {
 		return model.DefaultLimits()
@@ -119,30 +117,28 @@ func (o Orders) Limits(environment string) model.Limits {
 	return o.progress.LimitsOf(environment)
 }
 
-// written gives the base, the order of promotion in it, and all that is wrong with what
-// it says about promotion.
+// loadPromotion reads the base and the order of promotion in it, with problems.
 func (m *Mover) written(ctx context.Context, src *source.Source) (source.Base, model.Chain, problem.List, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
 		return base, model.Chain{}, nil, err
 	}
-	chain, problems := model.NewChain(base.Progress, base.Environments, m.Settings.NextEnvironment)
+	chain, problems := model.NewChain(base.Progress, base.Environments, m.options.Settings.NextEnvironment)
 	return base, chain, append(problems, base.Progress.Problems...), nil
 }
 
-// Orders gives them for what the base says now. While a Promotion that somebody has
-// written cannot be understood, nobody merges but people, and what was not promoted
-// waits.
+// LoadPolicy returns the policy that the base sets now. While a written Promotion has problems,
+// only people merge, and what was not promoted waits.
 func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
 	base, chain, problems, err := m.written(ctx, src)
 	if err != nil {
 		return Orders{}, err
 	}
 	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}, progress: base.Progress}
-	maps.Copy(o.Merge, m.Settings.Merge)
+	maps.Copy(o.Merge, m.options.Settings.Merge)
 	m.withholdAll(ctx, src, base, &o)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
-	if !written || chain.External || m.Settings.Promotion != managed {
+	if !written || chain.External || m.options.Settings.Promotion != managed {
 		return o, nil
 	}
 	if problems.Stops() {
@@ -163,11 +159,11 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 	return o, nil
 }
 
-// wait has an environment wait that has no record. One whose branch cannot be read is
-// stopped by reading it.
+// addWaitReason makes an environment wait that has no record. One whose branch cannot be read is
+// stopped elsewhere.
 func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why string, o Orders) {
 	var branch source.Branch
-	err := m.Barrier.Run("read the branch", environment, func() (err error) {
+	err := m.options.Barrier.Run("read the branch", environment, func() (err error) {
 		branch, err = src.Branch(ctx, environment)
 		return err
 	})
@@ -179,19 +175,18 @@ func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why s
 	}
 }
 
-// Begin begins a round at a time. All that is decided in the round is decided of that time.
+// StartRound starts a round. All decisions of the round use this time.
 func (m *Mover) Begin(at time.Time) { m.round = at }
 
-// Next gives when to look again though nothing moves; zero for never.
+// NextRound returns when to run a round without an event; zero for never.
 func (m *Mover) Next() time.Time { return m.next }
 
-// betweenLooks is how long there is at least from one look to the next when it is only
-// that somebody has told us something: a rollout has hundreds of events, and our own
-// statuses come back as webhooks.
+// minInterval is the least time between two rounds that only events ask for: a rollout has hundreds
+// of events, and our own statuses come back as webhooks.
 const betweenLooks = 5 * time.Second
 
-// Due reports whether to look though no reference has moved: it is time, or somebody has
-// told us something. What is told just after a look is looked at a little later.
+// IsDue reports whether to run a round though no reference has moved: it is time, or an event
+// arrived. An event just after a round is handled a little later.
 func (m *Mover) Due(woken bool) bool {
 	if !m.next.IsZero() && !m.round.Before(m.next) {
 		return true
@@ -206,19 +201,19 @@ func (m *Mover) Due(woken bool) bool {
 	return woken
 }
 
-// Move finds out how far commits have got, and takes them further. It comes when a cycle
-// is done with all environments, so that a step is decided from what it found. again
-// says that there is something to do though no reference moves.
+// RunRound reads how far commits have been promoted, and promotes them further. It runs after a
+// cycle has rendered all environments, and decides from its results. again reports whether another
+// round is needed though no reference moves.
 func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
 	m.noteReached(environments)
-	if m.Settings.Promotion != managed {
-		m.Store.SetPromotions(status.Chain{External: true, Checked: m.round})
+	if m.options.Settings.Promotion != managed {
+		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.round})
 		return false
 	}
 	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.round
 	var shown status.Chain
 	var moved bool
-	err := m.Barrier.Run("promote", "", func() (err error) {
+	err := m.options.Barrier.Run("promote", "", func() (err error) {
 		shown, moved, err = m.look(ctx)
 		return err
 	})
@@ -230,20 +225,20 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 	}
 	if err != nil {
 		m.idle++
-		m.next = m.round.Add(repos.BackoffAfter(m.idle, m.Random()))
-		m.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
+		m.next = m.round.Add(repos.BackoffAfter(m.idle, m.options.Random()))
+		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
 		return false
 	}
 	shown.Checked = m.round
-	m.Store.SetPromotions(shown)
+	m.options.Store.SetPromotions(shown)
 	return moved
 }
 
-// managed is the setting that has commits moved.
+// managedPromotion is the setting that makes Fairlead promote.
 const managed = "managed"
 
-// look looks at all environments once, and does what is to be done. moved says that one
-// was given another commit by a push of ours, of which its remote tells nothing new.
+// reconcile evaluates every stage once and applies the decisions. moved reports whether we pushed a
+// promotion, which the remote does not report as news.
 func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err error) {
 	base, chain, problems, err := m.written(ctx, m.source)
 	if err != nil {
@@ -265,7 +260,7 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	if err != nil {
 		return shown, false, err
 	}
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
 	m.remember(ctx, all, h)
 	decisions, err := m.decide(ctx, all, h)
 	if err != nil {
@@ -288,16 +283,15 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 	return shown, moved, nil
 }
 
-// errMoved says that the base, or the branch of an environment, is not what was read any
-// more.
+// errMoved is the error of a round in which the base or the branch of an environment has moved.
 var errMoved = errors.New("the control plane has moved meanwhile")
 
-// confirm asks the control plane once more before something moves: a freeze that is in
-// the base already counts, and so does a hold on the branch of an environment.
+// checkUnchanged fetches the control plane again before a promotion, so that a freeze on the base
+// or a hold on an environment's branch is respected at once.
 func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, decisions []promote.Decision) error {
 	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Promotes })
-	remote := m.Remotes.ControlPlane()
-	if !moves || !m.Settings.Write || remote == nil {
+	remote := m.options.Remotes.ControlPlane()
+	if !moves || !m.options.Settings.Write || remote == nil {
 		return nil
 	}
 	asked := map[*repos.Remote]bool{}
@@ -314,14 +308,14 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 		}
 		return err
 	}
-	if err := isAt(remote, m.Settings.ControlPlane.Branch, base.Head); err != nil {
+	if err := isAt(remote, m.options.Settings.ControlPlane.Branch, base.Head); err != nil {
 		return err
 	}
 	for i, s := range all {
 		if decisions[i].State != promote.Promotes || s.branch.Repo == nil {
 			continue
 		}
-		if remote := m.Remotes.RemoteOf(s.branch.URL); remote != nil {
+		if remote := m.options.Remotes.RemoteOf(s.branch.URL); remote != nil {
 			if err := isAt(remote, s.branch.Name, s.branch.Head); err != nil {
 				return err
 			}
@@ -330,7 +324,7 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 	return nil
 }
 
-// standings makes the stages of a chain, of which nothing is found out yet.
+// newStages returns the states of a chain's stages, in which nothing is known yet.
 func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
 	clear(m.heard)
 	m.forgetRetired(chain)
@@ -350,7 +344,7 @@ func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, pro
 	return all, problems
 }
 
-// sayProblems says that nothing is promoted, and why: once, until it is another problem.
+// logProblems logs that nothing is promoted, and why, once per problem.
 func (m *Mover) sayProblems(problems problem.List) {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning })
 	if i < 0 {
@@ -359,25 +353,25 @@ func (m *Mover) sayProblems(problems problem.List) {
 	}
 	p := problems[i]
 	if p.String() != m.complained {
-		m.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
+		m.options.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
 	}
 	m.complained = p.String()
 }
 
-// sayFailure logs why a look has failed in one environment, if it did not before.
+// logError logs the error of an environment once.
 func (m *Mover) sayFailure(s *standing) {
 	text := ""
 	if s.err != nil {
 		text = s.err.Error()
 	}
 	if text != "" && text != m.failures[s.spec.Name] {
-		m.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
+		m.options.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
 	}
 	m.failures[s.spec.Name] = text
 }
 
-// line reads the branches of all environments, and as much of the base's branch as
-// they have commits of.
+// readBranches reads the branches of all environments, and the history of the base back to the
+// oldest commit that they have.
 func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
 	var wanted []string
 	for _, s := range all {
@@ -394,7 +388,7 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 	return m.promotable(base, slices.Compact(wanted))
 }
 
-// decide asks the gates of the commits that could go on, and decides.
+// decideStages evaluates the gates of all candidates, and decides.
 func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) ([]promote.Decision, error) {
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {
@@ -403,7 +397,7 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
 	var mu sync.Mutex
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) {
 		to := candidates[s.spec.Name]
 		if to == "" {
 			return
@@ -419,8 +413,8 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
 }
 
-// plan says when to look again: when a verdict may become another by itself, and, while
-// something waits for what no reference tells, later each time that nothing is new.
+// scheduleNextRound sets when to run the next round: when a verdict may change, and, while a stage
+// waits for what no reference tells, after pauses that grow as long as nothing is new.
 func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	var found strings.Builder
 	var at time.Time
@@ -449,21 +443,21 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 	m.next = at
 }
 
-// promptFor is how long after news, what only a poll can find is looked for at the interval
-// that is set: a status that is written without a webhook. After that the pauses grow.
+// promptFor is how long after news the interval of the settings is kept, because a status may be
+// written without a webhook. After that the pauses grow.
 const promptFor = time.Hour
 
-// pauseOutside returns how long to wait before looking again for what no reference tells.
+// pauseOutside returns how long to wait before reading again what no reference tells.
 func (m *Mover) pauseOutside() time.Duration {
-	interval := m.Settings.Schedule.Interval
+	interval := m.options.Settings.Schedule.Interval
 	if m.idle == 0 && interval > 0 {
 		return interval
 	}
-	return max(repos.BackoffAfter(max(m.idle, 1), m.Random()), interval)
+	return max(repos.BackoffAfter(max(m.idle, 1), m.options.Random()), interval)
 }
 
-// report says how far a stage has got. What was decided and could not be done is waited
-// for.
+// newReport returns the report of a stage. A decision that could not be applied is shown as
+// waiting.
 func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 	var blocked *problem.Refusal
 	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts

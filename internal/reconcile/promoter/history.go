@@ -12,13 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// maxLine bounds how far back the base's branch is looked at.
+// maxHistory bounds how many commits of the base's branch are read.
 const maxLine = 10_000
 
-// maxKnown bounds how many steps of the line are remembered to be of people, or not.
+// maxCachedSteps bounds the cached steps of the line.
 const maxKnown = 20_000
 
-// lineCache is what was last found out about the base's branch. All of it may be lost.
+// historyCache is what was last read of the base's branch. It may be lost.
 type lineCache struct {
 	levers  map[step]bool // whether a step is one that nobody promotes
 	own     string        // the places that levers was found with
@@ -26,13 +26,13 @@ type lineCache struct {
 	history promote.History
 }
 
-// step is a commit of the base's line and the one before it; "" if there is none.
+// lineStep is a commit of the base's line and the one before it; "" if there is none.
 type step struct{ commit, before string }
 
-// promotable returns the line of the base's branch, newest first, back to the oldest commit
-// that an environment has. Commits that change nothing but what our commands and promotions
-// write there are left out, unless an environment has one: a freeze is not something to
-// promote, and neither is a promotion.
+// loadHistory returns the line of the base's branch, newest first, back to the oldest commit that
+// an environment has. Commits that change only what our commands and promotions write there are
+// left out, unless an environment has one: a freeze is not something to promote, and neither is a
+// promotion.
 func (m *Mover) promotable(base source.Base, has []string) (promote.History, error) {
 	own := strings.Join(base.Own, "\n")
 	key := strings.Join(append([]string{base.Head, own}, has...), "\n")
@@ -65,7 +65,7 @@ func (m *Mover) promotable(base source.Base, has []string) (promote.History, err
 	return h, err
 }
 
-// isLever is the function of that name, with a memory.
+// isActionCommit is the function of that name with a cache.
 func (m *Mover) isLever(base source.Base, s step) (bool, error) {
 	lever, known := m.known.levers[s]
 	if known {
@@ -78,8 +78,8 @@ func (m *Mover) isLever(base source.Base, s step) (bool, error) {
 	return lever, err
 }
 
-// ReadHistory returns the whole history of the base's branch. Of some commits, those that the
-// branch contains are in it.
+// ReadHistory returns the whole history of the base's branch, with those of some commits that the
+// branch contains.
 func ReadHistory(base source.Base, has ...string) (promote.History, error) {
 	has = slices.DeleteFunc(has, func(c string) bool { return !source.IsCommit(c) })
 	w, err := readLine(base.Repo, base.Head, has, true)
@@ -89,8 +89,8 @@ func ReadHistory(base source.Base, has ...string) (promote.History, error) {
 	return w.without(func(step) (bool, error) { return false, nil })
 }
 
-// Promotable returns what a revision of the base stands for: its commit, or the newest
-// before it that changes more than what our commands and promotions write.
+// ResolvePromotable returns the commit of a revision of the base, or the newest before it that
+// changes more than what our commands and promotions write.
 func Promotable(base source.Base, revision string) (string, error) {
 	commit, err := base.Repo.Resolve(revision)
 	if err != nil {
@@ -110,9 +110,9 @@ func Promotable(base source.Base, revision string) (string, error) {
 	return commit, nil
 }
 
-// isLever reports whether a commit differs from the one before it in our folder, and in what
-// environments have on the base's own branch, only. If none is given, its first parent is the
-// one before it.
+// isActionCommit reports whether a commit differs from the one before it only in our folder, and in
+// what environments have on the base's own branch. If none is given, its first parent is the one
+// before it.
 func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 	info, err := repo.Commit(s.commit)
 	if err != nil || len(info.Parents) == 0 {
@@ -123,7 +123,8 @@ func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 	}
 	var views [2]*git.View
 	for i, at := range []string{s.before, s.commit} {
-		if views[i], err = repo.View(at); err != nil {
+		views[i], err = repo.View(at)
+		if err != nil {
 			return false, err
 		}
 	}
@@ -141,8 +142,8 @@ func isLever(repo *git.Repository, s step, own []string) (bool, error) {
 	return only && views[0].Tree.ID() != views[1].Tree.ID(), nil // an empty commit is somebody's
 }
 
-// differInOnly reports whether all that differs between two folders is in some places.
-// Nothing but the way to these is looked into.
+// differInOnly reports whether all that differs between two folders is in some places. It reads
+// only the folders on the way to these.
 func differInOnly(prefix string, a, b tree.Tree, places []string) bool {
 	for old, fresh := range tree.ZipChanged(a, b) {
 		at := path.Join(prefix, max(old.Name, fresh.Name))
@@ -156,7 +157,7 @@ func differInOnly(prefix string, a, b tree.Tree, places []string) bool {
 	return true
 }
 
-// line is what the base's branch was at, newest first.
+// firstParentLine is what the base's branch was at, newest first.
 type line struct {
 	repo    *git.Repository
 	whole   bool // it does not end with the oldest commit that is looked for
@@ -164,10 +165,10 @@ type line struct {
 	beside  []string // that the newest contains, and that are not among the commits
 }
 
-// readLine reads what the branch was at before it got to head, back to the oldest of some
-// commits, or the whole of it. That is the first parents; but where a person merged the branch
-// into their own work and pushed that, the branch was at another parent before: the one that
-// contains all commits that it was known to be at, if the first does not.
+// readLine reads what the branch was at before it got to head, back to the oldest of some commits,
+// or the whole of it. That is the first parents; but where a person merged the branch into their
+// own work and pushed that, the branch was at another parent before: the one that contains all
+// commits that it was known to be at, if the first does not.
 func readLine(repo *git.Repository, head string, has []string, whole bool) (line, error) {
 	l := line{repo: repo, whole: whole}
 	err := l.follow(head, has)
@@ -180,7 +181,8 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (line
 				continue
 			}
 			var n int
-			if n, err = l.containing(c); err != nil {
+			n, err = l.containing(c)
+			if err != nil {
 				return l, err
 			}
 			lost[c] = n == 0
@@ -192,7 +194,8 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (line
 			break
 		}
 		var parent string
-		if parent, err = l.parentWith(at, missing, has); err == nil && parent != "" {
+		parent, err = l.parentWith(at, missing, has)
+		if err == nil && parent != "" {
 			l.commits = l.commits[:turn:turn]
 			err = l.follow(parent, has)
 		} else {
@@ -202,7 +205,7 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (line
 	return l, err
 }
 
-// follow adds a commit and its first parents, back to the oldest of some.
+// appendFirstParents appends a commit and its first parents, back to the oldest of some.
 func (l *line) follow(commit string, until []string) error {
 	missing := map[string]bool{}
 	for _, c := range until {
@@ -225,12 +228,12 @@ func (l *line) follow(commit string, until []string) error {
 	return err
 }
 
-// containing returns how many of the commits contain one: they are the newest.
+// countContaining returns how many of the commits contain one: they are the newest.
 func (l *line) containing(commit string) (int, error) {
 	return search(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
 }
 
-// outside returns how many of the commits one does not contain: they are the newest.
+// countOutside returns how many of the commits one does not contain: they are the newest.
 func (l *line) outside(commit string) (int, error) {
 	return search(len(l.commits), func(i int) (bool, error) {
 		contains, err := l.repo.Contains(commit, l.commits[i])
@@ -238,7 +241,7 @@ func (l *line) outside(commit string) (int, error) {
 	})
 }
 
-// search returns how many of n things, in order, something is true of: the first ones.
+// searchCount returns how many of n ordered things satisfy a condition: the first ones.
 func search(n int, is func(i int) (bool, error)) (int, error) {
 	low, high := 0, n
 	for low < high {
@@ -292,7 +295,7 @@ func (l *line) parentWith(merge, commit string, has []string) (string, error) {
 	return "", nil
 }
 
-// without returns the history of the line without some of its steps.
+// toHistory returns the history of the line without some of its steps.
 func (l *line) without(leftOut func(step) (bool, error)) (promote.History, error) {
 	var kept []string
 	places := make([]int, len(l.commits)+1) // by index, how many that are newer are kept

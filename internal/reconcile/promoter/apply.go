@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// byPull is the policy of records that are written by pull request.
+// recordByPull is the policy of records that are written by pull request.
 const byPull = "pull-request"
 
-// DeployContext is the context of the status by which Kalypso says how far a commit of
-// the base has got in an environment (specs: Kalypso, 14).
+// DeployContext is the context of the status in which Kalypso reports how far a commit of the base
+// has got in an environment (specs: Kalypso, 14).
 func DeployContext(environment string) string { return environment + " environment" }
 
-// ProofContext is that of the status that remembers a proof when the environment has
-// another commit.
+// ProofContext is the context of the status that records a proof after the environment got another
+// commit.
 func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
 
-// What Kalypso's workflows say of a commit.
+// The statuses of Kalypso's workflows.
 var (
 	saysPromoted  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
 	saysDeploying = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
@@ -35,9 +35,9 @@ var (
 	saysFailed    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
 )
 
-// tellPromotion says on the commit of the base how far it has got.
+// reportPromotion reports on the commit of the base how far it has been promoted.
 func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
-	if !m.Settings.Write {
+	if !m.options.Settings.Write {
 		return nil
 	}
 	said := saysPromoted
@@ -56,8 +56,8 @@ func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
 	return m.tellProof(ctx, s)
 }
 
-// tellProof remembers a proof on the commit of the base, and that it is one no more: the
-// last word counts when the environment has another commit.
+// reportProof records or revokes the proof as a commit status: the last one counts when the
+// environment has another commit.
 func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
 	remembered := slices.ContainsFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool {
@@ -74,8 +74,8 @@ func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	return m.sayOnce(ctx, s, said)
 }
 
-// sayOnce sets a status of the commit that an environment has, if it is not so. One
-// that was set before the environment had the commit is of another time.
+// ensureStatus sets a status of the current commit if it differs. A status that was set before the
+// promotion belongs to an earlier one.
 func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
 	i := slices.IndexFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool { return st.Context == want.Context })
 	if i >= 0 {
@@ -84,7 +84,7 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 		if same && !is.Time.Before(s.stage.PromotedAt) {
 			return nil
 		}
-		s.said.ForgetStatus(m.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+		s.said.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
 		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
 			begun := saysPromoted
 			begun.Context = want.Context
@@ -96,14 +96,14 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 	return m.setStatus(ctx, s, want)
 }
 
-// setStatus sets a status of the commit that an environment has.
+// setStatus sets a status of the current commit.
 func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
-	return m.Remotes.SetCommitStatus(ctx, s.said, m.Settings.ControlPlane.Repo, s.stage.Commit, want)
+	return m.options.Remotes.SetCommitStatus(ctx, s.said, m.options.Settings.ControlPlane.Repo, s.stage.Commit, want)
 }
 
-// carry does what was decided for an environment.
+// applyDecision applies the decision for an environment.
 func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) error {
-	if !m.Settings.Write || s.branch.Repo == nil || s.env == nil {
+	if !m.options.Settings.Write || s.branch.Repo == nil || s.env == nil {
 		return nil
 	}
 	if s.spec.Record == byPull {
@@ -119,7 +119,8 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 	if err != nil {
 		return err
 	}
-	if _, err = publish.Apply(ctx, o, edit); errors.Is(err, git.ErrStale) {
+	_, err = publish.Apply(ctx, o, edit)
+	if errors.Is(err, git.ErrStale) {
 		return nil // somebody was faster: the next cycle looks again
 	}
 	if err != nil {
@@ -129,25 +130,25 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 	return nil
 }
 
-// moved notes that an environment was given another commit.
+// notePromoted logs, counts and announces a promotion.
 func (m *Mover) moved(s *standing, d promote.Decision) {
 	s.moved = true
-	m.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
-	m.Metrics.RecordPromotion(s.spec.Name)
-	m.Moved(giturl.Normalize(m.Remotes.ReadLocation(s.branch.URL)))
+	m.options.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
+	m.options.Metrics.RecordPromotion(s.spec.Name)
+	m.options.Moved(giturl.Normalize(m.options.Remotes.ReadLocation(s.branch.URL)))
 }
 
-// recordEdit makes the edit of a decision.
+// recordEdit returns the edit of the record for a decision.
 func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
-	remote := m.Remotes.RemoteOf(s.branch.URL)
+	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil {
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
-	text, err := s.branch.WithCommit(d.Candidate, m.Settings.ControlPlane.Repo, m.Settings.ControlPlane.Branch)
+	text, err := s.branch.WithCommit(d.Candidate, m.options.Settings.ControlPlane.Repo, m.options.Settings.ControlPlane.Branch)
 	if err != nil {
 		return publish.Options{}, publish.Edit{}, err
 	}
-	o := publish.Options{Remote: remote.Remote, Author: m.Author, Sign: m.Sign, Write: true, BeforeEffect: m.Step}
+	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.Step}
 	e := publish.Edit{
 		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.round,
 		Message: recordMessage(s, d),
@@ -155,9 +156,8 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	return o, e, nil
 }
 
-// recordMessage says what a commit of a record means. Its trailers are for machines. What
-// is proposed does not say why: that changes while people look at it, and their approvals
-// are of one commit.
+// recordMessage returns the message of a record's commit, with trailers for machines. A proposed
+// commit has no reasons: they change while people review it, and approvals are of one commit.
 func recordMessage(s *standing, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), s.spec.Name)
@@ -174,8 +174,8 @@ func recordMessage(s *standing, d promote.Decision) string {
 // recordTrailer is the last line of the message of a record's commit.
 func recordTrailer(s *standing) string { return "Fairlead-Promotion: " + s.spec.Name }
 
-// reasons says why an environment gets a commit, and which others it does not get for
-// that, a line each.
+// decisionReasons returns why an environment gets a commit, and which others are skipped, a line
+// each.
 func reasons(d promote.Decision) string {
 	var b strings.Builder
 	for _, part := range d.Verdict.Parts {
@@ -193,7 +193,7 @@ func reasons(d promote.Decision) string {
 
 // recordBranch is our branch of the control plane that proposes a record.
 func (m *Mover) recordBranch(s *standing) string {
-	return m.Settings.Output.BranchPrefix + recordBranches + s.spec.Name
+	return m.options.Settings.Output.BranchPrefix + recordBranches + s.spec.Name
 }
 
 // recordBranches is what the names of those branches begin with, after the prefix of ours.
@@ -202,14 +202,14 @@ const recordBranches = "promotion/"
 // recordMark is the mark of its pull request.
 func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
 
-// recordPull gives the open pull request that proposes a commit; nil if there is none.
-// One that proposes another commit still has the approvals of that.
+// findRecordPull returns the open pull request that proposes a commit; nil if there is none. One
+// that proposes another commit still has the approvals of that.
 func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.Pull, error) {
 	head, proposed, err := m.readProposedRecord(s)
 	if err != nil || head == "" || proposed != to {
 		return nil, err
 	}
-	f, err := m.Remotes.RemoteOf(s.branch.URL).Forge()
+	f, err := m.options.Remotes.RemoteOf(s.branch.URL).Forge()
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 // readProposedRecord returns the head of the branch that proposes a record, and the commit
 // of the base that the record there names; both are "" if there is no such branch.
 func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err error) {
-	remote := m.Remotes.RemoteOf(s.branch.URL)
+	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return "", "", nil
 	}
@@ -243,9 +243,8 @@ func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err erro
 	return head, proposed, err
 }
 
-// carryByPull proposes what was decided. The pull request is opened when all but
-// approvals of it are there; where approvals are asked for we merge it once they are,
-// and elsewhere people do.
+// applyByPullRequest proposes the decision as a pull request. It opens the pull request when only
+// approvals are missing. Fairlead merges it where approvals are required, and people do elsewhere.
 func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
 	_, proposed, err := m.readProposedRecord(s)
 	if err != nil {
@@ -265,14 +264,16 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if err != nil {
 		return err
 	}
-	if o.Forge, err = m.Remotes.RemoteOf(s.branch.URL).Forge(); err != nil {
+	o.Forge, err = m.options.Remotes.RemoteOf(s.branch.URL).Forge()
+	if err != nil {
 		return err
 	}
 	info, err := s.base.Repo.Commit(d.Candidate)
 	if err != nil {
 		return err
 	}
-	if edit.When = info.When; s.branch.When.After(edit.When) {
+	edit.When = info.When
+	if s.branch.When.After(edit.When) {
 		edit.When = s.branch.When
 	}
 	if _, reviewed := o.Forge.(forge.ApprovalReader); reviewed { // a push would take the reviews away
@@ -296,7 +297,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	if d.State != promote.Promotes || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
 		return nil
 	}
-	m.Step("merge the pull request of the record")
+	m.options.Step("merge the pull request of the record")
 	switch err := merger.MergePull(ctx, pull.Number, pull.Commit); {
 	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotReady):
 		s.unmerged = true
@@ -308,9 +309,9 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	return nil
 }
 
-// stopsMerge reports whether what is proposed must not be merged, by the verdict on the
-// commit that comes next: everything is frozen, or that commit is what is proposed, and is
-// not proven any more where it comes from. newer says that it is a newer one.
+// stopsMerge reports whether a proposed record must not be merged, by the verdict on the next
+// commit: everything is frozen, or that commit is the proposed one and no longer proven. newer
+// reports whether it is a newer one.
 func stopsMerge(v gate.Verdict, newer bool) bool {
 	name, _, _ := strings.Cut(v.Gate, " ")
 	if v.Status != gate.Pass && (name == "freeze" || name == "after" && !newer) {
@@ -319,9 +320,9 @@ func stopsMerge(v gate.Verdict, newer bool) bool {
 	return slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return stopsMerge(part, newer) })
 }
 
-// withdrawRecord takes back what was proposed, if it is wanted no more.
+// withdrawRecord closes a proposal that is no longer wanted.
 func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) error {
-	remote := m.Remotes.RemoteOf(s.branch.URL)
+	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return nil
 	}
@@ -332,7 +333,7 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) 
 	if err != nil {
 		return err
 	}
-	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.Author, BeforeEffect: m.Step}
+	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.options.Author, BeforeEffect: m.options.Step}
 	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
 }
 
@@ -349,7 +350,7 @@ func recordBody(s *standing, d promote.Decision) string {
 	return b.String()
 }
 
-// approvals gives the names of the gates that wait for approvals.
+// approvalGates returns the names of the gates that wait for approvals.
 func (s *standing) approvals() []string {
 	var names []string
 	for i, spec := range s.spec.Gates {

@@ -18,12 +18,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
-// maxRoundsOfNeeds bounds how often gates may ask for more because of what they were
-// told.
+// maxNeedRounds bounds how often gates may ask for more because of an answer.
 const maxRoundsOfNeeds = 4
 
-// find finds out what gates need to know. What cannot be found out stays unknown, and
-// unknown is waited for; the first reason is that of the standing.
+// answerNeeds reads what gates need to know. What cannot be read stays unknown and is waited for;
+// the first error is that of the stage.
 func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.Facts) gate.Facts {
 	done := map[string]bool{}
 	for range maxRoundsOfNeeds {
@@ -34,7 +33,8 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 			}
 			done[need.Key], more = true, true
 			var err error
-			if f, err = m.answer(ctx, s, need, f); err != nil {
+			f, err = m.answer(ctx, s, need, f)
+			if err != nil {
 				s.fail(fmt.Errorf("%s: %w", need.Key, err))
 				f = withAnswer(f, need.Key, gate.Answer{Reason: err.Error()})
 			}
@@ -46,12 +46,13 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 	return f
 }
 
-// answer finds out one thing.
+// answerNeed answers one need.
 func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.Facts) (gate.Facts, error) {
 	switch need.Kind {
 	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
-		said, err := m.statements(ctx, m.Remotes.ControlPlane(), f.Commit)
-		if f.BaseStatuses = said; err != nil || need.Kind == gate.BaseStatuses {
+		said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), f.Commit)
+		f.BaseStatuses = said
+		if err != nil || need.Kind == gate.BaseStatuses {
 			return f, err
 		}
 	case gate.OutputStatuses:
@@ -77,7 +78,7 @@ func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.
 	return f, err
 }
 
-// withAnswer gives facts with one more answer.
+// withAnswer returns facts with one more answer.
 func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
 	answers := maps.Clone(f.Answers)
 	if answers == nil {
@@ -88,13 +89,12 @@ func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
 	return f
 }
 
-// maxSame bounds how many commits of an output branch are asked about that hold the
-// same.
+// maxSameOutputs bounds how many commits with the same output are asked for statuses.
 const maxSame = 5
 
-// ofOutput collects what was said of the commits that hold the output: others may have
-// pushed beside it since the clusters said so of an older one. The newest counts. Who
-// has said something of the output before, will be waited for.
+// readOutputStatuses reads the statuses of the commits that hold the output: others may have pushed
+// to the branch after clusters reported on an older one. The newest counts. Contexts that reported
+// on the previous output must report on this one too.
 func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
 	f.OutputStatuses, f.PreviousStatuses = nil, nil
 	f.OtherEnvironments = m.others(s)
@@ -122,15 +122,15 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 	return f, err
 }
 
-// past is what was said of an output that another one has followed, when there was
-// something new to hear of that.
+// previousOutput is what was reported on the output before, as read when the output after it had
+// successorStatuses.
 type past struct {
 	commit      string
 	said, since []gate.CommitStatus
 }
 
-// saidBefore gives what was said of the output before. Who has spoken of it matters
-// only when somebody speaks of the one that followed, so it is asked again only then.
+// readPreviousStatuses returns the statuses of the previous output. It reads them again only when
+// the statuses of its successor have changed.
 func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
 	m.mu.Lock()
 	known := m.pasts[s.spec.Name]
@@ -148,8 +148,8 @@ func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, sinc
 	return said, nil
 }
 
-// line gives the head of an output branch with the commits before it that hold the same
-// in the folder, and the newest that holds something else; "" if that is far back.
+// readSameOutputs returns the head of an output branch with the commits before it that hold the
+// same in the folder, and the newest that holds something else; "" if that is far back.
 func (p place) line() (same []string, before string, err error) {
 	repo := p.remote.Mirror()
 	commits, err := repo.FirstParents(p.head, maxSame+1, func(string) bool { return false })
@@ -177,14 +177,14 @@ func (p place) line() (same []string, before string, err error) {
 	return same[:min(maxSame, len(same))], "", nil
 }
 
-// reports gives what clusters have reported of the output branch.
+// clusterReports returns what clusters have reported of the output branch.
 func (m *Mover) reports(s *standing) []rollout.Report {
-	if m.Inbox == nil || s.output.remote == nil || s.output.head == "" {
+	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
 		return nil
 	}
 	alone := len(m.others(s)) == 0
 	holds := map[string]bool{} // by commit, whether it holds what the head does
-	return m.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+	return m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
 		if e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
@@ -201,17 +201,16 @@ func (m *Mover) reports(s *standing) []rollout.Report {
 	})
 }
 
-// gone is after how long a cluster is not waited for that says nothing of this commit:
-// Flux tells of every commit that changes something, and of a cluster that is no more
-// nobody tells.
+// staleClusterAfter is how long a cluster that is silent about this commit is still required. Flux
+// reports every commit that changes something, and nothing reports a removed cluster.
 const gone = 7 * 24 * time.Hour
 
-// others gives the environments that have their output on the same branch, so that a
-// report which does not say whose it is could be of any of them.
+// sharingEnvironments returns the environments with their output on the same branch: a report that
+// does not name its environment could be of any of them.
 func (m *Mover) others(s *standing) []string {
 	var names []string
 	for _, e := range m.environments {
-		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.Remotes.KnownRemote(m.Remotes.ReadLocation(e.Output.Repo)) == s.output.remote {
+		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(e.Output.Repo)) == s.output.remote {
 			names = append(names, e.Name)
 		}
 	}
@@ -219,7 +218,7 @@ func (m *Mover) others(s *standing) []string {
 	return names
 }
 
-// holds reports whether a commit holds the same as the head in the folder of the
+// holdsSameOutput reports whether a commit holds the same as the head in the folder of the
 // environment.
 func (p place) holds(commit string) bool {
 	ids := make([]tree.ID, 2)
@@ -236,8 +235,8 @@ func (p place) holds(commit string) bool {
 	return ids[0] == ids[1]
 }
 
-// approver gives the forge of a repository as one that knows who people are; nil if it
-// does not, or the repository is not known.
+// approvalReaderOf returns the forge of a repository as an approval reader; nil if it is none, or
+// the repository is unknown.
 func approver(r *repos.Remote) (forge.ApprovalReader, error) {
 	if r == nil {
 		return nil, nil
@@ -250,9 +249,9 @@ func approver(r *repos.Remote) (forge.ApprovalReader, error) {
 	return known, nil
 }
 
-// approvalsOf adds what people have approved on the pull request.
+// readApprovals adds the approvals of the pull request.
 func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
-	asked, err := approver(m.Remotes.RemoteOf(s.branch.URL))
+	asked, err := approver(m.options.Remotes.RemoteOf(s.branch.URL))
 	if err != nil || asked == nil {
 		return f, err
 	}
@@ -272,7 +271,8 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	if given == 0 { // nobody's login is looked at
 		return f, nil
 	}
-	if f.Approvals, err = m.withLogins(ctx, s, f.Approvals); err != nil {
+	f.Approvals, err = m.withLogins(ctx, s, f.Approvals)
+	if err != nil {
 		return f, err
 	}
 	coming, err := s.coming(f.Commit)
@@ -282,7 +282,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	}
 	f.Authors = slices.Clone(f.Authors)
 	for _, c := range coming {
-		author, err := m.authorOf(ctx, m.Remotes.ControlPlane(), c.ID)
+		author, err := m.authorOf(ctx, m.options.Remotes.ControlPlane(), c.ID)
 		if err != nil {
 			f.Authors = nil
 			return f, err
@@ -294,12 +294,12 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	return f, nil
 }
 
-// withLogins returns approvals that are files with the logins of who brought them, where the
-// forge knows whose their addresses are.
+// withLogins returns approvals in files with the logins of those who committed them, where the
+// forge knows their addresses.
 func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approval) ([]gate.Approval, error) {
 	all := slices.Clone(files)
 	for i, a := range all {
-		login, err := m.authorOf(ctx, m.Remotes.RemoteOf(s.branch.URL), a.Commit)
+		login, err := m.authorOf(ctx, m.options.Remotes.RemoteOf(s.branch.URL), a.Commit)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return files, err
 		}
@@ -308,8 +308,7 @@ func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approv
 	return all, nil
 }
 
-// authorOf gives the login of who wrote a commit, where the forge knows. A commit keeps its
-// author.
+// authorOf returns the login of a commit's author, where the forge knows it. It never changes.
 func (m *Mover) authorOf(ctx context.Context, repo *repos.Remote, commit string) (string, error) {
 	m.mu.Lock()
 	known, ok := m.logins[commit]
@@ -335,7 +334,7 @@ func (m *Mover) authorOf(ctx context.Context, repo *repos.Remote, commit string)
 }
 
 func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
-	asked, err := approver(m.Remotes.ControlPlane())
+	asked, err := approver(m.options.Remotes.ControlPlane())
 	if err != nil || asked == nil {
 		return f, err
 	}
@@ -354,7 +353,7 @@ func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Fa
 	return f, nil
 }
 
-// ask asks an HTTP server, unless its last answer is young enough.
+// askServer asks an HTTP server, unless its last answer is recent enough.
 func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	asked := need.URL + " " + need.Secret
 	m.mu.Lock()
@@ -363,7 +362,7 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	if ok && m.round.Before(last.Time.Add(need.MaxAge)) {
 		return last
 	}
-	a := observe.ProbeURL(ctx, http.DefaultClient, m.Settings.Probe, need, m.round)
+	a := observe.ProbeURL(ctx, http.DefaultClient, m.options.Settings.Probe, need, m.round)
 	a.URL = need.URL
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -374,13 +373,13 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 	return a
 }
 
-// maxAnswers bounds the answers of HTTP servers that are remembered.
+// maxAnswers bounds the cached answers of HTTP servers.
 const maxAnswers = 1000
 
-// workflow has a workflow run once for a commit, and gives what became of it.
+// runWorkflow runs a workflow once for a commit, and returns its outcome.
 func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
-	remote := m.Remotes.ControlPlane()
-	if remote == nil || !m.Settings.Write {
+	remote := m.options.Remotes.ControlPlane()
+	if remote == nil || !m.options.Settings.Write {
 		return gate.Answer{Reason: "writing is off"}, nil
 	}
 	found, err := remote.Forge()
@@ -388,15 +387,15 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 		return gate.Answer{}, err
 	}
 	dispatcher, _ := found.(forge.Dispatcher)
-	m.Step("run " + need.Workflow)
-	runs := observe.WorkflowRunner{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.Settings.ControlPlane.Branch}
+	m.options.Step("run " + need.Workflow)
+	runs := observe.WorkflowRunner{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.options.Settings.ControlPlane.Branch}
 	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
 	return runs.Advance(ctx, f.Commit, need, f.BaseStatuses, m.round), nil
 }
 
-// enter says whether a commit may enter an environment.
+// evaluateGates returns whether a commit may enter an environment.
 func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
 	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: to, Freezes: gate.ReadFreezes(s.base.Progress)}
 	err := m.factsOfCandidate(ctx, s, &f)
@@ -413,7 +412,8 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 	if len(s.enterGates.Gates) == 0 {
 		return nil
 	}
-	if f.Approvals, err = Approvals(s.branch, f.Commit); err != nil {
+	f.Approvals, err = Approvals(s.branch, f.Commit)
+	if err != nil {
 		return err
 	}
 	coming, err := s.coming(f.Commit)
@@ -427,11 +427,11 @@ func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts
 	return err
 }
 
-// maxAuthors bounds the commits whose authors are looked at.
+// maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 100
 
-// coming gives the commits that come with a commit to the environment; nil, and so nobody
-// who has written them, if they are more than are looked at.
+// promotedCommits returns the commits in (current, candidate]; nil, and so no authors, if there are
+// more than maxAuthors.
 func (s *standing) coming(commit string) ([]git.CommitInfo, error) {
 	if s.with.commit == commit {
 		return s.with.coming, nil
@@ -449,7 +449,7 @@ func (s *standing) coming(commit string) ([]git.CommitInfo, error) {
 	return coming, nil
 }
 
-// authors gives the names and addresses of who wrote commits.
+// authorNames returns the names and addresses of commits' authors.
 func authors(commits []git.CommitInfo) []string {
 	var all []string
 	for _, c := range commits {

@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// remember finds out which commits that an environment no longer has were proven in
-// it, as far as that matters to those after it.
+// loadEarlierProofs reads which earlier commits of environments were proven there, as far as the
+// environments after them need it.
 func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
-	parallel.Each(m.Settings.Parallel, all, func(_ int, s *standing) {
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) {
 		err := m.isolate("look at the past", s, func() error {
 			for _, commit := range m.matters(all, s, h) {
 				proven, err := m.wasProven(ctx, s, commit, h)
@@ -32,11 +32,10 @@ func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History
 	})
 }
 
-// maxRemembered bounds the commits of the past that are asked about in one look.
+// maxEarlierProofs bounds the earlier commits that one round reads.
 const maxRemembered = 50
 
-// matters gives the commits that are older than what an environment has, and newer than
-// what one after it has.
+// proofCandidates returns the commits older than this stage's and newer than its successors'.
 func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
 	var some []string
 	for _, after := range all {
@@ -56,16 +55,14 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 	return some
 }
 
-// memory is the commits of the past that are known to be proven in an environment, as
-// long as its branch is where it was. Of the others nothing is remembered: a forge may be
-// late to tell of what was said a moment ago.
+// proofCache has the earlier commits that are known to be proven in an environment while its branch
+// does not move. Others are not cached: a forge may show a status late.
 type memory struct {
 	head   string
 	proven map[string]bool
 }
 
-// wasProven reports whether a commit was proven in an environment that has a newer one
-// now.
+// wasProven reports whether a commit was proven in an environment that has a newer one now.
 func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h promote.History) (bool, error) {
 	m.mu.Lock()
 	if m.proven[s.spec.Name].head != s.branch.Head {
@@ -76,7 +73,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 	if remembered[commit] {
 		return true, nil
 	}
-	said, err := m.statements(ctx, m.Remotes.ControlPlane(), commit)
+	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), commit)
 	if err != nil {
 		return false, err
 	}
@@ -84,7 +81,8 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 		return st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success
 	})
 	if proven {
-		if proven, err = stayed(s, commit, h); err != nil {
+		proven, err = stayed(s, commit, h)
+		if err != nil {
 			return false, err
 		}
 	}
@@ -94,11 +92,11 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 	return proven, nil
 }
 
-// maxVersions bounds how many records of the past are looked at.
+// maxVersions bounds how many earlier records are read.
 const maxVersions = 50
 
-// stayed reports whether an environment that had a commit was never set back behind
-// it: that says that it was bad, whatever was proven.
+// wasNotReverted reports whether an environment that had a commit was never rolled back behind it:
+// a rollback means that the commit is bad, whatever was proven.
 func stayed(s *standing, commit string, h promote.History) (bool, error) {
 	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
 	if err != nil {

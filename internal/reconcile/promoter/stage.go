@@ -22,8 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// standing is where an environment stands in its promotion, as far as one look has
-// found out.
+// stageState is what one round knows of an environment's promotion.
 type standing struct {
 	spec   model.Stage
 	env    *status.Environment // as the cycle has left it; nil if we do not work on it
@@ -35,29 +34,29 @@ type standing struct {
 	output place      // of the GitOps repository
 	mu     sync.Mutex
 	err    error // why something could not be found out
-	// moved says that we have given it another commit, and unmerged that we could not
-	// merge the pull request for that yet.
+	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
+	// request could not be merged yet.
 	moved, unmerged bool
-	// declined is the pull request of its record that somebody has closed; 0 for none.
+	// declined is the pull request of its record that was closed; 0 for none.
 	declined int
 
 	enterGates, running, soaking gate.Set
 
-	// with is what comes with a commit, when it was last asked.
+	// candidateCommits caches promotedCommits.
 	with struct {
 		commit string
 		coming []git.CommitInfo
 	}
 }
 
-// place is a branch of a GitOps repository, and a folder in it.
+// outputLocation is a folder on a branch of a GitOps repository.
 type place struct {
 	remote               *repos.Remote
 	branch, folder, head string
 }
 
-// compile makes the gates of a stage. A proof always asks for the output to be merged;
-// where none is written, it is that the clusters run the commit.
+// compileGates compiles the gates of a stage. A proof always includes the merge of the output;
+// where none is written, the clusters must run the commit.
 func (s *standing) compile() problem.List {
 	spec := s.spec
 	if spec.Proof == nil {
@@ -73,8 +72,7 @@ func (s *standing) compile() problem.List {
 	return problems
 }
 
-// fail notes why something could not be found out. Several things may fail; the first
-// is said.
+// recordError keeps the first error of the stage.
 func (s *standing) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,14 +81,15 @@ func (s *standing) fail(err error) {
 	}
 }
 
-// readBranch reads what the environment's branch says.
+// readBranch reads the record and the holds of an environment's branch.
 func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
 	if s.env == nil {
 		s.stage.ExternalReason = leftOut
 	}
 	var err error
-	if s.branch, err = m.source.Branch(ctx, s.spec.Name); err != nil {
+	s.branch, err = m.source.Branch(ctx, s.spec.Name)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -102,7 +101,8 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 		s.stage.Commit, s.stage.StoppedReason = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
 		return nil
 	}
-	if s.stage.HoldReason, err = m.heldBecause(s); err != nil {
+	s.stage.HoldReason, err = m.heldBecause(s)
+	if err != nil {
 		return err
 	}
 	if s.branch.Commit == "" {
@@ -130,13 +130,13 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	return err
 }
 
-// leftOut is said of an environment that the settings leave out.
+// externalReason is the reason of an environment that the settings leave out.
 const leftOut = "the settings leave it out, so that others decide about it"
 
-// standElsewhere finds out how the commit of an environment fares that is not ours, from
-// what those have written whose it is: its record, and the status of a proof.
+// evaluateExternalStage reads the state of an environment that another system manages from what
+// that has written: the record, and the status of a proof.
 func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
-	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
 	return nil
 }
 
-// firstOf gives the first problem that stops, of which there is one.
+// firstStopping returns the first problem that stops; there must be one.
 func firstOf(all problem.List) problem.Problem {
 	return all[slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })]
 }
@@ -158,8 +158,8 @@ func firstOf(all problem.List) problem.Problem {
 // HoldFile is where fairlead hold writes, below the folder of an environment.
 func HoldFile(folder string) string { return path.Join(folder, source.OwnFolder, "hold.yaml") }
 
-// Mend says what to do about a file of an environment's branch that cannot be read: who
-// has broken it is not known without looking, but which commit was it.
+// DescribeRepair returns what to do about an unreadable file of an environment's branch, with the
+// commit that last changed it.
 func Mend(b source.Branch, file string) string {
 	if file == HoldFile(b.Folder) {
 		return "fairlead release removes it"
@@ -171,10 +171,10 @@ func Mend(b source.Branch, file string) string {
 	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.ShortID(brought.ID))
 }
 
-// maxRecords bounds how far back a branch is looked at for who brought a file.
+// maxRecords bounds how far back a branch is searched for the last change of a file.
 const maxRecords = 500
 
-// stand finds out how the commit of an environment fares.
+// evaluateStage evaluates the proof of an environment's current commit.
 func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
 	if s.stage.Commit == "" || s.stage.StoppedReason != "" || !h.Contains(s.stage.Commit) {
@@ -206,8 +206,8 @@ func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
 	}
 }
 
-// broken is the verdict on a commit that cannot be rendered: with the place of the first
-// problem, for the others are told where the environment is.
+// renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first
+// problem.
 func broken(report status.Environment) gate.Verdict {
 	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: report.Reason}
 	if report.Problems.Stops() {
@@ -219,7 +219,7 @@ func broken(report status.Environment) gate.Verdict {
 	return v
 }
 
-// prove asks the gates of the proof. What takes its time begins when all else is well.
+// evaluateProof evaluates the gates of the proof. Soaking begins when all others have passed.
 func (m *Mover) prove(ctx context.Context, s *standing) {
 	s.facts = m.find(ctx, s, &s.running, s.facts)
 	running := s.running.Evaluate(s.facts)
@@ -236,11 +236,11 @@ func (m *Mover) prove(ctx context.Context, s *standing) {
 	}
 }
 
-// factsOf collects what is known of an environment and the commit that it has.
+// readStageFacts reads the facts about an environment and its current commit.
 func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	f := &s.facts
 	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: gate.ReadFreezes(s.base.Progress)}
-	said, err := m.statements(ctx, m.Remotes.ControlPlane(), s.stage.Commit)
+	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
 	}
@@ -253,8 +253,8 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	return err
 }
 
-// deployedSince gives when the clusters were said to run the commit that an environment
-// was given at a time: what was said before was of another time. Zero if it was not.
+// deployedSince returns since when the clusters run a commit that was promoted at a time, by its
+// statuses: older ones belong to an earlier promotion. Zero if they do not.
 func deployedSince(said []gate.CommitStatus, context string, given time.Time) time.Time {
 	for _, st := range said {
 		if st.Context == context && st.Outcome == forge.Success && !st.Time.Before(given) {
@@ -264,13 +264,13 @@ func deployedSince(said []gate.CommitStatus, context string, given time.Time) ti
 	return time.Time{}
 }
 
-// findOutput finds out whether the output branch holds what the commit gives.
+// findOutput reads whether the output branch holds the output of the commit.
 func (m *Mover) findOutput(s *standing) error {
 	report := *s.env
 	if report.Output.Repo == "" {
 		return nil
 	}
-	s.output = place{remote: m.Remotes.KnownRemote(m.Remotes.ReadLocation(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
+	s.output = place{remote: m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
 	if s.output.remote == nil || s.output.remote.Mirror() == nil {
 		return nil
 	}
@@ -312,7 +312,7 @@ func (m *Mover) findOutput(s *standing) error {
 	return nil
 }
 
-// baseOf gives the commit of the base that a report is of.
+// baseCommitOf returns the commit of the base in a report.
 func baseOf(r status.Environment) string {
 	for _, in := range r.Inputs {
 		if in.Layer == "base" {
@@ -322,15 +322,15 @@ func baseOf(r status.Environment) string {
 	return ""
 }
 
-// hearing is what was said of a commit, once somebody has asked.
+// statusRead is one read of a commit's statuses.
 type hearing struct {
 	once sync.Once
 	said []gate.CommitStatus
 	err  error
 }
 
-// statements gives what was said of a commit; none where the forge does not tell. In one
-// look it is asked once: several environments may have the same commit.
+// readStatuses returns the statuses of a commit; none where the forge has none. One round reads
+// them once: several environments may have the same commit.
 func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	if r == nil {
 		return nil, nil
@@ -363,8 +363,8 @@ func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitSta
 	return said, nil
 }
 
-// Approvals gives those of a commit that are files of the environment's branch. Whose
-// they are, is who has brought them.
+// ReadApprovals returns the approvals of a commit that are files of the environment's branch. The
+// approver is the author of the commit that last changed the file.
 func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
