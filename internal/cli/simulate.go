@@ -37,7 +37,7 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 				return err
 			}
 			arrivals, err := observer.loop.Simulate(c.Context(), args[0])
-			var broken *promoter.Blocked
+			var broken *promoter.BlockedError
 			if errors.As(err, &broken) {
 				return newProblemsError(broken.Problems)
 			}

@@ -70,7 +70,7 @@ func (d *Session) AddException(ctx context.Context, name, revision, reason strin
 		if there == nil {
 			return change{}, problem.Refusef("", "there is no freeze %s", name)
 		}
-		commit, err := promoter.Promotable(v.base, revision)
+		commit, err := promoter.ResolvePromotable(v.base, revision)
 		if err != nil {
 			return change{}, err
 		}

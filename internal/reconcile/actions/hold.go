@@ -38,7 +38,7 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 		broken := false
 		for _, p := range v.branch.Progress.Problems {
 			if !p.Warning && p.Pos.File != file && p.Pos.File != v.branch.Record {
-				return c, problem.Refusef(promoter.Mend(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
+				return c, problem.Refusef(promoter.DescribeRepair(v.branch, p.Pos.File), "it is not known whether %s is held: %s", environment, p)
 			}
 			broken = broken || !p.Warning && p.Pos.File == file
 		}
@@ -129,6 +129,6 @@ func (v snapshot) needsApproval() bool {
 // hasApproved reports whether the person has approved a commit already, in any file: another
 // approval would only be newer.
 func (v snapshot) hasApproved(commit, address string) (bool, error) {
-	all, err := promoter.Approvals(v.branch, commit)
+	all, err := promoter.ReadApprovals(v.branch, commit)
 	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Approver == address }), err
 }

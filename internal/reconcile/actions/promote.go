@@ -76,7 +76,7 @@ func (v snapshot) withRecord(c change, d *Session) (change, error) {
 	}
 	text, err := v.branch.WithCommit(c.to, repo, v.base.Branch)
 	if err != nil { // it is not known what else the file should say
-		return c, problem.Refusef(promoter.Mend(v.branch, v.branch.Record), "%v", err)
+		return c, problem.Refusef(promoter.DescribeRepair(v.branch, v.branch.Record), "%v", err)
 	}
 	info, err := v.base.Repo.Commit(c.to)
 	if err != nil {
@@ -90,7 +90,7 @@ func (v snapshot) withRecord(c change, d *Session) (change, error) {
 // resolveCandidate returns the commit to promote. from is the commit of p.From.
 func (v snapshot) resolveCandidate(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
-		commit, err := promoter.Promotable(v.base, p.Commit)
+		commit, err := promoter.ResolvePromotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
 			return "", problem.Refusef("leave out one of the two", "%s has %s, not %s", p.From, promote.ShortID(from), promote.ShortID(commit))
 		}
@@ -154,14 +154,14 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 	}
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning {
-			say(promoter.Mend(v.branch, p.Pos.File), "what is written on its branch cannot be understood: "+p.String())
+			say(promoter.DescribeRepair(v.branch, p.Pos.File), "what is written on its branch cannot be understood: "+p.String())
 		}
 	}
 	for _, h := range v.branch.Progress.Holds {
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
 	}
 	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
-		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.By, promote.ShortID(back.Commit)))
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.Author, promote.ShortID(back.Commit)))
 	}
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: gate.ReadFreezes(v.base.Progress)}); frozen.Status != gate.Pass {
 		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waitingGate(frozen), what), frozen.Reason)

@@ -38,7 +38,7 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		}
 		to := ""
 		if b.To != "" {
-			to, err = promoter.Promotable(v.base, b.To)
+			to, err = promoter.ResolvePromotable(v.base, b.To)
 			if err != nil {
 				return change{}, err
 			}

@@ -258,7 +258,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if problems.Stops() {
 		n, _ := problems.Count()
 		report.State, report.Reason = status.Problems, stoppedReason(n)
-	} else if why := l.orders.Waits[e.name]; why != "" {
+	} else if why := l.orders.WaitReasons[e.name]; why != "" {
 		report.State, report.Reason = status.Waiting, why
 	} else if err := l.proposeOutput(ctx, e, a, to, remote, &report); err != nil {
 		return err

@@ -26,8 +26,8 @@ type ephemeralLife struct {
 	options  Options
 	remotes  *repos.Set
 	barrier  panics.Barrier
-	promoter *promoter.Mover
-	orders   *promoter.Orders // of the round
+	promoter *promoter.Promoter
+	orders   *promoter.Policy // of the round
 
 	source *source.Source // the control plane, as this round has read it
 	now    time.Time      // of the round
@@ -72,7 +72,7 @@ func (f *ephemeralLife) addEphemerals(ctx context.Context, names []string) ([]st
 		}
 		f.all[e.Name], names = e, append(names, e.Name)
 		f.orders.Merge[e.Name] = string(f.mergeOf(e.Name))
-		f.promoter.Withhold(ctx, f.source, e.Name, f.orders)
+		f.promoter.WithholdEnvironment(ctx, f.source, e.Name, f.orders)
 	}
 	return names, nil
 }

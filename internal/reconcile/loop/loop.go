@@ -106,8 +106,8 @@ type Loop struct {
 	retirement   *retirement
 	ephemerals   *ephemeralLife
 	wakes        *wakeRequests
-	promoter     *promoter.Mover
-	orders       promoter.Orders
+	promoter     *promoter.Promoter
+	orders       promoter.Policy
 	pullErrors   map[string]string // by repository, why its pull requests could not be read last
 }
 
@@ -152,7 +152,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	})
 	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
-		Author: l.author, Sign: l.sign, Step: o.BeforeEffect, Moved: l.Wake, Records: &l.records, Inbox: o.Inbox,
+		Author: l.author, Sign: l.sign, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox,
 		Barrier: l.barrier,
 	})
 	l.ephemerals.promoter = l.promoter
@@ -205,8 +205,8 @@ func (l *Loop) environmentReports() map[string]status.Environment {
 // Simulate returns when a commit of the base would reach each environment under today's
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	l.promoter.Begin(l.options.Now())
-	return l.promoter.Simulate(ctx, l.source, l.environmentReports(), revision)
+	l.promoter.StartRound(l.options.Now())
+	return l.promoter.SimulateArrivals(ctx, l.source, l.environmentReports(), revision)
 }
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.

@@ -18,7 +18,7 @@ func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	l.orders, err = l.promoter.Orders(ctx, l.source)
+	l.orders, err = l.promoter.LoadPolicy(ctx, l.source)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ type retirement struct {
 	author       git.Signature
 	sign         git.Signer
 	barrier      panics.Barrier
-	promoter     *promoter.Mover
+	promoter     *promoter.Promoter
 	ephemerals   *ephemeralLife
 	environments map[string]*environment // those of the loop
 	// recordNames reports whether the record in a location names an environment.

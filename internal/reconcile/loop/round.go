@@ -56,7 +56,7 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	l.number++
 	started := l.options.Now()
 	l.roundTime = started
-	l.promoter.Begin(started)
+	l.promoter.StartRound(started)
 	l.options.Store.StartCycle(started)
 	err := l.isolateRound(ctx, poll)
 	if ctx.Err() != nil {
@@ -125,7 +125,7 @@ func (l *Loop) publishEnvironments(ctx context.Context, all []*environment) {
 // promoteCommits finds out how far commits have got, decides which environment gets which, and
 // applies that.
 func (l *Loop) promoteCommits(ctx context.Context) {
-	if l.promoter.Move(ctx, l.source, l.environmentReports()) {
+	if l.promoter.RunRound(ctx, l.source, l.environmentReports()) {
 		l.undone = true
 	}
 }
@@ -133,7 +133,7 @@ func (l *Loop) promoteCommits(ctx context.Context) {
 // promoteWaiting does the same though nothing has moved, if it is time, or a cluster has reported,
 // or a person has done something to a pull request.
 func (l *Loop) promoteWaiting(ctx context.Context, poll repos.Scope) {
-	if l.promoter.Due(!poll.IsAll()) || l.promoter.CheckPulls(ctx) {
+	if l.promoter.IsDue(!poll.IsAll()) || l.promoter.CheckPulls(ctx) {
 		l.promoteCommits(ctx)
 	}
 }

@@ -92,7 +92,7 @@ const shortestPause = time.Second
 // pauseLength returns how long to wait for the next cycle.
 func (l *Loop) pauseLength() time.Duration {
 	pause := l.nextPollTime().Sub(l.options.Now())
-	if look := l.promoter.Next(); !look.IsZero() {
+	if look := l.promoter.NextRound(); !look.IsZero() {
 		pause = min(pause, max(look.Sub(l.options.Now()), shortestPause))
 	}
 	return pause
@@ -101,7 +101,7 @@ func (l *Loop) pauseLength() time.Duration {
 // nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
 // something becomes of an ephemeral environment, or when a freeze begins or ends.
 func (l *Loop) nextPollTime() time.Time {
-	if at := earlierTime(l.ephemerals.next, l.orders.Next); !at.IsZero() && at.Before(l.nextPoll) {
+	if at := earlierTime(l.ephemerals.next, l.orders.NextChange); !at.IsZero() && at.Before(l.nextPoll) {
 		return at
 	}
 	return l.nextPoll
@@ -111,7 +111,7 @@ func (l *Loop) nextPollTime() time.Time {
 // freeze begins or ends.
 func (l *Loop) isTimeUp() bool {
 	up := false
-	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.Next} {
+	for _, next := range []*time.Time{&l.ephemerals.next, &l.orders.NextChange} {
 		if !next.IsZero() && !l.roundTime.Before(*next) {
 			up, *next = true, time.Time{}
 		}

@@ -56,7 +56,7 @@ func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.W
 	if err != nil {
 		return nil, err
 	}
-	return l.promoter.Withheld(ctx, fresh, e.name)
+	return l.promoter.FindWithholdings(ctx, fresh, e.name)
 }
 
 // hasMoved asks the repositories of the base and of an environment's branch whether one

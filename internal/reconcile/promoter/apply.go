@@ -17,7 +17,7 @@ import (
 )
 
 // recordByPull is the policy of records that are written by pull request.
-const byPull = "pull-request"
+const recordByPull = "pull-request"
 
 // DeployContext is the context of the status in which Kalypso reports how far a commit of the base
 // has got in an environment (specs: Kalypso, 14).
@@ -29,36 +29,36 @@ func ProofContext(environment string) string { return "fairlead/" + environment 
 
 // The statuses of Kalypso's workflows.
 var (
-	saysPromoted  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
-	saysDeploying = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
-	saysDeployed  = forge.Status{Outcome: forge.Success, Description: "Deployed"}
-	saysFailed    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
+	promotedStatus  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
+	deployingStatus = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
+	deployedStatus  = forge.Status{Outcome: forge.Success, Description: "Deployed"}
+	failedStatus    = forge.Status{Outcome: forge.Failure, Description: "Failed to deploy"}
 )
 
 // reportPromotion reports on the commit of the base how far it has been promoted.
-func (m *Mover) tellPromotion(ctx context.Context, s *standing) error {
+func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 	if !m.options.Settings.Write {
 		return nil
 	}
-	said := saysPromoted
+	said := promotedStatus
 	switch {
 	case s.stage.Proof.Status == gate.Fail:
-		said = saysFailed
+		said = failedStatus
 	case !s.facts.DeployedAt.IsZero():
-		said = saysDeployed
+		said = deployedStatus
 	case s.stage.Merged:
-		said = saysDeploying
+		said = deployingStatus
 	}
 	said.Context = DeployContext(s.spec.Name)
-	if err := m.sayOnce(ctx, s, said); err != nil {
+	if err := m.ensureStatus(ctx, s, said); err != nil {
 		return err
 	}
-	return m.tellProof(ctx, s)
+	return m.reportProof(ctx, s)
 }
 
 // reportProof records or revokes the proof as a commit status: the last one counts when the
 // environment has another commit.
-func (m *Mover) tellProof(ctx context.Context, s *standing) error {
+func (m *Promoter) reportProof(ctx context.Context, s *stageState) error {
 	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
 	remembered := slices.ContainsFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool {
 		return st.Context == said.Context && st.Outcome == forge.Success
@@ -71,12 +71,12 @@ func (m *Mover) tellProof(ctx context.Context, s *standing) error {
 	case status != gate.Pass:
 		said.Outcome, said.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
 	}
-	return m.sayOnce(ctx, s, said)
+	return m.ensureStatus(ctx, s, said)
 }
 
 // ensureStatus sets a status of the current commit if it differs. A status that was set before the
 // promotion belongs to an earlier one.
-func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) error {
+func (m *Promoter) ensureStatus(ctx context.Context, s *stageState, want forge.Status) error {
 	i := slices.IndexFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool { return st.Context == want.Context })
 	if i >= 0 {
 		is := s.facts.BaseStatuses[i]
@@ -84,9 +84,9 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 		if same && !is.Time.Before(s.stage.PromotedAt) {
 			return nil
 		}
-		s.said.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
+		s.published.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
 		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
-			begun := saysPromoted
+			begun := promotedStatus
 			begun.Context = want.Context
 			if err := m.setStatus(ctx, s, begun); err != nil {
 				return err
@@ -97,17 +97,17 @@ func (m *Mover) sayOnce(ctx context.Context, s *standing, want forge.Status) err
 }
 
 // setStatus sets a status of the current commit.
-func (m *Mover) setStatus(ctx context.Context, s *standing, want forge.Status) error {
-	return m.options.Remotes.SetCommitStatus(ctx, s.said, m.options.Settings.ControlPlane.Repo, s.stage.Commit, want)
+func (m *Promoter) setStatus(ctx context.Context, s *stageState, want forge.Status) error {
+	return m.options.Remotes.SetCommitStatus(ctx, s.published, m.options.Settings.ControlPlane.Repo, s.stage.Commit, want)
 }
 
 // applyDecision applies the decision for an environment.
-func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) error {
-	if !m.options.Settings.Write || s.branch.Repo == nil || s.env == nil {
+func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.Decision) error {
+	if !m.options.Settings.Write || s.branch.Repo == nil || s.environment == nil {
 		return nil
 	}
-	if s.spec.Record == byPull {
-		return m.carryByPull(ctx, s, d)
+	if s.spec.Record == recordByPull {
+		return m.applyByPullRequest(ctx, s, d)
 	}
 	if err := m.withdrawRecord(ctx, s, "Records of this environment are written directly now."); err != nil {
 		return err
@@ -126,20 +126,20 @@ func (m *Mover) carry(ctx context.Context, s *standing, d promote.Decision) erro
 	if err != nil {
 		return fmt.Errorf("promote %s to %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)
 	}
-	m.moved(s, d)
+	m.notePromoted(s, d)
 	return nil
 }
 
 // notePromoted logs, counts and announces a promotion.
-func (m *Mover) moved(s *standing, d promote.Decision) {
-	s.moved = true
+func (m *Promoter) notePromoted(s *stageState, d promote.Decision) {
+	s.promoted = true
 	m.options.Logger.Info("promoted", "environment", s.spec.Name, "commit", d.Candidate, "from", d.Current, "leftOut", len(d.Skipped))
 	m.options.Metrics.RecordPromotion(s.spec.Name)
-	m.options.Moved(giturl.Normalize(m.options.Remotes.ReadLocation(s.branch.URL)))
+	m.options.OnPromoted(giturl.Normalize(m.options.Remotes.ReadLocation(s.branch.URL)))
 }
 
 // recordEdit returns the edit of the record for a decision.
-func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, publish.Edit, error) {
+func (m *Promoter) recordEdit(s *stageState, d promote.Decision) (publish.Options, publish.Edit, error) {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil {
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
@@ -148,9 +148,9 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 	if err != nil {
 		return publish.Options{}, publish.Edit{}, err
 	}
-	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.Step}
+	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.BeforeEffect}
 	e := publish.Edit{
-		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.round,
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.now,
 		Message: recordMessage(s, d),
 	}
 	return o, e, nil
@@ -158,25 +158,25 @@ func (m *Mover) recordEdit(s *standing, d promote.Decision) (publish.Options, pu
 
 // recordMessage returns the message of a record's commit, with trailers for machines. A proposed
 // commit has no reasons: they change while people review it, and approvals are of one commit.
-func recordMessage(s *standing, d promote.Decision) string {
+func recordMessage(s *stageState, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), s.spec.Name)
 	if info, err := s.base.Repo.Commit(d.Candidate); err == nil {
 		fmt.Fprintf(&b, "%s\n\n", info.Subject())
 	}
-	if s.spec.Record != byPull {
-		b.WriteString(reasons(d) + "\n")
+	if s.spec.Record != recordByPull {
+		b.WriteString(decisionReasons(d) + "\n")
 	}
 	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.Candidate, recordTrailer(s))
 	return b.String()
 }
 
 // recordTrailer is the last line of the message of a record's commit.
-func recordTrailer(s *standing) string { return "Fairlead-Promotion: " + s.spec.Name }
+func recordTrailer(s *stageState) string { return "Fairlead-Promotion: " + s.spec.Name }
 
 // decisionReasons returns why an environment gets a commit, and which others are skipped, a line
 // each.
-func reasons(d promote.Decision) string {
+func decisionReasons(d promote.Decision) string {
 	var b strings.Builder
 	for _, part := range d.Verdict.Parts {
 		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
@@ -192,7 +192,7 @@ func reasons(d promote.Decision) string {
 }
 
 // recordBranch is our branch of the control plane that proposes a record.
-func (m *Mover) recordBranch(s *standing) string {
+func (m *Promoter) recordBranch(s *stageState) string {
 	return m.options.Settings.Output.BranchPrefix + recordBranches + s.spec.Name
 }
 
@@ -200,11 +200,11 @@ func (m *Mover) recordBranch(s *standing) string {
 const recordBranches = "promotion/"
 
 // recordMark is the mark of its pull request.
-func recordMark(s *standing) string { return "promotion of " + s.spec.Name }
+func recordMark(s *stageState) string { return "promotion of " + s.spec.Name }
 
 // findRecordPull returns the open pull request that proposes a commit; nil if there is none. One
 // that proposes another commit still has the approvals of that.
-func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.Pull, error) {
+func (m *Promoter) findRecordPull(ctx context.Context, s *stageState, to string) (*gate.Pull, error) {
 	head, proposed, err := m.readProposedRecord(s)
 	if err != nil || head == "" || proposed != to {
 		return nil, err
@@ -227,7 +227,7 @@ func (m *Mover) recordPull(ctx context.Context, s *standing, to string) (*gate.P
 
 // readProposedRecord returns the head of the branch that proposes a record, and the commit
 // of the base that the record there names; both are "" if there is no such branch.
-func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err error) {
+func (m *Promoter) readProposedRecord(s *stageState) (head, proposed string, err error) {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return "", "", nil
@@ -245,7 +245,7 @@ func (m *Mover) readProposedRecord(s *standing) (head, proposed string, err erro
 
 // applyByPullRequest proposes the decision as a pull request. It opens the pull request when only
 // approvals are missing. Fairlead merges it where approvals are required, and people do elsewhere.
-func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision) error {
+func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d promote.Decision) error {
 	_, proposed, err := m.readProposedRecord(s)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	// proven, and to close its pull request would take its reviews away.
 	newer := proposed != "" && proposed != d.Candidate
 	switch {
-	case d.State == promote.Promotes || onlyApprovals(d.Verdict, s.approvals()):
+	case d.State == promote.Promotes || onlyApprovals(d.Verdict, s.approvalGates()):
 	case d.State != promote.Waiting || stopsMerge(d.Verdict, newer):
 		return m.withdrawRecord(ctx, s, "The commit is not to be promoted as things are: it is held, frozen, no longer proven, or there already.")
 	default: // it may be so again in a moment, and approvals would be lost
@@ -294,10 +294,10 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 		return nil
 	}
 	merger, ok := o.Forge.(forge.Merger)
-	if d.State != promote.Promotes || len(s.approvals()) == 0 || !ok || pull.State != forge.Open {
+	if d.State != promote.Promotes || len(s.approvalGates()) == 0 || !ok || pull.State != forge.Open {
 		return nil
 	}
-	m.options.Step("merge the pull request of the record")
+	m.options.BeforeEffect("merge the pull request of the record")
 	switch err := merger.MergePull(ctx, pull.Number, pull.Commit); {
 	case errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrNotReady):
 		s.unmerged = true
@@ -305,7 +305,7 @@ func (m *Mover) carryByPull(ctx context.Context, s *standing, d promote.Decision
 	case err != nil:
 		return err
 	}
-	m.moved(s, d)
+	m.notePromoted(s, d)
 	return nil
 }
 
@@ -321,7 +321,7 @@ func stopsMerge(v gate.Verdict, newer bool) bool {
 }
 
 // withdrawRecord closes a proposal that is no longer wanted.
-func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) error {
+func (m *Promoter) withdrawRecord(ctx context.Context, s *stageState, reason string) error {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
 		return nil
@@ -333,11 +333,11 @@ func (m *Mover) withdrawRecord(ctx context.Context, s *standing, reason string) 
 	if err != nil {
 		return err
 	}
-	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.options.Author, BeforeEffect: m.options.Step}
+	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.options.Author, BeforeEffect: m.options.BeforeEffect}
 	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
 }
 
-func recordBody(s *standing, d promote.Decision) string {
+func recordBody(s *stageState, d promote.Decision) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(s.spec.Name), forge.CodeSpan(d.Candidate))
 	if d.Current != "" {
@@ -351,7 +351,7 @@ func recordBody(s *standing, d promote.Decision) string {
 }
 
 // approvalGates returns the names of the gates that wait for approvals.
-func (s *standing) approvals() []string {
+func (s *stageState) approvalGates() []string {
 	var names []string
 	for i, spec := range s.spec.Gates {
 		if spec.Kind == "approval" {

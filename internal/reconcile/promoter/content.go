@@ -10,7 +10,7 @@ import (
 // isOutputOf reports whether an output branch holds, in a folder, what was rendered for an
 // environment from a commit of the base. The record names both, and the files beside it must be
 // those that it names: a person may have reverted the files and left the record.
-func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
+func (m *Promoter) isOutputOf(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
 	view, err := repo.View(head)
 	if err != nil {
 		return false, err
@@ -36,12 +36,12 @@ func (m *Mover) outputHolds(repo *git.Repository, head, folder, environment, com
 }
 
 // maxFutureCommits bounds how many commits are searched for a time that is not in the future.
-const maxAhead = 100
+const maxFutureCommits = 100
 
 // trustedTime returns when a commit was made. If that is in the future, its clock was wrong, and
 // the newest earlier time that is not in the future is used.
-func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
-	for range maxAhead {
+func trustedTime(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time, error) {
+	for range maxFutureCommits {
 		if !c.When.After(now) {
 			return c.When, nil
 		}
@@ -57,8 +57,8 @@ func notAhead(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Time,
 	return time.Time{}, nil
 }
 
-// earliest returns the earlier one of two times.
-func earliest(a, b time.Time) time.Time {
+// earlierTime returns the earlier one of two times.
+func earlierTime(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

@@ -13,10 +13,10 @@ import (
 
 // loadEarlierProofs reads which earlier commits of environments were proven there, as far as the
 // environments after them need it.
-func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History) {
-	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) {
-		err := m.isolate("look at the past", s, func() error {
-			for _, commit := range m.matters(all, s, h) {
+func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h promote.History) {
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
+		err := m.runIsolated("look at the past", s, func() error {
+			for _, commit := range m.proofCandidates(all, s, h) {
 				proven, err := m.wasProven(ctx, s, commit, h)
 				if err != nil {
 					return err
@@ -26,27 +26,27 @@ func (m *Mover) remember(ctx context.Context, all []*standing, h promote.History
 			return nil
 		})
 		if err != nil {
-			s.fail(err)
+			s.recordError(err)
 			s.stage.PartialProven = true
 		}
 	})
 }
 
 // maxEarlierProofs bounds the earlier commits that one round reads.
-const maxRemembered = 50
+const maxEarlierProofs = 50
 
 // proofCandidates returns the commits older than this stage's and newer than its successors'.
-func (m *Mover) matters(all []*standing, s *standing, h promote.History) []string {
+func (m *Promoter) proofCandidates(all []*stageState, s *stageState, h promote.History) []string {
 	var some []string
 	for _, after := range all {
 		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Contains(s.stage.Commit) || after.stage.StoppedReason != "" {
 			continue
 		}
 		between := h.CommitsBetween(s.stage.Commit, after.stage.Commit)
-		if n := len(between); n > maxRemembered && after.spec.Queue.Policy == model.QueueEvery { // the oldest comes next
-			between = between[n-maxRemembered:]
+		if n := len(between); n > maxEarlierProofs && after.spec.Queue.Policy == model.QueueEvery { // the oldest comes next
+			between = between[n-maxEarlierProofs:]
 		}
-		for _, commit := range between[:min(maxRemembered, len(between))] {
+		for _, commit := range between[:min(maxEarlierProofs, len(between))] {
 			if !slices.Contains(some, commit) {
 				some = append(some, commit)
 			}
@@ -57,23 +57,23 @@ func (m *Mover) matters(all []*standing, s *standing, h promote.History) []strin
 
 // proofCache has the earlier commits that are known to be proven in an environment while its branch
 // does not move. Others are not cached: a forge may show a status late.
-type memory struct {
+type proofCache struct {
 	head   string
 	proven map[string]bool
 }
 
 // wasProven reports whether a commit was proven in an environment that has a newer one now.
-func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h promote.History) (bool, error) {
+func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.History) (bool, error) {
 	m.mu.Lock()
-	if m.proven[s.spec.Name].head != s.branch.Head {
-		m.proven[s.spec.Name] = memory{s.branch.Head, map[string]bool{}}
+	if m.proofs[s.spec.Name].head != s.branch.Head {
+		m.proofs[s.spec.Name] = proofCache{s.branch.Head, map[string]bool{}}
 	}
-	remembered := m.proven[s.spec.Name].proven // of one stage, which one goroutine looks at
+	remembered := m.proofs[s.spec.Name].proven // of one stage, which one goroutine looks at
 	m.mu.Unlock()
 	if remembered[commit] {
 		return true, nil
 	}
-	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), commit)
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +81,7 @@ func (m *Mover) wasProven(ctx context.Context, s *standing, commit string, h pro
 		return st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success
 	})
 	if proven {
-		proven, err = stayed(s, commit, h)
+		proven, err = wasNotReverted(s, commit, h)
 		if err != nil {
 			return false, err
 		}
@@ -97,7 +97,7 @@ const maxVersions = 50
 
 // wasNotReverted reports whether an environment that had a commit was never rolled back behind it:
 // a rollback means that the commit is bad, whatever was proven.
-func stayed(s *standing, commit string, h promote.History) (bool, error) {
+func wasNotReverted(s *stageState, commit string, h promote.History) (bool, error) {
 	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
 	if err != nil {
 		return false, err

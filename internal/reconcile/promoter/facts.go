@@ -19,13 +19,13 @@ import (
 )
 
 // maxNeedRounds bounds how often gates may ask for more because of an answer.
-const maxRoundsOfNeeds = 4
+const maxNeedRounds = 4
 
 // answerNeeds reads what gates need to know. What cannot be read stays unknown and is waited for;
 // the first error is that of the stage.
-func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.Facts) gate.Facts {
+func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f gate.Facts) gate.Facts {
 	done := map[string]bool{}
-	for range maxRoundsOfNeeds {
+	for range maxNeedRounds {
 		more := false
 		for _, need := range gates.Needs(f) {
 			if done[need.Key] {
@@ -33,9 +33,9 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 			}
 			done[need.Key], more = true, true
 			var err error
-			f, err = m.answer(ctx, s, need, f)
+			f, err = m.answerNeed(ctx, s, need, f)
 			if err != nil {
-				s.fail(fmt.Errorf("%s: %w", need.Key, err))
+				s.recordError(fmt.Errorf("%s: %w", need.Key, err))
 				f = withAnswer(f, need.Key, gate.Answer{Reason: err.Error()})
 			}
 		}
@@ -47,30 +47,30 @@ func (m *Mover) find(ctx context.Context, s *standing, gates *gate.Set, f gate.F
 }
 
 // answerNeed answers one need.
-func (m *Mover) answer(ctx context.Context, s *standing, need gate.Need, f gate.Facts) (gate.Facts, error) {
+func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f gate.Facts) (gate.Facts, error) {
 	switch need.Kind {
 	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
-		said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), f.Commit)
+		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), f.Commit)
 		f.BaseStatuses = said
 		if err != nil || need.Kind == gate.BaseStatuses {
 			return f, err
 		}
 	case gate.OutputStatuses:
-		return m.ofOutput(ctx, s, f)
+		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
-		f.Reports = m.reports(s)
+		f.Reports = m.clusterReports(s)
 		return f, nil
 	case gate.Approvals:
-		return m.approvalsOf(ctx, s, f)
+		return m.readApprovals(ctx, s, f)
 	case gate.Members:
-		return m.members(ctx, need.Team, f)
+		return m.readTeamMembers(ctx, need.Team, f)
 	}
 	var a gate.Answer
 	var err error
 	if need.Kind == gate.HTTP {
-		a = m.ask(ctx, need)
+		a = m.askServer(ctx, need)
 	} else {
-		a, err = m.workflow(ctx, need, f)
+		a, err = m.runWorkflow(ctx, need, f)
 	}
 	if err == nil {
 		f = withAnswer(f, need.Key, a)
@@ -90,23 +90,23 @@ func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
 }
 
 // maxSameOutputs bounds how many commits with the same output are asked for statuses.
-const maxSame = 5
+const maxSameOutputs = 5
 
 // readOutputStatuses reads the statuses of the commits that hold the output: others may have pushed
 // to the branch after clusters reported on an older one. The newest counts. Contexts that reported
 // on the previous output must report on this one too.
-func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
+func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
 	f.OutputStatuses, f.PreviousStatuses = nil, nil
-	f.OtherEnvironments = m.others(s)
+	f.OtherEnvironments = m.sharingEnvironments(s)
 	if f.OutputCommit == "" {
 		return f, nil
 	}
-	same, before, err := s.output.line()
+	same, before, err := s.output.readSameOutputs()
 	if err != nil {
 		return f, err
 	}
 	for _, commit := range same {
-		said, err := m.statements(ctx, s.output.remote, commit)
+		said, err := m.readStatuses(ctx, s.output.remote, commit)
 		if err != nil {
 			return f, err
 		}
@@ -117,42 +117,42 @@ func (m *Mover) ofOutput(ctx context.Context, s *standing, f gate.Facts) (gate.F
 		}
 	}
 	if before != "" {
-		f.PreviousStatuses, err = m.saidBefore(ctx, s, before, f.OutputStatuses)
+		f.PreviousStatuses, err = m.readPreviousStatuses(ctx, s, before, f.OutputStatuses)
 	}
 	return f, err
 }
 
 // previousOutput is what was reported on the output before, as read when the output after it had
 // successorStatuses.
-type past struct {
-	commit      string
-	said, since []gate.CommitStatus
+type previousOutput struct {
+	commit                      string
+	statuses, successorStatuses []gate.CommitStatus
 }
 
 // readPreviousStatuses returns the statuses of the previous output. It reads them again only when
 // the statuses of its successor have changed.
-func (m *Mover) saidBefore(ctx context.Context, s *standing, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
+func (m *Promoter) readPreviousStatuses(ctx context.Context, s *stageState, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
 	m.mu.Lock()
-	known := m.pasts[s.spec.Name]
+	known := m.previousOutputs[s.spec.Name]
 	m.mu.Unlock()
-	if known.commit == commit && slices.Equal(known.since, since) {
-		return known.said, nil
+	if known.commit == commit && slices.Equal(known.successorStatuses, since) {
+		return known.statuses, nil
 	}
-	said, err := m.statements(ctx, s.output.remote, commit)
+	said, err := m.readStatuses(ctx, s.output.remote, commit)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.pasts[s.spec.Name] = past{commit, said, since}
+	m.previousOutputs[s.spec.Name] = previousOutput{commit, said, since}
 	return said, nil
 }
 
 // readSameOutputs returns the head of an output branch with the commits before it that hold the
 // same in the folder, and the newest that holds something else; "" if that is far back.
-func (p place) line() (same []string, before string, err error) {
+func (p outputLocation) readSameOutputs() (same []string, before string, err error) {
 	repo := p.remote.Mirror()
-	commits, err := repo.FirstParents(p.head, maxSame+1, func(string) bool { return false })
+	commits, err := repo.FirstParents(p.head, maxSameOutputs+1, func(string) bool { return false })
 	if err != nil {
 		return nil, "", err
 	}
@@ -174,15 +174,15 @@ func (p place) line() (same []string, before string, err error) {
 		}
 		same = append(same, commit)
 	}
-	return same[:min(maxSame, len(same))], "", nil
+	return same[:min(maxSameOutputs, len(same))], "", nil
 }
 
 // clusterReports returns what clusters have reported of the output branch.
-func (m *Mover) reports(s *standing) []rollout.Report {
+func (m *Promoter) clusterReports(s *stageState) []rollout.Report {
 	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
 		return nil
 	}
-	alone := len(m.others(s)) == 0
+	alone := len(m.sharingEnvironments(s)) == 0
 	holds := map[string]bool{} // by commit, whether it holds what the head does
 	return m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
@@ -194,20 +194,20 @@ func (m *Mover) reports(s *standing) []rollout.Report {
 		}
 		same, known := holds[e.Commit]
 		if !known {
-			same = s.output.holds(e.Commit)
+			same = s.output.holdsSameOutput(e.Commit)
 			holds[e.Commit] = same
 		}
-		return same, same || m.round.Sub(e.When) < gone
+		return same, same || m.now.Sub(e.When) < staleClusterAfter
 	})
 }
 
 // staleClusterAfter is how long a cluster that is silent about this commit is still required. Flux
 // reports every commit that changes something, and nothing reports a removed cluster.
-const gone = 7 * 24 * time.Hour
+const staleClusterAfter = 7 * 24 * time.Hour
 
 // sharingEnvironments returns the environments with their output on the same branch: a report that
 // does not name its environment could be of any of them.
-func (m *Mover) others(s *standing) []string {
+func (m *Promoter) sharingEnvironments(s *stageState) []string {
 	var names []string
 	for _, e := range m.environments {
 		if e.Name != s.spec.Name && e.Output.Branch == s.output.branch && m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(e.Output.Repo)) == s.output.remote {
@@ -220,7 +220,7 @@ func (m *Mover) others(s *standing) []string {
 
 // holdsSameOutput reports whether a commit holds the same as the head in the folder of the
 // environment.
-func (p place) holds(commit string) bool {
+func (p outputLocation) holdsSameOutput(commit string) bool {
 	ids := make([]tree.ID, 2)
 	for i, at := range []string{commit, p.head} {
 		view, err := p.remote.Mirror().View(at)
@@ -237,7 +237,7 @@ func (p place) holds(commit string) bool {
 
 // approvalReaderOf returns the forge of a repository as an approval reader; nil if it is none, or
 // the repository is unknown.
-func approver(r *repos.Remote) (forge.ApprovalReader, error) {
+func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -250,8 +250,8 @@ func approver(r *repos.Remote) (forge.ApprovalReader, error) {
 }
 
 // readApprovals adds the approvals of the pull request.
-func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gate.Facts, error) {
-	asked, err := approver(m.options.Remotes.RemoteOf(s.branch.URL))
+func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
+	asked, err := approvalReaderOf(m.options.Remotes.RemoteOf(s.branch.URL))
 	if err != nil || asked == nil {
 		return f, err
 	}
@@ -275,7 +275,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 	if err != nil {
 		return f, err
 	}
-	coming, err := s.coming(f.Commit)
+	coming, err := s.promotedCommits(f.Commit)
 	if err != nil || coming == nil { // without authors nobody is known to be another one
 		f.Authors = nil
 		return f, err
@@ -296,7 +296,7 @@ func (m *Mover) approvalsOf(ctx context.Context, s *standing, f gate.Facts) (gat
 
 // withLogins returns approvals in files with the logins of those who committed them, where the
 // forge knows their addresses.
-func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approval) ([]gate.Approval, error) {
+func (m *Promoter) withLogins(ctx context.Context, s *stageState, files []gate.Approval) ([]gate.Approval, error) {
 	all := slices.Clone(files)
 	for i, a := range all {
 		login, err := m.authorOf(ctx, m.options.Remotes.RemoteOf(s.branch.URL), a.Commit)
@@ -309,14 +309,14 @@ func (m *Mover) withLogins(ctx context.Context, s *standing, files []gate.Approv
 }
 
 // authorOf returns the login of a commit's author, where the forge knows it. It never changes.
-func (m *Mover) authorOf(ctx context.Context, repo *repos.Remote, commit string) (string, error) {
+func (m *Promoter) authorOf(ctx context.Context, repo *repos.Remote, commit string) (string, error) {
 	m.mu.Lock()
 	known, ok := m.logins[commit]
 	m.mu.Unlock()
 	if ok {
 		return known, nil
 	}
-	asked, err := approver(repo)
+	asked, err := approvalReaderOf(repo)
 	if err != nil || asked == nil {
 		return "", err
 	}
@@ -333,8 +333,8 @@ func (m *Mover) authorOf(ctx context.Context, repo *repos.Remote, commit string)
 	return login, nil
 }
 
-func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
-	asked, err := approver(m.options.Remotes.ControlPlane())
+func (m *Promoter) readTeamMembers(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
+	asked, err := approvalReaderOf(m.options.Remotes.ControlPlane())
 	if err != nil || asked == nil {
 		return f, err
 	}
@@ -354,15 +354,15 @@ func (m *Mover) members(ctx context.Context, team string, f gate.Facts) (gate.Fa
 }
 
 // askServer asks an HTTP server, unless its last answer is recent enough.
-func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
+func (m *Promoter) askServer(ctx context.Context, need gate.Need) gate.Answer {
 	asked := need.URL + " " + need.Secret
 	m.mu.Lock()
 	last, ok := m.answers[asked]
 	m.mu.Unlock()
-	if ok && m.round.Before(last.Time.Add(need.MaxAge)) {
+	if ok && m.now.Before(last.Time.Add(need.MaxAge)) {
 		return last
 	}
-	a := observe.ProbeURL(ctx, http.DefaultClient, m.options.Settings.Probe, need, m.round)
+	a := observe.ProbeURL(ctx, http.DefaultClient, m.options.Settings.Probe, need, m.now)
 	a.URL = need.URL
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -377,7 +377,7 @@ func (m *Mover) ask(ctx context.Context, need gate.Need) gate.Answer {
 const maxAnswers = 1000
 
 // runWorkflow runs a workflow once for a commit, and returns its outcome.
-func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
+func (m *Promoter) runWorkflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
 	remote := m.options.Remotes.ControlPlane()
 	if remote == nil || !m.options.Settings.Write {
 		return gate.Answer{Reason: "writing is off"}, nil
@@ -387,42 +387,42 @@ func (m *Mover) workflow(ctx context.Context, need gate.Need, f gate.Facts) (gat
 		return gate.Answer{}, err
 	}
 	dispatcher, _ := found.(forge.Dispatcher)
-	m.options.Step("run " + need.Workflow)
+	m.options.BeforeEffect("run " + need.Workflow)
 	runs := observe.WorkflowRunner{Dispatcher: dispatcher, SetStatus: found.SetStatus, Branch: m.options.Settings.ControlPlane.Branch}
 	if witness, ok := found.(forge.StatusReader); ok { // another daemon may be faster than this look
 		runs.Statuses = witness.Statuses
 	}
-	return runs.Advance(ctx, f.Commit, need, f.BaseStatuses, m.round), nil
+	return runs.Advance(ctx, f.Commit, need, f.BaseStatuses, m.now), nil
 }
 
 // evaluateGates returns whether a commit may enter an environment.
-func (m *Mover) enter(ctx context.Context, s *standing, to string) gate.Verdict {
-	f := gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: to, Freezes: gate.ReadFreezes(s.base.Progress)}
-	err := m.factsOfCandidate(ctx, s, &f)
+func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) gate.Verdict {
+	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: gate.ReadFreezes(s.base.Progress)}
+	err := m.readCandidateFacts(ctx, s, &f)
 	if err != nil {
-		s.fail(err)
+		s.recordError(err)
 		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
 	}
-	f = m.find(ctx, s, &s.enterGates, f)
+	f = m.answerNeeds(ctx, s, &s.enterGates, f)
 	gates := s.enterGates.Evaluate(f)
 	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...))
 }
 
-func (m *Mover) factsOfCandidate(ctx context.Context, s *standing, f *gate.Facts) (err error) {
+func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, f *gate.Facts) (err error) {
 	if len(s.enterGates.Gates) == 0 {
 		return nil
 	}
-	f.Approvals, err = Approvals(s.branch, f.Commit)
+	f.Approvals, err = ReadApprovals(s.branch, f.Commit)
 	if err != nil {
 		return err
 	}
-	coming, err := s.coming(f.Commit)
+	coming, err := s.promotedCommits(f.Commit)
 	if err != nil {
 		return err
 	}
-	f.Authors = authors(coming)
-	if s.spec.Record == byPull {
-		f.Pull, err = m.recordPull(ctx, s, f.Commit)
+	f.Authors = authorNames(coming)
+	if s.spec.Record == recordByPull {
+		f.Pull, err = m.findRecordPull(ctx, s, f.Commit)
 	}
 	return err
 }
@@ -432,9 +432,9 @@ const maxAuthors = 100
 
 // promotedCommits returns the commits in (current, candidate]; nil, and so no authors, if there are
 // more than maxAuthors.
-func (s *standing) coming(commit string) ([]git.CommitInfo, error) {
-	if s.with.commit == commit {
-		return s.with.coming, nil
+func (s *stageState) promotedCommits(commit string) ([]git.CommitInfo, error) {
+	if s.candidateCommits.commit == commit {
+		return s.candidateCommits.coming, nil
 	}
 	coming, err := s.base.Repo.CommitsBetween(s.stage.Commit, commit, maxAuthors+1)
 	if err != nil {
@@ -445,12 +445,12 @@ func (s *standing) coming(commit string) ([]git.CommitInfo, error) {
 	} else if coming == nil {
 		coming = []git.CommitInfo{}
 	}
-	s.with.commit, s.with.coming = commit, coming
+	s.candidateCommits.commit, s.candidateCommits.coming = commit, coming
 	return coming, nil
 }
 
 // authorNames returns the names and addresses of commits' authors.
-func authors(commits []git.CommitInfo) []string {
+func authorNames(commits []git.CommitInfo) []string {
 	var all []string
 	for _, c := range commits {
 		for _, name := range []string{c.Author.Email, c.Author.Name} {

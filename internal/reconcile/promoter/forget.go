@@ -8,15 +8,15 @@ import (
 )
 
 // forgetRetired drops caches of environments that are no longer stages.
-func (m *Mover) forgetRetired(chain model.Chain) {
+func (m *Promoter) forgetRetired(chain model.Chain) {
 	names := make([]string, len(chain.Stages))
 	for i, s := range chain.Stages {
 		names[i] = s.Name
 	}
-	keepOnly(m.said, names)
-	keepOnly(m.proven, names)
-	keepOnly(m.pasts, names)
-	keepOnly(m.failures, names)
+	keepOnly(m.published, names)
+	keepOnly(m.proofs, names)
+	keepOnly(m.previousOutputs, names)
+	keepOnly(m.loggedErrors, names)
 }
 
 func keepOnly[V any](all map[string]V, names []string) {

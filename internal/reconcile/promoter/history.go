@@ -13,37 +13,37 @@ import (
 )
 
 // maxHistory bounds how many commits of the base's branch are read.
-const maxLine = 10_000
+const maxHistory = 10_000
 
 // maxCachedSteps bounds the cached steps of the line.
-const maxKnown = 20_000
+const maxCachedSteps = 20_000
 
 // historyCache is what was last read of the base's branch. It may be lost.
-type lineCache struct {
-	levers  map[step]bool // whether a step is one that nobody promotes
-	own     string        // the places that levers was found with
-	key     string        // what history was found for
-	history promote.History
+type historyCache struct {
+	actionCommits map[lineStep]bool // whether a step is one that nobody promotes
+	ownFolders    string            // the places that levers was found with
+	key           string            // what history was found for
+	history       promote.History
 }
 
 // lineStep is a commit of the base's line and the one before it; "" if there is none.
-type step struct{ commit, before string }
+type lineStep struct{ commit, before string }
 
 // loadHistory returns the line of the base's branch, newest first, back to the oldest commit that
 // an environment has. Commits that change only what our commands and promotions write there are
 // left out, unless an environment has one: a freeze is not something to promote, and neither is a
 // promotion.
-func (m *Mover) promotable(base source.Base, has []string) (promote.History, error) {
+func (m *Promoter) loadHistory(base source.Base, has []string) (promote.History, error) {
 	own := strings.Join(base.Own, "\n")
 	key := strings.Join(append([]string{base.Head, own}, has...), "\n")
-	if m.known.key == key {
-		return m.known.history, nil
+	if m.historyCache.key == key {
+		return m.historyCache.history, nil
 	}
-	if m.known.levers == nil || len(m.known.levers) > maxKnown || m.known.own != own {
-		m.known.levers, m.known.own = map[step]bool{}, own
+	if m.historyCache.actionCommits == nil || len(m.historyCache.actionCommits) > maxCachedSteps || m.historyCache.ownFolders != own {
+		m.historyCache.actionCommits, m.historyCache.ownFolders = map[lineStep]bool{}, own
 	}
 	if len(has) == 0 {
-		newest, err := Promotable(base, base.Head)
+		newest, err := ResolvePromotable(base, base.Head)
 		if err != nil {
 			return promote.History{}, err
 		}
@@ -53,27 +53,27 @@ func (m *Mover) promotable(base source.Base, has []string) (promote.History, err
 	if err != nil {
 		return promote.History{}, err
 	}
-	h, err := w.without(func(s step) (bool, error) {
+	h, err := w.toHistory(func(s lineStep) (bool, error) {
 		if slices.Contains(has, s.commit) {
 			return false, nil
 		}
-		return m.isLever(base, s)
+		return m.isActionCommit(base, s)
 	})
 	if err == nil {
-		m.known.key, m.known.history = key, h
+		m.historyCache.key, m.historyCache.history = key, h
 	}
 	return h, err
 }
 
 // isActionCommit is the function of that name with a cache.
-func (m *Mover) isLever(base source.Base, s step) (bool, error) {
-	lever, known := m.known.levers[s]
+func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
+	lever, known := m.historyCache.actionCommits[s]
 	if known {
 		return lever, nil
 	}
-	lever, err := isLever(base.Repo, s, base.Own)
+	lever, err := isActionCommit(base.Repo, s, base.Own)
 	if err == nil {
-		m.known.levers[s] = lever
+		m.historyCache.actionCommits[s] = lever
 	}
 	return lever, err
 }
@@ -86,18 +86,18 @@ func ReadHistory(base source.Base, has ...string) (promote.History, error) {
 	if err != nil {
 		return promote.History{}, err
 	}
-	return w.without(func(step) (bool, error) { return false, nil })
+	return w.toHistory(func(lineStep) (bool, error) { return false, nil })
 }
 
 // ResolvePromotable returns the commit of a revision of the base, or the newest before it that
 // changes more than what our commands and promotions write.
-func Promotable(base source.Base, revision string) (string, error) {
+func ResolvePromotable(base source.Base, revision string) (string, error) {
 	commit, err := base.Repo.Resolve(revision)
 	if err != nil {
 		return "", err
 	}
-	for range maxLine {
-		lever, err := isLever(base.Repo, step{commit: commit}, base.Own)
+	for range maxHistory {
+		lever, err := isActionCommit(base.Repo, lineStep{commit: commit}, base.Own)
 		if err != nil || !lever {
 			return commit, err
 		}
@@ -113,7 +113,7 @@ func Promotable(base source.Base, revision string) (string, error) {
 // isActionCommit reports whether a commit differs from the one before it only in our folder, and in
 // what environments have on the base's own branch. If none is given, its first parent is the one
 // before it.
-func isLever(repo *git.Repository, s step, own []string) (bool, error) {
+func isActionCommit(repo *git.Repository, s lineStep, own []string) (bool, error) {
 	info, err := repo.Commit(s.commit)
 	if err != nil || len(info.Parents) == 0 {
 		return false, err
@@ -158,30 +158,30 @@ func differInOnly(prefix string, a, b tree.Tree, places []string) bool {
 }
 
 // firstParentLine is what the base's branch was at, newest first.
-type line struct {
-	repo    *git.Repository
-	whole   bool // it does not end with the oldest commit that is looked for
-	commits []string
-	beside  []string // that the newest contains, and that are not among the commits
+type firstParentLine struct {
+	repo        *git.Repository
+	whole       bool // it does not end with the oldest commit that is looked for
+	commits     []string
+	sideCommits []string // that the newest contains, and that are not among the commits
 }
 
 // readLine reads what the branch was at before it got to head, back to the oldest of some commits,
 // or the whole of it. That is the first parents; but where a person merged the branch into their
 // own work and pushed that, the branch was at another parent before: the one that contains all
 // commits that it was known to be at, if the first does not.
-func readLine(repo *git.Repository, head string, has []string, whole bool) (line, error) {
-	l := line{repo: repo, whole: whole}
-	err := l.follow(head, has)
+func readLine(repo *git.Repository, head string, has []string, whole bool) (firstParentLine, error) {
+	l := firstParentLine{repo: repo, whole: whole}
+	err := l.appendFirstParents(head, has)
 	lost := map[string]bool{} // that head does not contain
 	for err == nil {
 		var missing, at string
 		turn := len(l.commits)
 		for _, c := range has {
-			if lost[c] || slices.Contains(l.commits, c) || slices.Contains(l.beside, c) {
+			if lost[c] || slices.Contains(l.commits, c) || slices.Contains(l.sideCommits, c) {
 				continue
 			}
 			var n int
-			n, err = l.containing(c)
+			n, err = l.countContaining(c)
 			if err != nil {
 				return l, err
 			}
@@ -194,19 +194,19 @@ func readLine(repo *git.Repository, head string, has []string, whole bool) (line
 			break
 		}
 		var parent string
-		parent, err = l.parentWith(at, missing, has)
+		parent, err = l.findParentWith(at, missing, has)
 		if err == nil && parent != "" {
 			l.commits = l.commits[:turn:turn]
-			err = l.follow(parent, has)
+			err = l.appendFirstParents(parent, has)
 		} else {
-			l.beside = append(l.beside, missing)
+			l.sideCommits = append(l.sideCommits, missing)
 		}
 	}
 	return l, err
 }
 
 // appendFirstParents appends a commit and its first parents, back to the oldest of some.
-func (l *line) follow(commit string, until []string) error {
+func (l *firstParentLine) appendFirstParents(commit string, until []string) error {
 	missing := map[string]bool{}
 	for _, c := range until {
 		missing[c] = !slices.Contains(l.commits, c)
@@ -217,7 +217,7 @@ func (l *line) follow(commit string, until []string) error {
 			left++
 		}
 	}
-	more, err := l.repo.FirstParents(commit, maxLine-len(l.commits), func(c string) bool {
+	more, err := l.repo.FirstParents(commit, maxHistory-len(l.commits), func(c string) bool {
 		if missing[c] {
 			missing[c] = false
 			left--
@@ -229,20 +229,20 @@ func (l *line) follow(commit string, until []string) error {
 }
 
 // countContaining returns how many of the commits contain one: they are the newest.
-func (l *line) containing(commit string) (int, error) {
-	return search(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
+func (l *firstParentLine) countContaining(commit string) (int, error) {
+	return searchCount(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
 }
 
 // countOutside returns how many of the commits one does not contain: they are the newest.
-func (l *line) outside(commit string) (int, error) {
-	return search(len(l.commits), func(i int) (bool, error) {
+func (l *firstParentLine) countOutside(commit string) (int, error) {
+	return searchCount(len(l.commits), func(i int) (bool, error) {
 		contains, err := l.repo.Contains(commit, l.commits[i])
 		return !contains, err
 	})
 }
 
 // searchCount returns how many of n ordered things satisfy a condition: the first ones.
-func search(n int, is func(i int) (bool, error)) (int, error) {
+func searchCount(n int, is func(i int) (bool, error)) (int, error) {
 	low, high := 0, n
 	for low < high {
 		middle := (low + high) / 2
@@ -259,9 +259,9 @@ func search(n int, is func(i int) (bool, error)) (int, error) {
 	return low, nil
 }
 
-// parentWith returns the parent of a merge that contains a commit, and all of these that the
+// findParentWith returns the parent of a merge that contains a commit, and all of these that the
 // parent contains which the line goes on with; "" if there is none.
-func (l *line) parentWith(merge, commit string, has []string) (string, error) {
+func (l *firstParentLine) findParentWith(merge, commit string, has []string) (string, error) {
 	info, err := l.repo.Commit(merge)
 	if err != nil {
 		return "", err
@@ -296,12 +296,12 @@ func (l *line) parentWith(merge, commit string, has []string) (string, error) {
 }
 
 // toHistory returns the history of the line without some of its steps.
-func (l *line) without(leftOut func(step) (bool, error)) (promote.History, error) {
+func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promote.History, error) {
 	var kept []string
 	places := make([]int, len(l.commits)+1) // by index, how many that are newer are kept
 	for i, commit := range l.commits {
 		places[i] = len(kept)
-		s := step{commit: commit}
+		s := lineStep{commit: commit}
 		if i+1 < len(l.commits) {
 			s.before = l.commits[i+1]
 		}
@@ -315,12 +315,12 @@ func (l *line) without(leftOut func(step) (bool, error)) (promote.History, error
 	}
 	places[len(l.commits)] = len(kept)
 	var beside []promote.SideCommit
-	for _, commit := range l.beside {
-		newer, err := l.containing(commit)
+	for _, commit := range l.sideCommits {
+		newer, err := l.countContaining(commit)
 		if err != nil {
 			return promote.History{}, err
 		}
-		older, err := l.outside(commit)
+		older, err := l.countOutside(commit)
 		if err != nil {
 			return promote.History{}, err
 		}

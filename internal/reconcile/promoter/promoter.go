@@ -47,10 +47,10 @@ type Options struct {
 	Author   git.Signature
 	Sign     git.Signer
 	// BeforeEffect is called before each side effect.
-	Step func(what string)
+	BeforeEffect func(what string)
 	// OnPromoted is called with the normalized URL of an environment's repository after a promotion
 	// there.
-	Moved func(repo string)
+	OnPromoted func(repo string)
 	// Records caches the records of outputs; nil reads each anew.
 	Records *publish.Records
 	// Inbox has the reports of clusters; nil for none.
@@ -60,43 +60,43 @@ type Options struct {
 }
 
 // Promoter promotes commits from one environment to the next.
-type Mover struct {
+type Promoter struct {
 	options Options
 
 	// The fields below are caches, and may be lost.
-	source       *source.Source
-	environments map[string]status.Environment // as the cycle has left them
-	mu           sync.Mutex
-	said         map[string]*repos.StatusCache // by environment
-	answers      map[string]gate.Answer        // of HTTP needs
-	proven       map[string]memory             // by environment
-	pasts        map[string]past               // by environment
-	logins       map[string]string             // of authors, by commit
-	heard        map[place]*hearing            // in this look
-	next         time.Time                     // when to look though nothing moves; zero for never
-	looked       time.Time                     // last
-	round        time.Time                     // when the round began: what is decided in it is decided of one time
-	idle         int                           // looks in a row that found the same
-	last         string                        // what the last look found
-	news         time.Time                     // when a look found something else than the one before
-	known        lineCache                     // of the base's branch
-	complained   string                        // the problem that was logged last
-	failures     map[string]string             // by environment, that were logged last
-	reversals    map[string]reversalMemory     // by environment
-	reached      map[string]string             // by environment, the commit that its output was in sync with
-	pulls        string                        // the open ones of records, in the last round
+	source          *source.Source
+	environments    map[string]status.Environment // as the cycle has left them
+	mu              sync.Mutex
+	published       map[string]*repos.StatusCache  // by environment
+	answers         map[string]gate.Answer         // of HTTP needs
+	proofs          map[string]proofCache          // by environment
+	previousOutputs map[string]previousOutput      // by environment
+	logins          map[string]string              // of authors, by commit
+	statuses        map[outputLocation]*statusRead // in this look
+	nextRound       time.Time                      // when to look though nothing moves; zero for never
+	lastRound       time.Time                      // last
+	now             time.Time                      // when the round began: what is decided in it is decided of one time
+	failedRounds    int                            // looks in a row that found the same
+	last            string                         // what the last look found
+	news            time.Time                      // when a look found something else than the one before
+	historyCache    historyCache                   // of the base's branch
+	loggedProblem   string                         // the problem that was logged last
+	loggedErrors    map[string]string              // by environment, that were logged last
+	reversals       map[string]cachedReversal      // by environment
+	syncedCommits   map[string]string              // by environment, the commit that its output was in sync with
+	openPulls       string                         // the open ones of records, in the last round
 }
 
 // New returns a Promoter.
-func New(o Options) *Mover {
-	return &Mover{
-		options: o, said: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proven: map[string]memory{},
-		reversals: map[string]reversalMemory{}, reached: map[string]string{}, pasts: map[string]past{}, logins: map[string]string{}, heard: map[place]*hearing{}, failures: map[string]string{},
+func New(o Options) *Promoter {
+	return &Promoter{
+		options: o, published: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proofs: map[string]proofCache{},
+		reversals: map[string]cachedReversal{}, syncedCommits: map[string]string{}, previousOutputs: map[string]previousOutput{}, logins: map[string]string{}, statuses: map[outputLocation]*statusRead{}, loggedErrors: map[string]string{},
 	}
 }
 
 // Policy is what a cycle has to respect because of promotions.
-type Orders struct {
+type Policy struct {
 	// Merge is by environment who merges its output: a Promotion overrides the settings.
 	Merge map[string]string
 	// Withheld has by environment the reasons why only a person may merge its output.
@@ -104,13 +104,13 @@ type Orders struct {
 	progress *model.Progress // of the base
 	// WaitReasons has by environment why its output is not proposed: nothing was promoted to it
 	// yet.
-	Waits map[string]string
+	WaitReasons map[string]string
 	// NextChange is when Withheld changes without an event; zero for never.
-	Next time.Time
+	NextChange time.Time
 }
 
 // Limits returns the limits of an environment's output.
-func (o Orders) Limits(environment string) model.Limits {
+func (o Policy) Limits(environment string) model.Limits {
 	if o.progress == nil {
 		return model.DefaultLimits()
 	}
@@ -118,7 +118,7 @@ func (o Orders) Limits(environment string) model.Limits {
 }
 
 // loadPromotion reads the base and the order of promotion in it, with problems.
-func (m *Mover) written(ctx context.Context, src *source.Source) (source.Base, model.Chain, problem.List, error) {
+func (m *Promoter) loadPromotion(ctx context.Context, src *source.Source) (source.Base, model.Chain, problem.List, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
 		return base, model.Chain{}, nil, err
@@ -129,22 +129,22 @@ func (m *Mover) written(ctx context.Context, src *source.Source) (source.Base, m
 
 // LoadPolicy returns the policy that the base sets now. While a written Promotion has problems,
 // only people merge, and what was not promoted waits.
-func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) {
-	base, chain, problems, err := m.written(ctx, src)
+func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, error) {
+	base, chain, problems, err := m.loadPromotion(ctx, src)
 	if err != nil {
-		return Orders{}, err
+		return Policy{}, err
 	}
-	o := Orders{Merge: map[string]string{}, Waits: map[string]string{}, Withheld: map[string][]publish.Withholding{}, progress: base.Progress}
+	o := Policy{Merge: map[string]string{}, WaitReasons: map[string]string{}, Withheld: map[string][]publish.Withholding{}, progress: base.Progress}
 	maps.Copy(o.Merge, m.options.Settings.Merge)
-	m.withholdAll(ctx, src, base, &o)
+	m.withholdEnvironments(ctx, src, base, &o)
 	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
-	if !written || chain.External || m.options.Settings.Promotion != managed {
+	if !written || chain.External || m.options.Settings.Promotion != managedPromotion {
 		return o, nil
 	}
 	if problems.Stops() {
 		for _, e := range base.Environments {
 			o.Merge[e.Name] = "manual"
-			m.wait(ctx, src, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
+			m.addWaitReason(ctx, src, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
 		}
 		return o, nil
 	}
@@ -153,7 +153,7 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 			o.Merge[s.Name] = s.Merge
 		}
 		if len(s.After) > 0 {
-			m.wait(ctx, src, s.Name, "no commit was promoted to it yet; it comes after "+strings.Join(s.After, ", "), o)
+			m.addWaitReason(ctx, src, s.Name, "no commit was promoted to it yet; it comes after "+strings.Join(s.After, ", "), o)
 		}
 	}
 	return o, nil
@@ -161,40 +161,40 @@ func (m *Mover) Orders(ctx context.Context, src *source.Source) (Orders, error) 
 
 // addWaitReason makes an environment wait that has no record. One whose branch cannot be read is
 // stopped elsewhere.
-func (m *Mover) wait(ctx context.Context, src *source.Source, environment, why string, o Orders) {
+func (m *Promoter) addWaitReason(ctx context.Context, src *source.Source, environment, why string, o Policy) {
 	var branch source.Branch
 	err := m.options.Barrier.Run("read the branch", environment, func() (err error) {
 		branch, err = src.Branch(ctx, environment)
 		return err
 	})
 	if panics.Is(err) {
-		o.Waits[environment] = err.Error()
+		o.WaitReasons[environment] = err.Error()
 	}
 	if err == nil && branch.Repo != nil && branch.Commit == "" {
-		o.Waits[environment] = why
+		o.WaitReasons[environment] = why
 	}
 }
 
 // StartRound starts a round. All decisions of the round use this time.
-func (m *Mover) Begin(at time.Time) { m.round = at }
+func (m *Promoter) StartRound(at time.Time) { m.now = at }
 
 // NextRound returns when to run a round without an event; zero for never.
-func (m *Mover) Next() time.Time { return m.next }
+func (m *Promoter) NextRound() time.Time { return m.nextRound }
 
 // minInterval is the least time between two rounds that only events ask for: a rollout has hundreds
 // of events, and our own statuses come back as webhooks.
-const betweenLooks = 5 * time.Second
+const minInterval = 5 * time.Second
 
 // IsDue reports whether to run a round though no reference has moved: it is time, or an event
 // arrived. An event just after a round is handled a little later.
-func (m *Mover) Due(woken bool) bool {
-	if !m.next.IsZero() && !m.round.Before(m.next) {
+func (m *Promoter) IsDue(woken bool) bool {
+	if !m.nextRound.IsZero() && !m.now.Before(m.nextRound) {
 		return true
 	}
-	soon := m.looked.Add(betweenLooks)
-	if woken && m.round.Before(soon) {
-		if m.next.IsZero() || soon.Before(m.next) {
-			m.next = soon
+	soon := m.lastRound.Add(minInterval)
+	if woken && m.now.Before(soon) {
+		if m.nextRound.IsZero() || soon.Before(m.nextRound) {
+			m.nextRound = soon
 		}
 		return false
 	}
@@ -204,17 +204,17 @@ func (m *Mover) Due(woken bool) bool {
 // RunRound reads how far commits have been promoted, and promotes them further. It runs after a
 // cycle has rendered all environments, and decides from its results. again reports whether another
 // round is needed though no reference moves.
-func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
-	m.noteReached(environments)
-	if m.options.Settings.Promotion != managed {
-		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.round})
+func (m *Promoter) RunRound(ctx context.Context, src *source.Source, environments map[string]status.Environment) (again bool) {
+	m.noteSynced(environments)
+	if m.options.Settings.Promotion != managedPromotion {
+		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.now})
 		return false
 	}
-	m.source, m.environments, m.next, m.looked = src, environments, time.Time{}, m.round
+	m.source, m.environments, m.nextRound, m.lastRound = src, environments, time.Time{}, m.now
 	var shown status.Chain
 	var moved bool
 	err := m.options.Barrier.Run("promote", "", func() (err error) {
-		shown, moved, err = m.look(ctx)
+		shown, moved, err = m.reconcile(ctx)
 		return err
 	})
 	if ctx.Err() != nil {
@@ -224,23 +224,23 @@ func (m *Mover) Move(ctx context.Context, src *source.Source, environments map[s
 		return true
 	}
 	if err != nil {
-		m.idle++
-		m.next = m.round.Add(repos.BackoffAfter(m.idle, m.options.Random()))
-		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.next)
+		m.failedRounds++
+		m.nextRound = m.now.Add(repos.BackoffAfter(m.failedRounds, m.options.Random()))
+		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.nextRound)
 		return false
 	}
-	shown.Checked = m.round
+	shown.Checked = m.now
 	m.options.Store.SetPromotions(shown)
 	return moved
 }
 
 // managedPromotion is the setting that makes Fairlead promote.
-const managed = "managed"
+const managedPromotion = "managed"
 
 // reconcile evaluates every stage once and applies the decisions. moved reports whether we pushed a
 // promotion, which the remote does not report as news.
-func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err error) {
-	base, chain, problems, err := m.written(ctx, m.source)
+func (m *Promoter) reconcile(ctx context.Context) (shown status.Chain, moved bool, err error) {
+	base, chain, problems, err := m.loadPromotion(ctx, m.source)
 	if err != nil {
 		return status.Chain{}, false, err
 	}
@@ -249,37 +249,37 @@ func (m *Mover) look(ctx context.Context) (shown status.Chain, moved bool, err e
 		shown.Problems = problems.Sorted()
 		return shown, false, nil
 	}
-	all, more := m.standings(chain, base)
+	all, more := m.newStages(chain, base)
 	problems = append(problems, more...)
 	shown.Problems = problems.Sorted()
-	m.sayProblems(shown.Problems)
+	m.logProblems(shown.Problems)
 	if problems.Stops() {
 		return shown, false, nil
 	}
-	h, err := m.line(ctx, base, all)
+	h, err := m.readBranches(ctx, base, all)
 	if err != nil {
 		return shown, false, err
 	}
-	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) { m.standIsolated(ctx, s, h) })
-	m.remember(ctx, all, h)
-	decisions, err := m.decide(ctx, all, h)
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) { m.evaluateStageIsolated(ctx, s, h) })
+	m.loadEarlierProofs(ctx, all, h)
+	decisions, err := m.decideStages(ctx, all, h)
 	if err != nil {
 		return shown, false, err
 	}
-	if err := m.confirm(ctx, base, all, decisions); err != nil {
+	if err := m.checkUnchanged(ctx, base, all, decisions); err != nil {
 		return shown, false, err
 	}
 	for i, s := range all {
 		if s.err == nil { // or else something that is to be remembered may not be written yet
-			if err := m.isolate("promote", s, func() error { return m.carry(ctx, s, decisions[i]) }); err != nil {
-				s.fail(err)
+			if err := m.runIsolated("promote", s, func() error { return m.applyDecision(ctx, s, decisions[i]) }); err != nil {
+				s.recordError(err)
 			}
 		}
-		m.sayFailure(s)
-		moved = moved || s.moved
-		shown.Stages = append(shown.Stages, s.report(decisions[i], h))
+		m.logError(s)
+		moved = moved || s.promoted
+		shown.Stages = append(shown.Stages, s.newReport(decisions[i], h))
 	}
-	m.plan(all, shown.Stages)
+	m.scheduleNextRound(all, shown.Stages)
 	return shown, moved, nil
 }
 
@@ -288,7 +288,7 @@ var errMoved = errors.New("the control plane has moved meanwhile")
 
 // checkUnchanged fetches the control plane again before a promotion, so that a freeze on the base
 // or a hold on an environment's branch is respected at once.
-func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, decisions []promote.Decision) error {
+func (m *Promoter) checkUnchanged(ctx context.Context, base source.Base, all []*stageState, decisions []promote.Decision) error {
 	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Promotes })
 	remote := m.options.Remotes.ControlPlane()
 	if !moves || !m.options.Settings.Write || remote == nil {
@@ -325,58 +325,58 @@ func (m *Mover) confirm(ctx context.Context, base source.Base, all []*standing, 
 }
 
 // newStages returns the states of a chain's stages, in which nothing is known yet.
-func (m *Mover) standings(chain model.Chain, base source.Base) ([]*standing, problem.List) {
-	clear(m.heard)
+func (m *Promoter) newStages(chain model.Chain, base source.Base) ([]*stageState, problem.List) {
+	clear(m.statuses)
 	m.forgetRetired(chain)
 	var problems problem.List
-	all := make([]*standing, len(chain.Stages))
+	all := make([]*stageState, len(chain.Stages))
 	for i, s := range chain.Stages {
-		all[i] = &standing{spec: s, base: base}
+		all[i] = &stageState{spec: s, base: base}
 		if e, ok := m.environments[s.Name]; ok {
-			all[i].env = &e
+			all[i].environment = &e
 		}
-		if m.said[s.Name] == nil {
-			m.said[s.Name] = &repos.StatusCache{}
+		if m.published[s.Name] == nil {
+			m.published[s.Name] = &repos.StatusCache{}
 		}
-		all[i].said = m.said[s.Name]
-		problems = append(problems, all[i].compile()...)
+		all[i].published = m.published[s.Name]
+		problems = append(problems, all[i].compileGates()...)
 	}
 	return all, problems
 }
 
 // logProblems logs that nothing is promoted, and why, once per problem.
-func (m *Mover) sayProblems(problems problem.List) {
+func (m *Promoter) logProblems(problems problem.List) {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning })
 	if i < 0 {
-		m.complained = ""
+		m.loggedProblem = ""
 		return
 	}
 	p := problems[i]
-	if p.String() != m.complained {
+	if p.String() != m.loggedProblem {
 		m.options.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
 	}
-	m.complained = p.String()
+	m.loggedProblem = p.String()
 }
 
 // logError logs the error of an environment once.
-func (m *Mover) sayFailure(s *standing) {
+func (m *Promoter) logError(s *stageState) {
 	text := ""
 	if s.err != nil {
 		text = s.err.Error()
 	}
-	if text != "" && text != m.failures[s.spec.Name] {
+	if text != "" && text != m.loggedErrors[s.spec.Name] {
 		m.options.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
 	}
-	m.failures[s.spec.Name] = text
+	m.loggedErrors[s.spec.Name] = text
 }
 
 // readBranches reads the branches of all environments, and the history of the base back to the
 // oldest commit that they have.
-func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (promote.History, error) {
+func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.History, error) {
 	var wanted []string
 	for _, s := range all {
-		if err := m.isolate("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
-			s.fail(err)
+		if err := m.runIsolated("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {
+			s.recordError(err)
 			s.stage.StoppedReason = "its branch cannot be read: " + err.Error()
 			continue
 		}
@@ -385,11 +385,11 @@ func (m *Mover) line(ctx context.Context, base source.Base, all []*standing) (pr
 		}
 	}
 	slices.Sort(wanted)
-	return m.promotable(base, slices.Compact(wanted))
+	return m.loadHistory(base, slices.Compact(wanted))
 }
 
 // decideStages evaluates the gates of all candidates, and decides.
-func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) ([]promote.Decision, error) {
+func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promote.History) ([]promote.Decision, error) {
 	stages := make([]promote.Stage, len(all))
 	for i, s := range all {
 		stages[i] = s.stage
@@ -397,12 +397,12 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}
 	var mu sync.Mutex
-	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *standing) {
+	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
 		to := candidates[s.spec.Name]
 		if to == "" {
 			return
 		}
-		v := m.enterIsolated(ctx, s, to)
+		v := m.evaluateGatesIsolated(ctx, s, to)
 		mu.Lock()
 		defer mu.Unlock()
 		verdicts[s.spec.Name] = v
@@ -410,12 +410,12 @@ func (m *Mover) decide(ctx context.Context, all []*standing, h promote.History) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.round), nil
+	return promote.DecideStages(h, stages, func(environment, _ string) gate.Verdict { return verdicts[environment] }, m.now), nil
 }
 
 // scheduleNextRound sets when to run the next round: when a verdict may change, and, while a stage
 // waits for what no reference tells, after pauses that grow as long as nothing is new.
-func (m *Mover) plan(all []*standing, stages []status.Stage) {
+func (m *Promoter) scheduleNextRound(all []*stageState, stages []status.Stage) {
 	var found strings.Builder
 	var at time.Time
 	outside := false
@@ -429,18 +429,18 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 		}
 	}
 	if found.String() != m.last {
-		m.last, m.news = found.String(), m.round
+		m.last, m.news = found.String(), m.now
 	}
-	m.idle++
-	if m.round.Sub(m.news) < promptFor {
-		m.idle = 0
+	m.failedRounds++
+	if m.now.Sub(m.news) < promptFor {
+		m.failedRounds = 0
 	}
 	if outside {
-		if again := m.round.Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
+		if again := m.now.Add(m.pauseOutside()); at.IsZero() || again.Before(at) {
 			at = again
 		}
 	}
-	m.next = at
+	m.nextRound = at
 }
 
 // promptFor is how long after news the interval of the settings is kept, because a status may be
@@ -448,17 +448,17 @@ func (m *Mover) plan(all []*standing, stages []status.Stage) {
 const promptFor = time.Hour
 
 // pauseOutside returns how long to wait before reading again what no reference tells.
-func (m *Mover) pauseOutside() time.Duration {
+func (m *Promoter) pauseOutside() time.Duration {
 	interval := m.options.Settings.Schedule.Interval
-	if m.idle == 0 && interval > 0 {
+	if m.failedRounds == 0 && interval > 0 {
 		return interval
 	}
-	return max(repos.BackoffAfter(max(m.idle, 1), m.options.Random()), interval)
+	return max(repos.BackoffAfter(max(m.failedRounds, 1), m.options.Random()), interval)
 }
 
 // newReport returns the report of a stage. A decision that could not be applied is shown as
 // waiting.
-func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
+func (s *stageState) newReport(d promote.Decision, h promote.History) status.Stage {
 	var blocked *problem.Refusal
 	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
@@ -473,8 +473,8 @@ func (s *standing) report(d promote.Decision, h promote.History) status.Stage {
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
 		Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Proof: s.stage.Proof, Next: d,
 	}
-	if s.env != nil {
-		r.Withheld = s.env.Withheld
+	if s.environment != nil {
+		r.Withheld = s.environment.Withheld
 	}
 	if s.stage.Commit != "" {
 		r.Behind = h.CountNewer(s.stage.Commit)

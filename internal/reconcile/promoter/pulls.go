@@ -11,9 +11,9 @@ import (
 // CheckPulls reports whether the open pull requests of records have changed since the last round,
 // which moves no reference. They are listed, with one call, if this round has fetched the control
 // plane and a branch of ours exists.
-func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
+func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 	remote := m.options.Remotes.ControlPlane()
-	if !m.options.Settings.Write || m.options.Settings.Promotion != managed || remote == nil || remote.Mirror() == nil || !m.options.Remotes.HasAnswered(remote) {
+	if !m.options.Settings.Write || m.options.Settings.Promotion != managedPromotion || remote == nil || remote.Mirror() == nil || !m.options.Remotes.HasAnswered(remote) {
 		return false
 	}
 	prefix := m.options.Settings.Output.BranchPrefix + recordBranches
@@ -30,7 +30,7 @@ func (m *Mover) CheckPulls(ctx context.Context) (changed bool) {
 		return false
 	}
 	now := describePulls(pulls, prefix)
-	changed, m.pulls = now != m.pulls, now
+	changed, m.openPulls = now != m.openPulls, now
 	return changed
 }
 

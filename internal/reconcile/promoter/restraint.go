@@ -27,7 +27,7 @@ type restraint struct {
 
 // FindWithholdings returns why only a person may merge the output of an environment now: its holds,
 // the freezes that cover it, and unreadable files that may be one of them.
-func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment string) ([]publish.Withholding, error) {
+func (m *Promoter) FindWithholdings(ctx context.Context, src *source.Source, environment string) ([]publish.Withholding, error) {
 	base, err := src.Base(ctx)
 	if err != nil {
 		return nil, err
@@ -36,16 +36,16 @@ func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment st
 	if err != nil {
 		return nil, err
 	}
-	all := unreadable(base, branch)
+	all := unreadableRestraints(base, branch)
 	has := base.Head
 	if branch.Commit != "" {
-		has = m.resolved(base, branch.Commit)
+		has = m.resolveOrKeep(base, branch.Commit)
 	}
-	held, err := m.holds(base, branch, environment)
+	held, err := m.activeHolds(base, branch, environment)
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := m.freezes(base, environment, has)
+	frozen, err := m.activeFreezes(base, environment, has)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (m *Mover) Withheld(ctx context.Context, src *source.Source, environment st
 
 // WithholdEnvironment adds to a policy why the output of an environment waits. An error keeps the
 // output as it is.
-func (m *Mover) Withhold(ctx context.Context, src *source.Source, environment string, o *Orders) {
-	reasons, err := m.Withheld(ctx, src, environment)
+func (m *Promoter) WithholdEnvironment(ctx context.Context, src *source.Source, environment string, o *Policy) {
+	reasons, err := m.FindWithholdings(ctx, src, environment)
 	if err != nil {
 		reasons = []publish.Withholding{{Cause: publish.CauseHold, Reason: "it is not known whether it is held or frozen: " + err.Error()}}
 	}
@@ -80,21 +80,21 @@ func (m *Mover) Withhold(ctx context.Context, src *source.Source, environment st
 
 // withholdEnvironments adds to a policy why the output of environments waits, and when that changes
 // without an event. An error keeps an environment's output as it is.
-func (m *Mover) withholdAll(ctx context.Context, src *source.Source, base source.Base, o *Orders) {
+func (m *Promoter) withholdEnvironments(ctx context.Context, src *source.Source, base source.Base, o *Policy) {
 	for _, e := range base.Environments {
-		m.Withhold(ctx, src, e.Name, o)
+		m.WithholdEnvironment(ctx, src, e.Name, o)
 	}
 	for _, f := range base.Progress.Freezes {
 		for _, at := range []time.Time{f.From, f.To} {
-			if at.After(m.round) && (o.Next.IsZero() || at.Before(o.Next)) {
-				o.Next = at
+			if at.After(m.now) && (o.NextChange.IsZero() || at.Before(o.NextChange)) {
+				o.NextChange = at
 			}
 		}
 	}
 }
 
 // unreadableRestraints returns restraints for what has problems: it may be a hold or a freeze.
-func unreadable(base source.Base, branch source.Branch) []restraint {
+func unreadableRestraints(base source.Base, branch source.Branch) []restraint {
 	var all []restraint
 	add := func(cause publish.Cause, where string, problems problem.List) {
 		if i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
@@ -117,7 +117,7 @@ func unreadable(base source.Base, branch source.Branch) []restraint {
 }
 
 // activeHolds returns the holds of an environment's output, and the reversal of its record.
-func (m *Mover) holds(base source.Base, branch source.Branch, environment string) ([]restraint, error) {
+func (m *Promoter) activeHolds(base source.Base, branch source.Branch, environment string) ([]restraint, error) {
 	var all []restraint
 	for _, h := range branch.Progress.Holds {
 		if h.Scope == model.ScopePromotion {
@@ -129,24 +129,24 @@ func (m *Mover) holds(base source.Base, branch source.Branch, environment string
 		}
 		lets := ""
 		if h.Commit != "" {
-			lets = m.resolved(base, h.Commit)
+			lets = m.resolveOrKeep(base, h.Commit)
 		}
 		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
 	}
 	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
-	if m.options.Settings.Promotion != managed || !lasting {
+	if m.options.Settings.Promotion != managedPromotion || !lasting {
 		return all, nil
 	}
-	back, err := m.reversal(base, branch, environment)
+	back, err := m.findReversal(base, branch, environment)
 	if err == nil && back != nil {
-		lets := m.resolved(base, branch.Commit)
-		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.text(environment)}})
+		lets := m.resolveOrKeep(base, branch.Commit)
+		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.holdReason(environment)}})
 	}
 	return all, err
 }
 
 // holdReason returns why an environment is held; "" if it is not.
-func (m *Mover) heldBecause(s *standing) (string, error) {
+func (m *Promoter) holdReason(s *stageState) (string, error) {
 	var all []string
 	for _, h := range s.branch.Progress.Holds {
 		text, err := holdText(s.branch, h, s.spec.Name)
@@ -155,16 +155,16 @@ func (m *Mover) heldBecause(s *standing) (string, error) {
 		}
 		all = append(all, text)
 	}
-	back, err := m.reversal(s.base, s.branch, s.spec.Name)
+	back, err := m.findReversal(s.base, s.branch, s.spec.Name)
 	if err == nil && back != nil {
-		all = append(all, back.text(s.spec.Name))
+		all = append(all, back.holdReason(s.spec.Name))
 	}
 	return strings.Join(all, "; "), err
 }
 
 // holdText returns why an environment is held, by whom, and until when.
 func holdText(branch source.Branch, h *model.Hold, environment string) (string, error) {
-	who, err := broughtBy(branch.Repo, branch.Head, h.Pos.File)
+	who, err := lastChangedBy(branch.Repo, branch.Head, h.Pos.File)
 	return fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment), err
 }
 
@@ -172,7 +172,7 @@ func holdText(branch source.Branch, h *model.Hold, environment string) (string, 
 const noReason = "no reason is given"
 
 // lastChangedBy returns who last changed a file.
-func broughtBy(repo *git.Repository, head, file string) (string, error) {
+func lastChangedBy(repo *git.Repository, head, file string) (string, error) {
 	if repo == nil || head == "" {
 		return "a file of " + file, nil
 	}
@@ -181,16 +181,16 @@ func broughtBy(repo *git.Repository, head, file string) (string, error) {
 }
 
 // activeFreezes returns the freezes that cover an environment now.
-func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint, error) {
+func (m *Promoter) activeFreezes(base source.Base, environment, has string) ([]restraint, error) {
 	var all []restraint
 	for i, f := range base.Progress.Freezes {
-		facts := gate.Facts{Now: m.round, Environment: environment, Commit: has, Freezes: gate.ReadFreezes(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
+		facts := gate.Facts{Now: m.now, Environment: environment, Commit: has, Freezes: gate.ReadFreezes(&model.Progress{Freezes: base.Progress.Freezes[i : i+1]})}
 		inForce := facts
 		inForce.Commit = ""
 		if f.Scope == model.ScopePromotion || gate.EvaluateFreezes(inForce).Status == gate.Pass {
 			continue
 		}
-		who, err := broughtBy(base.Repo, base.Head, f.Pos.File)
+		who, err := lastChangedBy(base.Repo, base.Head, f.Pos.File)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (m *Mover) freezes(base source.Base, environment, has string) ([]restraint,
 
 // resolveOrKeep returns the id of a commit of the base, or the text where the base does not have
 // it.
-func (m *Mover) resolved(base source.Base, commit string) string {
+func (m *Promoter) resolveOrKeep(base source.Base, commit string) string {
 	if base.Repo == nil || commit == "" {
 		return commit
 	}
@@ -224,21 +224,21 @@ func (m *Mover) resolved(base source.Base, commit string) string {
 
 // noteSynced records which commit the output of an environment was in sync with: where a commit
 // changes nothing, its output does not name it.
-func (m *Mover) noteReached(environments map[string]status.Environment) {
+func (m *Promoter) noteSynced(environments map[string]status.Environment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, e := range environments {
-		if commit := baseOf(e); e.State == status.InSync && commit != "" {
-			m.reached[name] = commit
+		if commit := baseCommitOf(e); e.State == status.InSync && commit != "" {
+			m.syncedCommits[name] = commit
 		}
 	}
 }
 
 // outputCommit returns promoted if the output of an environment was rendered from that commit of
 // the base; "" if it was rendered from another one.
-func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
+func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
 	m.mu.Lock()
-	reached := m.reached[environment]
+	reached := m.syncedCommits[environment]
 	m.mu.Unlock()
 	if reached == has {
 		return has, nil
@@ -258,7 +258,7 @@ func (m *Mover) outputCommit(ctx context.Context, src *source.Source, environmen
 	if err != nil {
 		return "", err
 	}
-	holds, err := m.outputHolds(remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
+	holds, err := m.isOutputOf(remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
 	if err != nil || !holds {
 		return "", err
 	}

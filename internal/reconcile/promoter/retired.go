@@ -12,9 +12,9 @@ import (
 
 // ProposedRecords returns the names of the environments for which a branch of ours in the control
 // plane proposes a record, sorted.
-func (m *Mover) ProposedRecords() ([]string, error) {
+func (m *Promoter) ProposedRecords() ([]string, error) {
 	remote := m.options.Remotes.ControlPlane()
-	if remote == nil || remote.Mirror() == nil || m.options.Settings.Promotion != managed {
+	if remote == nil || remote.Mirror() == nil || m.options.Settings.Promotion != managedPromotion {
 		return nil, nil
 	}
 	prefix := "refs/heads/" + m.options.Settings.Output.BranchPrefix + recordBranches
@@ -32,8 +32,8 @@ func (m *Mover) ProposedRecords() ([]string, error) {
 
 // WithdrawRecord withdraws the record that is proposed for an environment which has left the
 // control plane.
-func (m *Mover) WithdrawRecord(ctx context.Context, e *model.Environment) error {
-	s := &standing{spec: model.Stage{Name: e.Name}, branch: source.Branch{URL: e.ControlPlane.Repo, Name: e.ControlPlane.Branch}}
+func (m *Promoter) WithdrawRecord(ctx context.Context, e *model.Environment) error {
+	s := &stageState{spec: model.Stage{Name: e.Name}, branch: source.Branch{URL: e.ControlPlane.Repo, Name: e.ControlPlane.Branch}}
 	if err := m.withdrawRecord(ctx, s, fmt.Sprintf("The environment %s is no longer in the control plane.", e.Name)); err != nil {
 		return fmt.Errorf("withdraw the record that is proposed for %s: %w", e.Name, err)
 	}

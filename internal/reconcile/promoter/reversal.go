@@ -20,22 +20,22 @@ import (
 // stays there until it is released.
 type Reversal struct {
 	Commit string // of the environment's branch
-	By     string
+	Author string
 }
 
 // holdReason describes the reversal as the reason of a hold.
-func (r Reversal) text(environment string) string {
-	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.By, promote.ShortID(r.Commit), environment)
+func (r Reversal) holdReason(environment string) string {
+	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.Author, promote.ShortID(r.Commit), environment)
 }
 
 // cachedReversal is the result of FindReversal for a head.
-type reversalMemory struct {
+type cachedReversal struct {
 	head, base string
 	found      *Reversal
 }
 
 // findReversal returns the reversal that holds an environment; nil if there is none.
-func (m *Mover) reversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
+func (m *Promoter) findReversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
 	m.mu.Lock()
 	known, ok := m.reversals[environment]
 	m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *Mover) reversal(base source.Base, branch source.Branch, environment str
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reversals[environment] = reversalMemory{branch.Head, base.Head, found}
+	m.reversals[environment] = cachedReversal{branch.Head, base.Head, found}
 	return found, nil
 }
 
@@ -65,7 +65,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
 		return nil, err
 	}
-	were, err := recorded(base, b, by.ID)
+	were, err := recordedCommits(base, b, by.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func isPromotion(c git.CommitInfo, environment string) bool {
 // isReleased reports whether the branch says that a reversal was released.
 func isReleased(b source.Branch, commit string) bool {
 	for _, r := range b.Progress.Releases {
-		if len(r.Commit) >= shortestID && strings.HasPrefix(commit, r.Commit) {
+		if len(r.Commit) >= minAbbreviation && strings.HasPrefix(commit, r.Commit) {
 			return true
 		}
 	}
@@ -131,12 +131,12 @@ func isReleased(b source.Branch, commit string) bool {
 }
 
 // minAbbreviation is the least number of digits of an abbreviated commit.
-const shortestID = 7
+const minAbbreviation = 7
 
 // recordedCommits returns the commits of the base that the record named at a commit of the branch
 // and before, newest first; "" first if it names none there. Commits that the base's branch does
 // not have are left out: leaving them is not going back.
-func recorded(base source.Base, b source.Branch, head string) ([]string, error) {
+func recordedCommits(base source.Base, b source.Branch, head string) ([]string, error) {
 	now, err := b.CommitAt(head)
 	if err != nil {
 		return nil, err

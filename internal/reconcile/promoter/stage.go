@@ -23,41 +23,41 @@ import (
 )
 
 // stageState is what one round knows of an environment's promotion.
-type standing struct {
-	spec   model.Stage
-	env    *status.Environment // as the cycle has left it; nil if we do not work on it
-	said   *repos.StatusCache
-	base   source.Base
-	branch source.Branch
-	stage  promote.Stage
-	facts  gate.Facts // of the commit that it has
-	output place      // of the GitOps repository
-	mu     sync.Mutex
-	err    error // why something could not be found out
+type stageState struct {
+	spec        model.Stage
+	environment *status.Environment // as the cycle has left it; nil if we do not work on it
+	published   *repos.StatusCache
+	base        source.Base
+	branch      source.Branch
+	stage       promote.Stage
+	facts       gate.Facts     // of the commit that it has
+	output      outputLocation // of the GitOps repository
+	mu          sync.Mutex
+	err         error // why something could not be found out
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
 	// request could not be merged yet.
-	moved, unmerged bool
+	promoted, unmerged bool
 	// declined is the pull request of its record that was closed; 0 for none.
 	declined int
 
 	enterGates, running, soaking gate.Set
 
 	// candidateCommits caches promotedCommits.
-	with struct {
+	candidateCommits struct {
 		commit string
 		coming []git.CommitInfo
 	}
 }
 
 // outputLocation is a folder on a branch of a GitOps repository.
-type place struct {
+type outputLocation struct {
 	remote               *repos.Remote
 	branch, folder, head string
 }
 
 // compileGates compiles the gates of a stage. A proof always includes the merge of the output;
 // where none is written, the clusters must run the commit.
-func (s *standing) compile() problem.List {
+func (s *stageState) compileGates() problem.List {
 	spec := s.spec
 	if spec.Proof == nil {
 		spec.Proof = []model.GateSpec{model.NewGateSpec("rollout", spec.Pos)}
@@ -73,7 +73,7 @@ func (s *standing) compile() problem.List {
 }
 
 // recordError keeps the first error of the stage.
-func (s *standing) fail(err error) {
+func (s *stageState) recordError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil {
@@ -82,10 +82,10 @@ func (s *standing) fail(err error) {
 }
 
 // readBranch reads the record and the holds of an environment's branch.
-func (m *Mover) readBranch(ctx context.Context, s *standing) error {
+func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
-	if s.env == nil {
-		s.stage.ExternalReason = leftOut
+	if s.environment == nil {
+		s.stage.ExternalReason = externalReason
 	}
 	var err error
 	s.branch, err = m.source.Branch(ctx, s.spec.Name)
@@ -97,11 +97,11 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 		s.stage.StoppedReason = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
 		return nil
 	case s.branch.Progress.Problems.Stops():
-		p := firstOf(s.branch.Progress.Problems)
-		s.stage.Commit, s.stage.StoppedReason = s.branch.Commit, p.String()+"; "+Mend(s.branch, p.Pos.File)
+		p := firstStopping(s.branch.Progress.Problems)
+		s.stage.Commit, s.stage.StoppedReason = s.branch.Commit, p.String()+"; "+DescribeRepair(s.branch, p.Pos.File)
 		return nil
 	}
-	s.stage.HoldReason, err = m.heldBecause(s)
+	s.stage.HoldReason, err = m.holdReason(s)
 	if err != nil {
 		return err
 	}
@@ -125,23 +125,23 @@ func (m *Mover) readBranch(ctx context.Context, s *standing) error {
 	s.stage.Commit = commit
 	brought, err := s.branch.Repo.LastChangedBy(s.branch.Head, s.branch.Record, maxRecords)
 	if err == nil {
-		s.stage.PromotedAt, err = notAhead(s.branch.Repo, brought, m.round)
+		s.stage.PromotedAt, err = trustedTime(s.branch.Repo, brought, m.now)
 	}
 	return err
 }
 
 // externalReason is the reason of an environment that the settings leave out.
-const leftOut = "the settings leave it out, so that others decide about it"
+const externalReason = "the settings leave it out, so that others decide about it"
 
 // evaluateExternalStage reads the state of an environment that another system manages from what
 // that has written: the record, and the status of a proof.
-func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
-	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
+func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) error {
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
 	}
 	s.stage.Merged = true // who has not merged it has not proven it
-	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", leftOut)
+	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", externalReason)
 	for _, st := range said {
 		if st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success && !st.Time.Before(s.stage.PromotedAt) {
 			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.ShortID(s.stage.Commit), st.Context)}
@@ -151,7 +151,7 @@ func (m *Mover) standElsewhere(ctx context.Context, s *standing) error {
 }
 
 // firstStopping returns the first problem that stops; there must be one.
-func firstOf(all problem.List) problem.Problem {
+func firstStopping(all problem.List) problem.Problem {
 	return all[slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })]
 }
 
@@ -160,7 +160,7 @@ func HoldFile(folder string) string { return path.Join(folder, source.OwnFolder,
 
 // DescribeRepair returns what to do about an unreadable file of an environment's branch, with the
 // commit that last changed it.
-func Mend(b source.Branch, file string) string {
+func DescribeRepair(b source.Branch, file string) string {
 	if file == HoldFile(b.Folder) {
 		return "fairlead release removes it"
 	}
@@ -175,43 +175,43 @@ func Mend(b source.Branch, file string) string {
 const maxRecords = 500
 
 // evaluateStage evaluates the proof of an environment's current commit.
-func (m *Mover) stand(ctx context.Context, s *standing, h promote.History) {
+func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.History) {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
 	if s.stage.Commit == "" || s.stage.StoppedReason != "" || !h.Contains(s.stage.Commit) {
 		return
 	}
-	find := m.factsOf
-	if s.env == nil {
-		find = m.standElsewhere
+	find := m.readStageFacts
+	if s.environment == nil {
+		find = m.evaluateExternalStage
 	}
 	if err := find(ctx, s); err != nil {
-		s.fail(err)
+		s.recordError(err)
 		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
 		s.stage.StoppedReason = s.stage.Proof.Reason
 		return
 	}
-	if s.env == nil {
+	if s.environment == nil {
 		return
 	}
-	if report := *s.env; report.State == status.Problems && baseOf(report) == s.stage.Commit {
-		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{broken(report)})
+	if report := *s.environment; report.State == status.Problems && baseCommitOf(report) == s.stage.Commit {
+		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{renderVerdict(report)})
 	} else {
-		m.prove(ctx, s)
+		m.evaluateProof(ctx, s)
 	}
 	if s.err != nil { // what is not known takes nothing back
 		return
 	}
-	if err := m.tellPromotion(ctx, s); err != nil {
-		s.fail(err)
+	if err := m.reportPromotion(ctx, s); err != nil {
+		s.recordError(err)
 	}
 }
 
 // renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first
 // problem.
-func broken(report status.Environment) gate.Verdict {
+func renderVerdict(report status.Environment) gate.Verdict {
 	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: report.Reason}
 	if report.Problems.Stops() {
-		v.Reason = firstOf(report.Problems).String()
+		v.Reason = firstStopping(report.Problems).String()
 		if n, _ := report.Problems.Count(); n > 1 {
 			v.Reason += fmt.Sprintf(", and %d more", n-1)
 		}
@@ -220,14 +220,14 @@ func broken(report status.Environment) gate.Verdict {
 }
 
 // evaluateProof evaluates the gates of the proof. Soaking begins when all others have passed.
-func (m *Mover) prove(ctx context.Context, s *standing) {
-	s.facts = m.find(ctx, s, &s.running, s.facts)
+func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
+	s.facts = m.answerNeeds(ctx, s, &s.running, s.facts)
 	running := s.running.Evaluate(s.facts)
 	s.stage.Merged = !s.facts.MergedAt.IsZero()
 	if running.Status != gate.Pass {
 		s.facts.DeployedAt = time.Time{}
 	} else if s.facts.DeployedAt.IsZero() {
-		s.facts.DeployedAt = m.round
+		s.facts.DeployedAt = m.now
 	}
 	soaking := s.soaking.Evaluate(s.facts)
 	s.stage.Proof = gate.CombineVerdicts("proof", append(slices.Clone(running.Parts), soaking.Parts...))
@@ -237,10 +237,10 @@ func (m *Mover) prove(ctx context.Context, s *standing) {
 }
 
 // readStageFacts reads the facts about an environment and its current commit.
-func (m *Mover) factsOf(ctx context.Context, s *standing) error {
+func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 	f := &s.facts
-	*f = gate.Facts{Now: m.round, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: gate.ReadFreezes(s.base.Progress)}
-	said, err := m.statements(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
+	*f = gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: s.stage.Commit, PromotedAt: s.stage.PromotedAt, Freezes: gate.ReadFreezes(s.base.Progress)}
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), s.stage.Commit)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (m *Mover) factsOf(ctx context.Context, s *standing) error {
 	if err := m.findOutput(s); err != nil {
 		return err
 	}
-	f.Approvals, err = Approvals(s.branch, s.stage.Commit)
+	f.Approvals, err = ReadApprovals(s.branch, s.stage.Commit)
 	return err
 }
 
@@ -265,12 +265,12 @@ func deployedSince(said []gate.CommitStatus, context string, given time.Time) ti
 }
 
 // findOutput reads whether the output branch holds the output of the commit.
-func (m *Mover) findOutput(s *standing) error {
-	report := *s.env
+func (m *Promoter) findOutput(s *stageState) error {
+	report := *s.environment
 	if report.Output.Repo == "" {
 		return nil
 	}
-	s.output = place{remote: m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
+	s.output = outputLocation{remote: m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(report.Output.Repo)), branch: report.Output.Branch, folder: report.Output.Folder}
 	if s.output.remote == nil || s.output.remote.Mirror() == nil {
 		return nil
 	}
@@ -286,26 +286,26 @@ func (m *Mover) findOutput(s *standing) error {
 	if p := report.Pull; p != nil && report.State == status.Proposed {
 		s.facts.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
-	if why := report.ExceededLimit(); why != "" && baseOf(report) == s.stage.Commit {
+	if why := report.ExceededLimit(); why != "" && baseCommitOf(report) == s.stage.Commit {
 		s.facts.Withheld = why
 		return nil // whatever the record says: what the commit makes now is not there
 	}
 	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
-	holds, err := m.outputHolds(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
+	holds, err := m.isOutputOf(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {
 		return err
 	}
 	// A commit that changes nothing here has no record of its own: then it counts that what was
 	// rendered was compared with what is there. What was merged just now was not, yet.
-	compared := report.State == status.InSync && report.Output.Commit == "" && baseOf(report) == s.stage.Commit
-	if !holds && !(compared && s.output.holds(report.Output.Head)) { // somebody may have reverted it
+	compared := report.State == status.InSync && report.Output.Commit == "" && baseCommitOf(report) == s.stage.Commit
+	if !holds && !(compared && s.output.holdsSameOutput(report.Output.Head)) { // somebody may have reverted it
 		return nil
 	}
 	brought, err := repo.LastChangedBy(head, record, maxRecords)
 	if err != nil {
 		return err
 	}
-	s.facts.OutputCommit, s.facts.MergedAt = head, earliest(brought.When, m.round)
+	s.facts.OutputCommit, s.facts.MergedAt = head, earlierTime(brought.When, m.now)
 	if s.stage.PromotedAt.After(brought.When) { // it changed nothing, so that it was there from the beginning
 		s.facts.MergedAt = s.stage.PromotedAt
 	}
@@ -313,7 +313,7 @@ func (m *Mover) findOutput(s *standing) error {
 }
 
 // baseCommitOf returns the commit of the base in a report.
-func baseOf(r status.Environment) string {
+func baseCommitOf(r status.Environment) string {
 	for _, in := range r.Inputs {
 		if in.Layer == "base" {
 			return in.Commit
@@ -323,31 +323,31 @@ func baseOf(r status.Environment) string {
 }
 
 // statusRead is one read of a commit's statuses.
-type hearing struct {
-	once sync.Once
-	said []gate.CommitStatus
-	err  error
+type statusRead struct {
+	once     sync.Once
+	statuses []gate.CommitStatus
+	err      error
 }
 
 // readStatuses returns the statuses of a commit; none where the forge has none. One round reads
 // them once: several environments may have the same commit.
-func (m *Mover) statements(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
+func (m *Promoter) readStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	if r == nil {
 		return nil, nil
 	}
-	key := place{remote: r, head: commit}
+	key := outputLocation{remote: r, head: commit}
 	m.mu.Lock()
-	h := m.heard[key]
+	h := m.statuses[key]
 	if h == nil {
-		h = &hearing{}
-		m.heard[key] = h
+		h = &statusRead{}
+		m.statuses[key] = h
 	}
 	m.mu.Unlock()
-	h.once.Do(func() { h.said, h.err = hear(ctx, r, commit) })
-	return slices.Clone(h.said), h.err
+	h.once.Do(func() { h.statuses, h.err = fetchStatuses(ctx, r, commit) })
+	return slices.Clone(h.statuses), h.err
 }
 
-func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
+func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	f, err := r.Forge()
 	if err != nil {
 		return nil, err
@@ -365,7 +365,7 @@ func hear(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitSta
 
 // ReadApprovals returns the approvals of a commit that are files of the environment's branch. The
 // approver is the author of the commit that last changed the file.
-func Approvals(b source.Branch, commit string) ([]gate.Approval, error) {
+func ReadApprovals(b source.Branch, commit string) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
 		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {
