@@ -102,9 +102,16 @@ func (l *Loop) isCurrent(ctx context.Context, e *environment, inputs []source.Co
 	if err != nil {
 		return false, err
 	}
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil {
+		return false, err
+	}
 	asked := map[*repos.Remote]bool{l.remotes.ControlPlane(): true}
 	for _, in := range inputs {
 		remote := l.remotes.RemoteOf(in.Repo)
+		if in.Layer == e.name && branch.Head != in.Commit { // it was fetched since this was rendered
+			moved = true
+		}
 		if in.Repo == "" || asked[remote] {
 			continue
 		}
