@@ -179,7 +179,7 @@ func TestBrokenCommit(t *testing.T) {
 	d := w.begin(w.data)
 	d.settle("dev", "stage")
 	s := d.stage("dev")
-	if !s.HasProblems() || !strings.HasPrefix(s.Proof.Reason, "base/workloads/bad.yaml:1: WorkloadRegistration/bad: ") {
+	if !s.HasProblems() || !strings.HasPrefix(s.Proof.Reason, "base/workloads/bad.yaml:4: WorkloadRegistration/bad: spec has no field") {
 		t.Errorf("the proof of dev is %+v", s.Proof)
 	}
 }
