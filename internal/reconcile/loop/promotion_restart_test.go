@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -126,10 +127,10 @@ func turn(t *testing.T, chain string, before func(*world, string)) *world {
 }
 
 // lives runs daemons at this very time, until there is nothing left to do.
-func (w *world) lives(data string) {
+func (w *world) lives(data string, more ...func(*loop.Options)) {
 	w.Helper()
 	for range 3 {
-		d := w.begin(data)
+		d := w.begin(data, more...)
 		d.pass(0)
 		d.Close()
 	}
@@ -142,7 +143,18 @@ func TestPromotionKilledAtEveryStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := turn(t, test.chain, test.before)
 			before := w.save()
-			w.lives(w.data)
+			var mu sync.Mutex
+			var undisturbed []string
+			w.lives(w.data, func(o *loop.Options) {
+				o.BeforeEffect = func(step string) {
+					mu.Lock()
+					defer mu.Unlock()
+					undisturbed = append(undisturbed, step)
+				}
+			})
+			if !strings.Contains(strings.Join(undisturbed, "\n"), test.want) {
+				t.Errorf("the steps were %q, without %q", undisturbed, test.want)
+			}
 			want := w.outcome()
 			w.lives(w.data)
 			w.wantOutcome("more cycles", want)
@@ -164,9 +176,6 @@ func TestPromotionKilledAtEveryStep(t *testing.T) {
 					w.lives(t.TempDir())
 				}
 				w.wantOutcome(fmt.Sprintf("killed at step %d (%s)", len(steps), step), want)
-			}
-			if !strings.Contains(strings.Join(steps, "\n"), test.want) {
-				t.Errorf("the steps were %q, without %q", steps, test.want)
 			}
 		})
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 )
 
-// freezesFolder is where fairlead freeze writes, in our folder.
-const freezesFolder = "freezes"
-
 // checkUnread reports what people may have written as a hold or a freeze and what would
 // be read as neither. folder is that of the layer in its repository, whole all that is in
 // it, and read what was understood.

@@ -43,7 +43,7 @@ func TestBudget(t *testing.T) {
 // more, and without a bound it is as it was.
 func TestBudgetOfValues(t *testing.T) {
 	files := controlPlane()
-	m, problems := parsed(t, "dev", files)
+	m, _ := parsed(t, "dev", files)
 	want, _ := output.Render(m, nil, output.Options{})
 	const enough = 50_000
 	if out, problems := output.Render(m, nil, output.Options{MaxSteps: enough}); problems.Stops() || !tree.Equal(out, want) {
@@ -58,7 +58,8 @@ func TestBudgetOfValues(t *testing.T) {
 		many.WriteString("---\n")
 	}
 	files["base/many.yaml"] = many.String()
-	if m, problems = parsed(t, "dev", files); problems.Stops() {
+	m, problems := parsed(t, "dev", files)
+	if problems.Stops() {
 		t.Fatal(problems)
 	}
 	out, problems := output.Render(m, nil, output.Options{MaxSteps: enough})
