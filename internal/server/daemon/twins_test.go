@@ -202,7 +202,9 @@ func (s *twins) only(value string) (forge.Pull, string) {
 		return p, fmt.Sprintf("the one that is open is of %q, from %s to %s", p.Mark, p.Head, p.Base)
 	}
 	gittest.Git(s, s.look, "fetch", "-q", "--prune", "origin")
-	if head := gittest.Git(s, s.look, "rev-parse", "refs/heads/fairlead/dev"); head != p.Commit {
+	// The branch may have gone since the pull requests were listed.
+	head := gittest.Git(s, s.look, "for-each-ref", "--format=%(objectname)", "refs/heads/fairlead/dev")
+	if head != p.Commit {
 		return p, fmt.Sprintf("the one that is open is at %.12s, and its branch at %.12s", p.Commit, head)
 	}
 	command := exec.CommandContext(s.Context(), "git", "grep", "-q", value, p.Commit)
