@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
@@ -28,7 +29,7 @@ const (
 // addOutputFlag adds the flag --output to a command: text, json, yaml, and the formats in more.
 func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
 	known := append([]string{"text", "json", "yaml"}, more...)
-	c.Flags().Var(&choice{&a.format, known}, "output", "`format` of what is printed: "+display.Enumerate(known, "or"))
+	c.Flags().Var(&choice{&a.format, known}, "output", "`format` of what is printed: "+text.Join(known, " or "))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -47,7 +48,7 @@ func (c *choice) Type() string { return "format" }
 // Set sets the value; an unknown word is an error.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.known, word) {
-		return usageErrorf(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, display.Enumerate(c.known, "and"))
+		return usageErrorf(problem.DidYouMean(word, c.known), "--output %s: the formats are %s", word, text.Join(c.known, " and "))
 	}
 	*c.value = word
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -93,7 +95,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		all.add("", k.applyStrict(unread.list))
 	}
 	for _, name := range names {
-		e, err := k.input.renderEnvironment(ctx, name, source.Revisions{})
+		e, err := k.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 		if err != nil {
 			return err
 		}
@@ -103,7 +105,12 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		e.Problems = k.applyStrict(e.Problems)
 		all.add(name, e.Problems)
-		report.Environments = append(report.Environments, newCheckedEnvironment(e))
+		problems, warnings := e.Problems.Count()
+		report.Environments = append(report.Environments, checkedEnvironment{
+			Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
+			ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
+			Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
+		})
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, all)
@@ -112,14 +119,16 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		report.Promotion = &chain
 	}
-	report.Problems = all.sortedProblems()
-	if err := k.printReport(report); err != nil {
+	list := all.list().Sorted()
+	report.Problems = []display.EnvironmentProblem{}
+	for _, p := range list {
+		report.Problems = append(report.Problems, display.EnvironmentProblem{Problem: p, Environments: slices.DeleteFunc(all[p], func(name string) bool { return name == "" })})
+	}
+	err = k.printReport(report)
+	if err != nil || !list.Stops() {
 		return err
 	}
-	if list := all.list().Sorted(); list.Stops() {
-		return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
-	}
-	return nil
+	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
 }
 
 // applyStrict returns the list with warnings made problems, if --strict is set.
@@ -129,15 +138,6 @@ func (k *checkCommand) applyStrict(list problem.List) problem.List {
 		list[i].Warning = list[i].Warning && !k.strict
 	}
 	return list
-}
-
-func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
-	problems, warnings := e.Problems.Count()
-	return checkedEnvironment{
-		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
-		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
-		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
-	}
 }
 
 // problemSet maps each problem to the environments that have it; "" stands for all.
@@ -161,15 +161,6 @@ func (f problemSet) addNew(environment string, list problem.List) {
 
 func (f problemSet) list() problem.List { return slices.Collect(maps.Keys(f)) }
 
-// sortedProblems returns the problems in their canonical order.
-func (f problemSet) sortedProblems() []display.EnvironmentProblem {
-	problems := []display.EnvironmentProblem{}
-	for _, p := range f.list().Sorted() {
-		problems = append(problems, display.EnvironmentProblem{Problem: p, Environments: slices.DeleteFunc(f[p], func(name string) bool { return name == "" })})
-	}
-	return problems
-}
-
 func (k *checkCommand) printReport(r checkReport) error {
 	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.input.workingFile}
 	switch k.app.format {
@@ -178,10 +169,9 @@ func (k *checkCommand) printReport(r checkReport) error {
 		return err
 	case "sarif":
 		data, err := ci.SARIF()
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = k.app.stdout.Write(data)
 		}
-		_, err = k.app.stdout.Write(data)
 		return err
 	}
 	return k.app.printValue(r, func() string { return k.reportText(r) })
@@ -193,7 +183,7 @@ func (k *checkCommand) reportText(r checkReport) string {
 	b.WriteString(k.problemsText(r))
 	for _, e := range r.Environments {
 		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.CountProblems(e.Problems, e.Warnings),
-			display.Plural(e.ClusterTypes, "cluster type"), display.Plural(e.Targets, "deployment target"), display.Plural(e.Assignments, "assignment"))
+			text.Count(e.ClusterTypes, "cluster type"), text.Count(e.Targets, "deployment target"), text.Count(e.Assignments, "assignment"))
 		if k.app.verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
 				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.SanitizeLine(kind))
@@ -216,7 +206,7 @@ func (k *checkCommand) problemsText(r checkReport) string {
 			shared = append(shared, p.Problem)
 			continue
 		}
-		names := display.Enumerate(p.Environments, "and")
+		names := text.Join(p.Environments, " and ")
 		some[names] = append(some[names], p.Problem)
 	}
 	var b strings.Builder
@@ -306,7 +296,11 @@ func (k *checkCommand) checkChain(ctx context.Context, names []string, all probl
 	for _, s := range chain.Stages {
 		gates, proof, wrong := gate.CompileStage(s)
 		problems = append(problems, wrong...)
-		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queueText(s.Queue), gateNames(gates), gateNames(proof)})
+		queue := s.Queue.Policy
+		if queue == model.QueueBatch {
+			queue += fmt.Sprintf(" %s", s.Queue.Every)
+		}
+		report.Stages = append(report.Stages, checkedStage{s.Name, s.After, queue, gateNames(gates), gateNames(proof)})
 	}
 	all.addNew("", k.applyStrict(problems.Sorted()))
 	for _, name := range names {
@@ -338,13 +332,6 @@ func (k *checkCommand) progressProblems(ctx context.Context, name string) (probl
 	return append(problems, branch.Progress.Problems...), nil
 }
 
-func queueText(q model.Queue) string {
-	if q.Policy == model.QueueBatch {
-		return fmt.Sprintf("%s %s", q.Policy, q.Every)
-	}
-	return q.Policy
-}
-
 func gateNames(set gate.Set) []string {
 	var names []string
 	for _, g := range set.Gates {
@@ -361,21 +348,17 @@ func (c checkedChain) orderText() string {
 	if len(c.Stages) == 0 || len(c.Stages) == 1 && c.Inferred != "" {
 		return ""
 	}
-	var parts []string
-	for i, s := range c.Stages {
-		straight := i == 0 && len(s.After) == 0 || i > 0 && len(s.After) == 1 && s.After[0] == c.Stages[i-1].Environment
-		switch {
-		case straight:
-			parts = append(parts, s.Environment)
-		case len(s.After) == 0:
-			parts = append(parts, s.Environment+" (after none)")
-		default:
-			parts = append(parts, s.Environment+" (after "+display.Enumerate(s.After, "and")+")")
+	var parts, last []string
+	for _, s := range c.Stages {
+		part := s.Environment
+		if !slices.Equal(s.After, last) { // it does not come after the one before it
+			part += " (after " + cmp.Or(text.Join(s.After, " and "), "none") + ")"
 		}
+		parts, last = append(parts, part), []string{s.Environment}
 	}
-	text := "promotion: " + strings.Join(parts, " → ")
+	line := "promotion: " + strings.Join(parts, " → ")
 	if c.Inferred != "" {
-		text += ", by " + c.Inferred
+		line += ", by " + c.Inferred
 	}
-	return display.SanitizeLine(text) + "\n"
+	return display.SanitizeLine(line) + "\n"
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -138,7 +139,7 @@ func demoText(dir, address string, s status.Snapshot) string {
 	fmt.Fprintf(&b, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
 	if path, err := os.Executable(); err == nil {
 		if found, err := exec.LookPath("fairlead"); err != nil || found != path {
-			fmt.Fprintf(&b, "  alias fairlead=%s\n", quoteShell(quoteShell(path))) // a shell reads it twice
+			fmt.Fprintf(&b, "  alias fairlead=%s\n", text.QuoteShell(text.QuoteShell(path))) // a shell reads it twice
 		}
 	}
 	first, next := 1, 1
@@ -163,6 +164,6 @@ func demoText(dir, address string, s status.Snapshot) string {
   fairlead pr show %[3]d
 
 Ctrl-C ends it.
-`, quoteShell(filepath.Join(dir, "gitops")), first, next)
+`, text.QuoteShell(filepath.Join(dir, "gitops")), first, next)
 	return b.String()
 }

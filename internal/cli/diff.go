@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -91,7 +91,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if d.hasTwoEnvironments(sides) {
+	if a, b := sides[0].environment, sides[1].environment; d.input.environment == "" && a != "" && b != "" && a != b {
 		return d.runDrift(ctx, sides)
 	}
 	names, err := d.comparedEnvironments(sides)
@@ -116,7 +116,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		return err
 	}
 	if failed != nil {
-		return &problemsError{summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems"}
+		return &problemsError{summary: text.Join(failed, " and ") + " cannot be compared: there are problems"}
 	}
 	return d.differenceError(len(report.Environments) > 0)
 }
@@ -194,10 +194,10 @@ func (d *diffCommand) readTree(ctx context.Context, env string, s side, cache *o
 		files, err := source.ReadFolder(s.argument)
 		return output.OwnedTree(files), nil, err
 	}
-	if !s.hasEnvironment(env) { // it has no output; or it could not be read, as the problems explain
+	if s.in.options.EnvironmentDir == "" && !slices.Contains(s.known, env) { // it has no output; or it could not be read, as the problems explain
 		return tree.Tree{}, s.problems, nil
 	}
-	r, err := s.in.renderIsolated(ctx, env, s.revisions, cache)
+	r, err := s.in.renderEnvironment(ctx, env, s.revisions, cache)
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
@@ -236,12 +236,6 @@ func (d diffReport) reportText() string {
 	return b.String()
 }
 
-// hasTwoEnvironments reports whether the sides are of two environments.
-func (d *diffCommand) hasTwoEnvironments(sides [2]side) bool {
-	a, b := sides[0].environment, sides[1].environment
-	return d.input.environment == "" && a != "" && b != "" && a != b
-}
-
 // runDrift reports what differs between two environments, and why.
 func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	var made [2]source.Rendered
@@ -250,17 +244,20 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 	var problems problem.List
 	for i, s := range sides {
 		var err error
-		made[i], err = s.in.renderEnvironment(ctx, s.environment, s.revisions)
+		made[i], err = s.in.renderEnvironment(ctx, s.environment, s.revisions, nil)
 		if err != nil {
 			return err
 		}
 		if made[i].Problems.Stops() {
 			failed, problems = append(failed, s.environment), append(problems, made[i].Problems...)
 		}
-		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree, Base: baseCommit(made[i])}
+		both[i] = drift.Side{Model: made[i].Model, Tree: made[i].Tree}
+		if at := slices.IndexFunc(made[i].Commits, func(c source.Commit) bool { return c.Layer == "base" }); at >= 0 {
+			both[i].Base = made[i].Commits[at].Commit
+		}
 	}
 	if failed != nil {
-		return &problemsError{summary: display.Enumerate(failed, "and") + " cannot be compared: there are problems", list: problems.Sorted()}
+		return &problemsError{summary: text.Join(failed, " and ") + " cannot be compared: there are problems", list: problems.Sorted()}
 	}
 	if err := d.findAhead(ctx, &both); err != nil {
 		return err
@@ -274,16 +271,6 @@ func (d *diffCommand) runDrift(ctx context.Context, sides [2]side) error {
 		return err
 	}
 	return d.differenceError(!report.IsEmpty())
-}
-
-// baseCommit returns the commit of the base that an environment was rendered from.
-func baseCommit(r source.Rendered) string {
-	for _, c := range r.Commits {
-		if c.Layer == "base" {
-			return c.Commit
-		}
-	}
-	return ""
 }
 
 // maxAhead bounds the commits between two commits of the base.
@@ -317,19 +304,7 @@ const maxSummary = 100_000
 // writeSummary prints the report, and appends it to the summary of a job of GitHub Actions.
 func (d *diffCommand) writeSummary(r diffReport) error {
 	fmt.Fprint(d.app.stdout, r.reportText())
-	file := os.Getenv("GITHUB_STEP_SUMMARY")
-	if file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	if _, err := f.WriteString(r.markdownText()); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	return f.Close()
+	return appendJobFile("GITHUB_STEP_SUMMARY", "the summary", r.markdownText())
 }
 
 // markdownText returns the report as Markdown.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -39,7 +39,11 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 		return sides, nil
 	}
 	if d.input.isPlain() {
-		return sides, usageErrorf("a revision needs --control-plane: plain folders have none", "%s is not a folder", revisionArgument(sides))
+		revision := from
+		if sides[0].folder {
+			revision = to
+		}
+		return sides, usageErrorf("a revision needs --control-plane: plain folders have none", "%s is not a folder", revision)
 	}
 	if err := d.input.openSource(ctx); err != nil {
 		return sides, err
@@ -71,30 +75,21 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 		return usageErrorf("leave --environment-dir out, or compare revisions of the base",
 			"%s is a revision of environment %s, and --environment-dir stands for it", s.argument, s.environment)
 	case s.environment == "":
-		s.in, err = d.input.withBase(ctx, s.argument)
+		other := d.input
+		other.options.Base = s.argument
+		other.source, err = source.Open(ctx, other.options)
 		if err != nil {
 			return err
 		}
+		s.in = &other
 	}
 	s.known, s.problems, err = s.in.listEnvironments(ctx)
 	return err
 }
 
-// hasEnvironment reports whether this side has an environment.
-func (s side) hasEnvironment(environment string) bool {
-	return s.in.options.EnvironmentDir != "" || slices.Contains(s.known, environment)
-}
-
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-func revisionArgument(sides [2]side) string {
-	if sides[0].folder {
-		return sides[1].argument
-	}
-	return sides[0].argument
 }
 
 // checkSingleEnvironment returns an error for a folder that render --all has written, in which each
@@ -113,7 +108,7 @@ func checkSingleEnvironment(dir string) error {
 	if folders == nil {
 		return nil
 	}
-	return usageErrorf("name the folder of one: "+display.Enumerate(folders, "or"), "%s holds the folders of several environments", dir)
+	return usageErrorf("name the folder of one: "+text.Join(folders, " or "), "%s holds the folders of several environments", dir)
 }
 
 // resolveRevision sets the environment that the revision is of, if it is not of the base.

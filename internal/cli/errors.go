@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -38,7 +39,7 @@ func usageErrorf(hint, format string, args ...any) error {
 func newUnknownError(kind, name string, known []string) error {
 	hint := problem.DidYouMean(name, known)
 	if hint == "" && len(known) > 0 {
-		hint = "the " + kind + "s are " + display.Enumerate(known, "and")
+		hint = "the " + kind + "s are " + text.Join(known, " and ")
 	}
 	return usageErrorf(hint, "there is no %s %s", kind, name)
 }

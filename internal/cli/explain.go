@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -62,13 +63,13 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	if err != nil {
 		return err
 	}
-	r, err := e.input.renderEnvironment(ctx, name, source.Revisions{})
+	r, err := e.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 	if err != nil {
 		return err
 	}
 	if problems, _ := r.Problems.Count(); problems > 0 {
 		fmt.Fprintf(e.app.stderr, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
-			e.app.stderr.Paint(display.Yellow, "warning: "), name, display.Plural(problems, "problem"))
+			e.app.stderr.Paint(display.Yellow, "warning: "), name, text.Count(problems, "problem"))
 	}
 	answer, err := explain.AnswerQuery(r.Model, query, e.input.options.Rendering)
 	if err != nil {
@@ -118,13 +119,13 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	var b strings.Builder
 	b.WriteString(s.Environment)
 	if len(s.After) > 0 {
-		b.WriteString(", which comes after " + display.Enumerate(s.After, "and"))
+		b.WriteString(", which comes after " + text.Join(s.After, " and "))
 	}
 	b.WriteString("\n\n")
 	if s.Commit == "" {
 		b.WriteString("It has no commit yet.\n")
 	} else {
-		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), display.Plural(s.Behind, "commit"))
+		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), text.Count(s.Behind, "commit"))
 		if !s.Deployed.IsZero() {
 			what := "It is merged" // without reports of clusters no more is known
 			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
@@ -171,7 +172,7 @@ func shortIDs(commits []string) string {
 	for _, c := range commits {
 		all = append(all, promote.ShortID(c))
 	}
-	return display.Enumerate(all, "and")
+	return text.Join(all, " and ")
 }
 
 // earlierTime returns the earlier of two times; the zero time is none.

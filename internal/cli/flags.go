@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
@@ -84,9 +84,9 @@ func checkArguments(least, most int) cobra.PositionalArgs {
 		case n > most && most == 0:
 			return usageErrorf(hint, "%s takes no arguments, and there is %q", c.CommandPath(), args[0])
 		case n > most:
-			return usageErrorf(hint, "%s takes %s, and there are %d", c.CommandPath(), display.Plural(most, "argument"), n)
+			return usageErrorf(hint, "%s takes %s, and there are %d", c.CommandPath(), text.Count(most, "argument"), n)
 		case n < least:
-			return usageErrorf(hint, "%s needs %s, and there is %s", c.CommandPath(), display.Plural(least, "argument"), countOrNone(n))
+			return usageErrorf(hint, "%s needs %s, and there is %s", c.CommandPath(), text.Count(least, "argument"), countOrNone(n))
 		}
 		return nil
 	}

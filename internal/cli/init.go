@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -55,11 +56,7 @@ A repository that has branches is left alone.`,
 }
 
 func (i *initCommand) runInit(ctx context.Context, args []string) error {
-	folder := "."
-	if len(args) == 1 {
-		folder = args[0]
-	}
-	folder, err := filepath.Abs(folder)
+	folder, err := filepath.Abs(strings.Join(args, "")) // without an argument the current one
 	if err != nil {
 		return err
 	}
@@ -80,16 +77,8 @@ and the daemon's settings in %s
 Look at what the daemon would do, and then let it, with write: true in its settings:
 
   fairlead serve --once --config %[4]s
-`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, quoteShell(settings))
+`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, text.QuoteShell(settings))
 	return nil
-}
-
-// quoteShell quotes text as one word for a shell.
-func quoteShell(text string) string {
-	if strings.ContainsAny(text, " '\"\\$`&|;<>()*?[]#~!{}\t\n") {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // completeOptions sets the paths of the repositories that the flags do not name, and checks the
@@ -122,7 +111,7 @@ func (i *initCommand) completeOptions(folder string) error {
 // createRepositories fills the repositories and then writes the settings, whose presence means that all
 // of it is complete.
 func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
-	text, err := scaffold.SettingsFile(o, d)
+	content, err := scaffold.SettingsFile(o, d)
 	if err != nil {
 		return err
 	}
@@ -139,5 +128,5 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 		}
 		return withLocationHint(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
 	}
-	return os.WriteFile(filepath.Join(folder, defaultSettingsFile), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(folder, defaultSettingsFile), []byte(content), 0o644)
 }

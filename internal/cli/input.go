@@ -12,7 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -38,7 +38,9 @@ func (in *input) addEnvironmentFlag(c *cobra.Command, without string) {
 
 // addInputFlags adds the flags that name the input to a command.
 func (in *input) addInputFlags(c *cobra.Command) {
-	in.reportPanics(c)
+	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
+		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
+	}
 	f := c.Flags()
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
 	f.StringVar(&in.options.Base, "base", "", "`revision` of the base (default: what the environment's BaseRepo says)")
@@ -85,15 +87,6 @@ func (in *input) openSource(ctx context.Context) error {
 	return err
 }
 
-// withBase returns the same input with another revision of the base.
-func (in *input) withBase(ctx context.Context, revision string) (*input, error) {
-	other := *in
-	other.options.Base = revision
-	var err error
-	other.source, err = source.Open(ctx, other.options)
-	return &other, err
-}
-
 // checkFlags returns an error for flags that contradict each other.
 func (in *input) checkFlags() error {
 	o := in.options
@@ -129,7 +122,11 @@ func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 // chooseEnvironments returns the ones of names to work on.
 func (in *input) chooseEnvironments(names []string, problems problem.List) ([]string, error) {
 	if in.environment != "" {
-		return in.findEnvironment(names, problems)
+		err := checkEnvironments(names, in.environment)
+		if err != nil && problems.Stops() { // a file that cannot be read may declare it
+			err = newProblemsError(problems)
+		}
+		return []string{in.environment}, err
 	}
 	switch {
 	case len(names) == 0 && problems.Stops():
@@ -138,20 +135,11 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 		return nil, problem.WithHint(fmt.Errorf("the control plane has no environments"),
 			"an object of kind Environment in .environments/ of the base makes one")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
-		return nil, usageErrorf("say with -e which environment it is of: "+display.Enumerate(names, "or"), "--environment-revision is for one environment")
+		return nil, usageErrorf("say with -e which environment it is of: "+text.Join(names, " or "), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
-		return nil, usageErrorf("say with -e which environment it is: "+display.Enumerate(names, "or"), "--environment-dir is for one environment")
+		return nil, usageErrorf("say with -e which environment it is: "+text.Join(names, " or "), "--environment-dir is for one environment")
 	}
 	return names, nil
-}
-
-// findEnvironment returns the environment of -e, if it is one of names.
-func (in *input) findEnvironment(names []string, problems problem.List) ([]string, error) {
-	err := checkEnvironments(names, in.environment)
-	if err != nil && problems.Stops() { // a file that cannot be read may declare it
-		err = newProblemsError(problems)
-	}
-	return []string{in.environment}, err
 }
 
 // listEnvironments returns the names of all environments of the control plane, sorted; an ephemeral
@@ -190,12 +178,7 @@ func (in *input) selectEnvironment(ctx context.Context) (string, error) {
 }
 
 func newAmbiguityError(names []string) error {
-	return usageErrorf("name one with -e: "+display.Enumerate(names, "or"), "there is more than one environment")
-}
-
-// renderEnvironment reads and renders an environment at revisions.
-func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions) (source.Rendered, error) {
-	return in.renderIsolated(ctx, env, at, nil)
+	return usageErrorf("name one with -e: "+text.Join(names, " or "), "there is more than one environment")
 }
 
 // workingFile returns the path, in the working folder, of the file that a problem is in; "" if
@@ -203,6 +186,10 @@ func (in *input) renderEnvironment(ctx context.Context, env string, at source.Re
 // the repository, for the layer that is checked out; another layer may have a file of the
 // same name, which must not be blamed.
 func (in *input) workingFile(pos problem.Pos) string {
+	checkedOut := "base" // the layer that the working folder is most likely a checkout of
+	if in.options.EnvironmentRevision != "" {
+		checkedOut = in.environment
+	}
 	dir := in.options.Workloads[pos.Layer]
 	switch pos.Layer {
 	case "base":
@@ -210,19 +197,10 @@ func (in *input) workingFile(pos problem.Pos) string {
 	case in.environment:
 		dir = in.options.EnvironmentDir
 	}
-	if pos.File == "" || dir == "" && pos.Layer != in.checkedOutLayer() {
+	if pos.File == "" || dir == "" && pos.Layer != checkedOut {
 		return ""
 	}
 	return path.Join(filepath.ToSlash(dir), pos.File)
-}
-
-// checkedOutLayer returns the layer that the working folder is most likely a checkout of: the
-// environment's branch if a revision of it is checked, and the base if not.
-func (in *input) checkedOutLayer() string {
-	if in.options.EnvironmentRevision != "" {
-		return in.environment
-	}
-	return "base"
 }
 
 // completeEnvironments offers the names of the environments to the shell.
@@ -238,16 +216,9 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// reportPanics prints the stack of each panic to the standard error of a command.
-func (in *input) reportPanics(c *cobra.Command) {
-	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
-		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
-	}
-}
-
-// renderIsolated renders an environment. A panic becomes a problem of that environment and
-// does not stop the others.
-func (in *input) renderIsolated(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
+// renderEnvironment reads and renders an environment at revisions; cache may be nil. A panic becomes a
+// problem of that environment and does not stop the others.
+func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
 	err = in.options.Barrier.Run("render", env, func() (err error) {
 		r, err = in.source.Render(ctx, env, at, cache)
 		return err

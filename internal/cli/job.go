@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
@@ -71,21 +72,26 @@ func splitServer(place string) (scheme, host string) {
 
 // writeJobOutput writes outputs of a step for the steps that follow, where there are some.
 func writeJobOutput(outputs ...[2]string) error {
-	file := os.Getenv("GITHUB_OUTPUT")
+	var b strings.Builder
+	for _, o := range outputs {
+		fmt.Fprintf(&b, "%s=%s\n", o[0], text.OneLine(o[1]))
+	}
+	return appendJobFile("GITHUB_OUTPUT", "the outputs of the step", b.String())
+}
+
+// appendJobFile appends a text to the file that a variable of a CI job names, if it names one.
+func appendJobFile(variable, what, text string) error {
+	file := os.Getenv(variable)
 	if file == "" {
 		return nil
 	}
-	var b strings.Builder
-	for _, o := range outputs {
-		fmt.Fprintf(&b, "%s=%s\n", o[0], strings.Join(strings.Fields(o[1]), " "))
-	}
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("write the outputs of the step: %w", err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
-	if _, err := f.WriteString(b.String()); err != nil {
+	if _, err := f.WriteString(text); err != nil {
 		_ = f.Close()
-		return fmt.Errorf("write the outputs of the step: %w", err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return f.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/cli/atomicfile"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
@@ -99,7 +100,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var problems problem.List
 	var failed []string
 	for _, name := range names {
-		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{})
+		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	}
 	problems = problems.Sorted()
 	if failed != nil {
-		return nil, &problemsError{summary: fmt.Sprintf("%s: %s; nothing was written", display.Enumerate(failed, "and"), display.CountProblems(problems.Count())), list: problems}
+		return nil, &problemsError{summary: fmt.Sprintf("%s: %s; nothing was written", text.Join(failed, " and "), display.CountProblems(problems.Count())), list: problems}
 	}
 	fmt.Fprint(r.app.stderr, display.FormatProblems(problems, r.app.stderr))
 	return done, nil
@@ -140,7 +141,7 @@ func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered)
 		return err
 	}
 	if r.app.verbose || r.app.stderr.Terminal {
-		fmt.Fprintf(r.app.stderr, "fairlead: wrote %s to %s (tree %s)\n", display.Plural(count, "file"), r.outPath, files.ID())
+		fmt.Fprintf(r.app.stderr, "fairlead: wrote %s to %s (tree %s)\n", text.Count(count, "file"), r.outPath, files.ID())
 	}
 	for _, left := range atomicfile.FindLeftovers(r.outPath) {
 		fmt.Fprintf(r.app.stderr, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)

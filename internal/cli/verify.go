@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -118,10 +119,10 @@ func verificationText(results []verify.Result) string {
 			where = " in " + display.SanitizeLine(r.Folder)
 		}
 		if r.Count == 0 {
-			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, display.Plural(r.Files, "file"))
+			fmt.Fprintf(&b, "%s%s: all of %s as rendered\n", r.Environment, where, text.Count(r.Files, "file"))
 			continue
 		}
-		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, display.Plural(r.Count, "file"))
+		fmt.Fprintf(&b, "%s%s: %s not as rendered\n", r.Environment, where, text.Count(r.Count, "file"))
 		for _, file := range r.Different {
 			fmt.Fprintf(&b, "  %s\n", display.SanitizeLine(file))
 		}

@@ -6,6 +6,7 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -27,6 +28,16 @@ func Shorten(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+var plainShell = regexp.MustCompile(`^[A-Za-z0-9._/@:-]+$`)
+
+// QuoteShell returns a text as one word of a shell.
+func QuoteShell(text string) string {
+	if plainShell.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Join lists words as in "a, b and c"; last is what stands before the last one, as in " and ".

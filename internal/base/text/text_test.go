@@ -36,6 +36,14 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+func TestQuoteShell(t *testing.T) {
+	for given, want := range map[string]string{"": "''", "a/b.c": "a/b.c", "it's a b": `'it'\''s a b'`, "a;b": "'a;b'"} {
+		if got := text.QuoteShell(given); got != want {
+			t.Errorf("QuoteShell(%q) = %s, want %s", given, got, want)
+		}
+	}
+}
+
 func TestJoin(t *testing.T) {
 	for want, words := range map[string][]string{
 		"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"},

@@ -4,5 +4,5 @@ package atomicfile
 
 import "errors"
 
-// exchange cannot be done here.
-func exchange(_, _ string) error { return errors.ErrUnsupported }
+// exchangeFolders cannot be done here.
+func exchangeFolders(_, _ string) error { return errors.ErrUnsupported }

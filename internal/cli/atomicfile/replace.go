@@ -6,8 +6,6 @@
 package atomicfile
 
 import (
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 // replacePath replaces the file or folder at path, an absolute one, with what write creates: in a
@@ -22,26 +22,25 @@ import (
 // that fails, path is unchanged. A program that is killed leaves the folder behind (see
 // [FindLeftovers]), and path old or new; where the system cannot exchange folders, path may
 // also be missing, with the old one in that folder.
-func replacePath(path string, write func(fresh string) error) error {
+func replacePath(path string, write func(fresh string) (int, error)) (int, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+		return 0, err
 	}
 	beside, err := os.MkdirTemp(filepath.Dir(path), siblingPrefix(path))
 	if err != nil {
-		return problem.WithHint(err, filepath.Dir(path)+" must be writable: what is new is written beside what it replaces")
+		return 0, problem.WithHint(err, filepath.Dir(path)+" must be writable: what is new is written beside what it replaces")
 	}
 	defer os.RemoveAll(beside)
 	fresh := filepath.Join(beside, "new")
-	if err := write(fresh); err != nil {
-		return err
+	count, err := write(fresh)
+	if err != nil {
+		return count, err
 	}
-	if err := moveIntoPlace(fresh, path, filepath.Join(beside, "old")); err != nil {
-		if errors.Is(err, syscall.EBUSY) {
-			return problem.WithHint(err, path+" may be a mount point, which cannot be replaced: name a folder in it")
-		}
-		return err
+	err = moveIntoPlace(fresh, path, filepath.Join(beside, "old"))
+	if errors.Is(err, syscall.EBUSY) {
+		err = problem.WithHint(err, path+" may be a mount point, which cannot be replaced: name a folder in it")
 	}
-	return nil
+	return count, err
 }
 
 // siblingPrefix returns the prefix of the names of the folders that place creates.
@@ -68,12 +67,10 @@ func FindLeftovers(path string) []string {
 func moveIntoPlace(fresh, path, old string) error {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return os.Rename(fresh, path)
 	case err != nil:
 		return err
-	case !info.IsDir():
-		return os.Rename(fresh, path)
 	case exchangeFolders(fresh, path) == nil:
 		return nil
 	}

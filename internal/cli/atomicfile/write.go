@@ -33,12 +33,7 @@ func WriteFolder(ctx context.Context, dir string, files tree.Tree, mark Mark, fo
 	if err := checkReplaceable(dir, mark, force); err != nil {
 		return 0, err
 	}
-	count := 0
-	err = replacePath(dir, func(fresh string) error {
-		count, err = writeFiles(ctx, fresh, files, mark)
-		return err
-	})
-	return count, err
+	return replacePath(dir, func(fresh string) (int, error) { return writeFiles(ctx, fresh, files, mark) })
 }
 
 // resolvePath returns the absolute path with symbolic links resolved, so that their target is
@@ -141,12 +136,7 @@ func WriteTar(ctx context.Context, path string, files tree.Tree) (int, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return 0, problem.Refusef("choose another name for the tar file, or for the folder", "%s is a folder", path)
 	}
-	count := 0
-	err = replacePath(path, func(fresh string) error {
-		count, err = writeTarFile(ctx, fresh, files, isGzip(path))
-		return err
-	})
-	return count, err
+	return replacePath(path, func(fresh string) (int, error) { return writeTarFile(ctx, fresh, files, isGzip(path)) })
 }
 
 func writeTarFile(ctx context.Context, path string, files tree.Tree, zip bool) (int, error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // EnvironmentProblem is a problem and the environments that have it.
@@ -59,15 +60,15 @@ func severityWord(p problem.Problem) string {
 // messageText returns what is wrong, where, in which environments if not in all, and what
 // to do.
 func (r Report) messageText(p EnvironmentProblem) string {
-	text := SanitizeLine(p.Summary)
+	message := SanitizeLine(p.Summary)
 	if place := p.Pos.String(); place != "" {
-		text += " (" + SanitizeLine(place) + ")"
+		message += " (" + SanitizeLine(place) + ")"
 	}
 	if p.InSome(r.Environments) {
-		text += "\nin " + Enumerate(p.Environments, "and")
+		message += "\nin " + text.Join(p.Environments, " and ")
 	}
 	if p.Hint != "" {
-		text += "\n" + SanitizeLine(p.Hint)
+		message += "\n" + SanitizeLine(p.Hint)
 	}
-	return text
+	return message
 }

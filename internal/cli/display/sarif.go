@@ -15,16 +15,14 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
+		Tool struct {
+			Driver struct {
+				Name           string      `json:"name"`
+				InformationURI string      `json:"informationUri"`
+				Rules          []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
 		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
 		ID          string    `json:"id"`
@@ -45,11 +43,10 @@ type (
 		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+		Region *sarifRegion `json:"region,omitempty"`
 	}
 	sarifRegion struct {
 		StartLine int `json:"startLine"`
@@ -61,11 +58,10 @@ type (
 
 // SARIF writes problems as a SARIF log. The rule is the kind of the object that is
 // wrong.
-func (r Report) SARIF() ([]byte, error) { return EncodeJSON(r.newSARIFLog()) }
-
-func (r Report) newSARIFLog() sarifLog {
+func (r Report) SARIF() ([]byte, error) {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "fairlead", InformationURI: "https://github.com/fairlead-io/fairlead", Rules: []sarifRule{}}
+	driver := &run.Tool.Driver
+	driver.Name, driver.InformationURI, driver.Rules = "fairlead", "https://github.com/fairlead-io/fairlead", []sarifRule{}
 	index := map[string]int{}
 	for _, p := range r.Problems {
 		kind, _, _ := strings.Cut(p.Subject, "/")
@@ -76,17 +72,18 @@ func (r Report) newSARIFLog() sarifLog {
 		if !known {
 			i = len(index)
 			index[kind] = i
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{kind, sarifText{"A mistake in a " + kind + " of the control plane"}})
+			driver.Rules = append(driver.Rules, sarifRule{kind, sarifText{"A mistake in a " + kind + " of the control plane"}})
 		}
 		run.Results = append(run.Results, sarifResult{kind, i, severityWord(p.Problem), sarifText{r.messageText(p)}, sarifLocations(p.Problem, r.FileOf(p.Pos))})
 	}
-	return sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	return EncodeJSON(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
 func sarifLocations(p problem.Problem, file string) []sarifLocation {
 	var l sarifLocation
 	if file != "" {
-		l.Physical = &sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: file}).String()}}
+		l.Physical = &sarifPhysical{}
+		l.Physical.Artifact.URI = (&url.URL{Path: file}).String()
 		if p.Pos.Line > 0 {
 			l.Physical.Region = &sarifRegion{p.Pos.Line}
 		}

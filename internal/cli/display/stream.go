@@ -48,28 +48,17 @@ func (s *Stream) Paint(colour, text string) string {
 // SanitizeLine returns text as one line without control characters, which could move a
 // terminal's cursor or change a colour: names and messages come from people's files.
 func SanitizeLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		return replaceControl(r)
-	}, text)
+	return spaces.Replace(SanitizeLines(text))
 }
+
+var spaces = strings.NewReplacer("\n", " ", "\t", " ")
 
 // SanitizeLines is SanitizeLine for text of several lines; it keeps line feeds and tabs.
 func SanitizeLines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return unicode.ReplacementChar
 		}
-		return replaceControl(r)
+		return r
 	}, text)
-}
-
-// replaceControl replaces a character that a terminal does not show but obeys.
-func replaceControl(r rune) rune {
-	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-		return unicode.ReplacementChar
-	}
-	return r
 }

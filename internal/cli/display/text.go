@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // FormatProblems returns problems as text: location, object and sentence on one line, and the
@@ -31,28 +32,11 @@ func CountProblems(problems, warnings int) string {
 	case problems == 0 && warnings == 0:
 		return "no problems"
 	case warnings == 0:
-		return Plural(problems, "problem")
+		return text.Count(problems, "problem")
 	case problems == 0:
-		return Plural(warnings, "warning")
+		return text.Count(warnings, "warning")
 	}
-	return Plural(problems, "problem") + " and " + Plural(warnings, "warning")
-}
-
-// Plural returns a number with its noun: "1 file", "2 files".
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// Enumerate writes "a, b or c".
-func Enumerate(words []string, last string) string {
-	n := len(words) - 1
-	if n < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+	return text.Count(problems, "problem") + " and " + text.Count(warnings, "warning")
 }
 
 // FormatTable writes rows in columns that are as wide as they need to be.

@@ -62,7 +62,10 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	}
 	defer os.RemoveAll(dir)
 	d := &examination{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
-	d.mirrors = &repos.Mirrors{Dir: dir, Options: d.remoteOptions}
+	d.mirrors = &repos.Mirrors{Dir: dir, Options: func(place string) (git.RemoteOptions, error) { // as the daemon reaches it
+		guard, err := access.GuardLocation(o.Settings, place)
+		return git.RemoteOptions{Guard: guard, IsTrusted: o.Settings.NamesRepository, Timeout: o.Settings.Timeout, Credentials: d.keys.GitCredentials(place)}, err
+	}}
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkControlPlane(ctx)
@@ -140,12 +143,6 @@ func (d *examination) sortedRepositories() []*repository {
 	}
 	slices.SortFunc(all, func(a, b *repository) int { return strings.Compare(a.url, b.url) })
 	return all
-}
-
-// remoteOptions returns how the daemon reaches a repository.
-func (d *examination) remoteOptions(place string) (git.RemoteOptions, error) {
-	guard, err := access.GuardLocation(d.config, place)
-	return git.RemoteOptions{Guard: guard, IsTrusted: d.config.NamesRepository, Timeout: d.config.Timeout, Credentials: d.keys.GitCredentials(place)}, err
 }
 
 func (d *examination) addOK(what, format string, args ...any) {

@@ -50,8 +50,7 @@ func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
 	if !ok || r.outputs == nil {
 		return
 	}
-	d.checkPulls(r, is.Pulls, "they are off", "repository")
-	d.checkIssues(r, is.Issues)
+	d.checkFeatures(r, is.Pulls, is.Issues, "they are off", "repository")
 	if is.Issues {
 		d.checkGiteaIssues(ctx, r)
 	}

@@ -90,7 +90,7 @@ func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 	if r.outputs == nil {
 		return
 	}
-	d.checkIssues(r, is.Issues)
+	d.checkFeatures(r, true, is.Issues, "", "")
 	if is.Issues {
 		d.checkGitHubRead(ctx, r, "issues", "Issues", "issues")
 	}

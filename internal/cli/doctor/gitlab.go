@@ -89,8 +89,7 @@ func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
 	if !d.checkProject(r, said, err, is.Path, is.Archived, push) || r.outputs == nil {
 		return
 	}
-	d.checkIssues(r, is.Issues == nil || *is.Issues)
-	d.checkPulls(r, is.Requests == nil || *is.Requests, "merge requests are off", "project")
+	d.checkFeatures(r, is.Requests == nil || *is.Requests, is.Issues == nil || *is.Issues, "merge requests are off", "project")
 	d.checkGitLabProtection(ctx, r, level)
 }
 
@@ -99,11 +98,6 @@ type gitlabProtected struct {
 	Name  string         `json:"name"`
 	Push  []gitlabAccess `json:"push_access_levels"`
 	Force bool           `json:"allow_force_push"`
-}
-
-func (p gitlabProtected) matchesBranch(branch string) bool {
-	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
-	return regexp.MustCompile(pattern).MatchString(branch)
 }
 
 // refusalReason returns why the protection refuses force pushes of an account with an access
@@ -131,7 +125,8 @@ func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, 
 		}
 		why := ""
 		for _, p := range all {
-			if p.matchesBranch(branch) && why == "" {
+			pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
+			if why == "" && regexp.MustCompile(pattern).MatchString(branch) {
 				why = p.refusalReason(level)
 			}
 		}

@@ -22,7 +22,11 @@ func (d *examination) checkRepository(ctx context.Context, r *repository) {
 		d.addFailure(r.redactedURL()+": read", findHint(err), "%s", gitReason(r, err))
 		return
 	}
-	d.addOK(r.redactedURL()+": read", "it can be read, and has %s", countText(len(branches), "branch", "branches"))
+	count := fmt.Sprintf("%d branches", len(branches))
+	if len(branches) == 1 {
+		count = "1 branch"
+	}
+	d.addOK(r.redactedURL()+": read", "it can be read, and has %s", count)
 	for _, to := range r.outputs {
 		d.checkBranch(r, to, branches[to.branch] != "")
 	}
@@ -66,13 +70,6 @@ func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.
 	d.addFinding(Finding{d.severity(r), what, gitReason(r, err), hint})
 }
 
-func countText(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // severity returns the level of a failure in a repository. A control plane works without the
 // statuses of its commits.
 func (d *examination) severity(r *repository) Level {
@@ -110,16 +107,12 @@ func (d *examination) checkProject(r *repository, said response, err error, name
 	return true
 }
 
-// checkPulls adds a finding if pull requests are off.
-func (d *examination) checkPulls(r *repository, on bool, off, where string) {
-	if !on {
-		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", off, "switch them on in the settings of the " + where})
+// checkFeatures adds a finding if pull requests are off, and a warning if issues are.
+func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff, where string) {
+	if !pulls {
+		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", pullsOff, "switch them on in the settings of the " + where})
 	}
-}
-
-// checkIssues adds a warning if issues are off.
-func (d *examination) checkIssues(r *repository, on bool) {
-	if !on {
+	if !issues {
 		d.addWarning(r.redactedURL()+": issues", "switch them on in its settings", "they are off: problems that stop an environment are not told there")
 	}
 }

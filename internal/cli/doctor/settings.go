@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -129,7 +130,14 @@ func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, pa
 	to := m.GitOpsRepos[0]
 	r := d.repositoryAt(access.ReadLocation(d.config, to.Repo))
 	r.outputs = append(r.outputs, output{name, to.Branch})
-	d.noteStatusRepositories(input, name)
+	for _, c := range input.Commits { // the statuses of the environment are set on those of the control plane
+		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
+			continue
+		}
+		if r := d.repositories[giturl.Normalize(access.ReadLocation(d.config, c.Repo))]; r != nil {
+			r.controlPlane = true
+		}
+	}
 	byURL, _, _ := d.config.AllowsOutput(to.Repo, to.Branch)
 	byPlace, _, _ := d.config.AllowsOutput(r.url, to.Branch)
 	if !byURL && !byPlace {
@@ -140,28 +148,11 @@ func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, pa
 	d.addOK(what, "its output goes to branch %s of %s", to.Branch, r.redactedURL())
 }
 
-// noteStatusRepositories marks the repositories on whose commits the statuses of an environment are set:
-// those of the control plane that it is rendered from.
-func (d *examination) noteStatusRepositories(input source.Input, name string) {
-	for _, c := range input.Commits {
-		if c.Layer != "base" && c.Layer != name || c.Repo == "" {
-			continue
-		}
-		if r := d.repositories[giturl.Normalize(access.ReadLocation(d.config, c.Repo))]; r != nil {
-			r.controlPlane = true
-		}
-	}
-}
-
 func (d *examination) addProblems(what string, problems problem.List) {
 	for _, p := range problems.Sorted() {
 		if p.Warning {
 			continue
 		}
-		hint := p.Hint
-		if hint == "" {
-			hint = "fairlead check says more"
-		}
-		d.addFailure(what, hint, "%s", p.String())
+		d.addFailure(what, cmp.Or(p.Hint, "fairlead check says more"), "%s", p.String())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -78,12 +79,12 @@ func realName(name string) string {
 }
 
 func (p page) expandFile(file string) (string, error) {
-	text, err := files.ReadFile(file)
+	source, err := files.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
 	t, err := template.New(path.Base(file)).Delims("[[", "]]").
-		Funcs(template.FuncMap{"yaml": quoteYAML, "shell": quoteShell}).Parse(string(text))
+		Funcs(template.FuncMap{"yaml": quoteYAML, "shell": text.QuoteShell}).Parse(string(source))
 	if err != nil {
 		return "", fmt.Errorf("read the scaffold's %s: %w", file, err)
 	}
@@ -114,8 +115,7 @@ func (p page) First() bool { return p.Environment == p.Options.Environments[0] }
 func (p page) FirstEnvironment() string { return p.Options.Environments[0] }
 
 var (
-	plainYAML  = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)
-	plainShell = regexp.MustCompile(`^[A-Za-z0-9._/@:-]+$`)
+	plainYAML = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/@:-]*[A-Za-z0-9_/-])?$`)
 	// otherYAML are the words that some version of YAML does not read as text.
 	otherYAML = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
@@ -127,12 +127,4 @@ func quoteYAML(text string) string {
 		return text
 	}
 	return strconv.Quote(text)
-}
-
-// quoteShell returns a text as one word of a shell.
-func quoteShell(text string) string {
-	if plainShell.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
