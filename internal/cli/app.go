@@ -67,9 +67,8 @@ func (a *app) printValue(value any, text func() string) error {
 	default:
 		data = []byte(text())
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = a.stdout.Write(data)
 	}
-	_, err = a.stdout.Write(data)
 	return err
 }

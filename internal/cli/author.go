@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -60,18 +60,8 @@ func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Si
 	if settings == nil {
 		settings = readJob().newSettings(place)
 	}
-	return access.New(settings, cc.now).OpenForge(place, access.Observer{}, newPlainForge(remote, who, cc.now))
-}
-
-// newPlainForge returns a constructor of the forge of a repository that has no API.
-func newPlainForge(remote *git.Remote, who git.Signature, now func() time.Time) func() forge.Forge {
-	return func() forge.Forge { return forge.NewPlain(remote, who, now) }
+	return access.New(settings, cc.now).OpenForge(place, access.Observer{}, func() forge.Forge { return forge.NewPlain(remote, who, cc.now) })
 }
 
 // pullText returns the URL of a pull request, or its number.
-func pullText(p actions.Pull) string {
-	if p.URL != "" {
-		return p.URL
-	}
-	return fmt.Sprint(p.Number)
-}
+func pullText(p actions.Pull) string { return cmp.Or(p.URL, fmt.Sprint(p.Number)) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -28,7 +29,7 @@ type chainReader interface {
 }
 
 // newChainReader returns the daemon of --url, or a loop that writes nothing. The error is
-// errUnknown if there is neither.
+// errNoChainReader if there is neither.
 func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, error) {
 	if cc.daemonURL != "" {
 		return daemonClient{cc.daemonURL}, nil
@@ -125,7 +126,7 @@ type observer struct {
 func (o observer) Close() { o.loop.Close() }
 
 // newObserver returns a loop with mirrors of its own, so that it does not lock those of a daemon.
-// The error is errUnknown if there are no settings.
+// The error is errNoChainReader if there are no settings.
 func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	if err := cc.readSettings(); err != nil {
 		return observer{}, err
@@ -134,7 +135,7 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 		return observer{}, errNoChainReader
 	}
 	settings := *cc.settings
-	settings.Write, settings.DataDir, settings.Signing = false, observerFolder(cc.controlPlane), nil
+	settings.Write, settings.DataDir, settings.Signing = false, cacheFolder("look", giturl.FolderName(cc.controlPlane)), nil
 	// The reports of clusters to the daemon on this machine, if there is one. They are only
 	// read.
 	inbox, err := observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))

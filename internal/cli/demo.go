@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -83,7 +84,7 @@ func (d *demoCommand) runDaemon(ctx context.Context, dir, listen string) error {
 			return fmt.Errorf("git clone: %w: %s", err, out)
 		}
 	}
-	settings, err := d.app.loadSettings(filepath.Join(dir, defaultSettingsFile))
+	settings, err := d.app.loadSettings(filepath.Join(dir, defaultSettingsFile), config.Load)
 	if err != nil {
 		return err
 	}

@@ -121,12 +121,14 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	return d.differenceError(len(report.Environments) > 0)
 }
 
-// printReport prints the report in the chosen format.
+// printReport prints the report in the chosen format; in a job of GitHub Actions it appends it to the
+// job's summary too.
 func (d *diffCommand) printReport(r diffReport) error {
-	if d.app.format == "github" {
-		return d.writeSummary(r)
+	if d.app.format != "github" {
+		return d.app.printValue(r, r.reportText)
 	}
-	return d.app.printValue(r, r.reportText)
+	fmt.Fprint(d.app.stdout, r.reportText())
+	return appendJobFile("GITHUB_STEP_SUMMARY", "the summary", r.markdownText())
 }
 
 // differenceError returns ErrDiffers if there are differences. In a job of GitHub Actions, which
@@ -300,12 +302,6 @@ func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error 
 // maxSummary bounds, in bytes, the report of one environment in the summary of a job, which
 // GitHub limits to a megabyte.
 const maxSummary = 100_000
-
-// writeSummary prints the report, and appends it to the summary of a job of GitHub Actions.
-func (d *diffCommand) writeSummary(r diffReport) error {
-	fmt.Fprint(d.app.stdout, r.reportText())
-	return appendJobFile("GITHUB_STEP_SUMMARY", "the summary", r.markdownText())
-}
 
 // markdownText returns the report as Markdown.
 func (d diffReport) markdownText() string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/doctor"
+	"github.com/fairlead-io/fairlead/internal/config"
 )
 
 // doctorCommand is `fairlead doctor`.
@@ -36,14 +38,13 @@ It ends with 1 if something fails. What is only a warning the daemon can do with
 		RunE: func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&d.config, "config", defaultSettingsFile, "settings `file`")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	addConfigFlag(c, &d.config, defaultSettingsFile, "")
 	a.addOutputFlag(c)
 	return c
 }
 
 func (d *doctorCommand) runDoctor(ctx context.Context) error {
-	settings, err := d.app.loadSettings(d.config)
+	settings, err := d.app.loadSettings(d.config, config.Load)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	case 0:
 		return nil
 	case 1:
-		return problem.WithHint(fmt.Errorf("1 check fails"), "the hint below it says what to change")
+		return problem.WithHint(errors.New("1 check fails"), "the hint below it says what to change")
 	}
 	return problem.WithHint(fmt.Errorf("%d checks fail", fails), "the hints below them say what to change")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 )
 
@@ -34,7 +35,15 @@ to it.`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newEphemeralCreate(cc), newEphemeralList(cc), newEphemeralExtend(cc), newEphemeralRemove(cc))
+	ttl := time.Duration(0)
+	extend := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
+		return d.Extend(ctx, name, ttl)
+	})
+	extend.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
+	remove := cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
+		return d.Remove(ctx, name)
+	})
+	c.AddCommand(newEphemeralCreate(cc), newEphemeralList(cc), extend, remove)
 	return c
 }
 
@@ -60,21 +69,6 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
 	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)
 	return c
-}
-
-func newEphemeralExtend(cc *commandContext) *cobra.Command {
-	ttl := time.Duration(0)
-	c := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
-		return d.Extend(ctx, name, ttl)
-	})
-	c.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
-	return c
-}
-
-func newEphemeralRemove(cc *commandContext) *cobra.Command {
-	return cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
-		return d.Remove(ctx, name)
-	})
 }
 
 // newEphemeralChange returns a command that changes one ephemeral environment.
@@ -110,7 +104,7 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 func resultText(r ephemeral.Result) string {
 	text := r.Says
 	if r.Commit != "" {
-		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+		text += " (commit " + promote.ShortID(r.Commit) + " on " + r.Branch + ")"
 	}
 	return display.SanitizeLines(text) + "\n"
 }
@@ -124,10 +118,7 @@ func (cc *commandContext) openEphemerals(ctx context.Context, who git.Signature)
 	d, err := ephemeral.Open(ctx, ephemeral.Options{
 		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Mirrors: o.Mirrors, Author: who, Now: cc.now,
 	})
-	if err != nil {
-		return nil, cc.withControlPlaneHint(err)
-	}
-	return d, nil
+	return d, cc.withControlPlaneHint(err)
 }
 
 // ephemeralList is what `fairlead ephemeral list` prints.

@@ -59,10 +59,14 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	if err := e.input.openSource(ctx); err != nil {
 		return err
 	}
-	name, err := e.input.selectEnvironment(ctx)
-	if err != nil {
+	names, err := e.input.selectEnvironments(ctx)
+	switch {
+	case err != nil:
 		return err
+	case len(names) > 1:
+		return newAmbiguityError(names)
 	}
+	name := names[0]
 	r, err := e.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 	if err != nil {
 		return err
@@ -91,21 +95,22 @@ reasons, how long each may last, and when something in them may change by itself
 		Args:              checkArguments(1, 1),
 		ValidArgsFunction: cc.completeEnvironments(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			who, err := cc.newChainReader(c.Context())
-			if err != nil {
+			chain, err := cc.readChain(c.Context())
+			switch {
+			case err != nil:
 				return err
-			}
-			defer who.Close()
-			chain, err := who.Chain(c.Context())
-			if err != nil {
-				return err
-			}
-			if chain.Problems.Stops() {
+			case chain == nil:
+				return errNoChainReader
+			case chain.Problems.Stops():
 				return newProblemsError(chain.Problems)
 			}
-			stage, err := findStage(chain, args[0])
-			if err != nil {
-				return err
+			stage, ok := chain.FindStage(args[0])
+			if !ok {
+				var names []string
+				for _, s := range chain.Stages {
+					names = append(names, s.Environment)
+				}
+				return newUnknownError("environment", args[0], names)
 			}
 			return cc.app.printValue(stage, func() string { return stageText(stage, cc.now(), cc.app.stdout) })
 		},
@@ -152,9 +157,17 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	}
 	writeVerdict(&b, s.Next.Verdict, 1, now, to)
 	if n := len(s.Next.Skipped); n > 0 {
-		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], shortIDs(s.Next.Skipped))
+		var skipped []string
+		for _, commit := range s.Next.Skipped {
+			skipped = append(skipped, promote.ShortID(commit))
+		}
+		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], text.Join(skipped, " and "))
 	}
-	if at := earlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
+	at, other := s.Proof.NextChange(), s.Next.Verdict.NextChange() // the zero time is none
+	if at.IsZero() || !other.IsZero() && other.Before(at) {
+		at = other
+	}
+	if at.After(now) {
 		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
 	}
 	return b.String()
@@ -165,22 +178,6 @@ func sinceText(t, now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf(" since %s, for %s", display.FormatMoment(t), display.FormatAge(now.Sub(t)))
-}
-
-func shortIDs(commits []string) string {
-	var all []string
-	for _, c := range commits {
-		all = append(all, promote.ShortID(c))
-	}
-	return text.Join(all, " and ")
-}
-
-// earlierTime returns the earlier of two times; the zero time is none.
-func earlierTime(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // writeVerdict writes a verdict, with its parts below.

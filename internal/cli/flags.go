@@ -86,17 +86,10 @@ func checkArguments(least, most int) cobra.PositionalArgs {
 		case n > most:
 			return usageErrorf(hint, "%s takes %s, and there are %d", c.CommandPath(), text.Count(most, "argument"), n)
 		case n < least:
-			return usageErrorf(hint, "%s needs %s, and there is %s", c.CommandPath(), text.Count(least, "argument"), countOrNone(n))
+			return usageErrorf(hint, "%s needs %s, and there is %s", c.CommandPath(), text.Count(least, "argument"), map[bool]string{true: "none", false: fmt.Sprintf("only %d", n)}[n == 0])
 		}
 		return nil
 	}
-}
-
-func countOrNone(n int) string {
-	if n == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("only %d", n)
 }
 
 // newFlagError returns the usage error of a flag that cannot be parsed.

@@ -151,10 +151,9 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 	}
 	var names []string
 	for _, e := range found {
-		if len(names) == 0 || names[len(names)-1] != e.Name {
-			names = append(names, e.Name)
-		}
+		names = append(names, e.Name)
 	}
+	names = slices.Compact(names)
 	if in.environment == "" || slices.Contains(names, in.environment) {
 		return names, problems, nil
 	}
@@ -163,18 +162,6 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 		names = append(names, in.environment)
 	}
 	return names, problems, err
-}
-
-// selectEnvironment returns the environment to work on; an error if there is more than one.
-func (in *input) selectEnvironment(ctx context.Context) (string, error) {
-	names, err := in.selectEnvironments(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(names) > 1 {
-		return "", newAmbiguityError(names)
-	}
-	return names[0], nil
 }
 
 func newAmbiguityError(names []string) error {

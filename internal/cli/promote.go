@@ -41,21 +41,16 @@ func parsePromotionArguments(args, names []string) (promotionArguments, error) {
 	i := slices.Index(args, arrow)
 	rest := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == arrow })
 	from := i == 1
-	if i > 1 || i == 0 || len(rest) < len(args)-1 || len(rest) == 0 || from && len(rest) < 2 {
-		return promotionArguments{}, usageErrorf("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
-	}
+	malformed := i > 1 || i == 0 || len(rest) < len(args)-1 || len(rest) == 0 || from && len(rest) < 2
 	from = from || len(rest) == 3 || len(rest) == 2 && slices.Contains(names, rest[0]) && slices.Contains(names, rest[1])
 	w := promotionArguments{}
-	if from {
+	if from && !malformed {
 		w.from, rest = rest[0], rest[1:]
 	}
-	w.environment = rest[0]
-	switch {
-	case len(rest) == 2:
-		w.commit = rest[1]
-	case len(rest) > 2:
+	if malformed || len(rest) > 2 {
 		return promotionArguments{}, usageErrorf("as in fairlead promote dev → stage", "%s cannot be understood", strings.Join(args, " "))
 	}
+	w.environment, w.commit = rest[0], strings.Join(rest[1:], "")
 	if w.from != "" {
 		return w, checkEnvironments(names, w.from, w.environment)
 	}

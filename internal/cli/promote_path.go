@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
@@ -184,7 +185,7 @@ func (p *copyCommand) locateSource(here ciJob) (err error) {
 		return p.context.locateOrUseJob(here)
 	}
 	if p.context.settingsFile != "" {
-		p.context.settings, err = p.context.app.loadSettings(p.context.settingsFile)
+		p.context.settings, err = p.context.app.loadSettings(p.context.settingsFile, config.LoadForCommands)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // commandContext holds what the commands share: where the control plane is, what knows the state
@@ -41,20 +41,16 @@ type commandContext struct {
 }
 
 func newCommandContext(a *app) *commandContext {
-	return &commandContext{app: a, now: time.Now, ticks: newTicker}
-}
-
-func newTicker(every time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTicker(every)
-	return t.C, t.Stop
+	return &commandContext{app: a, now: time.Now, ticks: func(every time.Duration) (<-chan time.Time, func()) {
+		t := time.NewTicker(every)
+		return t.C, t.Stop
+	}}
 }
 
 // addControlPlaneFlags adds the flags that name the control plane to a command.
 func (cc *commandContext) addControlPlaneFlags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&cc.settingsFile, "config", "", "settings `file` (default: "+defaultSettingsFile+", if it is there)")
-	f.StringVar(&cc.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
+	c.Flags().StringVar(&cc.controlPlaneFlag, "control-plane", "", "work without settings, on the Git repository of a control plane: a `PATH-or-URL`")
 }
 
 // addURLFlag adds the flag that names a daemon to a command.
@@ -107,7 +103,7 @@ func (cc *commandContext) readSettings() error {
 		return nil
 	}
 	var err error
-	cc.settings, err = cc.app.loadUserSettings(file)
+	cc.settings, err = cc.app.loadSettings(file, config.LoadForCommands)
 	if err == nil {
 		cc.controlPlane = cc.settings.ControlPlane.Repo
 	}
@@ -238,7 +234,7 @@ func doneText(r actions.Result) string {
 	case !r.Changed:
 		text = "nothing to do: " + text
 	default:
-		text += " (commit " + r.Commit[:7] + " on " + r.Branch + ")"
+		text += " (commit " + promote.ShortID(r.Commit) + " on " + r.Branch + ")"
 	}
 	for _, against := range r.Forced {
 		text += "\nforced, though " + against
@@ -264,20 +260,4 @@ func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) 
 	}
 	names, _ := d.Environments(c.Context())
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// observerFolder returns the folder in which an observer of a control plane keeps its mirrors.
-func observerFolder(place string) string { return cacheFolder("look", giturl.FolderName(place)) }
-
-// findStage returns the stage of an environment, or a usage error.
-func findStage(c status.Chain, environment string) (status.Stage, error) {
-	found, ok := c.FindStage(environment)
-	if ok {
-		return found, nil
-	}
-	var names []string
-	for _, s := range c.Stages {
-		names = append(names, s.Environment)
-	}
-	return found, newUnknownError("environment", environment, names)
 }

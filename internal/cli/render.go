@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,24 +73,18 @@ func (r *renderCommand) runRender(ctx context.Context) error {
 	if err := r.input.openSource(ctx); err != nil {
 		return err
 	}
-	names, err := r.wantedEnvironments(ctx)
-	if err != nil {
+	names, err := r.input.selectEnvironments(ctx)
+	switch {
+	case err != nil:
 		return err
+	case !r.all && len(names) > 1:
+		return newAmbiguityError(names)
 	}
 	done, err := r.renderAll(ctx, names)
 	if err != nil {
 		return err
 	}
 	return r.writeOutput(ctx, done)
-}
-
-// wantedEnvironments returns the names of the environments to render.
-func (r *renderCommand) wantedEnvironments(ctx context.Context) ([]string, error) {
-	if r.all {
-		return r.input.selectEnvironments(ctx)
-	}
-	name, err := r.input.selectEnvironment(ctx)
-	return []string{name}, err
 }
 
 // renderAll renders environments and reports the problems of all of them, each once.
@@ -166,8 +159,8 @@ func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) 
 	return b.Tree(), nil
 }
 
-// writeStream prints all files: one after the other for people, a mapping of paths
-// to texts for machines.
+// writeStream prints all files: for people as the documents of a YAML stream, each with its path in a
+// comment; for machines as a mapping of paths to texts.
 func (r *renderCommand) writeStream(files tree.Tree) error {
 	if r.app.format != "text" {
 		texts := map[string]string{}
@@ -178,21 +171,15 @@ func (r *renderCommand) writeStream(files tree.Tree) error {
 	}
 	out := bufio.NewWriter(r.app.stdout)
 	for path, data := range files.All() {
-		if err := writeDocument(out, path, string(data)); err != nil {
+		document := strings.TrimPrefix(string(data), "---\n")
+		if document != "" && !strings.HasSuffix(document, "\n") {
+			document += "\n"
+		}
+		if _, err := fmt.Fprintf(out, "---\n# Source: %s\n%s", path, document); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
-}
-
-// writeDocument writes a file as a document of a YAML stream, with its path in a comment.
-func writeDocument(w io.Writer, path, text string) error {
-	text = strings.TrimPrefix(text, "---\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	_, err := fmt.Fprintf(w, "---\n# Source: %s\n%s", path, text)
-	return err
 }
 
 // recordComment is the comment in the record of a rendered folder.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,10 +32,14 @@ func findRepository(flag, named, what string) (string, error) {
 		}
 		return filepath.Abs(giturl.LocalPath(named))
 	}
-	root, here, err := findEnclosingRepository()
+	here, err := git.FindRepository(".")
 	if errors.Is(err, git.ErrNotFound) {
 		return "", usageErrorf(fmt.Sprintf("say where %s is with %s", what, flag), "there is no Git repository here")
 	}
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.Abs(here.Location())
 	if err != nil {
 		return "", err
 	}
@@ -53,25 +58,6 @@ func findRepository(flag, named, what string) (string, error) {
 	return filepath.Join(root, from), nil
 }
 
-// findEnclosingRepository returns the repository that the current folder is in, and its folder.
-func findEnclosingRepository() (string, *git.Repository, error) {
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		return "", nil, err
-	}
-	for {
-		here, err := git.Open(folder)
-		if err == nil {
-			return folder, here, nil
-		}
-		above := filepath.Dir(folder)
-		if !errors.Is(err, git.ErrNotFound) || above == folder {
-			return "", nil, err
-		}
-		folder = above
-	}
-}
-
 // defaultAuthor returns the author of commits that record what the user did, such as closing a
 // pull request.
 func defaultAuthor() git.Signature {
@@ -82,9 +68,5 @@ func defaultAuthor() git.Signature {
 			name = u.Username
 		}
 	}
-	email := os.Getenv("GIT_AUTHOR_EMAIL")
-	if email == "" {
-		email = name + "@localhost"
-	}
-	return git.Signature{Name: name, Email: email}
+	return git.Signature{Name: name, Email: cmp.Or(os.Getenv("GIT_AUTHOR_EMAIL"), name+"@localhost")}
 }

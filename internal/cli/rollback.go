@@ -98,11 +98,11 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 	defer cancel()
 	tick, stop := r.wait.context.ticks(r.wait.interval)
 	defer stop()
-	open := func(remote *git.Remote, place string) (forge.Forge, error) {
-		return r.wait.context.openForge(remote, place, r.signature)
-	}
-	if !r.hasForges {
-		open = nil
+	var open func(remote *git.Remote, place string) (forge.Forge, error)
+	if r.hasForges {
+		open = func(remote *git.Remote, place string) (forge.Forge, error) {
+			return r.wait.context.openForge(remote, place, r.signature)
+		}
 	}
 	for {
 		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
@@ -124,19 +124,14 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 			continue
 		case <-deadline.Done():
 		}
-		if r.mergeOutput {
-			return problem.WithHint(fmt.Errorf("the rollback is written, and its output is not merged: %s", r.missingReason(found, err)), r.waitHint())
+		if !r.mergeOutput {
+			return ctx.Err()
 		}
-		return ctx.Err()
+		if err == nil {
+			err = fmt.Errorf("there is no pull request from %s to %s yet", found.From, found.Branch)
+		}
+		return problem.WithHint(fmt.Errorf("the rollback is written, and its output is not merged: %w", err), r.waitHint())
 	}
-}
-
-// missingReason returns why an output was not merged.
-func (r *rollbackCommand) missingReason(o actions.Output, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("there is no pull request from %s to %s yet", o.From, o.Branch)
 }
 
 // waitHint returns the hint at the command that waits for the clusters.

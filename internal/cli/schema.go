@@ -24,18 +24,13 @@ func newSchema(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return a.printValue(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
 			}
-			return printSchema(a, args[0])
+			schema, ok := schemas.Schema(args[0])
+			if !ok {
+				return newUnknownError("kind", args[0], schemas.Kinds())
+			}
+			return a.printValue(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 		},
 	}
 	a.addOutputFlag(c)
 	return c
-}
-
-// printSchema prints one schema, as JSON also in the text format.
-func printSchema(a *app, kind string) error {
-	schema, ok := schemas.Schema(kind)
-	if !ok {
-		return newUnknownError("kind", kind, schemas.Kinds())
-	}
-	return a.printValue(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -42,10 +44,9 @@ docs/settings.md describes the settings.`,
 		RunE: func(c *cobra.Command, _ []string) error { return s.runServe(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&s.config, "config", defaultSettingsFile, "settings `file`")
+	addConfigFlag(c, &s.config, defaultSettingsFile, "")
 	c.Flags().BoolVar(&s.check, "check", false, "check the settings, and end")
 	c.Flags().BoolVar(&s.once, "once", false, "run one cycle, and end")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
 	a.addOutputFlag(c)
 	return c
 }
@@ -54,7 +55,7 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 	if s.check && s.once {
 		return usageErrorf("", "--check and --once exclude each other")
 	}
-	settings, err := s.app.loadSettings(s.config)
+	settings, err := s.app.loadSettings(s.config, config.Load)
 	if err != nil {
 		return err
 	}
@@ -112,10 +113,7 @@ func statusText(s status.Snapshot) string {
 	for _, e := range s.Environments {
 		pull, says := "-", e.Change
 		if e.Pull != nil {
-			pull = fmt.Sprint(e.Pull.Number)
-			if e.Pull.URL != "" {
-				pull = e.Pull.URL
-			}
+			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
 			says = e.Reason

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
@@ -16,17 +19,15 @@ import (
 // defaultSettingsFile is the default path of the settings.
 const defaultSettingsFile = "fairlead.yaml"
 
-// loadSettings reads a settings file, and prints its warnings.
-func (a *app) loadSettings(file string) (*config.Settings, error) {
-	return a.readSettings(file, config.Load)
+// addConfigFlag adds the flag that names the settings file to a command; without describes its default.
+func addConfigFlag(c *cobra.Command, file *string, value, without string) {
+	c.Flags().StringVar(file, "config", value, "settings `file`"+without)
+	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// loadUserSettings is loadSettings for commands that work without the daemon's own secrets.
-func (a *app) loadUserSettings(file string) (*config.Settings, error) {
-	return a.readSettings(file, config.LoadForCommands)
-}
-
-func (a *app) readSettings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
+// loadSettings reads a settings file with [config.Load], or [config.LoadForCommands] for commands that
+// work without the daemon's own secrets, and prints its warnings.
+func (a *app) loadSettings(file string, load func(string, func(string) string) (*config.Settings, problem.List, error)) (*config.Settings, error) {
 	settings, problems, err := load(file, os.Getenv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -43,11 +44,8 @@ func (a *app) readSettings(file string, load func(string, func(string) string) (
 // envCredentials returns the credentials for the host of the control plane. They come from the
 // process environment, because other users can read command lines.
 func envCredentials() git.Credentials {
-	c := git.Credentials{Username: os.Getenv("FAIRLEAD_GIT_USERNAME"), Secret: os.Getenv("FAIRLEAD_GIT_TOKEN")}
-	if c.Username == "" {
-		c.Username = "x-access-token" // what GitHub calls the holder of a token; others ignore it
-	}
-	return c
+	username := cmp.Or(os.Getenv("FAIRLEAD_GIT_USERNAME"), "x-access-token") // what GitHub calls the holder of a token; others ignore it
+	return git.Credentials{Username: username, Secret: os.Getenv(tokenVariable)}
 }
 
 // readCredentials is envCredentials for what asks before each connection.

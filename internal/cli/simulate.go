@@ -48,8 +48,7 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 		},
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&cc.settingsFile, "config", "", "settings `file` (default: "+defaultSettingsFile+")")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
 	cc.app.addOutputFlag(c)
 	return c
 }

@@ -59,8 +59,7 @@ promotion, have all of them.`,
 func (cc *commandContext) addObserverFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	cc.addURLFlag(c)
-	c.Flags().StringVar(&cc.settingsFile, "config", "", "settings `file` (default: "+defaultSettingsFile+")")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
 	cc.app.addOutputFlag(c)
 }
 
@@ -85,7 +84,13 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 		if ctx.Err() != nil { // Ctrl-C is how it ends
 			return nil
 		}
-		w.drawChain(chain, err)
+		if w.context.app.stdout.Terminal && w.context.app.format == "text" {
+			fmt.Fprint(w.context.app.stdout, "\x1b[H\x1b[2J")
+		}
+		if err == nil {
+			err = w.context.printChain(chain)
+		}
+		w.context.app.reportError(err) // it does not end the watch
 		select {
 		case <-ctx.Done():
 			return nil
@@ -94,27 +99,13 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	}
 }
 
-// drawChain prints the chain over the last one. It prints an error too, which does not end the
-// watch.
-func (w *statusCommand) drawChain(chain status.Chain, err error) {
-	if w.context.app.stdout.Terminal && w.context.app.format == "text" {
-		fmt.Fprint(w.context.app.stdout, "\x1b[H\x1b[2J")
-	}
-	if err == nil {
-		err = w.context.printChain(chain)
-	}
-	w.context.app.reportError(err)
-}
-
 // printChain prints the chain. Problems are an error, for they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
-	if err := cc.app.printValue(chain, func() string { return chainText(chain, cc.now()) }); err != nil {
-		return err
+	err := cc.app.printValue(chain, func() string { return chainText(chain, cc.now()) })
+	if err == nil && chain.Problems.Stops() {
+		err = newProblemsError(chain.Problems)
 	}
-	if chain.Problems.Stops() {
-		return newProblemsError(chain.Problems)
-	}
-	return nil
+	return err
 }
 
 // chainText returns the chain as a table.

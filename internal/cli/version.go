@@ -29,22 +29,20 @@ func newVersion(a *app) *cobra.Command {
 		Args:  checkArguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuildInfo()
-			return a.printValue(b, b.versionText)
+			return a.printValue(b, func() string {
+				text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
+				if b.Commit != "" {
+					text += " " + b.Commit
+				}
+				if b.Changed {
+					text += " with changes"
+				}
+				return text + "\n"
+			})
 		},
 	}
 	a.addOutputFlag(c)
 	return c
-}
-
-func (b buildInfo) versionText() string {
-	text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
-	if b.Commit != "" {
-		text += " " + b.Commit
-	}
-	if b.Changed {
-		text += " with changes"
-	}
-	return text + "\n"
 }
 
 func readBuildInfo() buildInfo {

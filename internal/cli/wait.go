@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,7 +141,8 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 			return a, err
 		default:
 			failures++
-			if failures >= maxFailures && !isRateLimited(err) {
+			var limit *forge.RateLimit // it is over in time
+			if failures >= maxFailures && !errors.As(err, &limit) {
 				return a, err
 			}
 			state, reason = isWaiting, err.Error()
@@ -172,17 +172,23 @@ func isRefused(err error) bool {
 		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errUnknownStage)
 }
 
-// isRateLimited reports whether err is a rate limit, which is over in time.
-func isRateLimited(err error) bool {
-	var limit *forge.RateLimit
-	return errors.As(err, &limit)
-}
-
 // newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
 // plane.
 func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReader, error) {
 	if w.context.daemonURL != "" {
-		ask := w.newDaemonReader(environment, commit)
+		from := daemonClient{w.context.daemonURL}
+		ask := func(ctx context.Context) (string, string, error) {
+			chain, err := from.Chain(ctx)
+			if err != nil {
+				return "", "", err
+			}
+			stage, ok := chain.FindStage(environment)
+			if !ok {
+				return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
+			}
+			state, reason := readStage(stage, commit)
+			return state, reason, nil
+		}
 		if err := w.context.locateOrUseJob(readJob()); err != nil {
 			if w.context.settingsFile != "" || w.context.controlPlaneFlag != "" {
 				return nil, err
@@ -277,32 +283,16 @@ func readStatuses(all []forge.CommitStatus, environment string) (state, reason s
 }
 
 func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
-	i := slices.IndexFunc(all, func(s forge.CommitStatus) bool { return s.Context == context })
-	if i < 0 {
-		return forge.CommitStatus{}, false
+	for _, s := range all {
+		if s.Context == context {
+			return s, true
+		}
 	}
-	return all[i], true
+	return forge.CommitStatus{}, false
 }
 
 // errUnknownStage means that a daemon does not know the environment.
 var errUnknownStage = errors.New("there is no such environment in its chain")
-
-// newDaemonReader returns what asks a daemon for the commit of the environment and its state.
-func (w *waitCommand) newDaemonReader(environment, commit string) arrivalReader {
-	from := daemonClient{w.context.daemonURL}
-	return func(ctx context.Context) (string, string, error) {
-		chain, err := from.Chain(ctx)
-		if err != nil {
-			return "", "", err
-		}
-		stage, ok := chain.FindStage(environment)
-		if !ok {
-			return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
-		}
-		state, reason := readStage(stage, commit)
-		return state, reason, nil
-	}
-}
 
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {

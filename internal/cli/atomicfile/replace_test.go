@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,28 +14,32 @@ import (
 // as it was, and that nothing stays beside it.
 func TestPlace(t *testing.T) {
 	broken := errors.New("broken")
-	folder := func(fresh string) error {
-		return errors.Join(os.Mkdir(fresh, 0o777), os.WriteFile(filepath.Join(fresh, "new"), nil, 0o666))
+	folder := func(fresh string) (int, error) {
+		return 1, errors.Join(os.Mkdir(fresh, 0o777), os.WriteFile(filepath.Join(fresh, "new"), nil, 0o666))
 	}
+	file := func(fresh string) (int, error) { return 1, os.WriteFile(fresh, nil, 0o666) }
 	for _, test := range []struct {
 		name  string
 		old   []string // files
-		write func(fresh string) error
+		write func(fresh string) (int, error)
 		want  []string
 		err   error
 	}{
 		{name: "new folder", write: folder, want: []string{"out/new"}},
 		{name: "folder that is there", old: []string{"out/a", "out/b/c"}, write: folder, want: []string{"out/new"}},
 		{name: "folder that fails", old: []string{"out/a", "out/b/c"}, want: []string{"out/a", "out/b/c"}, err: broken,
-			write: func(fresh string) error { return errors.Join(folder(fresh), broken) }},
-		{name: "new file", write: func(fresh string) error { return os.WriteFile(fresh, nil, 0o666) }, want: []string{"out"}},
-		{name: "file that is there", old: []string{"out"}, write: func(fresh string) error { return os.WriteFile(fresh, nil, 0o666) }, want: []string{"out"}},
-		{name: "nothing was made", old: []string{"out/a"}, write: func(string) error { return nil }, want: []string{"out/a"}, err: os.ErrNotExist},
+			write: func(fresh string) (int, error) {
+				_, err := folder(fresh)
+				return 1, errors.Join(err, broken)
+			}},
+		{name: "new file", write: file, want: []string{"out"}},
+		{name: "file that is there", old: []string{"out"}, write: file, want: []string{"out"}},
+		{name: "nothing was made", old: []string{"out/a"}, write: func(string) (int, error) { return 0, nil }, want: []string{"out/a"}, err: os.ErrNotExist},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			touch(t, dir, test.old...)
-			err := replacePath(filepath.Join(dir, "out"), test.write)
+			_, err := replacePath(filepath.Join(dir, "out"), test.write)
 			if !errors.Is(err, test.err) {
 				t.Errorf("error %v, not %v", err, test.err)
 			}
@@ -42,6 +47,15 @@ func TestPlace(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOtherSystems: the package builds for the other system of the releases.
+func TestOtherSystems(t *testing.T) {
+	build := exec.CommandContext(t.Context(), "go", "build", ".")
+	build.Env = append(os.Environ(), "GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

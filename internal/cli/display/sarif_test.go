@@ -1,6 +1,8 @@
 package display
 
 import (
+	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"testing"
@@ -19,7 +21,11 @@ func TestSARIF(t *testing.T) {
 		{Problem: problem.Problem{Summary: "nowhere in particular"}},
 		{Problem: problem.Problem{Pos: pos("c.yaml", 1), Subject: "ClusterType/small", Summary: "it is broken too"}},
 	}}
-	log := r.newSARIFLog()
+	data, err := r.SARIF()
+	var log sarifLog
+	if err := errors.Join(err, json.Unmarshal(data, &log)); err != nil {
+		t.Fatal(err)
+	}
 	if log.Version != "2.1.0" || log.Schema == "" || len(log.Runs) != 1 {
 		t.Fatalf("version %q, schema %q, %d runs", log.Version, log.Schema, len(log.Runs))
 	}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -70,7 +71,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	d.checkSettings()
 	d.checkControlPlane(ctx)
 	all := d.sortedRepositories()
-	tasks := make([]func(), 0, 2*len(all))
+	tasks, runTask := make([]func(), 0, 2*len(all)), func(_ int, task func()) { task() }
 	for _, r := range all {
 		tasks = append(tasks, func() { d.checkRepository(ctx, r) })
 		d.checkForge(r)
@@ -78,20 +79,15 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	for _, a := range d.forges {
 		tasks = append(tasks, func() { a.works = a.kind.checkCredential(ctx, d, a) })
 	}
-	runTasks(tasks)
+	parallel.Each(len(tasks), tasks, runTask)
 	tasks = tasks[:0]
 	for _, r := range all {
 		if r.api != nil && r.api.works { // otherwise there is a finding already
 			tasks = append(tasks, func() { r.api.kind.checkRepository(ctx, d, r) })
 		}
 	}
-	runTasks(tasks)
+	parallel.Each(len(tasks), tasks, runTask)
 	return d.sortedFindings(), ctx.Err()
-}
-
-// runTasks runs tasks concurrently, and waits for all of them.
-func runTasks(tasks []func()) {
-	parallel.Each(len(tasks), tasks, func(_ int, task func()) { task() })
 }
 
 // examination is one examination.
@@ -134,15 +130,12 @@ func (d *examination) repositoryAt(place string) *repository {
 }
 
 func (d *examination) sortedRepositories() []*repository {
-	var all []*repository
 	for _, r := range d.repositories {
 		slices.SortFunc(r.outputs, func(a, b output) int {
 			return strings.Compare(a.branch+"\n"+a.environment, b.branch+"\n"+b.environment)
 		})
-		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *repository) int { return strings.Compare(a.url, b.url) })
-	return all
+	return slices.SortedFunc(maps.Values(d.repositories), func(a, b *repository) int { return strings.Compare(a.url, b.url) })
 }
 
 func (d *examination) addOK(what, format string, args ...any) {

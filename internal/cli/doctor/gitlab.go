@@ -67,21 +67,15 @@ type gitlabProject struct {
 	} `json:"permissions"`
 }
 
-// accessLevel returns the access level of our account; nil if GitLab does not report it.
-func (g gitlabProject) accessLevel() *int {
-	var level *int
-	for _, access := range []*gitlabAccess{g.Permissions.Project, g.Permissions.Group} {
+func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
+	var is gitlabProject
+	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
+	var level *int // of our account; nil if GitLab does not report it
+	for _, access := range []*gitlabAccess{is.Permissions.Project, is.Permissions.Group} {
 		if access != nil && (level == nil || access.Level > *level) {
 			level = &access.Level
 		}
 	}
-	return level
-}
-
-func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
-	var is gitlabProject
-	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
-	level := is.accessLevel()
 	var push *bool
 	if level != nil {
 		push = new(*level >= developerLevel)
