@@ -6,6 +6,8 @@ require (
 	code.gitea.io/sdk/gitea v0.25.1
 	github.com/Masterminds/sprig v2.22.0+incompatible
 	github.com/ProtonMail/go-crypto v1.1.6
+	github.com/fluxcd/pkg/apis/event v0.24.0
+	github.com/fluxcd/pkg/apis/meta v1.25.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-git/go-billy/v5 v5.9.2
 	github.com/go-git/go-git/v5 v5.19.3

@@ -4,6 +4,6 @@ package lock
 
 import "context"
 
-// Take does nothing where there is no flock: processes that share a folder of
+// Acquire does nothing where there is no flock: processes that share a folder of
 // mirrors there may do work twice.
-func Take(context.Context, string) (unlock func(), err error) { return func() {}, nil }
+func Acquire(context.Context, string) (unlock func(), err error) { return func() {}, nil }

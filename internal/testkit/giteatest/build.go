@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/lock"
 )
 
 // Version is the version of Gitea that tests run. Newer ones have changed their
@@ -44,7 +46,7 @@ func buildProgram(t testing.TB) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lockFile(ctx, dir+".lock")
+	unlock, err := lock.Acquire(ctx, dir+".lock")
 	if err != nil {
 		return "", fmt.Errorf("wait for the build of another test: %w", err)
 	}

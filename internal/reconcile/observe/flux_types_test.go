@@ -1,0 +1,90 @@
+package observe_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	flux "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+// TestFluxTypes holds the reading of events to Flux's own types and constants: what Flux
+// marshals is what we read.
+func TestFluxTypes(t *testing.T) {
+	when := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		severity, reason string
+		want             rollout.Phase // "" if it is no report
+	}{
+		{flux.EventSeverityInfo, meta.ReadyCondition, rollout.Ready},
+		{flux.EventSeverityInfo, meta.SucceededReason, rollout.Ready},
+		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, rollout.Ready},
+		{flux.EventSeverityInfo, meta.ProgressingReason, rollout.Progressing},
+		{flux.EventSeverityInfo, meta.ProgressingWithRetryReason, rollout.Progressing},
+		{flux.EventSeverityInfo, meta.DependencyNotReadyReason, rollout.Progressing},
+		{flux.EventSeverityError, meta.HealthCheckFailedReason, rollout.Failed},
+		{flux.EventSeverityError, meta.ReconciliationFailedReason, rollout.Failed},
+		{flux.EventSeverityError, meta.BuildFailedReason, rollout.Failed},
+		{flux.EventSeverityError, meta.PruneFailedReason, rollout.Failed},
+		{flux.EventSeverityTrace, meta.SucceededReason, ""},
+	} {
+		body := marshalEvent(t, flux.Event{
+			InvolvedObject: corev1.ObjectReference{
+				APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Namespace: "flux-system", Name: "apps", UID: "7f0c",
+			},
+			Severity: test.severity, Reason: test.reason, Message: "a message", Timestamp: metav1.NewTime(when),
+			ReportingController: "kustomize-controller",
+			Metadata: map[string]string{
+				"kustomize.toolkit.fluxcd.io/" + flux.MetaRevisionKey: "prod@sha1:" + commit,
+				"cluster": "west", "environment": "prod",
+			},
+		})
+		got, err := observe.ParseFlux(body)
+		if test.want == "" {
+			if !errors.Is(err, observe.ErrNoReport) {
+				t.Errorf("%s %s: error %v, want ErrNoReport", test.severity, test.reason, err)
+			}
+			continue
+		}
+		want := observe.Event{
+			Cluster: "west", Environment: "prod", Object: "Kustomization/flux-system/apps",
+			Branch: "prod", Commit: commit, Phase: test.want, Message: "a message", When: when,
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s %s: %+v, %v, want %+v", test.severity, test.reason, got, err, want)
+		}
+	}
+}
+
+// TestFluxOriginRevision looks that the commit that an artifact was packed from counts,
+// and not the digest of the artifact.
+func TestFluxOriginRevision(t *testing.T) {
+	got, err := observe.ParseFlux(marshalEvent(t, flux.Event{
+		InvolvedObject: corev1.ObjectReference{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Name: "apps"},
+		Severity:       flux.EventSeverityInfo, Reason: meta.ReconciliationSucceededReason, Timestamp: metav1.Now(),
+		Metadata: map[string]string{
+			flux.MetaRevisionKey:       "latest@sha256:" + commit + commit[:24],
+			flux.MetaOriginRevisionKey: "main@sha1:" + commit,
+		},
+	}))
+	if err != nil || got.Branch != "main" || got.Commit != commit {
+		t.Errorf("got %+v, %v, want commit %s of main", got, err, commit)
+	}
+}
+
+func marshalEvent(t *testing.T, e flux.Event) []byte {
+	t.Helper()
+	body, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
