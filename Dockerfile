@@ -1,4 +1,4 @@
-# An image with the program and nothing else that runs: docs/install.md.
+# An image with the program and nothing else that runs: docs/how-to/install.md.
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always --dirty)" -t fairlead .
 

@@ -445,10 +445,10 @@ func shape(t *testing.T, text string) []string {
 	return paths
 }
 
-// TestDocumented: docs/templates.md and the comment on top of a template name the
+// TestDocumented: docs/reference/templates.md and the comment on top of a template name the
 // manifests keys that it reads.
 func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/templates.md")
+	page, err := os.ReadFile("../docs/reference/templates.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -457,7 +457,7 @@ func TestDocumented(t *testing.T) {
 		name := strings.TrimSuffix(path, ".yaml")
 		row := regexp.MustCompile("(?m)^\\| `" + name + "` \\|.*$").FindString(string(page))
 		if row == "" {
-			t.Errorf("docs/templates.md has no row for %s", name)
+			t.Errorf("docs/reference/templates.md has no row for %s", name)
 		}
 		comment, _, _ := strings.Cut(string(text), "\napiVersion:")
 		for _, m := range key.FindAllStringSubmatch(string(text), -1) {
@@ -465,7 +465,7 @@ func TestDocumented(t *testing.T) {
 				t.Errorf("%s: the comment on top does not name the key %s", path, m[1])
 			}
 			if !strings.Contains(row, "`"+m[1]+"`") {
-				t.Errorf("docs/templates.md does not name the key %s of %s", m[1], name)
+				t.Errorf("docs/reference/templates.md does not name the key %s of %s", m[1], name)
 			}
 		}
 	}

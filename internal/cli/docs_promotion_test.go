@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// TestPromotionDocs: what docs/promotion.md shows is what is understood.
+// TestPromotionDocs: what docs/reference/promotion.md shows is what is understood.
 func TestPromotionDocs(t *testing.T) {
-	page := read(t, "../../docs/promotion.md")
+	page := read(t, "../../docs/reference/promotion.md")
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
 	if len(blocks) < 9 {
 		t.Fatalf("there are %d examples", len(blocks))

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
-// TestDocs: docs/cli.md has all commands and their flags, and the README and it have
+// TestDocs: docs/reference/cli.md has all commands and their flags, and the README and it have
 // no others.
 func TestDocs(t *testing.T) {
 	nobody := display.NewStream(io.Discard)
@@ -31,16 +31,16 @@ func TestDocs(t *testing.T) {
 	}
 	walk(newRoot(&app{stdout: nobody, stderr: nobody, format: "text"}))
 
-	page := read(t, "../../docs/cli.md")
+	page := read(t, "../../docs/reference/cli.md")
 	for _, name := range commands[1:] { // without the program itself
 		if !regexp.MustCompile("`(fairlead )?" + name + "[` ]").MatchString(page) {
-			t.Errorf("docs/cli.md does not have the command %s", name)
+			t.Errorf("docs/reference/cli.md does not have the command %s", name)
 		}
 	}
 	cobras := []string{"--help"}
 	mentioned := regexp.MustCompile(`(^|[^-\w])(--[a-z][a-z-]*)`)
 	known := append(flags, cobras...)
-	for _, name := range []string{"docs/cli.md", "README.md", "docs/kalypso.md"} {
+	for _, name := range []string{"docs/reference/cli.md", "README.md", "docs/reference/kalypso.md"} {
 		for _, m := range mentioned.FindAllStringSubmatch(read(t, "../../"+name), -1) {
 			if !slices.Contains(known, m[2]) {
 				t.Errorf("%s has the flag %s, and the program does not", name, m[2])
@@ -49,7 +49,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, flag := range flags {
 		if flag != "--version" && !regexp.MustCompile(flag+`\b`).MatchString(page) {
-			t.Errorf("docs/cli.md does not have the flag %s", flag)
+			t.Errorf("docs/reference/cli.md does not have the flag %s", flag)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 func page(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/settings.md")
+	text, err := os.ReadFile("../../docs/reference/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}

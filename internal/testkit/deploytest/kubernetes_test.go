@@ -194,7 +194,7 @@ func TestSettings(t *testing.T) {
 		{"name": "data", "emptyDir": {"sizeLimit": "10Gi"}}]`)
 
 	s, problems := parse(t, c.settings.Data[path.Base(settings)], mounts["secrets"], os.FileMode(*pod.Volumes[1].Secret.DefaultMode))
-	// docs/settings.md says that this one is normal in Kubernetes.
+	// docs/reference/settings.md says that this one is normal in Kubernetes.
 	warning := []string{"/etc/fairlead-secrets/token can be read by others than its owner (mode 0440)"}
 	if diff := cmp.Diff(warning, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

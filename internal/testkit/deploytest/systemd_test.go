@@ -76,11 +76,11 @@ func TestUnit(t *testing.T) {
 // what the unit provides.
 func TestUnitSettings(t *testing.T) {
 	const credentials = "/run/credentials/fairlead.service"
-	page := read(t, "docs/install.md")
+	page := read(t, "docs/how-to/install.md")
 	_, rest, _ := strings.Cut(page, "```yaml\n# "+settings+"\n")
 	text, _, ok := strings.Cut(rest, "```")
 	if !ok || !strings.Contains(text, credentials+"/token") {
-		t.Fatal("docs/install.md has no settings with the token of the unit")
+		t.Fatal("docs/how-to/install.md has no settings with the token of the unit")
 	}
 	s, problems := parse(t, text, credentials, 0o400)
 	if len(problems) > 0 {
