@@ -4,7 +4,8 @@
 // What the package keeps true: data goes one way (a package imports only what
 // is in its own folder of the picture or one above, see [folders]); the pure core has no clock, disk, network, logger
 // or context; files, functions and packages stay small; names say what a thing
-// is; everything exported is explained; and the page says the same as the code.
+// is; everything exported is explained; the page says the same as the code; and
+// Markdown has lines of at most 100 columns and links that lead somewhere.
 //
 // A rule is a function from the source to problems, and a line in [rules]. Each
 // has a text in testdata that it must report, so that no rule can pass by being
@@ -52,6 +53,7 @@ var rules = []rule{
 	{"page", checkPage},
 	{"walk", checkWalk},
 	{"dependencies", checkDependencies},
+	{"markdown", checkMarkdown},
 }
 
 // Check reads the module whose root is fsys and gives what breaks the rules of

@@ -22,8 +22,10 @@ const module = "github.com/fairlead-io/fairlead"
 type source struct {
 	fset *token.FileSet
 	house
-	packages []*pkg
-	page     []byte // what is at pagePath, nil if there is nothing
+	fsys      fs.FS
+	packages  []*pkg
+	page      []byte // what is at pagePath, nil if there is nothing
+	documents []*document
 }
 
 // pkg is one folder with Go files.
@@ -40,10 +42,10 @@ type file struct {
 	fset   *token.FileSet
 }
 
-// readSource parses all Go files below the root. Dot-folders and testdata are no part
-// of the program, as for the go command.
+// readSource parses all Go files below the root, and reads the Markdown ones. Dot-folders
+// and testdata are no part of the program, as for the go command.
 func readSource(fsys fs.FS) (*source, error) {
-	src := &source{fset: token.NewFileSet()}
+	src := &source{fset: token.NewFileSet(), fsys: fsys}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -51,10 +53,15 @@ func readSource(fsys fs.FS) (*source, error) {
 		if d.IsDir() && name != "." && isSkipped(d.Name()) {
 			return fs.SkipDir
 		}
-		if d.IsDir() || path.Ext(name) != ".go" {
+		switch {
+		case d.IsDir():
 			return nil
+		case path.Ext(name) == ".go":
+			return src.addFile(fsys, name)
+		case path.Ext(name) == ".md":
+			return src.addDocument(fsys, name)
 		}
-		return src.addFile(fsys, name)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
@@ -68,6 +75,15 @@ func readSource(fsys fs.FS) (*source, error) {
 
 func isSkipped(dir string) bool {
 	return dir == "testdata" || strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_")
+}
+
+func (s *source) addDocument(fsys fs.FS, name string) error {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return err
+	}
+	s.documents = append(s.documents, newDocument(name, string(data)))
+	return nil
 }
 
 func (s *source) addFile(fsys fs.FS, name string) error {
