@@ -1,0 +1,176 @@
+package docstest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/cli"
+)
+
+// TestMain lets the test's own program be fairlead, under that name.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "fairlead" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// outside are the programs that a block marked sh may need, which no test has: a
+// cluster, a container, a server of others, or a person's decision in a browser.
+var outside = []string{
+	"kubectl", "flux", "kind", "docker", "gh", "sops", "age-keygen", "systemctl", "sudo", "cosign", "goreleaser",
+	// Commands that name a repository or a daemon that only the reader has.
+	"https://github.com/acme/", "fairlead.acme.example", "/etc/fairlead/", "fairlead-new", "../gitops", "COMMIT", "gitops", "oras",
+}
+
+// typed reports whether the commands of a page are typed by a test: those of the
+// tutorial and of the how-to guides are.
+func (p *page) typed() bool {
+	return strings.HasPrefix(p.name, "docs/tutorial/") || strings.HasPrefix(p.name, "docs/how-to/")
+}
+
+// notTyped are pages with console blocks that the tests of other packages hold to the
+// program, or that show what containers and service managers do.
+var notTyped = map[string]string{
+	"docs/how-to/install.md":                "docker, kubectl and systemd; package deploytest checks what they read",
+	"docs/how-to/ephemeral-environments.md": "the scripts of package cli",
+	"docs/how-to/promote-folders.md":        "the scripts of package cli",
+}
+
+// TestCommands types what the pages say, each in a home of its own, and compares what
+// comes with what the page shows.
+func TestCommands(t *testing.T) {
+	for _, p := range readPages(t) {
+		if !p.typed() || len(p.steps) == 0 {
+			continue
+		}
+		if reason := notTyped[p.name]; reason != "" {
+			if p.setup != "" {
+				t.Errorf("%s is typed, and is on the list of those that are not", p.name)
+			}
+			continue
+		}
+		t.Run(strings.ReplaceAll(strings.TrimPrefix(p.name, "docs/"), "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			p.typeCommands(t)
+		})
+	}
+}
+
+// mark stands between the output of one step and that of the next.
+const mark = "\x01"
+
+func (p *page) typeCommands(t *testing.T) {
+	t.Helper()
+	if p.setup == "" {
+		t.Fatalf("%s has commands and no <!-- setup: NAME -->", p.name)
+	}
+	var script strings.Builder
+	for _, name := range []string{"prelude", p.setup} {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script.Write(text)
+	}
+	for i, s := range p.steps {
+		fmt.Fprintf(&script, "printf '\\n%s%d\\n'\n%s\n", mark, i, s.command)
+	}
+	home := t.TempDir()
+	output, err := runScript(t, home, script.String())
+	parts := strings.Split(output, "\n"+mark)
+	for i, part := range parts[1:] {
+		_, printed, _ := strings.Cut(part, "\n")
+		p.steps[i].compare(t, p.name, printed)
+	}
+	if err != nil {
+		at := "its setup"
+		if len(parts) > 1 {
+			s := p.steps[len(parts)-2]
+			at = fmt.Sprintf("%s:%d: %s", p.name, s.line, s.command)
+		}
+		t.Fatalf("%s: %v:\n%s", at, err, parts[len(parts)-1])
+	}
+}
+
+func runScript(t *testing.T, home, script string) (output string, err error) {
+	t.Helper()
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "fairlead")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(bin, "script")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", file)
+	c.Dir = home
+	c.Env = []string{
+		"HOME=" + home, "XDG_CACHE_HOME=" + home + "/.cache", "XDG_STATE_HOME=" + home + "/.state", "PATH=" + bin + ":" + os.Getenv("PATH"),
+		"GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C.UTF-8", "TERM=dumb",
+	}
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err = c.Run()
+	return out.String(), err
+}
+
+var (
+	commitID = regexp.MustCompile(`\b[0-9a-f]{7,40}\b`)
+	spaces   = regexp.MustCompile(`\s+`)
+)
+
+// compare reports lines of the page that were not printed, in their order. Commits are
+// as good as other commits, and so is white space.
+func (s step) compare(t *testing.T, name, printed string) {
+	t.Helper()
+	lines := strings.Split(printed, "\n")
+	for _, want := range s.want {
+		pattern := regexp.QuoteMeta(strings.TrimSpace(want))
+		pattern = strings.ReplaceAll(pattern, "…", ".*")
+		pattern = spaces.ReplaceAllString(commitID.ReplaceAllString(pattern, "[0-9a-f]{7,40}"), `\s+`)
+		matching := regexp.MustCompile(`^\s*` + pattern + `\s*$`)
+		at := slices.IndexFunc(lines, matching.MatchString)
+		if at < 0 {
+			t.Errorf("%s:%d: %s\nprints no line %q, but\n%s", name, s.line, s.command, want, printed)
+			return
+		}
+		if want != "…" {
+			lines = lines[at+1:]
+		}
+	}
+}
+
+// TestShellBlocks: what a test could type is typed.
+func TestShellBlocks(t *testing.T) {
+	for _, p := range readPages(t) {
+		for _, b := range p.blocks {
+			switch b.language {
+			case "console", "yaml", "text", "gitignore", "json", "":
+				continue
+			case "sh":
+			default:
+				t.Errorf("%s:%d: blocks are console, sh, yaml, json or text, and not %q", p.name, b.line, b.language)
+				continue
+			}
+			if !slices.ContainsFunc(outside, func(o string) bool { return strings.Contains(b.text, o) }) {
+				t.Errorf("%s:%d: nothing in the block needs a cluster or a server: mark it console, so that it is typed", p.name, b.line)
+			}
+		}
+	}
+}
