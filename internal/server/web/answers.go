@@ -33,10 +33,6 @@ type errorAnswer struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-func (s *site) serveHealth(w http.ResponseWriter, r *http.Request) {
-	s.writeText(w, r, http.StatusOK, "ok\n")
-}
-
 func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	now := s.options.Store.Snapshot()
 	reasons, overdue := s.checkReadiness(now)
@@ -47,7 +43,7 @@ func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	for _, u := range overdue {
 		lines = append(lines, now.OverdueReason(u))
 	}
-	s.writeText(w, r, code, strings.Join(lines, "\n")+"\n")
+	s.writeBody(w, r, code, plainText, strings.Join(lines, "\n")+"\n")
 }
 
 // checkReadiness returns why the daemon is not ready, and the environments that are overdue,
@@ -71,14 +67,11 @@ func (s *site) serveStatus(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, statusAnswer{s.options.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
 }
 
-func (s *site) serveChain(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusOK, s.options.Store.Snapshot().Chain)
-}
-
-func (s *site) serveEnvironments(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusOK, struct {
-		Environments []status.Environment `json:"environments"`
-	}{s.options.Store.Snapshot().Environments})
+// serveReport answers with a part of the reports.
+func (s *site) serveReport(part func(status.Snapshot) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.writeJSON(w, r, http.StatusOK, part(s.options.Store.Snapshot()))
+	}
 }
 
 func (s *site) serveEnvironment(w http.ResponseWriter, r *http.Request) {
@@ -105,8 +98,9 @@ func (s *site) serveWake(w http.ResponseWriter, r *http.Request) {
 	}{"the next cycle starts now"})
 }
 
-func (s *site) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
-	s.writeBody(w, r, http.StatusOK, "application/json", openAPI)
+// serveFixed answers always the same.
+func (s *site) serveFixed(contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.writeBody(w, r, http.StatusOK, contentType, body) }
 }
 
 // methodNotAllowed answers a method that the address does not have.
@@ -121,16 +115,9 @@ func (s *site) methodNotAllowed(method string) http.HandlerFunc {
 	}
 }
 
-func (s *site) serveNotFound(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"there is nothing at this address", "/api/v1/openapi.json says what there is"})
-}
-
-func (s *site) serveCrossOrigin(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusForbidden, errorAnswer{"a page of another site sent this request", "send it from a program, or from a page of this address"})
-}
-
-func (s *site) writeText(w http.ResponseWriter, r *http.Request, code int, body string) {
-	s.writeBody(w, r, code, "text/plain; charset=utf-8", body)
+// refuse answers with an error.
+func (s *site) refuse(code int, sentence, hint string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.writeJSON(w, r, code, errorAnswer{sentence, hint}) }
 }
 
 func (s *site) writeJSON(w http.ResponseWriter, r *http.Request, code int, v any) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestLook(t *testing.T) {
 		"it has come already": {in(-time.Minute), gate.Verdict{}, "now"},
 	} {
 		s := status.Stage{Proof: test.proof, Next: promote.Decision{Verdict: test.next}}
-		if got := newStageView(s, "", noon).Look.Text; got != test.want {
+		if got := (view{now: noon}).NextDecision(s).Text; got != test.want {
 			t.Errorf("%s: looked at %q, want %q", name, got, test.want)
 		}
 	}
@@ -127,8 +128,18 @@ func TestSaidOnce(t *testing.T) {
 		"one error":   {status.Environment{Reason: "401", Error: "401"}, []string{"", ""}},
 		"two reasons": {status.Environment{Reason: "somebody closed it", Error: "401"}, []string{"", "401"}},
 	} {
-		r := newRow(test.e, noon)
-		if diff := cmp.Diff(test.want, []string{r.Title, r.Error}); diff != "" {
+		var page strings.Builder
+		if err := pageTemplate.Execute(&page, view{Snapshot: status.Snapshot{Environments: []status.Environment{test.e}}}); err != nil {
+			t.Fatal(err)
+		}
+		shown := func(pattern string) string {
+			return strings.Join(regexp.MustCompile(pattern).FindStringSubmatch(page.String())[1:], "")
+		}
+		title := ""
+		if test.e.Pull != nil {
+			title = shown(`<p>Pull request #0(?:: (.*))?</p>`)
+		}
+		if diff := cmp.Diff(test.want, []string{title, shown(`(?s)data-label="What">.*?(?:<p class="error">(.*?)</p>|</td>)`)}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

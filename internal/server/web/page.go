@@ -19,70 +19,30 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// pageTemplate has functions that turn parts of reports into words.
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"behind": behindText, "count": text.Count, "elapsed": elapsedText, "link": safeLink, "problemCount": problemCountText,
+	"short": promote.ShortID, "stageTone": stageTone, "target": targetText, "title": pullTitle, "tone": stateTone,
+	"join":    func(names []string) string { return strings.Join(names, ", ") },
+	"unshown": func(e status.Environment) int { return len(e.Problems) - len(e.ShownProblems()) },
+}).Parse(pageText))
 
-// view is the data of page.html: words, no decisions.
+// view is the data of page.html.
 type view struct {
+	status.Snapshot
 	Style     template.CSS
 	Version   string
 	Refresh   bool
 	Ready     bool
-	Reasons   []string
-	Ended     bool // a cycle has
-	Cycle     cycleView
-	Counted   string // how many environments there are
-	Counts    []count
-	Attention int // environments that wait for a person
-	Chain     *chainView
-	Rows      []row
-	Remotes   []remoteView
+	Reasons   []string // why it is not ready, and what is overdue
+	Counts    []count  // of environments, by state
+	Attention int      // environments that wait for a person
+	now       time.Time
 }
 
 type count struct {
-	N    int
-	Word string
-	Tone string
-}
-
-type cycleView struct {
-	status.Cycle
-	Took          string
-	Started, Next moment
-}
-
-type row struct {
-	status.Environment
-	Tone     string
-	PullLink string
-	Title    string // of the pull request; "" where it only repeats the change
-	Error    string // "" where it only repeats the reason
-	Inputs   []inputView
-	Removals []removalView
-	Head     string
-	Extent   string // how much the environment is; "" if that is not known
-	Problems problem.List
-	More     int // problems that are not shown
-	Counted  string
-	Open     bool
-	Since    moment
-	Checked  moment
-	Took     string
-}
-
-// removalView is the removal of an output that an environment has left behind.
-type removalView struct {
-	Text, Link string
-	Number     int // of the pull request; 0 without one
-}
-
-type inputView struct {
-	status.Input
-	Link, Commit string
-}
-
-type remoteView struct {
-	status.Remote
-	Since, NextTry, Checked moment
+	N     int
+	State status.State
 }
 
 // moment is a time relative to now and exactly; the zero moment is no time.
@@ -90,85 +50,29 @@ type moment struct{ Text, Exact string }
 
 func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	all := s.options.Store.Snapshot()
-	v := newView(all, s.options.Now())
 	reasons, overdue := s.checkReadiness(all)
-	v.Ready, v.Reasons = len(reasons) == 0, reasons
+	v := view{
+		Snapshot: all, Style: template.CSS(styleSheet), Version: s.options.Version, Refresh: r.URL.Query().Get("refresh") != "off",
+		Ready: len(reasons) == 0, Reasons: reasons, Attention: countAttention(all), now: s.options.Now(),
+	}
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.OverdueReason(u))
 	}
-	v.Version = s.options.Version
-	v.Refresh = r.URL.Query().Get("refresh") != "off"
+	in := map[status.State]int{}
+	for _, e := range all.Environments {
+		in[e.State]++
+	}
+	for _, state := range status.AllStates() {
+		if n := in[state]; n > 0 {
+			v.Counts = append(v.Counts, count{n, state})
+		}
+	}
 	var body bytes.Buffer
 	if err := pageTemplate.Execute(&body, v); err != nil {
 		s.serveInternalError(w, r, err)
 		return
 	}
 	s.writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
-}
-
-// newView returns the view of a snapshot at a time.
-func newView(all status.Snapshot, now time.Time) view {
-	v := view{
-		Style:     template.CSS(styleSheet),
-		Counted:   text.Count(len(all.Environments), "environment"),
-		Attention: countAttention(all),
-		Chain:     newChainView(all.Chain, now),
-	}
-	v.Ended = all.Cycle.Outcome != ""
-	v.Cycle = cycleView{all.Cycle, elapsedText(all.Cycle.Took), newMoment(all.Cycle.Started, now), newMoment(all.Cycle.Next, now)}
-	in := map[status.State]int{}
-	for _, e := range all.Environments {
-		v.Rows = append(v.Rows, newRow(e, now))
-		in[e.State]++
-	}
-	for _, state := range status.AllStates() {
-		if n := in[state]; n > 0 {
-			v.Counts = append(v.Counts, count{n, stateWord(state), stateTone(state)})
-		}
-	}
-	for _, r := range all.Remotes {
-		v.Remotes = append(v.Remotes, remoteView{r, newMoment(r.Since, now), newMoment(r.NextTry, now), newMoment(r.Checked, now)})
-	}
-	return v
-}
-
-func newRow(e status.Environment, now time.Time) row {
-	shown := e.ShownProblems()
-	r := row{
-		Environment: e,
-		Tone:        stateTone(e.State),
-		Head:        promote.ShortID(e.Output.Head),
-		Problems:    shown,
-		More:        len(e.Problems) - len(shown),
-		Counted:     problemCountText(e.Problems),
-		Open:        e.Problems.Stops(),
-		Since:       newMoment(e.Since, now),
-		Checked:     newMoment(e.Checked, now),
-		Took:        elapsedText(e.Took),
-	}
-	if e.Assignments > 0 || e.ClusterTypes > 0 {
-		r.Extent = text.Count(e.Assignments, "assignment") + ", " + text.Count(e.ClusterTypes, "cluster type")
-	}
-	if e.Pull != nil {
-		r.PullLink = safeLink(e.Pull.URL)
-		if !titleRepeatsChange(e) {
-			r.Title = e.Pull.Title
-		}
-	}
-	if e.Error != e.Reason {
-		r.Error = e.Error
-	}
-	for _, i := range e.Inputs {
-		r.Inputs = append(r.Inputs, inputView{i, safeLink(i.Repo), promote.ShortID(i.Commit)})
-	}
-	for _, removal := range e.Removals {
-		v := removalView{Text: removal.String()}
-		if removal.Pull != nil {
-			v.Link, v.Number = safeLink(removal.Pull.URL), removal.Pull.Number
-		}
-		r.Removals = append(r.Removals, v)
-	}
-	return r
 }
 
 // stateTone groups the states by what they ask of people: nothing (good), patience or
@@ -186,19 +90,17 @@ func stateTone(s status.State) string {
 	}
 }
 
-// stateWord returns the word for environments in a state, to follow their number.
-func stateWord(s status.State) string {
-	if s == status.Problems {
-		return "with problems" // "3 problems" would be a number of problems
+// pullTitle returns the title of an environment's pull request; "" where it only repeats the change,
+// as the titles that Fairlead writes do, truncated to what a forge accepts.
+func pullTitle(e status.Environment) string {
+	if e.Pull == nil {
+		return ""
 	}
-	return string(s)
-}
-
-// titleRepeatsChange reports whether the title of the pull request only repeats the change, as the
-// titles that Fairlead writes do, truncated to what a forge accepts.
-func titleRepeatsChange(e status.Environment) bool {
 	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
-	return title != "" && strings.HasPrefix(e.Change, title)
+	if title != "" && strings.HasPrefix(e.Change, title) {
+		return ""
+	}
+	return e.Pull.Title
 }
 
 // safeLink returns a URL that is safe to follow: http or https, without a password; "" for
@@ -223,6 +125,9 @@ func problemCountText(l problem.List) string {
 		return text.Count(problems, "problem") + ", " + text.Count(warnings, "warning")
 	}
 }
+
+// Moment returns a time relative to that of the view.
+func (v view) Moment(t time.Time) moment { return newMoment(t, v.now) }
 
 // newMoment returns a time relative to now: "3 min ago", "in 40 s".
 func newMoment(t, now time.Time) moment {

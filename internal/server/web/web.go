@@ -48,9 +48,9 @@ func New(o Options) http.Handler {
 		mux.Handle(r.method+" "+r.path, r.handler)
 		mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
 	}
-	mux.HandleFunc("/", s.serveNotFound)
+	mux.HandleFunc("/", s.refuse(http.StatusNotFound, "there is nothing at this address", "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
-	sameOrigin.SetDenyHandler(http.HandlerFunc(s.serveCrossOrigin))
+	sameOrigin.SetDenyHandler(s.refuse(http.StatusForbidden, "a page of another site sent this request", "send it from a program, or from a page of this address"))
 	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser holds no secret of a webhook
 	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(mux)))
 }
@@ -80,21 +80,25 @@ type route struct {
 	handler      http.Handler
 }
 
-// webhooks is the address of the webhooks of a kind of forge.
-const webhooks = "/webhooks/{forge}"
+const (
+	webhooks  = "/webhooks/{forge}" // the address of the webhooks of a kind of forge
+	plainText = "text/plain; charset=utf-8"
+)
 
 func (s *site) allRoutes() []route {
 	all := []route{
 		{http.MethodGet, "/{$}", http.HandlerFunc(s.servePage)},
-		{http.MethodGet, "/healthz", http.HandlerFunc(s.serveHealth)},
+		{http.MethodGet, "/healthz", s.serveFixed(plainText, "ok\n")},
 		{http.MethodGet, "/readyz", http.HandlerFunc(s.serveReadiness)},
 		{http.MethodGet, "/metrics", s.options.Metrics},
 		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.serveStatus)},
-		{http.MethodGet, "/api/v1/chain", http.HandlerFunc(s.serveChain)},
-		{http.MethodGet, "/api/v1/environments", http.HandlerFunc(s.serveEnvironments)},
+		{http.MethodGet, "/api/v1/chain", s.serveReport(func(now status.Snapshot) any { return now.Chain })},
+		{http.MethodGet, "/api/v1/environments", s.serveReport(func(now status.Snapshot) any {
+			return map[string]any{"environments": now.Environments}
+		})},
 		{http.MethodGet, "/api/v1/environments/{name}", http.HandlerFunc(s.serveEnvironment)},
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.serveWake)},
-		{http.MethodGet, "/api/v1/openapi.json", http.HandlerFunc(s.serveOpenAPI)},
+		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks})
