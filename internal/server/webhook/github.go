@@ -86,7 +86,13 @@ func (p *githubPayload) newEvent(kind Kind, name string) Event {
 	case Push:
 		e.Ref = fullReference(p.Ref)
 	case Pull:
-		e.Ref, e.Number, e.Action = fullReference(p.PullRequest.Base.Ref), p.pullNumber(), p.pullAction()
+		e.Ref, e.Number = fullReference(p.PullRequest.Base.Ref), p.pullNumber()
+		switch {
+		case p.Action == "closed" && p.PullRequest.Merged:
+			e.Action = "merged"
+		case p.Action == "synchronized": // Gitea
+			e.Action = "synchronize"
+		}
 	case Review:
 		e.Ref, e.Number = fullReference(p.PullRequest.Base.Ref), p.pullNumber()
 		e.Action = safeWord(cmp.Or(p.Review.State, p.Review.Type))
@@ -109,13 +115,3 @@ func (p *githubPayload) newEvent(kind Kind, name string) Event {
 }
 
 func (p *githubPayload) pullNumber() int { return max(0, cmp.Or(p.Number, p.PullRequest.Number)) }
-
-func (p *githubPayload) pullAction() string {
-	switch {
-	case p.Action == "closed" && p.PullRequest.Merged:
-		return "merged"
-	case p.Action == "synchronized": // Gitea
-		return "synchronize"
-	}
-	return safeWord(p.Action)
-}

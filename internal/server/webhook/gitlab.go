@@ -3,6 +3,7 @@ package webhook
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 )
 
 // gitlabPayload is what is read of a payload of GitLab.
@@ -38,43 +39,41 @@ func parseGitLab(_ string, body []byte) (Event, []string, error) {
 	if err := json.Unmarshal(body, &which); err != nil {
 		return Event{}, nil, err
 	}
-	event := gitlabEvent(cmp.Or(which.Kind, which.Name))
-	if event == nil {
+	name := cmp.Or(which.Kind, which.Name)
+	if !slices.Contains([]string{"push", "tag_push", "merge_request", "note", "pipeline"}, name) {
 		return Event{}, nil, errIrrelevant
 	}
 	var p gitlabPayload
 	if err := json.Unmarshal(body, &p); err != nil {
 		return Event{}, nil, err
 	}
-	e, ok := event(&p)
-	if !ok {
+	e := p.newEvent(name)
+	if e.Kind == "" {
 		return Event{}, nil, errIrrelevant
 	}
 	return e, []string{p.Project.HTTPURL, p.Project.SSHURL, p.Project.WebURL}, nil
 }
 
-// gitlabEvent returns the function that reads an event; nil if it does not concern us.
-func gitlabEvent(name string) func(*gitlabPayload) (Event, bool) {
+// newEvent returns the event; one without a kind if it does not concern us.
+func (p *gitlabPayload) newEvent(name string) Event {
+	its, request := p.Attributes, p.MergeRequest
 	switch name {
-	case "push", "tag_push":
-		return (*gitlabPayload).pushEvent
 	case "merge_request":
-		return (*gitlabPayload).mergeRequestEvent
+		kind, action := gitlabAction(its.Action, its.OldRevision != "")
+		return Event{Kind: kind, Ref: fullReference(its.TargetBranch), Number: max(0, its.IID), Action: action}
 	case "note":
-		return (*gitlabPayload).noteEvent
+		if its.NoteableType != "MergeRequest" {
+			return Event{}
+		}
+		return Event{Kind: Review, Ref: fullReference(request.TargetBranch), Number: max(0, request.IID), Action: "commented"}
 	case "pipeline":
-		return (*gitlabPayload).pipelineEvent
+		ref := its.Ref
+		if its.Tag && ref != "" {
+			ref = "refs/tags/" + ref
+		}
+		return Event{Kind: Check, Ref: fullReference(ref), Number: max(0, request.IID), Action: safeWord(its.Status)}
 	}
-	return nil
-}
-
-func (p *gitlabPayload) pushEvent() (Event, bool) {
-	return Event{Kind: Push, Ref: fullReference(p.Ref)}, true
-}
-
-func (p *gitlabPayload) mergeRequestEvent() (Event, bool) {
-	kind, action := gitlabAction(p.Attributes.Action, p.Attributes.OldRevision != "")
-	return Event{Kind: kind, Ref: fullReference(p.Attributes.TargetBranch), Number: max(0, p.Attributes.IID), Action: action}, kind != ""
+	return Event{Kind: Push, Ref: fullReference(p.Ref)}
 }
 
 // gitlabAction returns the kind and our word for an action of a merge request; "" if it does
@@ -98,18 +97,4 @@ func gitlabAction(action string, commits bool) (Kind, string) {
 		return Review, action
 	}
 	return "", ""
-}
-
-// noteEvent is a comment on a merge request; others do not concern us.
-func (p *gitlabPayload) noteEvent() (Event, bool) {
-	e := Event{Kind: Review, Ref: fullReference(p.MergeRequest.TargetBranch), Number: max(0, p.MergeRequest.IID), Action: "commented"}
-	return e, p.Attributes.NoteableType == "MergeRequest"
-}
-
-func (p *gitlabPayload) pipelineEvent() (Event, bool) {
-	name := p.Attributes.Ref
-	if p.Attributes.Tag && name != "" {
-		name = "refs/tags/" + name
-	}
-	return Event{Kind: Check, Ref: fullReference(name), Number: max(0, p.MergeRequest.IID), Action: safeWord(p.Attributes.Status)}, true
 }

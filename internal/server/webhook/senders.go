@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -42,17 +41,6 @@ var forgeSenders = []sender{
 
 // fluxSender is not a forge: its deliveries are reports of clusters.
 var fluxSender = sender{name: "flux", readCredential: readHMAC("X-Signature")}
-
-func findSender(name string) (sender, bool) {
-	if name == fluxSender.name {
-		return fluxSender, true
-	}
-	i := slices.IndexFunc(forgeSenders, func(f sender) bool { return f.name == name })
-	if i < 0 {
-		return sender{}, false
-	}
-	return forgeSenders[i], true
-}
 
 // credential proves that the sender knows a secret: it is a MAC of the body, or else a
 // digest of the secret.

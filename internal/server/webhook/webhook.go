@@ -15,17 +15,15 @@ package webhook
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
-const (
-	// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads
-	// at 25 MB.
-	maxBodySize = 25_000_000
-)
+// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads at 25 MB.
+const maxBodySize = 25_000_000
 
 // Kind is the kind of an event.
 type Kind string
@@ -99,14 +97,15 @@ type receiver struct {
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
-	f, ok := findSender(r.PathValue("forge"))
-	if !ok {
-		unknownSender.writeTo(w)
-		return
+	for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
+		if f.name == r.PathValue("forge") {
+			a := p.authenticate(w, r, f)
+			p.options.Observe(f.name, a.outcome)
+			a.writeTo(w)
+			return
+		}
 	}
-	a := p.authenticate(w, r, f)
-	p.options.Observe(f.name, a.outcome)
-	a.writeTo(w)
+	unknownSender.writeTo(w)
 }
 
 // authenticate checks that the sender knows a secret, and then handles the delivery. What the
@@ -114,7 +113,8 @@ func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
 func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, f sender) response {
 	secrets, err := p.options.Secrets(f.name)
 	proof, proven := f.readCredential(r.Header)
-	switch secrets = nonEmptySecrets(secrets); {
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" }) // an empty secret is no secret
+	switch {
 	case err != nil:
 		return secretUnreadable
 	case len(secrets) == 0, f.name == fluxSender.name && p.options.Report == nil:
@@ -154,7 +154,12 @@ func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) res
 	case err != nil:
 		return malformed
 	}
-	event.Repo = p.knownRepository(urls)
+	// A forge names a repository by several URLs, and the control plane may use any.
+	for _, url := range urls {
+		if repo := giturl.Normalize(url); event.Repo == "" && p.options.Known(repo) {
+			event.Repo = repo
+		}
+	}
 	if event.Repo == "" {
 		return unknownRepository
 	}
@@ -163,27 +168,6 @@ func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) res
 	}
 	p.options.Wake(event)
 	return woken
-}
-
-// knownRepository returns the first of the URLs that the loop knows, normalized; "" if it knows
-// none. A forge names a repository by several URLs, and the control plane may use any.
-func (p *receiver) knownRepository(urls []string) string {
-	for _, url := range urls {
-		if repo := giturl.Normalize(url); repo != "" && p.options.Known(repo) {
-			return repo
-		}
-	}
-	return ""
-}
-
-func nonEmptySecrets(secrets []string) []string {
-	var good []string
-	for _, s := range secrets {
-		if s != "" { // an empty secret is no secret
-			good = append(good, s)
-		}
-	}
-	return good
 }
 
 // firstHeader returns the value of the first of the headers that is set.
