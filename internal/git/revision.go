@@ -33,6 +33,15 @@ func (r *Repository) Branch(name string) (string, error) {
 	return r.describeResult(name, id, err)
 }
 
+// FindBranch returns what Branch does, and "" if there is no such branch.
+func (r *Repository) FindBranch(name string) (string, error) {
+	id, err := r.Branch(name)
+	if errors.Is(err, ErrNoRevision) {
+		return "", nil
+	}
+	return id, err
+}
+
 // Resolve returns the id of the commit that a revision names: a full or short id,
 // HEAD, a branch, a tag, a full reference, "origin/x", each with any number of ~n
 // and ^n behind it.

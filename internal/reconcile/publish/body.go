@@ -27,33 +27,26 @@ var bodyLengths = []listLengths{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
 
 // pullBody returns the text of the pull request. The mark is its last line.
 func (w *attempt) pullBody() string {
-	var tail string
-	for _, rung := range bodyLengths {
-		tail = w.bodyTail(rung)
-		if len(tail) <= maxTail {
+	var tail, top strings.Builder // all but the report
+	for _, n := range bodyLengths {
+		tail.Reset()
+		writeAdoption(&tail, w.next.adoption, n.folders)
+		writeInputs(&tail, w.p.Inputs, n.inputs)
+		writeProblems(&tail, w.p.Problems, n.problems)
+		writeReproduction(&tail, w.p)
+		fmt.Fprintf(&tail, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
+		if tail.Len() <= maxTail {
 			break
 		}
 	}
-	var top strings.Builder
 	w.writeWithheld(&top)
 	if left := w.moveSummary(); left != "" {
 		fmt.Fprintf(&top, "**%s**\n\n", forge.EscapeMarkdown(left))
 		if w.report.IsEmpty() {
-			return top.String() + tail
+			return top.String() + tail.String()
 		}
 	}
-	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-len(tail)-top.Len())) + "\n" + tail
-}
-
-// bodyTail returns all of the body but the report.
-func (w *attempt) bodyTail(n listLengths) string {
-	var b strings.Builder
-	writeAdoption(&b, w.next.adoption, n.folders)
-	writeInputs(&b, w.p.Inputs, n.inputs)
-	writeProblems(&b, w.p.Problems, n.problems)
-	writeReproduction(&b, w.p)
-	fmt.Fprintf(&b, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
-	return b.String()
+	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-tail.Len()-top.Len())) + "\n" + tail.String()
 }
 
 // The mark is a comment that says which content the pull request proposes.
@@ -87,15 +80,20 @@ func writeAdoption(b *strings.Builder, a Adoption, n int) {
 	case a.Kalypso:
 		b.WriteString("\nThis branch was written by Kalypso's scheduler, and Fairlead takes it over. As with Kalypso, all folders are generated, but those that begin with a dot.\n")
 	case len(a.Folders) > 0:
-		var names []string
-		for _, name := range a.Folders[:min(len(a.Folders), n)] {
-			names = append(names, codeText(name))
-		}
-		if more := len(a.Folders) - len(names); more > 0 {
-			names = append(names, fmt.Sprintf("%d more", more))
-		}
-		fmt.Fprintf(b, "\nThese folders were there before, and are replaced as a whole: %s.\n", strings.Join(names, ", "))
+		fmt.Fprintf(b, "\nThese folders were there before, and are replaced as a whole: %s.\n", listNames(a.Folders, n))
 	}
+}
+
+// listNames lists so many names, and says how many more there are.
+func listNames(all []string, n int) string {
+	var names []string
+	for _, name := range all[:min(len(all), n)] {
+		names = append(names, codeText(name))
+	}
+	if more := len(all) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 func writeInputs(b *strings.Builder, inputs []source.Commit, n int) {

@@ -22,17 +22,11 @@ func (w *attempt) expectedCommit(c git.Commit, head string) (string, error) {
 		return "", nil
 	}
 	now, err := w.repo.Commit(head)
-	if err != nil || !isLike(now, c) {
+	// Author, time and signature are the forge's, and it may change how the message ends.
+	if err != nil || now.Tree != c.Tree.ID().String() || !slices.Equal(now.Parents, c.Parents) || strings.TrimSpace(now.Message) != strings.TrimSpace(c.Message) {
 		return "", err
 	}
 	return head, nil
-}
-
-// isLike reports whether a commit is as another is to be, but for author, time and
-// signature. A forge may change how the message ends.
-func isLike(now git.CommitInfo, c git.Commit) bool {
-	return now.Tree == c.Tree.ID().String() && slices.Equal(now.Parents, c.Parents) &&
-		strings.TrimSpace(now.Message) == strings.TrimSpace(c.Message)
 }
 
 // commitTo moves our branch from head to the commit, and returns the id of the commit.

@@ -228,14 +228,7 @@ func holdsRecord(t tree.Tree, deeper int) bool {
 // recordedFolders returns the folders that the record says are ours; none without one.
 func recordedFolders(records *Records, now tree.Tree, environment string) (map[string]bool, error) {
 	owned := map[string]bool{}
-	e, ok := now.Lookup(RecordFile)
-	if !ok || e.IsDir() {
-		return owned, nil
-	}
-	r, err := records.Read(e)
-	if err != nil {
-		return nil, newBlocked("restore it from an older commit", "%s", err)
-	}
+	r, err := records.ReadIn(now)
 	for _, w := range r.Environments {
 		if w.Environment != environment {
 			return nil, newBlocked("give each environment its own branch or path; if the other one is gone, remove the file",
@@ -245,7 +238,7 @@ func recordedFolders(records *Records, now tree.Tree, environment string) (map[s
 			owned[name] = !isDot(name)
 		}
 	}
-	return owned, nil
+	return owned, err
 }
 
 // isKalypso recognises what Kalypso's scheduler writes.
@@ -263,14 +256,29 @@ func isKalypso(t tree.Tree) bool {
 
 // overlayFiles puts files over those of another tree.
 func overlayFiles(below, above tree.Tree) tree.Tree {
-	entries := slices.DeleteFunc(slices.Clone(below.Entries()), func(e tree.Entry) bool { _, ok := above.Lookup(e.Name); return ok })
+	var entries []tree.Entry
 	for _, e := range above.Entries() {
 		if old, ok := below.Lookup(e.Name); ok && e.IsDir() {
 			e = tree.Dir(e.Name, overlayFiles(old.Tree(), e.Tree()))
 		}
 		entries = append(entries, e)
 	}
-	return tree.FromEntries(entries)
+	rest := removeEntries(below, func(e tree.Entry) bool { _, ok := above.Lookup(e.Name); return ok })
+	return tree.FromEntries(append(entries, rest.Entries()...))
+}
+
+// removeEntries returns a tree without the entries that go.
+func removeEntries(t tree.Tree, goes func(tree.Entry) bool) tree.Tree {
+	rest := slices.DeleteFunc(slices.Clone(t.Entries()), goes)
+	if len(rest) == t.Len() {
+		return t
+	}
+	return tree.FromEntries(rest)
+}
+
+// withoutDotFolders returns the folders of cluster types.
+func withoutDotFolders(t tree.Tree) tree.Tree {
+	return removeEntries(t, func(e tree.Entry) bool { return isDot(e.Name) })
 }
 
 // withFile returns a tree with a file, or without it if data is nil.

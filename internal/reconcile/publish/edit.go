@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,12 +77,15 @@ func Apply(ctx context.Context, o Options, e Edit) (string, error) {
 // a person has closed, with the same text, is returned as it is. e.When must be a
 // function of the edit, so that two that race do the same. The error is git.ErrStale if
 // the branch that the edit is for has moved.
+// The message gets a digest of what the commit holds, so that an amendment is noticed.
 func (e Edit) Propose(ctx context.Context, o Options, p forge.Proposal) (forge.Pull, error) {
 	c, err := e.newCommit(o)
 	if err != nil || c == nil {
 		return forge.Pull{}, err
 	}
-	c.Message = withDigest(c.Message, c.Tree.ID().String())
+	trailer := lastLine(e.Message) // the last line stays the last
+	before := strings.TrimSuffix(strings.TrimSpace(e.Message), trailer)
+	c.Message = fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digestOf(trailer, c.Tree.ID().String()), trailer)
 	for range maxRounds {
 		var pull forge.Pull
 		pull, err = e.proposeOnce(ctx, o, p, *c)
@@ -110,36 +112,22 @@ func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c gi
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	found, err := findProposals(ctx, o.Forge, p.Head, p.Base)
+	open, ended, err := o.findProposals(ctx, p.Head, p.Base, markWithdrawn)
 	if err != nil {
 		return forge.Pull{}, err
 	}
-	if err := o.closeOtherPulls(ctx, found, markWithdrawn); err != nil {
+	if ended != nil && ended.State == forge.Closed && ended.Body == p.Body {
+		return *ended, nil
+	}
+	kept, err := e.findKept(o, p.Head)
+	if err == nil && kept == "" {
+		kept, err = id, e.pushBranch(ctx, o, c, id, p.Head)
+	}
+	if err != nil {
 		return forge.Pull{}, err
 	}
-	if last := found.ended; last != nil && last.State == forge.Closed && last.Body == p.Body {
-		return *last, nil
-	}
-	if kept, err := e.findKept(o, p.Head); err != nil || kept != "" {
-		id = kept
-		if err != nil {
-			return forge.Pull{}, err
-		}
-	} else if err := e.pushBranch(ctx, o, c, id, p.Head); err != nil {
-		return forge.Pull{}, err
-	}
-	pull := forge.Pull{}
-	switch last := found.open; {
-	case last == nil:
-		o.Announce("open the pull request")
-		pull, err = o.Forge.OpenPull(ctx, p)
-	case last.Title != p.Title || last.Body != p.Body:
-		o.Announce("edit the pull request")
-		pull, err = o.Forge.EditPull(ctx, last.Number, p)
-	default:
-		pull = *last
-	}
-	pull.Commit = id // a forge may learn that a moment later
+	pull, err := o.putPull(ctx, open, p)
+	pull.Commit = kept // a forge may learn that a moment later
 	return pull, err
 }
 
@@ -147,11 +135,8 @@ func (e Edit) proposeOnce(ctx context.Context, o Options, p forge.Proposal, c gi
 // it is for, from which that differs only beside the edit; "" if it is something else.
 func (e Edit) findKept(o Options, ours string) (string, error) {
 	repo := o.Remote.Mirror()
-	head, err := repo.Branch(ours)
-	if errors.Is(err, git.ErrNoRevision) || err == nil && e.Independent == "" {
-		return "", nil
-	}
-	if err != nil {
+	head, err := repo.FindBranch(ours)
+	if err != nil || head == "" || e.Independent == "" {
 		return "", err
 	}
 	info, err := repo.Commit(head)
@@ -194,12 +179,9 @@ func (o Options) Announce(what string) {
 
 // pushBranch pushes the commit to our branch. It fails if the branch has a commit that is not ours.
 func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours string) error {
-	head, err := o.Remote.Mirror().Branch(ours)
-	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+	head, err := o.Remote.Mirror().FindBranch(ours)
+	if err != nil || head == id {
 		return err
-	}
-	if head == id {
-		return nil
 	}
 	if head != "" {
 		whose, err := newEditOwnership(o, e.Head, lastLine(e.Message)).ownerOf(head)
@@ -227,29 +209,28 @@ func lastLine(message string) string {
 // branch; trailer is the last line of the messages of such edits. A branch with a commit
 // of a person on it stays, and one that is not ours is left alone.
 func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string) error {
-	at, err := o.Remote.Mirror().Branch(head)
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil
+	repo := o.Remote.Mirror()
+	at, err := repo.FindBranch(head)
+	if err != nil || at == "" {
+		return err
 	}
+	target, err := repo.FindBranch(base)
 	if err != nil {
 		return err
 	}
-	whose, err := editOwner(o, at, base, trailer)
+	whose, err := newEditOwnership(o, target, trailer).ownerOf(at)
 	if err != nil || whose == ownerForeign {
 		return err
 	}
 	if whose == ownerEdited {
 		reason += fmt.Sprintf(" The branch stays, for commit %.12s on it is not ours.", at)
 	}
-	found, err := findProposals(ctx, o.Forge, head, base)
+	open, _, err := o.findProposals(ctx, head, base, markWithdrawn)
 	if err != nil {
 		return err
 	}
-	if err := o.closeOtherPulls(ctx, found, markWithdrawn); err != nil {
-		return err
-	}
-	if found.open != nil {
-		if err := o.closePull(ctx, *found.open, markWithdrawn, reason); err != nil {
+	if open != nil {
+		if err := o.closePull(ctx, *open, markWithdrawn, reason); err != nil {
 			return err
 		}
 	}
@@ -261,15 +242,6 @@ func Withdraw(ctx context.Context, o Options, head, base, trailer, reason string
 		return fmt.Errorf("remove %s: %w", head, err)
 	}
 	return nil
-}
-
-// editOwner returns whose our branch with an edit is.
-func editOwner(o Options, head, base, trailer string) (owner, error) {
-	target, err := o.Remote.Mirror().Branch(base)
-	if err != nil && !errors.Is(err, git.ErrNoRevision) {
-		return ownerUs, err
-	}
-	return newEditOwnership(o, target, trailer).ownerOf(head)
 }
 
 // newEditOwnership is that of our branches with edits, whose commits end in a trailer.
@@ -285,12 +257,4 @@ func newEditOwnership(o Options, target, trailer string) ownership {
 			return isMarked(c) && digests[0] == digestOf(trailer, c.Tree)
 		},
 	}
-}
-
-// withDigest returns the message of an edit with the digest of what its commit holds, so
-// that an amendment is noticed. The last line stays the last.
-func withDigest(message, root string) string {
-	last := lastLine(message)
-	before := strings.TrimSuffix(strings.TrimSpace(message), last)
-	return fmt.Sprintf("%s%s: %s\n%s\n", before, trailerDigest, digestOf(last, root), last)
 }

@@ -1,8 +1,6 @@
 package publish
 
 import (
-	"slices"
-
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -14,11 +12,7 @@ func (w Written) IsIn(folder tree.Tree) bool {
 	for _, name := range w.Folders {
 		ours[name] = true
 	}
-	entries := slices.DeleteFunc(slices.Clone(output.OwnedTree(folder).Entries()), func(e tree.Entry) bool { return !isDot(e.Name) && !ours[e.Name] })
-	if tree.FromEntries(entries).ID().String() == w.Tree {
-		return true
-	}
+	held := removeEntries(output.OwnedTree(folder), func(e tree.Entry) bool { return !isDot(e.Name) && !ours[e.Name] })
 	// Without a promoted commit there is no file that tells it, but one of Kalypso's may be left.
-	entries = slices.DeleteFunc(entries, func(e tree.Entry) bool { return isDot(e.Name) })
-	return tree.FromEntries(entries).ID().String() == w.Tree
+	return held.ID().String() == w.Tree || withoutDotFolders(held).ID().String() == w.Tree
 }

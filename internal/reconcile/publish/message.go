@@ -98,14 +98,11 @@ func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 
 // commitTime is that of the newest input.
 func commitTime(inputs []source.Commit) time.Time {
-	var newest time.Time
+	newest := time.Unix(0, 0).UTC() // if all inputs are folders
 	for _, c := range inputs {
 		if c.When.After(newest) {
 			newest = c.When
 		}
-	}
-	if newest.IsZero() { // all inputs are folders
-		return time.Unix(0, 0).UTC()
 	}
 	return newest
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
 // formerFolder is a folder of the output branch that the environment's output was in before.
@@ -31,26 +30,6 @@ func (w *attempt) findMovedFrom() error {
 		}
 	}
 	return nil
-}
-
-// withoutMovedFrom returns a branch's tree without the output in folders that it has left.
-func (w *attempt) withoutMovedFrom(whole tree.Tree) tree.Tree {
-	for _, l := range w.movedFrom {
-		whole, _ = withoutOutput(whole, l.folder, l.written, CleanFolder(w.p.Folder))
-	}
-	return whole
-}
-
-// moveWithholdings returns why only a person may merge a change of the folder.
-func (w *attempt) moveWithholdings() []Withholding {
-	var all []Withholding
-	for _, l := range w.movedFrom {
-		all = append(all, Withholding{
-			Cause: CauseRemovals, Label: removalsLabel,
-			Reason: fmt.Sprintf("it moves the output of %s from %s to %s, and removes it there", w.p.Environment, folderName(l.folder), folderName(CleanFolder(w.p.Folder))),
-		})
-	}
-	return all
 }
 
 func folderName(folder string) string {

@@ -76,19 +76,14 @@ func (o ownership) ownerOf(head string) (owner, error) {
 	if o.isMarked(info) { // ours, and changed since: amended
 		return ownerEdited, nil
 	}
-	below, err := o.oursBelow(info)
-	if err != nil || below {
+	below, err := searchCommits(o.repo, info.Parents, func(c git.CommitInfo, _ int) (found, last bool, err error) {
+		merged, err := o.isMerged(c.ID)
+		return !merged && o.isMarked(c), merged, err
+	})
+	if err != nil || below { // a commit of ours that is not merged
 		return ownerEdited, err
 	}
 	return ownerForeign, nil
-}
-
-// oursBelow reports whether a commit of ours that is not merged is below another.
-func (o ownership) oursBelow(c git.CommitInfo) (bool, error) {
-	return searchCommits(o.repo, c.Parents, func(below git.CommitInfo, _ int) (found, last bool, err error) {
-		merged, err := o.isMerged(below.ID)
-		return !merged && o.isMarked(below), merged, err
-	})
 }
 
 // maxRecordHistory is how many of the last commits of the output branch are looked into for a record.

@@ -9,79 +9,65 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// proposals are our pull requests from one branch to another. No forge has a
-// compare-and-swap for pull requests, and people may do with them what they want, so that
-// there may be more of them than the one that counts.
-type proposals struct {
-	open   *forge.Pull // the oldest that is open: all that look at it find the same
-	ended  *forge.Pull // the newest that is not; nil if one is open
-	others []other     // that are open besides, and must not be
-}
-
-// other is an open pull request that must not be merged, and why.
-type other struct {
-	pull   forge.Pull
-	reason string
-}
-
-// findProposals asks a forge for our pull requests from one branch to another.
-func findProposals(ctx context.Context, f forge.Forge, head, base string) (proposals, error) {
-	all, err := f.OpenPulls(ctx)
+// findProposals returns our pull request from one branch to another that is open, or else the newest
+// that is not; nil for none. No forge has a compare-and-swap for pull requests, and people may do with
+// them what they want, so that there may be more of them than the one that counts, which is the
+// oldest: all that look find the same. The others are closed. disown returns a body without what
+// would have the content declined.
+func (o Options) findProposals(ctx context.Context, head, base string, disown func(body string) string) (open, ended *forge.Pull, err error) {
+	all, err := o.Forge.OpenPulls(ctx)
 	if err != nil {
-		return proposals{}, err
+		return nil, nil, err
 	}
-	var found proposals
 	for _, p := range slices.Backward(all) { // oldest first
+		var reason string
 		switch {
 		case p.Head != head:
+			continue
 		case p.Base != base:
-			found.others = append(found.others, other{p, fmt.Sprintf(
-				"It is for the branch %s, and what is on %s is for %s alone.", forge.CodeSpan(p.Base), forge.CodeSpan(head), forge.CodeSpan(base))})
-		case found.open != nil:
-			found.others = append(found.others, other{p, fmt.Sprintf("Pull request %d%s", found.open.Number, reasonOlder)})
+			reason = fmt.Sprintf("It is for the branch %s, and what is on %s is for %s alone.", forge.CodeSpan(p.Base), forge.CodeSpan(head), forge.CodeSpan(base))
+		case open != nil:
+			reason = fmt.Sprintf("Pull request %d%s", open.Number, reasonOlder)
 		default:
-			found.open = &p
+			open = &p
+			continue
+		}
+		if err := o.closePull(ctx, p, disown, reason); err != nil {
+			return nil, nil, err
 		}
 	}
-	if found.open != nil {
-		return found, nil
+	if open != nil {
+		return open, nil, nil
 	}
-	all, err = f.Pulls(ctx, head, base)
+	all, err = o.Forge.Pulls(ctx, head, base)
 	if err != nil {
-		return proposals{}, err
+		return nil, nil, err
 	}
 	for _, p := range all { // newest first
 		if p.State == forge.Open { // it was opened a moment ago
-			return proposals{}, fmt.Errorf("pull request %d: %w", p.Number, forge.ErrChanged)
+			return nil, nil, fmt.Errorf("pull request %d: %w", p.Number, forge.ErrChanged)
 		}
 		if !strings.HasSuffix(p.Reason, reasonOlder) {
-			found.ended = &p
-			break
+			return nil, &p, nil
 		}
 	}
-	return found, nil
+	return nil, nil, nil
 }
 
 // reasonOlder ends the reason for which we close the younger of two that propose the same.
 const reasonOlder = ", which is older, proposes the same."
 
-// last returns the open one, or else the newest; nil if there is none.
-func (p proposals) last() *forge.Pull {
-	if p.open != nil {
-		return p.open
+// putPull opens a pull request, or makes the open one say what it should.
+func (o Options) putPull(ctx context.Context, open *forge.Pull, want forge.Proposal) (forge.Pull, error) {
+	switch {
+	case open == nil:
+		o.Announce("open the pull request")
+		return o.Forge.OpenPull(ctx, want)
+	case open.Title != want.Title || open.Body != want.Body || !slices.Equal(open.Labels, want.Labels):
+		o.Announce("edit the pull request")
+		return o.Forge.EditPull(ctx, open.Number, want)
 	}
-	return p.ended
-}
-
-// closeOtherPulls closes the pull requests that must not be merged. disown returns a body
-// without what would have the content declined.
-func (o Options) closeOtherPulls(ctx context.Context, found proposals, disown func(body string) string) error {
-	for _, p := range found.others {
-		if err := o.closePull(ctx, p.pull, disown, p.reason); err != nil {
-			return err
-		}
-	}
-	return nil
+	return *open, nil
 }
 
 // closePull closes a pull request of ours. Its body is changed first: one that is closed and

@@ -2,9 +2,7 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -18,12 +16,9 @@ func (w *attempt) newResult(s State, reason string) Result {
 // withdrawProposal has nothing to propose: what we proposed before is withdrawn.
 func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	done := w.newResult(InSync, "")
-	head, err := w.repo.Branch(w.ours)
-	if errors.Is(err, git.ErrNoRevision) || !w.options.Write {
-		return done, nil
-	}
-	if err != nil {
-		return Result{}, err
+	head, err := w.repo.FindBranch(w.ours)
+	if err != nil || head == "" || !w.options.Write {
+		return done, err
 	}
 	whose, err := w.outputOwnership().ownerOf(head)
 	if err != nil || whose != ownerUs {
@@ -33,18 +28,15 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 		done.Again = superseded
 		return done, err
 	}
-	pulls, err := findProposals(ctx, w.options.Forge, w.ours, w.p.Branch)
+	open, _, err := w.options.findProposals(ctx, w.ours, w.p.Branch, withoutDigest)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.options.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
-		return Result{}, err
-	}
-	if pulls.open != nil {
+	if open != nil {
 		if err := w.checkUnmoved(ctx, head); err != nil {
 			return Result{}, err
 		}
-		if err := w.options.closePull(ctx, *pulls.open, withoutDigest, reasonWithdrawn); err != nil {
+		if err := w.options.closePull(ctx, *open, withoutDigest, reasonWithdrawn); err != nil {
 			return Result{}, err
 		}
 	}
@@ -60,8 +52,8 @@ func (w *attempt) checkUnmoved(ctx context.Context, head string) error {
 	if err != nil {
 		return err
 	}
-	now, err := w.options.Remote.Mirror().Branch(w.ours)
-	if err == nil && now != head || errors.Is(err, git.ErrNoRevision) {
+	now, err := w.options.Remote.Mirror().FindBranch(w.ours)
+	if err == nil && now != head {
 		return fmt.Errorf("withdraw the proposal from %s: %w", w.ours, git.ErrStale)
 	}
 	return err
@@ -92,8 +84,8 @@ const reasonWithdrawn = "There is nothing left to propose: the branch holds what
 // proposeCommit pushes the commit to our branch, and makes the pull request say what it
 // means.
 func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, error) {
-	head, err := w.repo.Branch(w.ours)
-	if err != nil && !errors.Is(err, git.ErrNoRevision) {
+	head, err := w.repo.FindBranch(w.ours)
+	if err != nil {
 		return Result{}, err
 	}
 	id, err := w.expectedCommit(c, head)
@@ -117,23 +109,21 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 		r.Commit = id
 		return r, nil
 	}
-	pulls, err := findProposals(ctx, w.options.Forge, w.ours, w.p.Branch)
+	open, ended, err := w.options.findProposals(ctx, w.ours, w.p.Branch, withoutDigest)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.options.closeOtherPulls(ctx, pulls, withoutDigest); err != nil {
-		return Result{}, err
-	}
-	last := pulls.last()
 	if whose == ownerEdited {
-		return w.reportEdited(ctx, last, head)
+		return w.reportEdited(ctx, open, head)
 	}
-	if last != nil && last.State == forge.Closed && isDeclined(*last, w.p) {
-		r := w.newResult(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", last.Number))
-		r.Pull = last
-		return r, nil
+	if ended != nil && ended.State == forge.Closed {
+		if digest, _ := cutMark(ended.Body); digest == contentDigest(w.p) {
+			r := w.newResult(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", ended.Number))
+			r.Pull = ended
+			return r, nil
+		}
 	}
-	if err := w.cancelAutoMerge(ctx, last); err != nil {
+	if err := w.cancelAutoMerge(ctx, open); err != nil {
 		return Result{}, err
 	}
 	if head == "" || head != id {
@@ -142,19 +132,15 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 			return Result{}, err
 		}
 	}
-	pull, err := w.putPull(ctx, last)
+	pull, err := w.options.putPull(ctx, open, forge.Proposal{
+		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.changeTitle(), Body: w.pullBody(), Labels: w.pullLabels(),
+	})
 	if err != nil {
 		return Result{}, err
 	}
 	r := w.newResult(Proposed, "")
 	r.Commit, r.Pull = id, &pull
 	return w.mergePull(ctx, r)
-}
-
-// isDeclined reports whether a closed pull request proposed the same.
-func isDeclined(pull forge.Pull, p Proposal) bool {
-	digest, _ := cutMark(pull.Body)
-	return digest == contentDigest(p)
 }
 
 // pushCommit makes the commit and has our branch be at it, if the output branch still is what the
@@ -187,41 +173,17 @@ func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) err
 // Kalypso does.
 const promotedLabel = "promoted"
 
-// putPull opens the pull request, or makes the open one say what it should.
-func (w *attempt) putPull(ctx context.Context, last *forge.Pull) (forge.Pull, error) {
-	want := forge.Proposal{
-		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.changeTitle(), Body: w.pullBody(),
-		Labels: w.pullLabels(),
-	}
-	if last == nil || last.State != forge.Open {
-		w.options.Announce("open the pull request")
-		return w.options.Forge.OpenPull(ctx, want)
-	}
-	if last.Title == want.Title && last.Body == want.Body && slices.Equal(last.Labels, want.Labels) {
-		return *last, nil
-	}
-	w.options.Announce("edit the pull request")
-	return w.options.Forge.EditPull(ctx, last.Number, want)
-}
-
 // reportEdited leaves our branch to the person who works on it, and adds a notice to the
 // pull request.
-func (w *attempt) reportEdited(ctx context.Context, last *forge.Pull, head string) (Result, error) {
+func (w *attempt) reportEdited(ctx context.Context, open *forge.Pull, head string) (Result, error) {
 	reason := fmt.Sprintf("commit %.12s on %s is not ours; merge the pull request, or remove the commit or the branch, and updates go on", head, w.ours)
 	r := w.newResult(Edited, reason)
-	if last == nil || last.State != forge.Open {
+	if open == nil {
 		return r, nil
 	}
-	r.Pull = last
-	// Without its mark, so that removing the branch does not decline the content.
-	edited := last.Proposal
-	_, edited.Body = cutMark(last.Body)
-	if withNotice(edited.Body, reason) == last.Body {
-		return r, nil
-	}
-	edited.Body = withNotice(edited.Body, reason)
-	w.options.Announce("edit the pull request")
-	pull, err := w.options.Forge.EditPull(ctx, last.Number, edited)
+	edited := open.Proposal
+	edited.Body = withNotice(withoutDigest(open.Body), reason) // so that removing the branch does not decline the content
+	pull, err := w.options.putPull(ctx, open, edited)
 	r.Pull = &pull
 	return r, err
 }

@@ -121,12 +121,6 @@ type Result struct {
 	Withheld []Withholding
 }
 
-// missingBranch returns the error for an output branch that does not exist and may not be created.
-func missingBranch(repo, branch string) error {
-	return newBlocked(fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
-		shellWord(repo), tree.EmptyID, shellWord(heads+branch)), "%s has no branch %s", repo, branch)
-}
-
 // maxRounds bounds how often a publication begins anew because another process was faster.
 const maxRounds = 4
 
@@ -216,7 +210,7 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 	if err := w.checkLimits(); err != nil {
 		return Result{}, err
 	}
-	w.withheld = w.allWithholdings()
+	w.withheld = w.findWithholdings()
 	commit := w.newCommit()
 	if err := w.whole.Err(); err != nil {
 		return Result{}, err
@@ -276,23 +270,16 @@ func expandChanged(rendered, now tree.Tree) tree.Tree {
 	return rendered.WithEntries(entries)
 }
 
-// withoutDotFolders returns the folders of cluster types.
-func withoutDotFolders(t tree.Tree) tree.Tree {
-	hidden := func(e tree.Entry) bool { return isDot(e.Name) }
-	if !slices.ContainsFunc(t.Entries(), hidden) {
-		return t
-	}
-	return tree.FromEntries(slices.DeleteFunc(slices.Clone(t.Entries()), hidden))
-}
-
 // findTarget finds the head of the output branch, or makes the branch.
 func (w *attempt) findTarget(ctx context.Context) (err error) {
-	w.target, err = w.repo.Branch(w.p.Branch)
-	if !errors.Is(err, git.ErrNoRevision) {
+	w.target, err = w.repo.FindBranch(w.p.Branch)
+	if err != nil || w.target != "" {
 		return err
 	}
 	if !w.options.Create {
-		return missingBranch(w.options.Remote.URL(), w.p.Branch)
+		repo := w.options.Remote.URL()
+		return newBlocked(fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
+			shellWord(repo), tree.EmptyID, shellWord(heads+w.p.Branch)), "%s has no branch %s", repo, w.p.Branch)
 	}
 	if !w.options.Write { // all of it would be new
 		return nil
@@ -317,7 +304,10 @@ const heads = "refs/heads/"
 
 // newCommit returns the commit that the output branch is to be at.
 func (w *attempt) newCommit() git.Commit {
-	next := w.withoutMovedFrom(replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree))
+	next := replaceFolder(w.whole.Tree, w.p.Folder, w.next.tree)
+	for _, l := range w.movedFrom {
+		next, _ = withoutOutput(next, l.folder, l.written, CleanFolder(w.p.Folder))
+	}
 	c := git.Commit{
 		Tree: next, Author: w.options.Author, Sign: w.options.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{w.whole.Tree},
 		Message: commitMessage(w.p, w.changeTitle(), treeDigest(w.p.Environment, next.ID().String())),

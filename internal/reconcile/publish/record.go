@@ -118,6 +118,20 @@ type Records struct {
 // maxRecords bounds what is remembered: a record has the names of all cluster types.
 const maxRecords = 32
 
+// ReadIn reads the record in a folder; the zero Record if there is none. That it cannot be read is an
+// [ErrBlocked].
+func (m *Records) ReadIn(folder tree.Tree) (Record, error) {
+	file, ok := folder.Lookup(RecordFile)
+	if !ok || file.IsDir() {
+		return Record{}, nil
+	}
+	r, err := m.Read(file)
+	if err != nil {
+		return Record{}, newBlocked("restore it from an older commit", "%s", err)
+	}
+	return r, nil
+}
+
 // Read reads the record in a file. It must not be changed.
 func (m *Records) Read(file tree.Entry) (Record, error) {
 	if m == nil {

@@ -2,17 +2,14 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // Removal is an output that is to go from a folder of a branch, because its environment has
@@ -42,12 +39,9 @@ const maxNamed = 20
 // proposed is withdrawn. Killed at any point and called again, it comes to the same end.
 func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) {
 	repo, ours := o.Remote.Mirror(), r.branchName(o.Prefix)
-	head, err := repo.Branch(r.Branch)
-	if errors.Is(err, git.ErrNoRevision) {
-		return Removed{Done: true}, nil
-	}
-	if err != nil {
-		return Removed{}, err
+	head, err := repo.FindBranch(r.Branch)
+	if err != nil || head == "" {
+		return Removed{Done: true}, err
 	}
 	view, err := repo.View(head)
 	if err != nil {
@@ -109,15 +103,8 @@ func (r Removal) pullBody(removed []string) string {
 	if folder := CleanFolder(r.Folder); folder != "" {
 		place = "the folder " + codeText(folder)
 	}
-	var names []string
-	for _, name := range removed[:min(len(removed), maxNamed)] {
-		names = append(names, codeText(name))
-	}
-	if more := len(removed) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", codeText(r.Environment), place, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", codeText(r.Environment), place, listNames(removed, maxNamed))
 	fmt.Fprintf(&b, "%s. Clusters that reconcile these files remove what they run of them. Fairlead does not merge this pull request; a person does. "+
 		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.EscapeMarkdown(r.Why))
 	b.WriteString("Files that Fairlead has not written stay.\n")
@@ -127,11 +114,7 @@ func (r Removal) pullBody(removed []string) string {
 // FindWritten returns what the record in a folder says of an environment's output; nil if
 // there is none, or it is of another environment or control plane.
 func FindWritten(view *git.View, folder, environment string, isOurs func(Written) (bool, error)) (*Written, error) {
-	e, ok := view.Tree.Sub(CleanFolder(folder)).Lookup(RecordFile)
-	if err := view.Err(); err != nil || !ok || e.IsDir() {
-		return nil, err
-	}
-	r, err := ReadRecord(e.Data)
+	r, err := (*Records)(nil).ReadIn(view.Tree.Sub(CleanFolder(folder)))
 	if err := view.Err(); err != nil {
 		return nil, err
 	}
@@ -154,14 +137,13 @@ func withoutOutput(whole tree.Tree, folder string, written Written, keep string)
 		ours[name] = !isDot(name)
 	}
 	var removed []string
-	goes := func(e tree.Entry) bool {
+	rest := removeEntries(whole.Sub(folder), func(e tree.Entry) bool {
 		at := path.Join(folder, e.Name)
 		if !e.IsDir() || !ours[e.Name] || keep != "" && (keep == at || strings.HasPrefix(keep, at+"/")) || holdsRecord(e.Tree(), 1) {
 			return false
 		}
 		removed = append(removed, e.Name)
 		return true
-	}
-	rest := tree.FromEntries(slices.DeleteFunc(slices.Clone(whole.Sub(folder).Entries()), goes))
-	return replaceFolder(whole, folder, withFile(withFile(rest, RecordFile, nil), output.TrackingFile, nil)), removed
+	})
+	return replaceFolder(whole, folder, withoutMetadata(rest)), removed
 }

@@ -34,10 +34,20 @@ const (
 	CauseLocation Cause = "place"    // the output goes to a place for the first time
 )
 
-// allWithholdings returns all reasons why only a person may merge what is proposed: the
+// findWithholdings returns all reasons why only a person may merge what is proposed: the
 // caller's, and those that the change itself shows.
-func (w *attempt) allWithholdings() []Withholding {
-	return slices.Concat(w.p.Withheld, w.excess.causes, w.firstWrite(), w.moveWithholdings())
+func (w *attempt) findWithholdings() []Withholding {
+	all := slices.Concat(w.p.Withheld, w.excess.causes)
+	if w.first && !w.p.LocationChosen {
+		all = append(all, Withholding{Cause: CauseLocation, Reason: fmt.Sprintf(
+			"the output of %s has not been in %s before (no %s there names it): a person merges the first change, whatever merge says",
+			w.p.Environment, locationName(w.p.Branch, CleanFolder(w.p.Folder)), RecordFile)})
+	}
+	for _, l := range w.movedFrom {
+		all = append(all, Withholding{Cause: CauseRemovals, Label: removalsLabel, Reason: fmt.Sprintf(
+			"it moves the output of %s from %s to %s, and removes it there", w.p.Environment, folderName(l.folder), folderName(CleanFolder(w.p.Folder)))})
+	}
+	return all
 }
 
 // pullLabels returns the labels of the pull request, sorted.
@@ -86,13 +96,13 @@ func (w *attempt) acknowledgeCommand() string {
 
 // cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
 // merge the next push as well. It comes before that push.
-func (w *attempt) cancelAutoMerge(ctx context.Context, last *forge.Pull) error {
+func (w *attempt) cancelAutoMerge(ctx context.Context, open *forge.Pull) error {
 	merger, ok := w.options.Forge.(forge.Merger)
-	if !ok || len(w.withheld) == 0 || last == nil || last.State != forge.Open {
+	if !ok || len(w.withheld) == 0 || open == nil {
 		return nil
 	}
 	w.options.Announce("cancel auto-merge")
-	err := merger.CancelAutoMerge(ctx, last.Number)
+	err := merger.CancelAutoMerge(ctx, open.Number)
 	if errors.Is(err, forge.ErrUnsupported) {
 		return nil
 	}
